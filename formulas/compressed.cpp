@@ -13,7 +13,7 @@ constexpr KindInfo kCompressedInfo{"compressed",
                                    "tokens, one entry for m of them",
                                    "vLLM models/deepseek_v4/compressor.py"};
 
-// Blocks of CSA overlap by one block, so two blocks of sums are alive, each with a key and a score.
+// CSA's blocks overlap by one, so two blocks of sums are kept, each with a key and a score.
 constexpr std::uint64_t kOverlappingRatio = 4;
 
 Term state_term(std::string_view name, std::uint64_t width, std::uint64_t ratio) {
@@ -97,7 +97,7 @@ void Compressed::project(Projections& out) const {
   out.linear(Component::kAttention, "attn.wo_b", h, times(groups, o_lora_rank), Split::kColumns, groups);
   out.plain(Component::kAttention, "attn.attn_sink", n, Split::kRows, n).is_float32 = true;
   if (compress_ratio <= 1) return;
-  // Overlapping windows (small ratios) compress with two halves; their layers have an indexer too.
+  // Overlapping windows (small ratios) need two halves of the compressor; these layers have an indexer as well.
   const bool overlaps = index_head_dim > 0;
   const std::uint64_t halves = overlaps ? 2 : 1;
   const auto compressor = [&](const std::string& at, std::uint64_t width) {

@@ -1,4 +1,4 @@
-// Compressed attention (DeepSeek-V4): a short window of plain entries, and one learned entry for every m tokens.
+// Compressed attention (DeepSeek-V4): a short window of plain entries, and one compressed entry for every m tokens.
 //
 // Keys and values are one and the same vector of d elements (d_rope of them rotated), for all heads. Each layer keeps
 // the last W of these; a layer that compresses keeps, besides, one such vector for every m tokens before them, and
@@ -38,7 +38,7 @@ struct Compressed {
   std::uint64_t index_head_dim = 0;    // d_index; 0 where the layer has no indexer
   std::uint64_t index_n_heads = 0;
   Tokens window;  // W
-  // Projections: the query's low rank, the output's rank and groups.
+  // For the projections: the query's low rank, the output's rank and groups.
   std::uint64_t q_lora_rank = 0;
   std::uint64_t o_lora_rank = 0;
   std::uint64_t o_groups = 0;

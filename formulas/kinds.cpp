@@ -6,7 +6,7 @@
 
 namespace kvplan {
 
-std::span<const std::string_view> derivation_lines();  // made of the headers
+std::span<const std::string_view> derivation_lines();  // generated from the headers
 
 const KindInfo& kind_info(const Mixer& mixer) {
   return std::visit([](const auto& kind) -> const KindInfo& { return kind.info(); }, mixer);

@@ -1,4 +1,4 @@
-// The variant of all kinds. To add a kind: include its header and add one word to the list.
+// The variant of all kinds. To add a kind, include its header and add it to the list.
 #ifndef KVPLAN_FORMULAS_KINDS_H_
 #define KVPLAN_FORMULAS_KINDS_H_
 
@@ -26,7 +26,7 @@
 
 namespace kvplan {
 
-// One mixer of a layer: what stands where attention stands in a transformer.
+// The mixer of a layer: attention, or what a layer has in its place.
 using Mixer = std::variant<FullAttention, SlidingWindow, Chunked, AttentionSink, Mla, SparseMla, SparseGqa, Compressed,
                            Ssm, Linear, ShortConv, Rwkv, RgLru, Cross, Shared, None>;
 
@@ -36,14 +36,14 @@ CacheTerms cache_terms(const Mixer& mixer, Form form = Form::kCompact);
 std::vector<Symbol> symbols(const Mixer& mixer);
 std::uint64_t macs_per_entry(const Mixer& mixer);
 void project(const Mixer& mixer, Projections& out);
-// The heads, or the latent, of a mixer that has them; null for others.
+// The heads, or the latent, of a mixer that has such; null for others.
 const Heads* heads_of(const Mixer& mixer);
 const Latent* latent_of(const Mixer& mixer);
 
-// Every row of the table of kinds, in the variant's order.
+// The rows of the table of kinds, in the variant's order.
 std::vector<KindInfo> all_kinds();
 
-// The derivation that opens the kind's header, a line each without the marks of a comment; empty for no kind.
+// The derivation at the top of the kind's header, one line each, without the comment marks; empty for an unknown kind.
 std::vector<std::string> derivation(std::string_view kind);
 
 }  // namespace kvplan

@@ -92,7 +92,8 @@ void project_kda(Projections& out, const Linear& linear) {
     out.linear(kMix, at + name, wide, h, Split::kRows, heads);
   TensorGroup& conv = out.conv(kMix, at + "conv1d", times(3, wide), linear.conv_kernel, Split::kRows);
   if (form.repeats_conv) {
-    // In float32, and once more in the order of decoding, as the norm (vLLM models/kimi_k3).
+    // vLLM keeps it in float32, with a float32 copy in decoding order, and such a copy of the norm too
+    // (models/kimi_k3).
     conv.kept = Kept::kFloat32;
     TensorGroup& again = out.plain(kMix, at + "decode_conv1d", times(times(3, wide), linear.conv_kernel), Split::kRows);
     again.is_derived = again.is_float32 = true;
@@ -125,7 +126,7 @@ void project_lightning(Projections& out, const Linear& linear) {
   out.linear(kMix, "self_attn.output_gate", wide, h, Split::kRows, linear.num_key_heads);
   out.linear(kMix, "self_attn.out_proj", h, wide, Split::kColumns, linear.num_key_heads);
   out.norms("self_attn.norm", wide);
-  // Ring's queries and keys are normed in these layers too.
+  // Ring's linear attention layers, too, normalise queries and keys.
   if (out.linear_projections(linear).has_qk_norm) out.norms("self_attn.qk_norm", linear.key_head_dim, 2);
 }
 

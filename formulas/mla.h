@@ -35,15 +35,15 @@ struct Latent {
   std::uint64_t qk_rope_head_dim = 0;  // d_rope
   std::uint64_t qk_nope_head_dim = 0;  // d_nope
   std::uint64_t v_head_dim = 0;        // d_v
-  std::uint64_t q_lora_rank = 0;       // of the query projection; 0 where queries are projected directly
+  std::uint64_t q_lora_rank = 0;       // the query's latent; 0 where queries are projected directly
   friend bool operator==(const Latent&, const Latent&) = default;
 };
 
 CacheTerms latent_terms(const Latent& latent, Form form);
 std::vector<Symbol> latent_symbols(const Latent& latent);
-// Folded: scores over r + d_rope and values over r, for each head.
+// In the folded form: scores over r + d_rope and values over r, for each head.
 std::uint64_t latent_macs(const Latent& latent);
-// Down to the latents and up again; the query's latent where it has a rank.
+// Writes the projections down to the latents and up again; the query has a latent where q_lora_rank is set.
 void project_latent(Projections& out, const Latent& latent);
 
 struct Mla {

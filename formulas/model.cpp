@@ -22,7 +22,7 @@ ModelSpec::operator WeightModel() const {
       if (const Heads* heads = heads_of(mixer))
         out.group = std::max(out.group, heads->num_heads / std::max<std::uint64_t>(1, heads->num_kv_heads));
       if (const Latent* latent = latent_of(mixer)) {
-        out.group = std::max(out.group, latent->num_heads);  // llama.cpp keeps one KV head for latent attention
+        out.group = std::max(out.group, latent->num_heads);  // llama.cpp keeps one KV head for MLA
         out.nope = latent->qk_nope_head_dim;
         out.value_width = latent->v_head_dim;
       }

@@ -1,4 +1,4 @@
-// A model as kvplan sees it: plain data, made by a reader, used by everything below.
+// A model as kvplan sees it: plain data that src/models fills and everything after it uses.
 #ifndef KVPLAN_FORMULAS_MODEL_H_
 #define KVPLAN_FORMULAS_MODEL_H_
 
@@ -23,82 +23,83 @@
 
 namespace kvplan {
 
-// One decoder layer: a mixer, or two that run side by side (Falcon-H1, Hymba, Zamba's hybrid layers).
+// One decoder layer: one mixer, or two that run in parallel (Falcon-H1, Hymba, Zamba's hybrid layers).
 struct Layer {
   std::vector<Mixer> mixers;
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
-// A part beside the decoder: it is named and costs no cache.
+// A part beside the decoder, such as a vision tower: reports name it, and it has no cache.
 struct TowerModel {
   TowerKind what = TowerKind::kVision;
   std::string model_type;
   std::uint64_t num_layers = 0;  // 0 where the config does not say
-  // Of a vision tower, 0 where the config does not say: the width of a patch and of its MLP, patches that become one
-  // token of the decoder, tokens of the largest image, and how often a token's width is handed on (deepstack).
+  // For a vision tower, 0 where the config does not say: the width of a patch and of its MLP, patches merged into one
+  // token, tokens of the largest image, and how many times a token's width reaches the decoder (deepstack).
   std::uint64_t width = 0, intermediate = 0, patches = 1, image_tokens = 0, copies = 1;
-  bool both_ways = false;  // tokens of an image attend to each other in the decoder, later ones too
-  std::uint64_t declared_layers = 0, declared_width = 0;  // num_hidden_layers and hidden_size, where they stand there
+  bool both_ways = false;  // tokens of an image attend to each other in both directions in the decoder
+  std::uint64_t declared_layers = 0,
+                declared_width = 0;  // num_hidden_layers and hidden_size, where the tower's config has them
 };
 
 struct ModelSpec {
   std::string source;  // file, "-" or Hub id
   bool is_gguf = false;
   std::string model_type;    // of the decoder, as the config names it
-  std::string root_type;     // of the whole file: another one where the decoder is a part of it
+  std::string root_type;     // of the whole file: different where the decoder is only a part of it
   std::string architecture;  // "LlamaForCausalLM"; empty where the config names none
-  // A GGUF from before the latent's keys: llama.cpp caches expanded keys and values.
+  // For a GGUF written before the keys of latents existed: llama.cpp caches expanded keys and values.
   bool expanded_latents = false;
   const Architecture* known_as = &kNoArchitecture;
   std::string family;  // the rule that classified it; "generic" for the fallback
 
-  Dtype dtype = Dtype::kBfloat16;          // of the checkpoint's computation
-  bool dtype_declared = false;             // false: no dtype anywhere, bfloat16 assumed
-  std::optional<Dtype> declared_kv_dtype;  // an FP8 (or NVFP4) cache that the checkpoint asks for
-  bool tags_kv_by_word = false;            // kv_cache_scheme is a word, where others have an object
+  Dtype dtype = Dtype::kBfloat16;          // that the checkpoint computes in
+  std::optional<Dtype> declared_kv_dtype;  // an FP8 (or NVFP4) cache that the checkpoint declares
+  bool tags_kv_by_word = false;            // kv_cache_scheme is a string, where other configs have an object
   std::optional<Dtype> declared_state_dtype;
 
   std::uint64_t hidden_size = 0;
   std::uint64_t vocab_size = 0;         // 0 where the config does not say
-  std::uint64_t intermediate_size = 0;  // of a dense MLP; 0 likewise
+  std::uint64_t intermediate_size = 0;  // of a dense MLP; 0 where the config does not say
   ExpertShape experts;
   GraphFacts graph;
   Tokens max_model_len;                // 0 where the config names none
   Tokens source_tokens;                // encoder or image tokens of one sequence; 0 without cross attention
-  std::uint64_t num_nextn_layers = 0;  // MTP layers behind the decoder: no part of a plan unless asked for
+  std::uint64_t num_nextn_layers = 0;  // MTP layers after the decoder: no part of a plan unless asked for
 
   std::vector<Layer> layers;
-  std::optional<bool> decoder_ties_head;  // what the decoder's own part says; absent where it says nothing
+  // tie_word_embeddings of the decoder's own section; absent where that has none.
+  std::optional<bool> decoder_ties_head;
   std::vector<RotaryTable> rotary_tables;
   std::optional<PlainRotation> plain_rotation;
   std::vector<TowerModel> towers;
 
   std::vector<TensorGroup> tensors;             // empty where the config does not say enough
-  std::vector<UnknownTensors> unknown_tensors;  // what it leaves open
-  std::string stored_weights;                   // the mixture that a file names ("q4_k_m"); empty where it names none
-  std::vector<StoredTensors> stored;            // from the checkpoint's own headers, where they are at hand
+  std::vector<UnknownTensors> unknown_tensors;  // those that the config does not determine
+  std::string stored_weights;         // the mixture that a file is stored in ("q4_k_m"); empty where it names none
+  std::vector<StoredTensors> stored;  // from the checkpoint's own headers, where available
   QuantDeclaration quantization;
 
-  std::optional<DraftHead> draft_head;  // it is heads for another model
-  bool embeds = false;                  // its inputs become vectors or scores, and no token is written after them
+  std::optional<DraftHead> draft_head;  // set where the file is no model but heads for another
+  bool embeds = false;                  // an embedding or scoring model: it generates no tokens
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;
 
-  // The weights room's view of it.
-  operator WeightModel() const;  // NOLINT: a view, as span is of a vector
+  // The view of it that weights are counted from.
+  operator WeightModel() const;  // NOLINT: implicit because it is a view, as std::span is of a vector
 };
 
-// Layers that are alike, in the order of their first one.
+// Layers that are alike, in order of their first layer.
 struct LayerGroup {
-  const Mixer* mixer = nullptr;  // one of the model's own
+  const Mixer* mixer = nullptr;  // points into the model
   std::vector<std::uint64_t> indices;
 };
-// A layer with two mixers is in two groups, with the same index.
+// A layer with two mixers is in two groups, under the same index.
 std::vector<LayerGroup> group_layers(const ModelSpec& model);
 
-// The kind of the whole model: the one kind of all caching layers, or "hybrid". Layers without a cache and layers
-// that read another's do not count.
+// The attention kind of the whole model: the kind that all layers with a cache share, or "hybrid". Layers without a
+// cache and layers that read another layer's do not count.
 std::string model_attention(const ModelSpec& model);
 
 // "0-60" or "3,7,11-13".

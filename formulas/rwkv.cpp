@@ -43,7 +43,7 @@ std::vector<Symbol> Rwkv::symbols() const {
   return {{"h", hidden_size, "hidden_size"}, {"d", head_dim, "head_dim"}, {"t", token_shifts, "token shifts"}};
 }
 
-// Every version mixes tokens in a way of its own, and a family that knows it writes its tensors itself.
+// Every version mixes tokens differently: a family that knows its version writes the tensors itself.
 void Rwkv::project(Projections& out) const {
   const Elements square = Elements(times(out.hidden, out.hidden)) * out.num_layers();
   out.unknown(

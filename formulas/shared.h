@@ -3,7 +3,7 @@
 //
 //   elements = 0
 //
-// The attention runs all the same: the layer has queries and an output, and reads the cache of layer `source_layer`.
+// The layer still has queries and an output, and attends to the cache of layer `source_layer`.
 //
 // Source: Brandon et al. 2024 (arXiv 2405.12981), cross-layer attention; Sun et al. 2024 (2405.05254), YOCO;
 //   transformers num_kv_shared_layers.
@@ -17,7 +17,7 @@
 namespace kvplan {
 
 struct Shared {
-  std::uint64_t source_layer = 0;  // whose cache it reads
+  std::uint64_t source_layer = 0;  // the layer whose cache it reads
   Heads heads;
   Tokens window;  // the source layer's window; 0 where it attends to everything
   static std::span<const KindInfo> infos();

@@ -34,7 +34,7 @@ std::vector<Symbol> SparseMla::symbols() const {
   return out;
 }
 
-// Every token is scored by the indexer; only index_topk of them are attended to, which is no cost per entry.
+// The indexer scores every token; attention to index_topk of them is no cost per entry.
 std::uint64_t SparseMla::macs_per_entry() const {
   return checked_mul(index_n_heads, index_head_dim, "the work of one cached token");
 }

@@ -76,7 +76,7 @@ void Ssm::project(Projections& out) const {
   const std::string at = std::string(form.module) + ".";
   const std::uint64_t inner = d_inner;
   const std::uint64_t grouped = times(2, times(n_groups, d_state));
-  // One group of B and C is whole on every rank; several are shared out.
+  // A single group of B and C is replicated on every rank; several groups are distributed.
   const bool repeats = n_groups == 1;
   const std::uint64_t cut = repeats ? 0 : grouped;
   out.linear(kMixer, at + "in_proj",

@@ -37,7 +37,7 @@ TensorGroup& TensorWriter::add(Component own, TensorRole role, std::string_view 
 
 TensorGroup& TensorWriter::linear(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
                                   Split split, std::uint64_t units, bool bias) {
-  // The bias first: the reference that is handed out is to the matrix.
+  // The bias comes first, so that the reference returned is the matrix's.
   if (bias) {
     const Split cut = split == Split::kRows ? Split::kRows : Split::kNone;
     add(own, TensorRole::kPlain, std::string(module) + ".bias", rows, 1, cut, units);

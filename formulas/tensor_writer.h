@@ -1,4 +1,4 @@
-// Writes tensor groups: the few words in which kinds and families say what a layer is made of.
+// Writes tensor groups: the functions with which kinds and families describe what a layer consists of.
 #ifndef KVPLAN_FORMULAS_TENSOR_WRITER_H_
 #define KVPLAN_FORMULAS_TENSOR_WRITER_H_
 
@@ -17,14 +17,14 @@ class TensorWriter {
  public:
   explicit TensorWriter(ModelSpec& model) : model_(model) {}
 
-  // What follows stands in these layers; module names are then relative to "model.layers.*.".
+  // The groups that follow are in these layers; their module names are relative to "model.layers.*.".
   void in_layers(std::vector<LayerRun> layers, std::string_view prefix = "model.layers.*.");
-  // What follows stands outside of the layers, with full names.
+  // The groups that follow are outside of the layers and have full names.
   void outside(Place place);
-  // Every group that follows is booked so, whatever it says (MTP layers, encoders, towers).
+  // Every group that follows gets this component, whatever its caller passes (MTP layers, encoders, towers).
   void book_as(Component component) { booked_ = component; }
   void book_plainly() { booked_ = Component::kOther; }
-  // The component where nothing else is booked.
+  // The component of a group: that of book_as(), else `own`.
   Component component(Component own) const { return booked_ == Component::kOther ? own : booked_; }
 
   // A linear layer of rows x columns; `bias` adds its bias.
@@ -39,10 +39,10 @@ class TensorWriter {
   // `count` norms of `width`, with or without a bias each.
   void norms(std::string_view module, std::uint64_t width, std::uint64_t count = 1, bool bias = false);
 
-  // A part whose tensors nobody lists.
+  // A part whose tensors are not listed anywhere.
   void unknown(UnknownTensors part);
 
-  // Layers that the next group stands in.
+  // The number of layers that the next group is in.
   std::uint64_t num_layers() const {
     std::uint64_t out = 0;
     for (const LayerRun& run : layers_) out += run.count;
@@ -62,10 +62,10 @@ class TensorWriter {
   Component booked_ = Component::kOther;
 };
 
-// Indices in ascending order as runs.
+// Ascending indices as runs.
 std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices);
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b);  // of sizes of tensors; Error where it overflows
+std::uint64_t times(std::uint64_t a, std::uint64_t b);  // a * b for tensor sizes; Error where it overflows
 
 }  // namespace kvplan
 

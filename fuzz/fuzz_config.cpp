@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "answer.h"
 #include "formulas/model.h"
 #include "kvplan/error.h"
 #include "kvplan/storage.h"
@@ -13,6 +14,7 @@ namespace {
 
 using kvplan::CacheTypes;
 using kvplan::Dtype;
+using kvplan::fuzz::answer;
 
 constexpr std::string_view kSeparator = "\n---\n";
 constexpr CacheTypes kTypes[] = {
@@ -21,17 +23,6 @@ constexpr CacheTypes kTypes[] = {
     {Dtype::kQ8_0, Dtype::kQ4_0, Dtype::kFloat32, Dtype::kFloat32},
     {Dtype::kTurboquant3bit, Dtype::kTurboquant3bit, Dtype::kFloat16, Dtype::kFloat16},
 };
-
-// Errors are answers; whatever else is thrown ends the fuzzer.
-template <class Function>
-void answer(const Function& function) {
-  try {
-    function();
-  } catch (const kvplan::Error& error) {
-    const std::string line = error.line();
-    if (line.find('\n') != std::string::npos || !line.starts_with("kvplan: ")) __builtin_trap();
-  }
-}
 
 void count_everything(const kvplan::ModelSpec& model) {
   kvplan::model_attention(model);

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "answer.h"
 #include "formulas/model.h"
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
@@ -12,17 +13,7 @@
 
 namespace {
 
-// Errors are answers; whatever else is thrown ends the fuzzer.
-template <class Function>
-void answer(const Function& function) {
-  try {
-    function();
-  } catch (const kvplan::Error& error) {
-    const std::string line = error.line();
-    if (line.find('\n') != std::string::npos || !line.starts_with("kvplan: ")) __builtin_trap();
-  }
-}
-
+using kvplan::fuzz::answer;
 void count_everything(const kvplan::ModelSpec& model) {
   kvplan::model_attention(model);
   for (const kvplan::LayerGroup& group : kvplan::group_layers(model)) {

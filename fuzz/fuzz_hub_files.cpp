@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "answer.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "sources/gguf_choice.h"
@@ -13,17 +14,8 @@
 
 namespace {
 
+using kvplan::fuzz::answer;
 using namespace kvplan;
-
-template <class Function>
-void answer(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    const std::string line = error.line();
-    if (line.find('\n') != std::string::npos || !line.starts_with("kvplan: ")) __builtin_trap();
-  }
-}
 
 }  // namespace
 

@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (total != plan.total.bytes || plan.total.low > total || total > plan.total.high) __builtin_trap();
     for (const ReportForm& form : forms()) {
-      if (form.launches) continue;
+      if (form.has_launch) continue;
       const std::string report = form.write(reply_of(plan), {});
       if (form.name == "json") parse_plan(report, "fuzz");
     }

@@ -76,7 +76,7 @@ void check_forms(const ModelSpec& model) {
   const Plan plan = make_plan(model, {});
   const Reply reply = reply_of(plan);
   for (const ReportForm& form : forms()) {
-    if (form.launches) continue;
+    if (form.has_launch) continue;
     const std::string report = form.write(reply, {});
     if (form.name == "json") {
       if (!Json::accept(report)) found("no JSON", form.name, report);

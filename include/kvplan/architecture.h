@@ -1,4 +1,4 @@
-// What an architecture is: a model's is found once, when it is read. After that nobody compares a name.
+// The architecture of a model: found once, when the model is read. Nothing after that compares names.
 #ifndef KVPLAN_ARCHITECTURE_H_
 #define KVPLAN_ARCHITECTURE_H_
 
@@ -10,8 +10,8 @@
 
 namespace kvplan {
 
-// Architectures that an engine, or a mixture of types, treats in a way of its own. All others are kOther: what there is
-// to know of them is in their layers and tensors.
+// Architectures that an engine, or a GGUF mixture of types, treats specially. All others are kOther: their layers and
+// tensors say all there is to know.
 enum class Arch : std::uint8_t {
   kOther,
   kAfmoe,
@@ -112,16 +112,16 @@ inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
   return is_one_of(arch, std::span(some.begin(), some.size()));
 }
 
-// Architectures that are read alike are one value. What reads them stands beside it, in src/models/family.h.
+// Architectures that are read in the same way are one value. The functions that read them are in src/models/family.h.
 struct Architecture {
   std::string_view names;  // Hugging Face's model_types, separated by spaces
-  std::string_view rule;   // that reads the layers, as reports name it
+  std::string_view rule;   // the rule that reads the layers, as reports name it
   Arch id = Arch::kOther;
   // What its weights were held against: "executed class", "published total"; empty: nothing, and the plan says so.
   std::string_view checked{};
 };
 
-// Of a model that no family names.
+// The architecture of a model that no family names.
 inline constexpr Architecture kNoArchitecture{"", "generic"};
 
 }  // namespace kvplan

@@ -13,7 +13,7 @@
 
 namespace kvplan {
 
-// A measured value: how often, between what, and the mean.
+// A measured value: the number of runs, the smallest and largest, and the mean.
 struct Figure {
   std::uint64_t n = 0;
   double low = 0, high = 0, mean = 0;
@@ -29,8 +29,9 @@ struct Figure {
 // Of a card and its driver, whatever runs on it:
 constexpr std::string_view kContextFigure =
     "context_bytes";                                        // what opening the card takes before anything is allocated
-constexpr std::string_view kUsableFigure = "usable_bytes";  // what a program sees of the card in all
-constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";  // read and written, streaming the cache
+constexpr std::string_view kUsableFigure = "usable_bytes";  // the card's whole memory, as a program sees it
+// Bytes read and written while streaming through the cache.
+constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";
 // Of an engine:
 constexpr std::string_view kNonTorchFigure = "non_torch_bytes";  // context growth and libraries
 // Of an engine with a model and its options:
@@ -43,9 +44,9 @@ struct NamedFigure {
 };
 
 struct CalibrationRecord {
-  std::string device;  // as the driver has it: "NVIDIA H100 80GB HBM3"; or as the catalogue does
-  Bytes memory;        // that a program sees of it; 0: not known
-  std::string driver;  // "" where nobody said
+  std::string device;  // as the driver spells it ("NVIDIA H100 80GB HBM3"), or as the catalogue does
+  Bytes memory;        // that a program sees; 0: not known
+  std::string driver;  // "" where the source names none
   std::string engine, engine_version;
   std::string model;   // the model and the options that the figures hold for; "" for figures of the card
   std::string source;  // "measure" or "log"
@@ -54,17 +55,17 @@ struct CalibrationRecord {
 
   const Figure* find(std::string_view name) const;
   void add(std::string_view name, double value);
-  // The same card, driver, engine, model and way: figures of both are one sample.
+  // Whether both hold for the same card, driver, engine, model and way of measuring: their figures are then one sample.
   bool same_subject(const CalibrationRecord& other) const;
 };
 
 struct Calibration {
-  std::string path;    // "" for one that is no file yet
+  std::string path;    // "" for a calibration that no file holds yet
   bool named = false;  // by --calibration; else found in the user's folder
   std::vector<CalibrationRecord> records;
 
-  // Adds a run: to the record of the same subject, else as a new one. A record of the same subject under another driver
-  // or engine version gives way: its figures are those of another day.
+  // Adds a run to the record of the same subject, or as a new record. A record of the same subject under another driver
+  // or engine version is dropped: its figures may no longer hold.
   void merge(const CalibrationRecord& record);
 };
 

@@ -1,4 +1,5 @@
-// What kvplan measure card finds of a card: who it is, what it keeps for itself, how it hands out memory and how fast.
+// What `kvplan measure card` finds out about a card: its identity, the memory it keeps for itself, how it allocates,
+// and how fast it is.
 #ifndef KVPLAN_CARD_MEASUREMENT_H_
 #define KVPLAN_CARD_MEASUREMENT_H_
 
@@ -12,25 +13,26 @@
 
 namespace kvplan {
 
-// A step of opening a card, and what it took of it.
+// A step of opening the card, and the memory that the step took.
 struct ContextStage {
   std::string what;
   Bytes took;
 };
 
-// The card as its driver and the management library have it.
+// The card as its driver and the management library describe it.
 struct CardFacts {
-  std::string uuid;                     // "" where nobody says
-  bool is_slice = false;                // of a card that is cut (MIG)
-  bool is_integrated = false;           // its memory is the machine's
-  bool is_wsl = false;                  // Windows pages its memory instead of refusing
-  bool is_by_process = false;           // the context is what its own process holds; else what the counter grew by
+  std::string uuid;            // "" where neither gives one
+  bool is_slice = false;       // part of a partitioned card (MIG)
+  bool is_integrated = false;  // its memory is the machine's
+  bool is_wsl = false;         // Windows pages its memory instead of refusing
+  // The context is the memory of our own process; else it is what the card's counter grew by.
+  bool is_by_process = false;
   std::optional<bool> corrects_errors;  // ECC
-  std::optional<Bytes> reserved;        // that the driver keeps
+  std::optional<Bytes> reserved;        // kept by the driver
   std::vector<ContextStage> stages;     // of the context
 };
 
-// What the counter grew by where so much was asked for.
+// How much the counter grew when so many bytes were allocated.
 struct SizeProbe {
   Bytes asked, took;
 };
@@ -40,14 +42,14 @@ struct CardMeasurement {
   CardFacts facts;
   Bytes nominal, usable, free, used_by_others;
   std::optional<std::uint64_t> other_processes;
-  std::vector<Bytes> contexts;   // of each time that it was opened
-  std::optional<Bytes> context;  // the least of them; absent where it cannot be told, or is none
-  Bytes granularity;             // as its driver says
+  std::vector<Bytes> contexts;   // one for each time that the card was opened
+  std::optional<Bytes> context;  // the smallest of them; absent where it cannot be measured
+  Bytes granularity;             // as the driver gives it
   std::vector<SizeProbe> probes;
-  Bytes block;        // that was read and copied
-  Figure read, copy;  // bytes a second; n = 0 where it was not tried
+  Bytes block;        // the block that was read and copied
+  Figure read, copy;  // bytes a second; n = 0 where not measured
   std::vector<std::string> remarks;
-  bool is_disturbed = false;  // others moved memory meanwhile: nothing of it is kept
+  bool is_disturbed = false;  // other processes moved memory meanwhile: no figure is kept
 };
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// Characters of a text that may be anything: which are valid, which may be printed, and how the others are written.
+// Characters of arbitrary text: which are valid, which may be printed, and how the others are written.
 #ifndef KVPLAN_CHARACTERS_H_
 #define KVPLAN_CHARACTERS_H_
 
@@ -14,19 +14,19 @@ struct Character {
 };
 Character character_at(std::string_view text, std::size_t at);
 
-// Controls, and what changes the order or the look of the text beside it.
+// Control characters, and those that change the order or the look of the text around them.
 bool is_hidden(char32_t code);
 
-// How many bytes of a token of the Hub begin the text; 0 where none does.
+// Length in bytes of the Hub token (hf_...) that the text begins with; 0 where it begins with none.
 std::size_t token_bytes(std::string_view text);
-// What is printed in its place.
+// Printed in place of a token.
 inline constexpr std::string_view kHiddenToken = "hf_***";
 
-// A string of JSON, in its quotes, that YAML reads as the same: hidden characters are escaped, and what is no UTF-8
+// A JSON string with its quotes, which YAML reads in the same way: hidden characters are escaped, and invalid UTF-8
 // becomes the replacement character.
 std::string json_string(std::string_view text);
-// A whole text of JSON, in which hidden characters stand in strings alone, line ends aside: they are escaped there.
-// What looks like a token of the Hub is not repeated.
+// A whole JSON text with the hidden characters in its strings escaped (outside of strings only line ends may occur).
+// Anything that looks like a Hub token is replaced by kHiddenToken.
 std::string printable_json(std::string_view json);
 
 }  // namespace kvplan

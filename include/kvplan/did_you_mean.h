@@ -1,4 +1,4 @@
-// The remedy that an error names where a word is not known.
+// The remedy of an error about an unknown word.
 #ifndef KVPLAN_DID_YOU_MEAN_H_
 #define KVPLAN_DID_YOU_MEAN_H_
 
@@ -8,11 +8,12 @@
 
 namespace kvplan {
 
-// "did you mean vllm?" where a known word is near, else "use one of vllm, ...". Of equal ones the first are named.
+// "did you mean vllm?" where a known word is near, else "use one of vllm, ...". Among equally near words the first are
+// named.
 std::string nearest_remedy(std::string_view wrong, std::span<const std::string_view> known);
 // The same, with words separated by spaces.
 std::string nearest_remedy(std::string_view wrong, std::string_view known);
-// What is near enough to have been meant, nearest first.
+// The known words near enough to have been meant, nearest first.
 std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> known);
 
 }  // namespace kvplan

@@ -20,7 +20,7 @@ enum class Exit {
   kNoDevice = 5,             // nothing to measure on
 };
 
-// Which sort of trouble: a search takes the first two for "does not fit", and never the last.
+// What sort of trouble it is: a search treats the first two as "does not fit", never the last.
 enum class ErrorKind : std::uint8_t {
   kOverflow,  // a figure that 64 bits do not hold
   kRefused,   // the engine does not take such a model or request
@@ -34,7 +34,7 @@ class Error : public std::runtime_error {
 
   Exit code() const { return code_; }
   ErrorKind kind() const { return kind_; }
-  // The file, model or option the error is about; empty until somebody who knows it says so.
+  // The file, model or option that the error is about; empty until a caller that knows it sets it.
   const std::string& source() const { return source_; }
   // Names the source unless an inner frame already did.
   void set_source(std::string_view source);
@@ -47,16 +47,16 @@ class Error : public std::runtime_error {
   std::string source_;
 };
 
-// Throw out of line: the call sites stay small.
+// Functions that throw, so that call sites stay small.
 [[noreturn]] void fail(std::string_view what, std::string_view remedy);  // Exit::kBadInput
 [[noreturn]] void fail(Exit code, std::string_view what, std::string_view remedy);
 [[noreturn]] void refuse(std::string_view what, std::string_view remedy);    // ErrorKind::kRefused
 [[noreturn]] void overflow(std::string_view what, std::string_view remedy);  // ErrorKind::kOverflow
 
-// For a search: goes on where the error says that a request cannot be, and throws it again where it is a fault.
+// For a search: returns where the error means that a request is impossible, and rethrows it where it is bad input.
 void take_as_misfit(const Error& error);
 
-// What `work` returns. An error that it throws is about `source`, unless an inner frame named another.
+// Returns what `work` returns. An error that it throws gets `source`, unless an inner frame named another.
 template <class Work>
 auto with_source(std::string_view source, const Work& work) {
   try {

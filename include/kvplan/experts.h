@@ -1,4 +1,4 @@
-// The shape of a mixture of experts, as far as a model says it; all 0 where its MLPs are dense.
+// The shape of a mixture of experts, as far as the model gives it; all 0 where every MLP is dense.
 #ifndef KVPLAN_EXPERTS_H_
 #define KVPLAN_EXPERTS_H_
 
@@ -8,9 +8,9 @@ namespace kvplan {
 
 struct ExpertShape {
   std::uint64_t count = 0;         // routed experts of a layer
-  std::uint64_t used = 0;          // of them, those that one token passes through
+  std::uint64_t used = 0;          // experts that one token passes through
   std::uint64_t width = 0;         // of one expert
-  std::uint64_t dense_layers = 0;  // layers with a dense MLP beside the others
+  std::uint64_t dense_layers = 0;  // layers that have a dense MLP instead
 };
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// What a deployment adds to a model: a way to guess tokens ahead, LoRA adapters, an image projector, beams and samples.
+// What a deployment adds to a model: speculative decoding, LoRA adapters, an image projector, beams and samples.
 #ifndef KVPLAN_EXTRAS_H_
 #define KVPLAN_EXTRAS_H_
 
@@ -18,28 +18,29 @@ namespace kvplan {
 
 struct ModelSpec;  // formulas/model.h
 
-// Where the guesses of speculative decoding come from.
+// Where the draft tokens of speculative decoding come from.
 enum class DraftMethod : std::uint8_t {
   kModel,   // a smaller model of its own
-  kEagle,   // one layer behind the model, which shares its embedding and head
-  kEagle3,  // the same over three hidden states, with a head of its own
+  kEagle,   // one layer on top of the model, which shares its embedding and head
+  kEagle3,  // the same over three hidden states, with its own head
   kMtp,     // the model's own next-token layers
   kMedusa,  // heads on the last hidden state; nothing is cached
-  kNgram,   // what the text itself says; no weights, no cache
+  kNgram,   // n-grams of the text itself; no weights, no cache
 };
 std::string_view name(DraftMethod method);
-// By name or as engines spell it ("STANDALONE", "NEXTN", "draft-mtp"); nothing for a word that is none.
+// By name, or as engines spell it ("STANDALONE", "NEXTN", "draft-mtp"); nothing where the word is unknown.
 std::optional<DraftMethod> find_draft_method(std::string_view text);
-// Every name, separated by commas.
+// All names, separated by commas.
 std::string known_draft_methods();
 
-// What a draft says of itself that is no model of its own: heads over another model's hidden states.
+// The config of a draft that is no whole model: heads over another model's hidden states.
 struct DraftHead {
   DraftMethod method = DraftMethod::kEagle;
-  std::uint64_t target_hidden_size = 0, target_vocab_size = 0;  // of the model that it is for; 0 where it does not say
+  std::uint64_t target_hidden_size = 0,
+                target_vocab_size = 0;  // of the model that it was made for; 0 where it does not say
 };
 
-// What --speculative-config says, as vLLM spells it.
+// The contents of --speculative-config, in vLLM's spelling.
 struct SpeculativeConfig {
   std::optional<DraftMethod> method;
   std::string model;
@@ -48,7 +49,7 @@ struct SpeculativeConfig {
   std::vector<std::string> unread;  // keys that change nothing here, though they may in the engine
 };
 
-// A LoRA adapter, as its file says.
+// A LoRA adapter, as its files describe it.
 struct AdapterFile {
   std::string source;
   std::uint64_t rank = 0;            // the largest of any module
@@ -68,11 +69,11 @@ struct ProjectorFile {
   Bytes bytes;
   std::uint64_t width = 0, intermediate = 0, heads = 0;  // of the encoder
   std::uint64_t image_size = 0, patch_size = 0;
-  bool takes_any_size = false;  // of images, whatever image_size says
+  bool takes_any_size = false;  // images of any size, whatever image_size says
   bool operator==(const ProjectorFile&) const = default;
 };
 
-// Options for all of it; absent means "as the engine chooses", or that there is none.
+// The options for all of these; absent means that the engine chooses, or that there is none.
 struct ExtrasRequest {
   // What is loaded beside the model (--draft, --lora, --mmproj).
   std::shared_ptr<const ModelSpec> draft;
@@ -80,7 +81,7 @@ struct ExtrasRequest {
   std::optional<ProjectorFile> projector;
 
   std::optional<DraftMethod> draft_method;     // absent: what the draft's own config says
-  std::optional<std::uint64_t> verify_tokens;  // SGLang: tokens verified at once, the last real one among them
+  std::optional<std::uint64_t> verify_tokens;  // SGLang: tokens verified in one step, the last accepted one included
   std::optional<Tokens> draft_ctx;             // llama.cpp: the draft's own n_ctx
   std::optional<Dtype> draft_cache_type_k, draft_cache_type_v;
   std::optional<std::string> draft_weights;
@@ -93,21 +94,21 @@ struct ExtrasRequest {
   std::uint64_t num_beams = 1;
   std::uint64_t num_samples = 1;
 
-  // Images, videos ... of one prompt; nothing for what is not named.
+  // Images, videos and so on in one prompt; kinds that are not named are absent.
   std::vector<std::pair<std::string, std::uint64_t>> mm_limits;
-  bool language_model_only = false;  // vLLM: no images, videos or sounds at all
+  bool language_model_only = false;  // vLLM: no image, video or audio input at all
 
-  // SGLang: what a request keeps of recurrent states beside the live one.
+  // SGLang: which recurrent states a request keeps besides the live one.
   std::string mamba_strategy;  // "" as the engine chooses; no_buffer, extra_buffer, extra_buffer_lazy
   bool disable_radix_cache = false;
-  // SGLang's pools: tokens of windows for one of the others, bytes of states for one of tokens, slots, tokens at most.
+  // SGLang's pools: sliding-window tokens per full-attention token, state bytes per KV byte, state slots, most tokens.
   std::optional<double> swa_ratio, state_ratio;
   std::optional<std::uint64_t> state_slots, max_total_tokens;
-  bool one_pool = false;                     // SGLang: layers with windows keep all tokens, as the others
+  bool one_pool = false;                     // SGLang: sliding-window layers keep all tokens, as the others do
   std::optional<std::uint64_t> graph_batch;  // SGLang: the largest batch that is captured
   std::string attention_backend;             // SGLang: "" as the engine chooses
 
-  // Sequences that stand for one request.
+  // Sequences that one request becomes.
   std::uint64_t copies() const { return checked_mul(num_beams, num_samples, "beams and samples"); }
   bool wants_lora() const {
     return enable_lora || max_loras || max_lora_rank || max_cpu_loras || !lora_targets.empty();

@@ -1,5 +1,5 @@
-// The storage types of tensors in a GGUF file, which the reader checks and the weights are counted with: how many
-// elements a block has, and how many bytes it takes.
+// The storage types of tensors in a GGUF file: elements and bytes of a block. The GGUF reader checks files with this
+// table, and the weights are counted with it.
 #ifndef KVPLAN_GGML_TYPES_H_
 #define KVPLAN_GGML_TYPES_H_
 
@@ -14,7 +14,7 @@
 namespace kvplan {
 
 struct GgmlType {
-  std::uint32_t id = 0;  // as tensor infos carry it
+  std::uint32_t id = 0;  // the number in a file's tensor infos
   std::string_view name;
   std::uint32_t block = 1;      // elements of a block; the first dimension is a whole number of blocks
   std::uint32_t bytes = 1;      // bytes of a block

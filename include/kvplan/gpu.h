@@ -1,4 +1,4 @@
-// A card of the catalogue.
+// One card of the catalogue.
 #ifndef KVPLAN_GPU_H_
 #define KVPLAN_GPU_H_
 
@@ -11,14 +11,14 @@
 
 namespace kvplan {
 
-// Of the matrix cores, dense, 16 bit with 32 bit sums; and how many times as fast they multiply narrower types that
-// both sides are in. 1: no faster, or no such cores.
+// Peak of the matrix cores, dense, 16 bit with 32 bit sums; and how many times as fast they multiply narrower types
+// when both operands have them. 1: no faster, or no such cores.
 struct Peak {
   double tflops = 0;  // 10^12 a second; 0 where not known
   double int8 = 2, fp8 = 1, fp4 = 1;
 };
 
-// One card of the user's own file. Sizes are bytes.
+// One card of the user's own file (--gpu-file). Sizes are bytes.
 struct GpuRecord {
   std::string vendor, name, source;
   std::vector<std::string> aliases;
@@ -33,8 +33,8 @@ struct Gpu {
   std::string_view vendor;   // "NVIDIA"; the table is sorted by it
   std::string_view name;     // "h100-80gb"
   std::string_view aliases;  // separated by spaces
-  std::uint64_t memory_mib;  // that the driver reports, where known; else the nominal size
-  std::uint64_t usable_mib;  // that a program sees (CUDA's total, Metal's working set); 0 where nobody recorded it
+  std::uint64_t memory_mib;  // as the driver reports it, where known; else the nominal size
+  std::uint64_t usable_mib;  // as a program sees it (CUDA's total, Metal's working set); 0 where not recorded
   bool reported;             // memory_mib is what a driver reports
   bool unified;              // shared with the processor
   double bandwidth_gb_s;     // 10^9 bytes a second; 0 where not known
@@ -44,11 +44,11 @@ struct Gpu {
   std::uint32_t capability = 0;
   Peak peak;
 
-  // What engines share out: their budgets start from the program's total, not from the driver's.
+  // The memory that engines' budgets start from: the total that a program sees, not the driver's.
   Bytes budget() const { return Bytes((usable_mib != 0 ? usable_mib : memory_mib) * kMiB); }
 };
 
-// An accelerator of Intel's that is no GPU.
+// Intel's Gaudi, an accelerator that is no GPU.
 inline bool is_gaudi(const Gpu& card) {
   return card.vendor == "Intel" && card.capability > 0;
 }

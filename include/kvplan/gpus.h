@@ -1,4 +1,4 @@
-// The catalogue of cards: the built-in table, and the cards of the user's own file before it.
+// The catalogue of cards: those of the user's own file, then the built-in table.
 #ifndef KVPLAN_GPUS_H_
 #define KVPLAN_GPUS_H_
 
@@ -19,19 +19,19 @@ std::span<const Gpu> built_in_gpus();
 
 // All cards: the user's own, then the built-in ones that they do not replace.
 std::span<const Gpu> gpus();
-// Parts of cards that are cards to a program (MIG), by name alone: nobody rents a slice for want of a card, so that no
-// search offers one.
+// Slices of cards (MIG), which a program sees as cards. They are found by name alone: no search offers one, since
+// nobody rents a slice in place of a card.
 std::span<const Gpu> gpu_slices();
-// A card or a slice by name or alias, case folded, with or without spaces and dashes; null for none.
+// A card or a slice by name or alias, ignoring case, spaces and dashes; null where unknown.
 const Gpu* find_gpu(std::string_view text);
 // The same, or Error(kBadInput) with the nearest names.
 const Gpu& parse_gpu(std::string_view text, std::string_view option = "--gpu");
 
-// The cards of the user's own (--gpu-file). Every later call of gpus() and find_gpu() knows them; one of a built-in
-// name takes its place. Called before any planning; an empty list takes the own cards away.
+// Sets the user's own cards (--gpu-file). Every later call of gpus() and find_gpu() knows them; a card with a built-in
+// name replaces that one. Call it before any planning; an empty list removes them.
 void set_own_gpus(const std::vector<GpuRecord>& cards);
 
-// What a card of NVIDIA's computes with, as Gpu::capability has it; 0 for another maker's, or a name that is none.
+// The compute capability of an NVIDIA card, as in Gpu::capability; 0 for other vendors and unknown names.
 std::uint32_t compute_capability(const std::optional<std::string>& gpu);
 
 }  // namespace kvplan

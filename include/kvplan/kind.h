@@ -1,4 +1,4 @@
-// What a report says of a kind of attention.
+// What reports say about a kind of attention.
 #ifndef KVPLAN_KIND_H_
 #define KVPLAN_KIND_H_
 
@@ -17,7 +17,7 @@ struct KindInfo {
   std::string_view source;   // paper or engine file
 };
 
-// A dimension put into the formula, with the config key it stands for.
+// A dimension of the formula with its value and the config key it comes from.
 struct Symbol {
   std::string_view symbol;
   std::uint64_t value;

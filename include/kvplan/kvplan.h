@@ -24,8 +24,8 @@ struct ModelSpec;
 
 struct LoadOptions {
   bool assume = false;   // plan an unknown architecture from its fields, with a note
-  bool offline = false;  // Hub ids: the caches alone
-  std::string revision;  // of a Hub id that names none
+  bool offline = false;  // Hub ids are looked up in the caches alone
+  std::string revision;  // for a Hub id that names none
   std::string token;     // "" for HF_TOKEN or the token file
 };
 
@@ -40,18 +40,19 @@ struct MemoryPlan {
   std::vector<Note> notes;
 };
 
-// A model that was read. Copies share it; a const Model may be asked by several threads at once.
+// A model that has been read. Copies share it; several threads may use a const Model at once.
 class Model {
  public:
   // MODEL as on the command line: a path, a Hub id or a model of a local store. Throws Error.
   static Model load(const std::string& name, const LoadOptions& options = {});
-  // The text of a config.json; `name` stands for it in messages. No files, no network. Throws Error.
+  // Reads the text of a config.json; `name` stands for it in messages. Opens no file and no network connection. Throws
+  // Error.
   static Model from_config(std::string_view config, const std::string& name = "config.json",
                            const LoadOptions& options = {});
 
-  // `engine` as --engine has it: "logical", "vllm", "vllm@0.20". It goes over the request's own. Throws Error.
+  // `engine` as --engine takes it: "logical", "vllm", "vllm@0.20". It overrides the request's own. Throws Error.
   MemoryPlan plan(std::string_view engine = "logical", const Request& request = {}) const;
-  // The same as a report: "json", "table", "markdown", ... as --format has it. Throws Error.
+  // The plan as a report: "json", "table", "markdown", ... as --format takes it. Throws Error.
   std::string report(std::string_view engine = "logical", const Request& request = {},
                      std::string_view format = "json") const;
 

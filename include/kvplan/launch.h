@@ -1,4 +1,4 @@
-// What an engine is started with: its own command line for a plan.
+// The engine's own command line for a plan.
 #ifndef KVPLAN_LAUNCH_H_
 #define KVPLAN_LAUNCH_H_
 
@@ -11,11 +11,11 @@
 namespace kvplan {
 
 struct Launch {
-  std::string_view engine, image;  // of a container; empty: its makers publish none
+  std::string_view engine, image;  // image: of a container; empty where its makers publish none
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::vector<std::string>> commands;  // one for each node, the program first
   std::uint64_t gpus_per_node = 1;
-  std::vector<std::string> remarks;  // what the commands cannot say: each a sentence
+  std::vector<std::string> remarks;  // what the commands cannot express, each a sentence
 };
 
 }  // namespace kvplan

@@ -8,13 +8,13 @@
 
 namespace kvplan {
 
-// What a request needs of a layout. The layout itself does not depend on it.
+// How much a request asks of a layout. The layout itself does not depend on it.
 struct Load {
   Tokens max_model_len;
   std::uint64_t num_seqs = 1;
   Tokens source_tokens;
   bool pooled = false;  // max_model_len is a pool that all sequences share
-  // Of one sequence: an equal share of the pool.
+  // Tokens of one sequence: an equal share of the pool where it is one.
   Tokens tokens_of_sequence() const {
     return pooled && num_seqs > 0 ? Tokens(max_model_len.count() / num_seqs) : max_model_len;
   }

@@ -12,65 +12,65 @@
 
 namespace kvplan {
 
-// The device as it was found.
+// The device as it was before the measurement.
 struct DeviceFacts {
   std::string id;                           // "cuda:0"
-  std::string name;                         // as the driver has it
+  std::string name;                         // the driver's name for it
   std::string driver;                       // its version
-  Bytes nominal;                            // that the driver's own tools report of the card; 0: nobody says
-  Bytes usable;                             // that a program sees in all
-  Bytes granularity;                        // of an allocation
-  std::optional<Bytes> context;             // what opening the device took; absent: nobody counts it
-  std::uint64_t least_stream = 256 * kMiB;  // bytes below which caches would answer for the memory
-  double margin = 0.02;                     // share of the free memory that is left to others
+  Bytes nominal;                            // as the driver's own tools report it; 0 where they report none
+  Bytes usable;                             // as a program sees it
+  Bytes granularity;                        // the unit that an allocation is rounded up to
+  std::optional<Bytes> context;             // what opening the device took; absent where nothing counts it
+  std::uint64_t least_stream = 256 * kMiB;  // smallest read that measures memory rather than caches
+  double margin = 0.02;                     // share of the free memory left to other processes
 };
 
-// Buffers of one part of the plan.
+// The buffers of one part of the plan.
 struct MeasuredLine {
   std::string what;
   std::uint64_t buffers = 0;
   Bytes planned;
-  Bytes rounding;  // at most: every buffer up to whole granules
+  Bytes rounding;  // at most: each buffer rounded up to the granularity
   Bytes measured;
-  std::string reason;  // of a difference; "" where there is none
+  std::string reason;  // why planned and measured differ; "" where they do not
 
   std::int64_t difference() const;
-  // Bytes of the difference that the granularity does not explain.
+  // The difference beyond what the granularity explains.
   Bytes unexplained() const;
 };
 
-// Blocks of one size, wherever they stand among the others.
+// Blocks of one size, in any order.
 struct BlockSize {
   Bytes bytes;
   std::uint64_t count = 0;
 };
 
-// One thing that an engine takes at its start, in the blocks that its allocator asks of the driver.
+// One thing that an engine allocates at its start, in the blocks that its allocator requests from the driver.
 struct RehearsedStep {
   std::string what;  // "weights"
-  Bytes planned;     // of the plan's ledger
-  Bytes asked;       // in the allocator's blocks
+  Bytes planned;     // from the plan's ledger
+  Bytes asked;       // in whole blocks of the allocator
   std::uint64_t blocks = 0, held = 0;
   std::vector<BlockSize> sizes{};  // in the order of their first block
 };
 
 enum class RehearsalStatus {
-  kStarts,  // all of it was held at once
-  kTight,   // it would fit, but within the margin that is left to others
-  kStops,   // at a block that is not to be had
+  kStarts,  // all steps were held at once
+  kTight,   // it fits, but only within the margin left to other processes
+  kStops,   // at a block that could not be allocated
 };
 
-// A start without the engine: what it would take, in its order.
+// An engine's start rehearsed without the engine: its allocations in their order.
 struct Rehearsal {
   RehearsalStatus status = RehearsalStatus::kStarts;
   std::vector<RehearsedStep> steps;
   Bytes free;            // before the first step
   Bytes spare, missing;  // after the last one, on the card as it is now
-  std::string stopped;   // "weights, block 112 of 340"; empty where it did not
-  std::string reason;    // the driver's words, where it refused
+  std::string stopped;   // "weights, block 112 of 340"; empty where it did not stop
+  std::string reason;    // the driver's words for the refusal
 };
 
-// The largest context that really allocates.
+// The largest context that can really be allocated.
 struct MeasuredMaximum {
   std::uint64_t max_model_len = 0;
   std::uint64_t num_seqs = 1;
@@ -83,20 +83,20 @@ enum class MeasureStatus {
   kAgrees,
   kDisagrees,
   kRefused,  // nothing was allocated: it would not have fitted
-  kFailed,   // the device refused a call, or did not keep what was written
+  kFailed,   // the device refused a call, or did not return what was written
 };
 
 struct Measurement {
   DeviceFacts device;
   Bytes free;  // before anything was allocated
-  std::optional<Bytes>
-      planned_context;   // what the plan says of opening the device; absent: its engine has no such line
-  Bytes used_by_others;  // at that time
-  std::optional<std::uint64_t> other_processes;   // absent: nobody says
-  std::int64_t others_moved = 0;                  // what the memory of others changed by meanwhile
+  // The plan's figure for opening the device; absent: its engine has no such line.
+  std::optional<Bytes> planned_context;
+  Bytes used_by_others;                           // before anything was allocated
+  std::optional<std::uint64_t> other_processes;   // absent: unknown
+  std::int64_t others_moved = 0;                  // change of the memory that others hold, during the measurement
   std::uint64_t gpu = 0;                          // the GPU of the plan whose share was allocated
   std::uint64_t max_model_len = 0, num_seqs = 0;  // as measured
-  std::string scaled;                             // why that is less than the plan; "" where it is not
+  std::string scaled;                             // why these are less than the plan's; "" where they are not
   std::vector<MeasuredLine> lines;
   Bytes planned, measured;
   double tolerance = 0.01;
@@ -106,7 +106,7 @@ struct Measurement {
   MeasureStatus status = MeasureStatus::kAgrees;
   std::string reason;
 
-  double difference() const;  // of measured from planned, as a share
+  double difference() const;  // of the measured bytes from the planned ones, as a share
 };
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// What a plan wants its reader to know: assumptions, warnings, differences.
+// What the reader of a plan should know: assumptions, warnings, differences.
 #ifndef KVPLAN_NOTE_H_
 #define KVPLAN_NOTE_H_
 
@@ -22,7 +22,7 @@ struct Note {
 enum class Origin { kFile, kAlias, kClassDefault, kDerived };
 std::string_view name(Origin origin);
 
-// One value that the plan rests on.
+// One config value that the plan uses.
 struct ConfigFact {
   std::string key;    // with its path: "text_config.head_dim"
   std::string value;  // as JSON text

@@ -9,11 +9,11 @@
 
 namespace kvplan {
 
-// The whole number that a text begins with; nothing where there is none, or one beyond 2^64.
+// The whole number that a text begins with; nothing where it begins with none, or with one beyond 2^64.
 std::optional<std::uint64_t> whole_number(std::string_view text, int base = 10);
 
-// The decimal number that a text begins with, as std::from_chars reads it (libc++ 14 cannot), but for infinity and NaN,
-// which are no numbers here.
+// The decimal number that a text begins with, read as std::from_chars would (libc++ 14 has none for doubles), except
+// that infinity and NaN are not accepted.
 std::from_chars_result parse_real(std::string_view text, double& value,
                                   std::chars_format format = std::chars_format::general);
 

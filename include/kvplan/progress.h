@@ -1,4 +1,4 @@
-// One line on a terminal's standard error that says how far a long run is, written over, and gone at the end.
+// One line on a terminal's standard error that shows how far a long run is; it is overwritten, and removed at the end.
 #ifndef KVPLAN_PROGRESS_H_
 #define KVPLAN_PROGRESS_H_
 
@@ -14,7 +14,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Standard error is a terminal, half a second has gone by, and the line is not of just now.
+  // Whether to draw: standard error is a terminal, half a second has passed, and the line was not drawn just now.
   bool is_due() const;
   void show(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Ranges of what is estimated: how far recorded figures lay from the plan, as scripts/ranges.py fitted it.
+// Ranges of estimates: how far recorded figures lay from the plan, as fitted by scripts/ranges.py.
 #ifndef KVPLAN_RANGES_H_
 #define KVPLAN_RANGES_H_
 
@@ -13,21 +13,21 @@ struct Range {
   Bytes low, high;
 };
 
-// Nine of ten recorded figures lie between `bytes` + low * scale and `bytes` + high * scale, where scale is `bytes` and
-// `floor_mib` together: a part that is nearly nothing is still some MiB off.
+// Nine of ten recorded figures lie between `bytes` + low * scale and `bytes` + high * scale, where scale is `bytes`
+// plus `floor_mib`: an estimate near zero is still some MiB off.
 struct TermRange {
   std::string_view term;  // "vllm activation"
   double low = 0, high = 0;
   std::uint64_t floor_mib = 0;
 };
 std::span<const TermRange> term_ranges();
-// How much two estimates of one start err together: 0 not at all, 1 always.
+// How strongly the errors of two estimates of one start correlate: 0 not at all, 1 fully.
 double terms_together();
 
-// The range that the term has around an estimate of `bytes`; no width for a term that nothing was recorded of.
+// The range of an estimate of `bytes` for the term; no width for a term without recorded figures.
 Range range_around(std::string_view term, Bytes bytes);
 
-// The range of a sum. Errors of its parts hardly go together, so they add up as squares do and not end to end.
+// The range of a sum. The errors of its parts hardly correlate, so they add up as squares rather than end to end.
 class RangeSum {
  public:
   void add(Bytes bytes, Range range);
@@ -40,7 +40,7 @@ class RangeSum {
   double below_squared_ = 0, above_squared_ = 0;  // sums of their squares
 };
 
-// Of the lines of a ledger.
+// The sum over the lines of a ledger.
 template <typename Lines>
 Range range_of(const Lines& lines) {
   RangeSum sum;

@@ -19,10 +19,10 @@ struct Calibration;
 struct Engine;
 
 enum class FlashAttention { kAuto, kOn, kOff };
-// Whether a prefill holds a matrix of scores (chunk x context x heads). As the engine does it where nobody says.
+// Whether a prefill holds a matrix of scores (chunk x context x heads). kEngine: as the engine does it.
 enum class AttentionKernel { kEngine, kNaive, kFlash };
 
-// How a model is dealt to GPUs.
+// How a model is distributed over GPUs.
 struct Parallel {
   std::uint64_t tensor = 1;
   std::uint64_t pipeline = 1;
@@ -30,7 +30,7 @@ struct Parallel {
   std::uint64_t decode_context = 1;
   bool expert = false;
   bool dp_attention = false;  // SGLang: the data parallel ranks are among the tensor parallel ones
-  bool given = false;         // -tp or -pp was named: --gpu-count then is no search
+  bool given = false;         // -tp or -pp was given: --gpu-count then starts no search for a layout
   bool operator==(const Parallel&) const = default;
 
   // GPUs of the layout. SGLang's data parallel attention needs none of its own.
@@ -43,12 +43,12 @@ struct Parallel {
 
 // The cards that a plan is for.
 struct CardRequest {
-  std::optional<std::string> name;      // in the catalogue
+  std::optional<std::string> name;      // as in the catalogue
   std::optional<Bytes> memory;          // of one card
-  std::vector<std::string> rig;         // cards that differ, in the order of the GPUs; `name` is the smallest
-  std::string note;                     // --gpu auto: what was found, for the reader
-  std::uint64_t count = 1;              // cards at hand
-  bool count_given = false;             // --gpu-count was named: another number of cards must be, too
+  std::vector<std::string> rig;         // a mix of cards, in the order of the GPUs; `name` is the smallest
+  std::string note;                     // --gpu auto: what was found, for the report
+  std::uint64_t count = 1;              // cards available
+  bool count_given = false;             // --gpu-count was given: a suggestion with another number must say so
   std::optional<std::string> measured;  // --measure: the device's name, where no card is named
   std::optional<double> bandwidth;      // 10^9 bytes a second; absent: the card's
   std::optional<double> tflops;         // dense, of the compute type; absent: the card's
@@ -57,7 +57,7 @@ struct CardRequest {
   bool operator==(const CardRequest&) const = default;
 };
 
-// Memory of a card that stays free: the larger of a size and a share of the card.
+// Memory of a card to keep free: the larger of a size and a share of the card.
 struct Reserve {
   Bytes bytes;
   double share = 0;
@@ -68,28 +68,29 @@ struct Reserve {
   }
 };
 
-// Limits for CI, and what is kept free.
+// Limits for CI, and memory to keep free.
 struct Limits {
   std::optional<Bytes> max_vram;
   std::optional<Tokens> min_context;
   std::optional<std::uint64_t> min_seqs;
-  std::optional<Reserve> reserve;  // absent: a verdict keeps none, what is suggested keeps the engine's usual one
+  std::optional<Reserve> reserve;  // absent: the verdict keeps none free, suggestions keep the engine's usual one
   bool operator==(const Limits&) const = default;
 };
 
-// Options that only llama.cpp, and ollama above it, has.
+// Options that only llama.cpp (and ollama, which runs it) has.
 struct LlamaCppOptions {
   std::optional<Tokens> ctx_size;                  // n_ctx: the total over all slots
   std::optional<std::uint64_t> n_batch, n_ubatch;  // tokens of a batch, and of those that pass the layers at once
   bool kv_unified = false;
   bool swa_full = false;
   FlashAttention flash_attention = FlashAttention::kAuto;
-  std::optional<std::uint64_t> gpu_layers;      // -ngl
-  bool fit = false;                             // -ngl auto: the layers and the context that its own fit chooses
-  std::optional<std::uint64_t> cpu_moe_layers;  // the experts of so many first layers stay on the host
+  std::optional<std::uint64_t> gpu_layers;  // -ngl
+  bool fit = false;                         // -ngl auto: llama.cpp's own fit chooses layers and context
+  // --n-cpu-moe: so many layers, from the first, keep their experts on the host.
+  std::optional<std::uint64_t> cpu_moe_layers;
   bool no_kv_offload = false;
-  std::vector<double> tensor_split;  // -ts: shares of the GPUs; empty: as even as the layers divide
-  bool all_logits = false;           // --tool cli: logits of every token of a batch, not of the slots' last ones
+  std::vector<double> tensor_split;  // -ts: shares of the GPUs; empty: as evenly as the layers divide
+  bool all_logits = false;           // --tool cli: logits of every token of a batch, not only of the slots' last ones
   bool operator==(const LlamaCppOptions&) const = default;
 };
 
@@ -97,40 +98,40 @@ struct LlamaCppOptions {
 struct VllmOptions {
   std::optional<std::string> mamba_cache_mode;  // none, align, all
   bool hybrid_manager = true;
-  std::optional<Bytes> host_kv_cache;  // a second cache, all ranks together
+  std::optional<Bytes> host_kv_cache;  // a second cache in host memory, for all ranks together
   std::optional<Bytes> swap_space;     // V0's, per GPU
   bool operator==(const VllmOptions&) const = default;
 };
 
 struct TransformersOptions {
-  std::optional<std::string> cache_implementation;  // which of its caches; absent: dynamic
+  std::optional<std::string> cache_implementation;  // which of transformers' caches; absent: dynamic
   bool operator==(const TransformersOptions&) const = default;
 };
 
 struct MlxOptions {
-  std::optional<Tokens> max_kv_size;  // every layer keeps the first tokens and the last, so many in all
+  std::optional<Tokens> max_kv_size;  // every layer keeps the first and the last tokens, so many in all
   bool operator==(const MlxOptions&) const = default;
 };
 
 struct Request {
-  const Engine* engine = nullptr;  // of the table; null: none, what the architecture needs
+  const Engine* engine = nullptr;  // from the table of engines; null: no engine, only what the architecture needs
   std::string engine_version;      // "" for the newest known
 
   // The load.
-  std::optional<Tokens> max_model_len;           // of one sequence
-  std::uint64_t num_seqs = 1;                    // live sequences, each at full length
-  std::optional<std::uint64_t> max_num_seqs;     // the scheduler's cap: moves logits, graphs and state slots
-  bool users = false;                            // num_seqs are users at once, over as many copies as that takes
-  std::optional<Tokens> encoder_len;             // source tokens of one sequence
+  std::optional<Tokens> max_model_len;        // of one sequence
+  std::uint64_t num_seqs = 1;                 // live sequences, each at full length
+  std::optional<std::uint64_t> max_num_seqs;  // the scheduler's cap: changes logits, graphs and state slots
+  bool users = false;                         // num_seqs are concurrent users, spread over as many copies as they need
+  std::optional<Tokens> encoder_len;          // source tokens of one sequence
   std::optional<Tokens> max_num_batched_tokens;  // prefill chunk
 
-  // A mix of lengths, beside the load: what slabs, pages and a shared prefix make of it.
+  // A mix of lengths, planned in addition: contiguous, paged, with a shared prefix.
   std::vector<Tokens> seq_lens;
   std::optional<Tokens> avg_len;        // of each of num_seqs sequences
   std::optional<Tokens> shared_prefix;  // tokens that all sequences begin with
 
   // Types.
-  std::optional<std::string> weights;               // weight type; as the checkpoint declares
+  std::optional<std::string> weights;               // weight type; absent: as the checkpoint declares
   std::optional<Dtype> dtype;                       // compute type
   std::optional<Dtype> cache_type_k, cache_type_v;  // absent: auto
   std::optional<Dtype> state_dtype;                 // --mamba-ssm-cache-dtype
@@ -155,15 +156,15 @@ struct Request {
 
   // The budget.
   CardRequest card;
-  std::optional<double> memory_utilization;        // share of the card the engine may use
-  std::optional<Bytes> kv_cache_memory_bytes;      // the KV budget itself, per GPU
-  std::optional<double> margin;                    // share: the range of every estimate; absent: each estimate's own
-  std::shared_ptr<const Calibration> calibration;  // figures in place of estimates, where card and engine match
+  std::optional<double> memory_utilization;    // share of the card the engine may use
+  std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
+  std::optional<double> margin;  // half the range of every estimate, as a share; absent: each estimate's own range
+  std::shared_ptr<const Calibration> calibration;  // figures that replace estimates where card and engine match
   Limits limits;
 
   bool operator==(const Request&) const = default;
 
-  // Live sequences, each beam and sample counted.
+  // Live sequences, with every beam and sample counted.
   std::uint64_t sequences() const { return checked_mul(num_seqs, extras.copies(), "the sequences"); }
 };
 

@@ -1,4 +1,4 @@
-// Storage types of a cache and the one place where terms meet them and become bytes.
+// Storage types of a cache, and the only place where terms become bytes.
 #ifndef KVPLAN_STORAGE_H_
 #define KVPLAN_STORAGE_H_
 
@@ -51,24 +51,24 @@ struct DtypeInfo {
   std::string_view name;     // as reports spell it
   std::string_view aliases;  // what users type, separated by spaces
   PackRule key, value;
-  bool kv_only;  // a layout of a cache, no type that a model computes in
+  bool kv_only;  // a cache layout only; no model computes in it
   std::string_view note;
 };
 
-// The table that feeds look-up, `kvplan dtypes` and the help.
+// The table behind look-up, `kvplan dtypes` and the help.
 std::span<const DtypeInfo> dtypes();
 const DtypeInfo& info(Dtype type);
 inline std::string_view name(Dtype type) {
   return info(type).name;
 }
 
-// By name or alias, case folded, with or without "torch."; nothing where no row has it.
+// By name or alias, ignoring case, with or without "torch."; nothing where unknown.
 std::optional<Dtype> find_dtype(std::string_view text);
 // The same, or Error(kBadInput) that names `option` and lists the known types.
 Dtype parse_dtype(std::string_view text, std::string_view option);
-// Bytes of one element where the type has no blocks or scales (float32, bfloat16, fp8_e4m3 ...); 0 where it has.
+// Bytes of one element where the type has no blocks or scales (float32, bfloat16, fp8_e4m3 ...); 0 where it has some.
 std::uint64_t plain_bytes(Dtype type);
-// Mean bytes of an element of a vector of `width`, for people to read: {bytes, elements}.
+// Mean bytes of an element of a vector of `width`, as people read it.
 double bytes_per_element(const PackRule& rule, std::uint64_t width);
 
 // The types that a plan resolved for a model's cache.
@@ -76,16 +76,16 @@ struct CacheTypes {
   Dtype key = Dtype::kBfloat16;
   Dtype value = Dtype::kBfloat16;
   Dtype state = Dtype::kBfloat16;  // recurrent state
-  Dtype model = Dtype::kBfloat16;  // convolution state and whatever follows the model
+  Dtype model = Dtype::kBfloat16;  // convolution state, and whatever has the model's own type
   friend bool operator==(const CacheTypes&, const CacheTypes&) = default;
 };
 
-// Of keys and values, as reports name them: "float16", "q8_0/q4_0".
+// The types of keys and values as reports name them: "float16", "q8_0/q4_0".
 std::string cache_types_name(const CacheTypes& types);
 
-// The type that prices `term` (float32 and scaled FP8 terms have their own).
+// The type that `term` is stored in (float32 and scaled FP8 terms have their own).
 Dtype term_dtype(const Term& term, const CacheTypes& types);
-// As reports name it: "bfloat16", "fp8_e4m3+scale".
+// The same, as reports name it: "bfloat16", "fp8_e4m3+scale".
 std::string term_dtype_name(const Term& term, const CacheTypes& types);
 
 // Bytes of one entry of the term with `units` of its units (a rank's share; term.shape.units for all) and

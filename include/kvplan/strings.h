@@ -1,5 +1,4 @@
-// What is done with text in every room: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences,
-// letters in lower case.
+// Text helpers for every room: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
 #ifndef KVPLAN_STRINGS_H_
 #define KVPLAN_STRINGS_H_
 
@@ -13,19 +12,19 @@ namespace kvplan {
 // The pieces between separators, without empty ones. They point into `text`.
 std::vector<std::string_view> split(std::string_view text, char separator = ' ');
 
-// Whether `word` is one of a list of words with spaces between them.
+// Whether `words`, a list separated by spaces, contains `word`.
 bool has_word(std::string_view words, std::string_view word);
 
-// Without white space at both ends. Points into `text`.
+// `text` without white space at its ends. Points into `text`.
 std::string_view trimmed(std::string_view text);
 bool is_letter_or_digit(char c);  // of ASCII
 
 // ASCII letters in lower case; other bytes stay as they are.
 std::string lower(std::string_view text);
-// Letters and digits alone, in lower case: "NVIDIA H100 80GB" -> "nvidiah10080gb".
+// Letters and digits only, in lower case: "NVIDIA H100 80GB" -> "nvidiah10080gb".
 std::string folded(std::string_view text);
 
-// "a, b, c". `text_of` makes an item of the list a text.
+// "a, b, c". `text_of` turns an item of the list into text.
 template <class List, class TextOf = std::identity>
 std::string join(const List& list, std::string_view between = ", ", TextOf text_of = {}) {
   std::string out;

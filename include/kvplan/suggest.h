@@ -1,4 +1,4 @@
-// "Did you mean": the known names nearest to one that is not known.
+// "Did you mean": the known names nearest to an unknown one.
 #ifndef KVPLAN_SUGGEST_H_
 #define KVPLAN_SUGGEST_H_
 
@@ -15,12 +15,12 @@ struct Candidate {
   std::string_view name;
 };
 
-// The fewest insertions, deletions, replacements and swaps of neighbours from `a` to `b`. Letters and digits alone
-// count, case does not. Long texts are compared by their first 64 characters.
+// The fewest insertions, deletions, replacements and swaps of neighbouring characters from `a` to `b`. Only letters and
+// digits count, without case. Of long texts the first 64 characters are compared.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The names nearest to `wanted`, nearest first, each once; among equals the order of `known`. A spelling that begins
-// with `wanted`, or the other way round, is near whatever its length.
+// The names nearest to `wanted`, nearest first, each once; equally near ones in the order of `known`. A spelling that
+// begins with `wanted`, or that `wanted` begins with, is near whatever its length.
 std::vector<std::string_view> nearest_names(std::string_view wanted, std::span<const Candidate> known,
                                             std::size_t count = 3);
 

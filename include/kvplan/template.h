@@ -24,7 +24,7 @@ struct NamedValue {
   std::string_view name;
   Value value;
 
-  // std::size_t is another type than std::uint64_t where it has 32 bits.
+  // std::size_t and std::uint64_t are different types on a 32-bit system.
   template <std::unsigned_integral Number>
   NamedValue(std::string_view of, Number number) : name(of), value(std::uint64_t{number}) {}
   NamedValue(std::string_view of, double number) : name(of), value(number) {}
@@ -37,19 +37,19 @@ struct NamedValue {
   bool operator==(const NamedValue&) const = default;
 };
 
-// One template, or several behind each other: "{gate} + " and "{up} x 2 B". Copies share their parts.
+// One template, or several in a row: "{gate} + " and "{up} x 2 B". Copies share their parts.
 class Template {
  public:
   struct Part {
-    std::string_view text;  // of the program's own constants
+    std::string_view text;  // points at a constant of the program
     std::vector<NamedValue> values;
     bool operator==(const Part&) const = default;
   };
 
   Template() = default;
-  // A name in braces has its value among `values`.
+  // Every name in braces must be among `values`.
   Template(const char* constant, std::initializer_list<NamedValue> values = {});
-  // What is no constant: a calibration's source.
+  // Text that is no constant, such as a calibration's source.
   static Template quoted(std::string words) { return {"{words}", {{"words", std::move(words)}}}; }
 
   Template& operator+=(const Template& more);
@@ -58,13 +58,13 @@ class Template {
   bool empty() const { return parts_ == nullptr; }
   std::span<const Part> parts() const { return empty() ? std::span<const Part>() : std::span<const Part>(*parts_); }
   friend bool operator==(const Template& a, const Template& b);
-  bool operator==(const char*) const = delete;  // no rule rests on words
+  bool operator==(const char*) const = delete;  // no rule may depend on words
 
  private:
-  std::shared_ptr<const std::vector<Part>> parts_;  // null: nothing is said
+  std::shared_ptr<const std::vector<Part>> parts_;  // null: empty text
 };
 
-// With the values put in.
+// The text, with its values put in.
 std::string in_words(const Template& text);
 
 }  // namespace kvplan

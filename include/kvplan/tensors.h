@@ -1,6 +1,5 @@
-// The waist of the weights: a model as a short list of groups of like tensors. Parameters, active parameters, bytes
-// and the share of a rank all come from this one list; a weight type turns it into bytes, and nothing else multiplies
-// parameters.
+// The weights of a model as a short list of groups of like tensors. Parameters, active parameters, bytes and the share
+// of a rank all come from this one list; weight types turn it into bytes, and nothing else multiplies parameters.
 #ifndef KVPLAN_TENSORS_H_
 #define KVPLAN_TENSORS_H_
 
@@ -31,20 +30,20 @@ enum class Component : std::uint8_t {
   kOther,
 };
 std::string_view name(Component component);
-// Vision and audio, and what hands their tokens to the decoder.
+// Vision and audio, and the layers that hand their tokens to the decoder.
 constexpr bool is_tower(Component component) {
   return component == Component::kVision || component == Component::kAudio || component == Component::kProjector;
 }
 
 enum class TensorRole : std::uint8_t {
   kLinear,     // the matrix of a linear layer: what quantization packs
-  kEmbedding,  // a table that is looked up
+  kEmbedding,  // a look-up table
   kHead,       // the output projection
   kConv,       // a convolution's kernel
   kPlain,      // norms, biases, gates, decay rates: never packed
 };
 
-// How tensor parallelism cuts a tensor of rows (outputs) x columns (inputs).
+// How tensor parallelism splits a tensor of rows (outputs) x columns (inputs).
 enum class Split : std::uint8_t {
   kNone,     // every rank holds all of it
   kRows,     // by output
@@ -52,16 +51,16 @@ enum class Split : std::uint8_t {
   kVocab,    // by output, the vocabulary padded to 64 first
 };
 
-// What the classes of serving engines make of a tensor, whatever the checkpoint declares.
+// How serving engines store a tensor, whatever the checkpoint declares.
 enum class Kept : std::uint8_t {
   kAsDeclared,
   kPlain,     // never quantized: an indexer's keys
   kFloat32,   // A of Mamba, some routers
-  kEightBit,  // in MLX's 8 bit wherever --weights names one of MLX's types
+  kEightBit,  // 8 bit wherever --weights names one of MLX's types
   kTwoBit     // four ternary weights in a byte
 };
 
-// Layers first, first + step, ... of `count` in all. No layer for what stands outside of them.
+// Layers first, first + step, ... `count` of them. 0 for a tensor outside of the layers.
 struct LayerRun {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
@@ -69,33 +68,34 @@ struct LayerRun {
   friend bool operator==(const LayerRun&, const LayerRun&) = default;
 };
 
-// Where a tensor stands in a pipeline. kEach: wherever layers do.
+// Where a tensor is in a pipeline. kEach: on every stage.
 enum class Place : std::uint8_t { kLayers, kFirst, kLast, kEach };
 
 struct TensorGroup {
   Component component = Component::kOther;
   TensorRole role = TensorRole::kLinear;
-  std::string module;  // as Llama's would be called, "*" for the layer: "model.layers.*.self_attn.q_proj"
-  // What files and classes of this family call it, which lists of modules may name; empty: as `module` says.
+  std::string module;  // as Llama names it, with "*" for the layer: "model.layers.*.self_attn.q_proj"
+  // Other names of the module in this family's files and classes, which lists of modules may use; empty: only `module`.
   std::vector<std::string> names;
   std::vector<LayerRun> layers;
   Place place = Place::kLayers;
-  std::uint64_t copies = 1;  // of one layer: experts
-  std::uint64_t used = 1;    // of them, those that one token passes through
-  std::uint64_t rows = 0;    // outputs; all elements of a vector
+  std::uint64_t copies = 1;  // in one layer: experts
+  std::uint64_t used = 1;    // copies that one token passes through
+  std::uint64_t rows = 0;    // outputs; for a vector, all its elements
   std::uint64_t columns = 1;
   Split split = Split::kNone;
-  std::uint64_t units = 0;  // heads that a cut must leave whole; fewer units than ranks repeat. 0: no such bound
-  bool is_expert = false;   // expert parallelism deals whole copies
+  // Heads, which a split must leave whole; with fewer units than ranks they are replicated. 0: no such limit.
+  std::uint64_t units = 0;
+  bool is_expert = false;   // expert parallelism distributes whole copies
   bool is_float32 = false;  // stays float32 whatever the model's type (a router's correction bias)
   Kept kept = Kept::kAsDeclared;
-  bool is_derived = false;  // in no checkpoint: what serving engines make of it, a table or a copy in another order
-  bool is_tied = false;     // the head that is the embedding: no parameters of its own, but bytes of its own where the
-                            // last stage of a pipeline is not the first
+  bool is_derived = false;  // in no checkpoint: serving engines compute it, a table or a copy in another order
+  bool is_tied = false;     // a head that shares the embedding: it has no parameters, but it takes bytes where the
+                            // pipeline's last stage is not its first
 
-  std::string stored_type;           // as a file's header has it ("q6_k"); empty where a weight type decides
-  Bytes stored_bytes;                // of one copy, likewise
-  std::uint64_t num_layers() const;  // 1 for what stands outside of the layers
+  std::string stored_type;           // as a file's header spells it ("q6_k"); empty where a weight type decides
+  Bytes stored_bytes;                // of one copy, from a file's header
+  std::uint64_t num_layers() const;  // 1 for a tensor outside of the layers
   Elements elements_of_one() const;  // rows * columns
   Elements stored() const;           // of all layers and copies; 0 for a tied head
   Elements active() const;           // the same over `used` copies
@@ -108,7 +108,7 @@ struct UnknownTensors {
   Elements low, estimate, high;
 };
 
-// Bytes that a checkpoint's own headers name: they stand in for what the groups predict.
+// Bytes from a checkpoint's own headers: they replace what the groups predict.
 struct StoredTensors {
   Component component = Component::kOther;
   std::string type;  // as the header spells it: "BF16", "q4_K"
@@ -118,7 +118,7 @@ struct StoredTensors {
 };
 
 struct Parameters {
-  std::uint64_t total = 0;   // unique parameters of the main model; MTP layers are no part of it
+  std::uint64_t total = 0;   // unique parameters of the main model, without its MTP layers
   std::uint64_t active = 0;  // what one token passes through, embedding and head included
   std::uint64_t mtp = 0;
   bool is_known = false;  // false: some part is an estimate or missing

@@ -1,5 +1,5 @@
-// The narrow waist of kvplan. A formula turns a layer into a short list of terms; an engine turns terms into
-// bytes. A formula knows no engine and no dtype size; an engine knows no attention kind.
+// The narrow waist of kvplan: a formula turns a layer into a short list of terms, an engine turns terms into bytes. A
+// formula knows no engine and no type's size; an engine knows no attention kind.
 #ifndef KVPLAN_TERMS_H_
 #define KVPLAN_TERMS_H_
 
@@ -11,11 +11,11 @@
 
 namespace kvplan {
 
-// What a term is to the layer: engines give keys, values, states and index keys different pools and types.
+// What a term is to the layer: engines keep keys, values, states and index keys in different pools and types.
 enum class Role { kKey, kValue, kState, kIndex };
 
-// Parts that a packed storage type treats apart (fp8_ds_mla: latent in FP8 with scales, rope part in 16 bit), and the
-// state of a selective scan, which has kernels of its own.
+// Parts that a packed storage type stores differently (fp8_ds_mla: latent in FP8 with scales, rope part in 16 bit), and
+// the state of a selective scan, which has its own kernels.
 enum class Part { kPlain, kLatent, kRope, kScan };
 
 // units x vectors x width elements per entry.
@@ -32,14 +32,14 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// What one entry is kept for.
+// What there is one entry for.
 enum class Growth {
   kToken,        // one entry for every `stride` tokens of the sequence
   kSourceToken,  // one entry for every encoder or image token (cross attention)
   kSequence,     // one entry for the sequence, whatever its length
 };
 
-// Where a growing term stops.
+// How a growing term is limited.
 enum class LimitKind {
   kNone,
   kWindow,  // the last `tokens` tokens
@@ -51,12 +51,12 @@ struct Limit {
   LimitKind kind = LimitKind::kNone;
   Tokens tokens{};
   Tokens sink{};
-  // The number of tokens beyond which the term costs nothing more; 0 for kNone.
+  // The tokens after which the term grows no more; 0 for kNone.
   Tokens total() const { return tokens + sink; }
   friend bool operator==(const Limit&, const Limit&) = default;
 };
 
-// How elements become bytes (resolved in storage.h, the only place where terms meet dtypes).
+// Which type the elements are stored in (storage.h, the only place where terms meet types, resolves it).
 enum class Storage {
   kKv,         // the KV cache type (K and V may differ)
   kState,      // the type that the config names for recurrent state, else the model's own
@@ -71,7 +71,7 @@ struct Term {
   Part part = Part::kPlain;
   Shape shape{};
   Growth growth = Growth::kToken;
-  std::uint64_t stride = 1;  // tokens for one entry (compressed caches); whole strides only
+  std::uint64_t stride = 1;  // tokens per entry (compressed caches); only whole strides count
   Limit limit{};
   Storage storage = Storage::kKv;
   friend bool operator==(const Term&, const Term&) = default;

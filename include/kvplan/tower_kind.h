@@ -1,4 +1,4 @@
-// Models beside the decoder, which a config describes in objects of their own.
+// Models beside the decoder (vision, audio, encoders), each described by an object of the config.
 #ifndef KVPLAN_TOWER_KIND_H_
 #define KVPLAN_TOWER_KIND_H_
 

@@ -1,4 +1,4 @@
-// A start of an engine as it was watched from outside: its memory over time, and what each stage of the start took.
+// An engine's start as watched from outside: its memory over time, and what each stage took.
 #ifndef KVPLAN_WATCHED_H_
 #define KVPLAN_WATCHED_H_
 
@@ -12,47 +12,47 @@
 
 namespace kvplan {
 
-// In the order in which an engine passes through them; an engine may lack some.
+// In the order that engines pass through them; an engine may lack some.
 enum class StartStage : std::uint8_t {
   kProcess,  // libraries, the driver's context
-  kWeights,  // read, and laid out
+  kWeights,  // read and laid out
   kProfile,  // a forward pass that finds the peak of activations
-  kCache,    // the cache, and graphs behind it
-  kServing,  // what comes before the first request is answered
+  kCache,    // the cache, then the graphs
+  kServing,  // up to the answer to the first request
 };
 
 struct MemorySample {
-  double seconds = 0;  // since the start was watched
+  double seconds = 0;  // since watching began
   Bytes memory;
 };
 
 struct WatchedStage {
   StartStage stage = StartStage::kProcess;
-  double seconds = 0;         // when it was over
-  Bytes before, after, peak;  // of the counter
+  double seconds = 0;         // when the stage ended
+  Bytes before, after, peak;  // readings of the counter
   std::int64_t grew() const { return signed_difference(after.count(), before.count()); }
 };
 
 enum class WatchStatus : std::uint8_t {
   kStarted,
   kDied,     // the process ended
-  kSteady,   // a running process that was joined, or one whose log tells no start: its memory stood still
-  kTooSlow,  // time was over before it started
+  kSteady,   // a process that was already running, or whose log shows no start: its memory no longer changed
+  kTooSlow,  // the time limit passed before it had started
 };
 
 struct Watched {
   WatchStatus status = WatchStatus::kStarted;
-  std::string counter;   // what is counted, in words: "resident memory of 2 processes"
-  bool is_host = false;  // processes' memory, and none of a card
+  std::string counter;   // what is counted: "resident memory of 2 processes"
+  bool is_host = false;  // the processes' memory, not a card's
   std::int64_t pid = 0;
   std::optional<int> exit_code;  // of a process that ended by itself
-  std::optional<int> signal;     // that ended it
+  std::optional<int> signal;     // that ended the process
   double seconds = 0;
   std::size_t samples = 0;
-  std::vector<MemorySample> curve;  // some of them, evenly
+  std::vector<MemorySample> curve;  // evenly spaced samples
   std::vector<WatchedStage> stages;
   Bytes peak, last;
-  std::string log_file;  // that was kept; "" where none was
+  std::string log_file;  // the log file that was kept; "" where none was
   std::vector<std::string> remarks;
 };
 

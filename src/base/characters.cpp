@@ -30,7 +30,7 @@ bool is_hidden(char32_t c) {
 }
 
 std::size_t token_bytes(std::string_view text) {
-  // It begins with these letters; 34 letters and digits follow.
+  // A token begins with these letters; 34 letters and digits follow.
   constexpr std::string_view kMark = "hf_";
   constexpr std::size_t kLeastLetters = 20;
   if (!text.starts_with(kMark)) return 0;
@@ -41,7 +41,7 @@ std::size_t token_bytes(std::string_view text) {
 
 namespace {
 
-// Adds the character at a place of a JSON string, escaped where it is hidden; says how many bytes it has.
+// Appends the character at `at` of a JSON string, escaped where it is hidden; returns its length in bytes.
 std::size_t add_character(std::string& out, std::string_view text, std::size_t at) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   constexpr char32_t kLastOfFourDigits = 0xFFFF;
@@ -53,7 +53,7 @@ std::size_t add_character(std::string& out, std::string_view text, std::size_t a
     std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(next.code));
     out += escape.data();
   } else {
-    // "##[" is a command to a workflow's runner, wherever it stands.
+    // "##[" is a command to a CI runner, wherever it stands.
     out += next.code == '[' && out.ends_with("##") ? "\\u005b" : text.substr(at, next.bytes);
   }
   return next.bytes == 0 ? 1 : next.bytes;

@@ -5,7 +5,7 @@
 namespace kvplan {
 
 namespace {
-constexpr std::size_t kLongestWhat = 800;  // whatever a message quotes, its remedy is still to be read
+constexpr std::size_t kLongestWhat = 800;  // so that the remedy still gets printed, whatever a message quotes
 }
 
 Error::Error(Exit code, std::string_view what, std::string_view remedy, ErrorKind kind)
@@ -40,7 +40,7 @@ void overflow(std::string_view what, std::string_view remedy) {
 }
 
 void take_as_misfit(const Error& error) {
-  if (error.kind() == ErrorKind::kBadInput) throw error;  // NOLINT: the same error goes on
+  if (error.kind() == ErrorKind::kBadInput) throw error;  // NOLINT: rethrows the same error
 }
 
 }  // namespace kvplan

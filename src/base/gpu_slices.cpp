@@ -1,5 +1,5 @@
-// Slices of NVIDIA's cards (MIG). Memory is what `nvidia-smi mig -lgip` prints for a profile; of eight memory slices a
-// profile has one, two, four or all, and the same share of the bandwidth. A 4g slice has the memory of a 3g one.
+// Slices of NVIDIA's cards (MIG). Memory is what `nvidia-smi mig -lgip` prints for a profile; a profile has one, two,
+// four or all of eight memory slices, and that share of the bandwidth. A 4g slice has the memory of a 3g one.
 #include "kvplan/gpus.h"
 
 namespace kvplan {

@@ -2,12 +2,12 @@
 // program sees it (MiB, 0 where nobody recorded it), bandwidth (GB/s).
 //
 // NVIDIA: nvidia-smi's "Memory total", and CUDA's total under Linux (cudaMemGetInfo, totalGlobalMem) as llama.cpp and
-// vLLM print it at start. CUDA's total moves by some ten MiB with the driver, and ECC takes 6 % of GDDR cards: the
-// lowest common figure stands here. Under Windows CUDA reports nvidia-smi's figure.
-// AMD: rocm-smi's "VRAM Total Memory", which llama.cpp prints too.
-// Apple: Metal's recommendedMaxWorkingSetSize, which ggml_metal_init prints: 2/3 of memory below 36 GB (10923 MiB of
-// 16 GB, 21845 of 32), 3/4 from there on (27648 of 36 GB, 73728 of 96). Newer systems allow some more (12124 of 16 GB,
-// 110100 of 128 GB), and `sysctl iogpu.wired_limit_mb` raises it: name the size with --gpu-memory then.
+// vLLM print it at start. CUDA's total moves by some ten MiB with the driver, and ECC takes 6 % of a GDDR card's
+// memory: the table has the lowest common figure. Under Windows CUDA reports nvidia-smi's figure. AMD: rocm-smi's "VRAM
+// Total Memory", which llama.cpp prints too. Apple: Metal's recommendedMaxWorkingSetSize, which ggml_metal_init prints:
+// 2/3 of memory below 36 GB (10923 MiB of 16 GB, 21845 of 32), 3/4 from there on (27648 of 36 GB, 73728 of 96). Newer
+// systems allow some more (12124 of 16 GB, 110100 of 128 GB), and `sysctl iogpu.wired_limit_mb` raises it: name the
+// size with --gpu-memory then.
 //
 // Peaks: NVIDIA's data sheets of A10, A100, H100, H200, L4, L40S and HGX B200 (half of the figures with sparsity: 1,979
 // of an H100, 4,500 of a B200), the white papers of Ampere GA102, Ada and RTX Blackwell (with 32 bit sums: half of what
@@ -39,7 +39,7 @@ constexpr Gpu amd(string_view name, string_view aliases, Mib memory, double band
 constexpr Gpu nominal(string_view vendor, string_view name, string_view aliases, Mib gib, double bandwidth) {
   return {vendor, name, aliases, gib * 1024, 0, false, false, bandwidth, kSheet, 0, {}};
 }
-// Memory shared with the processor: `usable` is what a program gets of it.
+// Memory shared with the processor: `usable` is the part that a program gets.
 constexpr Gpu shared(string_view vendor, string_view name, string_view aliases, Mib gib, Mib usable, double bandwidth,
                      string_view source) {
   return {vendor, name, aliases, gib * 1024, usable, false, true, bandwidth, source, 0, {}};
@@ -48,7 +48,7 @@ constexpr Gpu apple(string_view name, string_view aliases, Mib gib, double bandw
   return shared("Apple", name, aliases, gib, gib < 36 ? gib * 2048 / 3 : gib * 768, bandwidth, kMetal);
 }
 
-// What the card computes with: NVIDIA's compute capability times ten, AMD's gfx number; and its peak where it is known.
+// Adds NVIDIA's compute capability times ten or AMD's gfx number, and the peak where it is known.
 constexpr Gpu on(std::uint32_t capability, Gpu gpu) {
   gpu.capability = capability;
   return gpu;

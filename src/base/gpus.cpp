@@ -34,8 +34,8 @@ bool answers_to(const Gpu& gpu, std::string_view wanted) {
   return false;
 }
 
-// Drivers say "NVIDIA GeForce RTX 4060 Laptop GPU" of a rtx-4060-laptop: without one such word, or "" where none is
-// left.
+// Drivers call a rtx-4060-laptop "NVIDIA GeForce RTX 4060 Laptop GPU": the name without one such word, or "" where none
+// is left to remove.
 std::string_view without_maker(std::string_view name) {
   for (const std::string_view word : {"nvidia", "geforce", "amd", "radeon", "instinct", "intel", "apple", "tesla"})
     if (name.starts_with(word)) return name.substr(word.size());
@@ -43,7 +43,7 @@ std::string_view without_maker(std::string_view name) {
   return {};
 }
 
-// The cards as they are now. The rows of the user's own point into `own`.
+// The current cards. The rows of the user's own cards point into `own`.
 struct OwnGpu {
   GpuRecord record;
   std::string aliases;
@@ -76,7 +76,7 @@ void set_own_gpus(const std::vector<GpuRecord>& cards) {
     all.rows.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
                         card.memory / kMiB, card.usable / kMiB, card.reported, card.unified, card.bandwidth_gb_s,
                         card.source.empty() ? "own file" : std::string_view(card.source), 0, Peak{}});
-  // What a card computes with stands in no file: one of a built-in name is as that.
+  // A file gives no compute capability: a card with a built-in name has that card's.
   for (Gpu& row : all.rows)
     for (const Gpu& gpu : built_in_gpus())
       if (folded(gpu.name) == folded(row.name)) {
@@ -103,7 +103,7 @@ const Gpu* search_gpu(const std::string& name) {
 
 }  // namespace
 
-// A search of what fits asks for the same few cards some ten thousand times.
+// Memoised: a search for what fits looks up the same few cards some ten thousand times.
 const Gpu* find_gpu(std::string_view text) {
   constexpr std::size_t kMostKnown = 4096;
   static thread_local std::unordered_map<std::string, const Gpu*> known;
@@ -123,7 +123,7 @@ std::uint32_t compute_capability(const std::optional<std::string>& gpu) {
 }
 
 const Gpu& parse_gpu(std::string_view text, std::string_view option) {
-  // A request holds a card's own name: found without folding.
+  // Requests hold the card's exact name, which needs no folding.
   for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
     for (const Gpu& gpu : cards)
       if (gpu.name == text) return gpu;

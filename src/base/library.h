@@ -1,4 +1,4 @@
-// A library that is opened at run time, so that the program runs where there is none.
+// A library that is opened at run time, so that the program also runs where it is not installed.
 #ifndef KVPLAN_BASE_LIBRARY_H_
 #define KVPLAN_BASE_LIBRARY_H_
 
@@ -8,14 +8,14 @@ namespace kvplan {
 
 class Library {
  public:
-  // `stays`: once opened it stays loaded (drivers keep threads of their own).
+  // `stays`: it stays loaded once opened (drivers keep threads of their own).
   explicit Library(const std::string& path, bool stays = false);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   explicit operator bool() const { return handle_ != nullptr; }
-  const std::string& error() const { return error_; }  // why it could not be opened, one line
+  const std::string& error() const { return error_; }  // why it could not be opened, in one line
 
   template <class Function>
   Function* find(const char* name) const {

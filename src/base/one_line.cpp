@@ -1,4 +1,4 @@
-// The one place where a string from a file, a name or a server becomes one that may be printed.
+// The one place where a string from a file, a name or a server becomes printable.
 #include <string>
 
 #include "kvplan/characters.h"
@@ -16,14 +16,14 @@ std::string one_line(std::string_view text, std::size_t max_length) {
       out += "...";
       break;
     }
-    // A token that stands in the place of something else is not repeated.
+    // A Hub token that was given in place of something else is not printed.
     if (const std::size_t token = next.code == 'h' ? token_bytes(text.substr(at)) : 0; token > 0) {
       out += kHiddenToken;
       at += token;
       continue;
     }
-    // A workflow's runner takes "##[" anywhere and "::" at the start of a line for commands; a line may be wrapped, and
-    // no third colon follows two, so that a break between two leaves one.
+    // A CI runner takes "##[" anywhere and "::" at the start of a line for commands. A line may be wrapped: no third colon
+    // follows two, so that a break between two of them leaves one.
     if (next.code == '[' && out.ends_with("##")) out += ' ';
     if (next.code == ':' && (out == ":" || out.ends_with(" :") || out.ends_with("::"))) out += ' ';
     if (next.bytes == 0 || is_hidden(next.code))

@@ -33,7 +33,7 @@ FileFacts facts_in(const struct stat& status) {
 }  // namespace
 
 void prepare_streams() {
-  // A closed pipe (`| head`) is the reader's choice, no error: the default action ends the process quietly.
+  // A closed pipe (`| head`) is the reader's choice and no error: the default action ends the process quietly.
   std::signal(SIGPIPE, SIG_DFL);
 }
 
@@ -60,7 +60,7 @@ int open_in_place(const std::string& path) {
 }
 
 int create(const std::string& path, unsigned mode) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files' sizes is an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes becomes an error of the write
   return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
@@ -149,7 +149,7 @@ void unmap(void* begin, std::size_t bytes) {
 
 void release_pages(const void* begin, const void* end) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  // Alignment is a matter of the address, which only this cast gives.
+  // Alignment is a property of the address, which only this cast gives.
   const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const auto last = reinterpret_cast<std::uintptr_t>(end) / page * page;
   if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);

@@ -1,8 +1,8 @@
-// The program's manifest makes UTF-8 the encoding of all calls that take a narrow string.
+// The program's manifest makes UTF-8 the encoding of all calls that take narrow strings.
 #include <fcntl.h>
 #include <io.h>
 #include <windows.h>
-// After windows.h.
+// Must come after windows.h.
 #include <direct.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ HANDLE handle_of(int file) {
   return reinterpret_cast<HANDLE>(_get_osfhandle(file));
 }
 
-// Why a call of Windows itself failed, in C's words.
+// Sets errno from the error of a Windows call.
 void set_errno() {
   const DWORD code = GetLastError();
   const bool is_missing = code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND || code == ERROR_INVALID_NAME ||

@@ -86,7 +86,7 @@ bool is_extra(LineId id) {
     case LineId::kImageProjector:
     case LineId::kEncoderCache:
     case LineId::kDraftCache:
-    case LineId::kGuessStates:
+    case LineId::kDraftStates:
     case LineId::kRollBack:
     case LineId::kDraftBuffer:
     case LineId::kImageEncoder: return true;

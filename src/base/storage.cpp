@@ -156,7 +156,7 @@ Bytes entry_bytes(const Term& term, const CacheTypes& types, std::uint64_t units
   const Shape& shape = term.shape;
   std::uint64_t vectors = checked_mul(units, shape.vectors, kWhat);
   if (shape.columns > 0) vectors = checked_mul(vectors, columns_kept, kWhat);
-  // The packed layout keeps index keys like those of DeepSeek-V3.2.
+  // The packed layout stores index keys as DeepSeek-V3.2 does.
   const bool packed_index = type == Dtype::kFp8DsMla && term.storage == Storage::kKv && term.role == Role::kIndex;
   if (term.storage == Storage::kFp8Scaled || packed_index)
     return Bytes(checked_mul(vectors, checked_add(shape.width, ceil_div(shape.width, 128) * 4, kWhat), kWhat));

@@ -1,4 +1,4 @@
-// The one file that includes CLI11.
+// The only file that includes CLI11.
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
@@ -35,12 +35,12 @@ bool is_short_word(string_view name) {
   return name.size() > 2 && name[0] == '-' && name[1] != '-';
 }
 
-// How CLI11 knows a name: short words get a second dash.
+// The name that CLI11 knows it by: "-tp" becomes "--tp".
 std::string declared(string_view name) {
   return (is_short_word(name) ? "-" : "") + std::string(name);
 }
 
-// What people type who come from another tool.
+// Options of other tools that people type, and ours.
 constexpr std::pair<string_view, string_view> kOtherWords[] = {
     {"--vram", "--gpu-memory SIZE, or --max-vram SIZE for a limit"},
     {"--gpus", "--gpu NAME and --gpu-count N"},
@@ -66,7 +66,7 @@ constexpr std::pair<string_view, string_view> kOtherWords[] = {
        near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");
 }
 
-// "--gpu=": CLI11 would take the next argument for the value.
+// "--gpu=": CLI11 would take the next argument as the value.
 void refuse_empty_value(string_view argument) {
   if (!argument.starts_with("--") || !argument.ends_with('=')) return;
   const Option* option = find_option(argument.substr(0, argument.size() - 1));
@@ -74,7 +74,7 @@ void refuse_empty_value(string_view argument) {
     fail(std::string(argument.substr(0, argument.size() - 1)) + " needs a value", "see kvplan --help");
 }
 
-// What CLI11 refuses: an option at the end that lacks its value, or a flag with one.
+// What CLI11 refuses: a last option without its value, or a flag with one.
 [[noreturn]] void refuse_mismatch(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const auto equals = argument.find('=');
@@ -88,7 +88,7 @@ void refuse_empty_value(string_view argument) {
 
 using Spellings = std::map<const CLI::Option*, GivenOption>;
 
-// Every spelling is declared apart, so that messages name the one that was typed.
+// Every spelling is declared separately, so that messages name the one that was typed.
 Spellings declare_options(const Command& command, CLI::App& parser) {
   Spellings out;
   for (const Option* option : options_of(command))
@@ -103,7 +103,7 @@ Spellings declare_options(const Command& command, CLI::App& parser) {
   return out;
 }
 
-// As CLI11 takes them: the last one first, short words as they are declared.
+// In CLI11's form: reversed, with short words as they are declared.
 std::vector<std::string> for_parser(const std::vector<std::string>& arguments) {
   std::vector<std::string> out;
   for (const std::string& argument : arguments) {
@@ -123,9 +123,9 @@ ParsedArguments parse_arguments(const Command& command, std::vector<std::string>
   arguments.erase(dashes, arguments.end());
   for (const std::string& argument : arguments) refuse_empty_value(argument);
 
-  // A parser of the command alone: as CLI11's subcommand it would take "++" for the end of its arguments.
+  // A separate parser for the command: as a subcommand CLI11 would take "++" for the end of its arguments.
   CLI::App parser;
-  parser.allow_extras();  // models and the like, and what is no option
+  parser.allow_extras();  // models and the like, and unknown options
   parser.allow_windows_style_options(false);
   parser.set_help_flag();
   const CLI::Option* const help = parser.add_flag("-h,--help")->disable_flag_override();

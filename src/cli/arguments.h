@@ -1,4 +1,4 @@
-// The arguments of a command, told apart by CLI11: words, and options of the table with their values.
+// The arguments of a command as CLI11 parses them: words, and options of the table with their values.
 #ifndef KVPLAN_CLI_ARGUMENTS_H_
 #define KVPLAN_CLI_ARGUMENTS_H_
 
@@ -12,7 +12,7 @@ namespace kvplan {
 
 struct GivenOption {
   const Option* option;
-  std::string name;   // as it was spelled
+  std::string name;   // as typed
   std::string value;  // "" for a flag
 };
 
@@ -20,16 +20,16 @@ struct ParsedArguments {
   bool help = false;
   bool version = false;
   std::vector<std::string> words;
-  std::vector<std::string> behind;   // "--"
-  std::vector<GivenOption> options;  // as they stand on the command line
+  std::vector<std::string> behind;   // words after "--"
+  std::vector<GivenOption> options;  // in the order of the command line
 };
 
-// By any of its names; null for a word that is none.
+// By any of its names; null where unknown.
 const Option* find_option(std::string_view name);
 
-// `arguments` are those behind the command's name: "--name value", "--name=value", "-n value", "-nvalue"; what stands
-// after "--" is kept apart. Throws Error, with what was probably meant, where an argument is no option of the command,
-// or where an option lacks its value.
+// `arguments` are those after the command's name: "--name value", "--name=value", "-n value", "-nvalue"; words after
+// "--" are kept apart. Throws Error, with a suggestion, where an argument is no option of the command or an option has
+// no value.
 ParsedArguments parse_arguments(const Command& command, std::vector<std::string> arguments);
 
 }  // namespace kvplan

@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-// Others that save to the same folder wait; nothing is left behind.
+// Makes others that save to the same folder wait. It leaves no file behind.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) : file_(os::lock_folder(folder)) {}
@@ -64,7 +64,7 @@ std::string today() {
 void save_calibration(const std::string& path, const CalibrationRecord& record) {
   const std::string place = place_of(path);
   if (path == "default") {
-    std::error_code ignored;  // writing says what is wrong
+    std::error_code ignored;  // writing the file reports what is wrong
     std::filesystem::create_directories(folder_of(place), ignored);
   }
   const FolderLock lock(folder_of(place));
@@ -72,7 +72,7 @@ void save_calibration(const std::string& path, const CalibrationRecord& record) 
   if (exists(place)) calibration = load_calibration(place);
   calibration.merge(record);
   const std::string text = calibration_json(calibration);
-  with_source(place, [&] { return parse_calibration(text); });  // what could not be read again is not written
+  with_source(place, [&] { return parse_calibration(text); });  // nothing is written that could not be read again
   write_output(place, text);
 }
 
@@ -92,7 +92,7 @@ void prepare_measuring(Invocation& call) {
   const bool plans = measures || call.command == "plan" || call.command == "compare" || call.command == "fit" ||
                      call.command == "explain";
   if (!plans) return;
-  // Looked for where a card is named that it could be of.
+  // A calibration is looked for only where a named card may have one.
   if (!options.calibration.empty() || call.request.card.name || options.wanted)
     call.request.calibration = choose_calibration(options.calibration);
 }

@@ -18,7 +18,7 @@ namespace kvplan {
 
 namespace {
 
-// No engine writes one; an image of a disk has none that ends.
+// No engine writes longer lines; the image of a disk may have one without end.
 constexpr std::uint64_t kLongestLine = 64 * kMiB;
 
 LogReading read_whole_log(const std::string& path) {
@@ -43,7 +43,7 @@ LogReading read_whole_log(const std::string& path) {
   return out;
 }
 
-// The model that a log names, where a cache has it. A log is a stranger's file: a path in it is not opened.
+// The model that a log names, where a cache has it. A log may come from a stranger: a path in it is not opened.
 std::optional<Asked> model_of_log(const LogReading& reading, const Invocation& call) {
   const std::string& name = reading.options.model;
   const bool is_id = std::count(name.begin(), name.end(), '/') == 1 && name.find_first_of(".:@~\\") != 0 &&
@@ -54,7 +54,7 @@ std::optional<Asked> model_of_log(const LogReading& reading, const Invocation& c
   try {
     return load_asked(name, local);
   } catch (const Error&) {
-    return std::nullopt;  // not here, or nothing that can be planned
+    return std::nullopt;  // not here, or it cannot be planned
   }
 }
 

@@ -1,4 +1,4 @@
-// What check-log answers: a log alone, or with the model that it is held against.
+// The answer of check-log: about a log alone, or against the plan of a model.
 #ifndef KVPLAN_CLI_CHECK_LOG_COMMAND_H_
 #define KVPLAN_CLI_CHECK_LOG_COMMAND_H_
 
@@ -7,8 +7,8 @@
 
 namespace kvplan {
 
-// Of `call.models`: LOG, or MODEL and LOG. Without MODEL a Hub id that the log names is looked up in the caches.
-// Writes the calibration where one was asked for.
+// `call.models` is LOG, or MODEL and LOG. Without MODEL a Hub id that the log names is looked up in the caches. Writes
+// the calibration where one was asked for.
 LogCheck checked_log(const Invocation& call);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// Which option belongs to which command, and what it chooses from.
+// Which option belongs to which command, and the values it chooses from.
 #include <algorithm>
 
 #include "cli/shell.h"
@@ -39,7 +39,7 @@ std::vector<const Option*> options_of(const Command& command) {
 }
 
 std::vector<string_view> argument_choices(const Command& command) {
-  // "bash|zsh|fish": an argument that is spelled as its choices.
+  // "bash|zsh|fish": an argument whose name lists its choices.
   std::vector<string_view> out;
   if (command.arguments.find('|') == string_view::npos) return out;
   for (string_view rest = command.arguments; !rest.empty();) {

@@ -40,13 +40,13 @@ ReportOptions report_options(const Invocation& call) {
   const char* no_color = std::getenv("NO_COLOR");
   const bool refused = no_color != nullptr && *no_color != '\0';
   out.color = call.color == Color::kAlways || (call.color == Color::kAuto && terminal && !refused);
-  out.leads_on = terminal;
+  out.suggests_next = terminal;
   if (const auto columns = terminal ? os::columns(os::kOutput) : std::nullopt; columns && *columns >= 40)
     out.width = *columns;
   return out;
 }
 
-// What `ask` says; an error that does not know where it comes from is of the model.
+// Returns what `ask` does; an error without a source gets the model's.
 template <class Ask>
 auto of_model(const ModelSpec& model, const Ask& ask) {
   try {
@@ -61,13 +61,13 @@ Plan plan_of(const ModelSpec& model, const Request& request) {
   return of_model(model, [&] { return make_plan(model, request); });
 }
 
-// On standard error, beside a command line that is all of standard output.
+// Printed to standard error, since a command line (--format args) takes all of standard output.
 void warn(const ModelSpec& model, const std::string& warning) {
   if (!warning.empty())
     std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
 }
 
-// Where nothing was planned there is no answer, but for programs: what went wrong, a line each.
+// Where nothing could be planned there is no report (except as JSON): the errors are printed instead, a line each.
 int emit_answered(const Invocation& call, const Answered& answered) {
   if (!answered.any && call.format != "json") {
     for (const std::string& error : answered.errors) std::fprintf(stderr, "kvplan: %s\n", error.c_str());
@@ -99,8 +99,8 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
   return emit_answered(call, out);
 }
 
-// For a person at a machine with a card who names none: whether it would fit here. The answer and the exit code do not
-// depend on it, and a card that says nothing of its memory is passed over.
+// For a user who names no card, on a machine that has one: whether the model would fit here. The answer and the exit
+// code do not depend on it, and a card whose memory is unknown is skipped.
 PageNote of_this_machine(const Asked& asked) {
   try {
     const std::vector<DetectedCard> cards = detect_cards();
@@ -115,7 +115,7 @@ PageNote of_this_machine(const Asked& asked) {
   }
 }
 
-// "LLM + EMBEDDER": models that share one card.
+// "LLM + EMBEDDER": models that share a card.
 bool shares_card(const Invocation& call) {
   return std::find(call.models.begin(), call.models.end(), "+") != call.models.end();
 }
@@ -129,7 +129,7 @@ int run_shared(const Invocation& call) {
       fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
     if (i % 2 == 1) continue;
     Invocation one = call;
-    if (i > 0) {  // what the first model is loaded with
+    if (i > 0) {  // the options that load something beside the first model
       one.draft.clear();
       one.mmproj.clear();
       one.loras.clear();
@@ -140,7 +140,7 @@ int run_shared(const Invocation& call) {
     fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
   std::vector<CardUser> users;
   for (const Asked& each : asked)
-    users.push_back({&each.model, users.empty() ? each.request : beside_the_first(each.model, each.request)});
+    users.push_back({&each.model, users.empty() ? each.request : further_request(each.model, each.request)});
   const SharedCard shared = of_model(asked.front().model, [&] { return share_card(users); });
   emit(call, written(reply_of(shared), call.format, "several models on one card", report_options(call)));
   return static_cast<int>(shared.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
@@ -168,13 +168,13 @@ int run_plan(const Invocation& call) {
   Plan plan = plan_of(model, asked.request);
   suggest(model, plan);
   const ReportForm& form = find_format(call.format);
-  const Wanted wanted{.curves = form.draws,
-                      .engines = !call.engine_given && engine_of(plan.request).name == "logical" && form.reads,
-                      .launch = form.launches};
+  const Wanted wanted{.curves = form.has_curves,
+                      .engines = !call.engine_given && engine_of(plan.request).name == "logical" && form.is_for_people,
+                      .launch = form.has_launch};
   of_model(model, [&] { complete(model, wanted, plan); });
   Reply reply = reply_of(plan);
   const ReportOptions options = report_options(call);
-  if (options.leads_on && call.format == "table" && !plan.card)
+  if (options.suggests_next && call.format == "table" && !plan.card)
     reply.page = [page = reply.page, note = of_this_machine(asked)] {
       Page out = page();
       if (!note.label.empty()) out.notes.insert(out.notes.begin(), note);
@@ -217,27 +217,27 @@ int run_fit(const Invocation& call) {
   const Asked asked = load_asked(single_model(call), call);
   return of_model(asked.model, [&] {
     Answers answers = fit_model(asked.model, asked.request);
-    if (find_format(call.format).launches) add_launch(asked.model, answers);
-    const Reply said = fitted(answers);
-    emit(call, written(said, call.format, call.command, report_options(call)));
-    warn(asked.model, said.warning);
+    if (find_format(call.format).has_launch) add_launch(asked.model, answers);
+    const Reply reply = fitted(answers);
+    emit(call, written(reply, call.format, call.command, report_options(call)));
+    warn(asked.model, reply.warning);
     return exit_of(answers.asked);
   });
 }
 
-// A plan that kvplan wrote, or that of a model, as the other options say.
+// A plan that kvplan wrote, or the plan of a model under the other options.
 PlanDigest digest_of(const std::string& source, const Invocation& call) {
   if (is_report(source)) return load_plan(source);
   const Asked asked = load_asked(source, call);
   return parse_plan(plan_json(plan_of(asked.model, asked.request), {}), source);
 }
 
-// "measure card": the card alone. A model of that name is "./card".
+// "measure card": the card alone. A model with that name is "./card".
 bool asks_card(const Invocation& call) {
   return call.models.size() == 1 && call.models[0] == "card" && !call.measuring.watch && !call.measuring.pid;
 }
 
-// Without --watch or --pid the plan is rehearsed: what `plan --measure` does.
+// Without --watch or --pid the plan is rehearsed, as `plan --measure` does.
 int run_measured(const Invocation& call) {
   const MeasuringOptions& measuring = call.measuring;
   const bool watches = measuring.watch || measuring.pid;
@@ -277,7 +277,7 @@ int run_check_log(const Invocation& call) {
   return static_cast<int>(failed || check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
-// A built-in table is shown whole.
+// For commands that show a built-in table whole.
 void refuse_words(const Invocation& call) {
   if (call.models.empty()) return;
   Error error(Exit::kBadInput, call.command + " takes no \"" + one_line(call.models.front(), 60) + "\"",
@@ -300,10 +300,10 @@ int run_formulas(const Invocation& call) {
     error.set_source("command line");
     throw error;
   }
-  std::vector<KindInfo> beside;
+  std::vector<KindInfo> rows;
   for (const KindInfo& row : kinds)
-    if (row.name == "mha" || row.name == "gqa" || row.name == asked) beside.push_back(row);
-  emit(call, written(reply_of(*kind, derivation(asked), beside), call.format, "formulas", report_options(call)));
+    if (row.name == "mha" || row.name == "gqa" || row.name == asked) rows.push_back(row);
+  emit(call, written(reply_of(*kind, derivation(asked), rows), call.format, "formulas", report_options(call)));
   return 0;
 }
 
@@ -322,7 +322,7 @@ int run_engines(const Invocation& call) {
   return 0;
 }
 
-// Cards with `text` in one of their names; the one card that it names where there is none.
+// Cards with `text` in one of their names; else the one card that `text` identifies.
 std::vector<Gpu> cards_called(const std::string& text) {
   std::vector<Gpu> out;
   for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
@@ -367,7 +367,7 @@ int run_man(const Invocation& call) {
 }
 
 constexpr std::string_view kTables = "--format --json --output";
-// What only a measurement uses, and only a plan measures.
+// Options of a measurement, which only `plan` and `measure` make (and --fail-over of `diff`).
 constexpr std::string_view kUnmeasured =
     "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share";
 

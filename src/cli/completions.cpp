@@ -32,7 +32,7 @@ bool takes_model(const Command& command) {
   return command.arguments.find("MODEL") != string_view::npos || command.arguments.find(".json") != string_view::npos;
 }
 
-// Text inside single quotes of a shell.
+// Text for a shell's single quotes.
 std::string shell_quoted(string_view text) {
   std::string out;
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -113,7 +113,7 @@ std::string zsh_option(const Option& option) {
   }
   std::string out;
   for (const string_view name : names) {
-    // An exclusion list keeps the other names of the option from being offered again.
+    // An exclusion list keeps zsh from offering the option's other names again.
     out += "'(" + joined(names, " ") + ")" + std::string(name) + "[" + zsh_text(option.help) + "]" + value + "' ";
   }
   return out;

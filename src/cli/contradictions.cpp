@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// Lists make tables, which only these commands print.
+// Lists yield tables, which only these commands print.
 void check_lists(const Invocation& call) {
   const bool plans = call.command == "plan";
   const bool compares = call.command == "compare";
@@ -30,7 +30,7 @@ void check_lists(const Invocation& call) {
     fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");
 }
 
-// Standard input is read once.
+// Standard input can be read only once.
 void check_inputs(const Invocation& call) {
   if (std::count(call.models.begin(), call.models.end(), "-") > 1)
     fail("standard input is named twice", "give one - and files");
@@ -42,7 +42,7 @@ void check_load(const Invocation& call, const std::function<bool(std::string_vie
     fail("--min-seqs " + std::to_string(*request.limits.min_seqs) + " is more than the scheduler's --max-num-seqs " +
              std::to_string(*request.max_num_seqs),
          "raise --max-num-seqs, or lower --min-seqs");
-  // With a card, or a budget, the limits are about what would fit; without one, about the request alone.
+  // With a card or a budget, the limits are about what would fit; without, about the request alone.
   const bool has_room = request.card.name || request.card.memory || request.kv_cache_memory_bytes || !call.gpus.empty();
   const auto length = request.max_model_len ? request.max_model_len : request.llama_cpp.ctx_size;
   if (!has_room && request.limits.min_context && length && *request.limits.min_context > *length)

@@ -1,4 +1,4 @@
-// Options that cannot all hold at once.
+// Options that cannot all apply at once.
 #ifndef KVPLAN_CLI_CONTRADICTIONS_H_
 #define KVPLAN_CLI_CONTRADICTIONS_H_
 
@@ -9,8 +9,8 @@
 
 namespace kvplan {
 
-// Error that names both options and what to do. `given` says whether an option (its first name) was on the command
-// line. Only what no model and no card could satisfy is refused; what merely does not fit is an answer.
+// Throws Error that names both options and the remedy. `given` says whether an option (by its first name) was on the
+// command line. Only what no model and no card could satisfy is refused; what merely does not fit is an answer.
 void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given);
 
 }  // namespace kvplan

@@ -17,7 +17,7 @@ std::string check_engine_option(std::string_view option, std::span<const std::st
     logical_has = logical_has || engine.is_logical;
     if (!engine.is_logical && std::find(chosen.begin(), chosen.end(), engine.name) != chosen.end()) return {};
   }
-  if (names.empty()) return {};  // every engine's
+  if (names.empty()) return {};  // an option of every engine
   const bool logical = std::find(chosen.begin(), chosen.end(), "logical") != chosen.end();
   if (logical && (logical_has || chosen.size() > 1)) return {};
   if (logical)

@@ -1,4 +1,4 @@
-// Which engines have an option. Options that no engine lists as its own belong to all of them.
+// Which engines have an option. An option that no engine lists belongs to all of them.
 #ifndef KVPLAN_CLI_ENGINE_OPTIONS_H_
 #define KVPLAN_CLI_ENGINE_OPTIONS_H_
 
@@ -8,12 +8,13 @@
 
 namespace kvplan {
 
-// Error that names the engines that have `option`, where none of `chosen` has it. The logical engine, which models no
-// engine's options, lets all pass; where it is alone and the option changes nothing, that is the answer, "" otherwise.
+// Throws Error that names the engines with `option` where none of `chosen` has it. The logical engine has no options of
+// its own and accepts all; where it is chosen alone and the option changes nothing, the answer is a note that says so,
+// else "".
 std::string check_engine_option(std::string_view option, std::span<const std::string> chosen);
 
-// The engine that a model's name stands for where --engine names none: "ollama" of ollama:NAME, "llama.cpp" of a GGUF;
-// empty where it stands for none.
+// The engine that a model's name implies where --engine names none: "ollama" for ollama:NAME, "llama.cpp" for a GGUF;
+// empty where it implies none.
 std::string_view implied_engine(std::string_view model);
 
 }  // namespace kvplan

@@ -91,7 +91,7 @@ void apply_mmproj(Invocation& call, string_view value, string_view name) {
   call.mmproj = std::string(value);
 }
 
-// "image=2,video=0", or vLLM's JSON object; a number alone is of images.
+// "image=2,video=0", or vLLM's JSON object; a bare number is for images.
 void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   auto& limits = call.request.extras.mm_limits;
   limits.clear();
@@ -122,8 +122,8 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
 
 namespace {
 
-// --max-model-len auto: what fits the card, and no more than the model has been trained for. Where nothing fits the
-// plan says so of the model's own length.
+// --max-model-len auto: the longest context that fits the card, at most the model's own. Where none fits, the plan is
+// of the model's own length and says so.
 void use_longest_context(Asked& asked) {
   const Request& request = asked.request;
   if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) return;
@@ -139,7 +139,7 @@ Asked load_asked(const std::string& argument, const Invocation& call) {
   Asked out{load_model(argument, call.source), call.request};
   if (!call.engine_given) {
     const std::string_view implied = implied_engine(argument);
-    // Cards that differ are for engines that deal unevenly.
+    // A mix of cards is for engines that distribute layers unevenly.
     if (!implied.empty() || out.model.is_gguf || !call.request.card.rig.empty())
       find_engine(implied.empty() ? "llama.cpp" : implied, out.request);
   }

@@ -1,4 +1,4 @@
-// What the options of extras do: speculative decoding, LoRA, an image projector, beams and samples.
+// The options of extras: speculative decoding, LoRA, an image projector, beams and samples.
 #ifndef KVPLAN_CLI_EXTRAS_OPTIONS_H_
 #define KVPLAN_CLI_EXTRAS_OPTIONS_H_
 
@@ -19,7 +19,7 @@ void apply_mm_limits(Invocation& call, std::string_view value, std::string_view 
 void apply_beams(Invocation& call, std::string_view value, std::string_view name);
 void apply_samples(Invocation& call, std::string_view value, std::string_view name);
 
-// A model, and the request with what the options load beside it.
+// A model, and the request with whatever the options load beside it.
 struct Asked {
   ModelSpec model;
   Request request;

@@ -1,4 +1,4 @@
-// Help in 80 columns: first what most people need, then a command's own options, an engine's, and all of them.
+// Help in 80 columns: the usual options first, then those of a command, of an engine, and all of them.
 #include <algorithm>
 
 #include "cli/engine_options.h"
@@ -17,7 +17,7 @@ using std::string_view;
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kColumn = 32;  // where the explanations begin
 
-// What most plans need, by their first names.
+// What most plans need, by the options' first names.
 constexpr string_view kUsual =
     "--engine --gpu --gpu-count --max-model-len --num-seqs --weights --kv-cache-dtype --tensor-parallel-size "
     "--max-vram "
@@ -28,7 +28,7 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Lists make tables: only the plan prints them, and fit for engines and cards.
+// Lists yield tables: only `plan` prints them, and `fit` for engines and cards.
 bool takes_lists(const Command& command, string_view option) {
   return command.name == "plan" || (command.name == "fit" && option != "--weights");
 }
@@ -48,7 +48,7 @@ std::string help_of(const Option& option, const Command& command) {
   return out + ": " + join(forms_of(command));
 }
 
-// `text` from `column` on; what is longer than a line goes on below.
+// `text` from `column` on; what exceeds the line continues below, at the same column.
 std::string folded_at(std::size_t column, string_view text) {
   std::string out;
   while (column + text.size() > kWidth) {
@@ -60,7 +60,7 @@ std::string folded_at(std::size_t column, string_view text) {
   return out + std::string(text) + "\n";
 }
 
-// The first name with the shortest other: "--max-model-len, -c N".
+// The first name and the shortest other one: "--max-model-len, -c N".
 std::string short_usage(const Option& option, const Command& command) {
   const std::vector<string_view> names = words(option.names);
   const string_view shortest =

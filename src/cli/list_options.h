@@ -11,9 +11,9 @@
 
 namespace kvplan {
 
-// The parts of a list, empty ones included.
+// The parts of a list, including empty ones.
 std::vector<std::string_view> parts_of(std::string_view list, char separator);
-// A type of the cache; nothing for "auto".
+// A cache type; nothing for "auto".
 std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name);
 
 void set_engines(Invocation& call, std::string_view list);

@@ -1,4 +1,4 @@
-// Parse, run the command, and turn whatever went wrong into one line and an exit code.
+// Parses, runs the command, and turns any error into one line and an exit code.
 #include <cstdio>
 #include <exception>
 #include <new>

@@ -10,7 +10,7 @@ namespace {
 
 using std::string_view;
 
-// A dash is a minus sign to roff, a backslash starts a request, and so does a dot or a quote at a line's start.
+// In roff a dash is a minus sign, a backslash starts an escape, and a dot or a quote at a line's start a request.
 std::string roff(string_view text) {
   std::string out;
   for (const char c : text) {

@@ -80,7 +80,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
       for (const std::string& type : weights) {
         FleetEntry& entry = entries.emplace_back();
         std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
-        // One model's engines are told apart by the plans themselves.
+        // Engines of one model need no label: the plans name them.
         entry.source = sources.size() == 1 && weights.size() == 1 ? source : source + " (" + variant + ")";
         entry.engine = variant;
         try {
@@ -105,7 +105,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
   return out;
 }
 
-// Several engines or cards are one table: what differs stands before each answer's name and changes.
+// Several engines or cards are one table: each answer's name and changes begin with what differs.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options) {
   const Asked asked = load_asked(source, call);
   const std::vector<std::string> stored = stored_models();

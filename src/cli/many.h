@@ -13,23 +13,23 @@ namespace kvplan {
 struct Answered {
   std::string text;
   int exit = 0;
-  std::vector<std::string> errors;  // of what was not planned
-  bool any = false;                 // something was
+  std::vector<std::string> errors;  // for whatever was not planned
+  bool any = false;                 // at least one was planned
 };
 
 int exit_of(const Plan& plan);
-// An error's line after "kvplan: ".
+// The part of an error's line after "kvplan: ".
 std::string without_program(const std::string& line);
 
 // Whether the call is a table of models against cards.
 bool is_grid(const Invocation& call);
-// Models as rows, cards as columns; engines and weight types are further rows.
+// Models as rows, cards as columns; each engine and weight type is a row of its own.
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
 // Plans of each model for each engine and weight type that the call names.
 Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
-// compare of one model over engines, cards and the types that the call lists.
+// `compare` for one model, over the engines, cards and types that the call lists.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options);
-// fit of one model for each engine and card.
+// `fit` for one model, for each engine and card.
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options);
 
 }  // namespace kvplan

@@ -69,7 +69,7 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
                     "measure a plan without it");
       Request request = asked.request;
       request.card.measured = device->facts().name;
-      // Without a card of the request's the measured one is planned for.
+      // Where the request names no card, the measured one is planned for.
       if (device->facts().id != "host" && !request.card.name && !request.card.memory) {
         if (const Gpu* known = find_gpu(device->facts().name))
           request.card.name = known->name;
@@ -97,7 +97,7 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
     }
   }
   const Measurement& seen = *plan.measurement;
-  // What differs, or moved meanwhile, is no property of the card.
+  // A run that disagrees, or during which others moved memory, says nothing about the card.
   if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)
     save_calibration(call.measuring.save, calibration_of(seen, today()));
   else if (!call.measuring.save.empty())

@@ -1,4 +1,4 @@
-// --measure and the calibration files that it and check-log write.
+// --measure, and the calibration files that it and check-log write.
 #ifndef KVPLAN_CLI_MEASURING_H_
 #define KVPLAN_CLI_MEASURING_H_
 
@@ -11,24 +11,24 @@
 
 namespace kvplan {
 
-// Plans, measures and reports; the exit code.
+// Plans, measures and reports; returns the exit code.
 int run_measure(const Invocation& call, const Asked& asked, const ReportOptions& options);
 
-// Measures the card alone, and reports; the exit code.
+// Measures the card alone and reports; returns the exit code.
 int run_card(const Invocation& call, const ReportOptions& options);
 
-// An error of the command line.
+// Throws an error of the command line.
 [[noreturn]] void usage_error(const std::string& what, const std::string& remedy);
 
-// Before a long measurement: whether its result can be kept.
+// Checks, before a long measurement, that its result can be written.
 void check_writable(const std::string& path);
 
-// Puts the calibration that the options (or the user's folder) name into the request, and refuses options that make no
-// sense together.
+// Puts the calibration that the options name (or the user's folder holds) into the request, and refuses options that
+// contradict each other.
 void prepare_measuring(Invocation& call);
 
-// Merges a run into a file, which appears whole or not at all; two runs at one time wait for each other. "default" is
-// the file that later plans find by themselves.
+// Merges a run into a file, atomically; two runs at a time wait for each other. "default" is the file that later plans
+// find by themselves.
 void save_calibration(const std::string& path, const CalibrationRecord& record);
 
 std::string today();  // "2026-11-21", UTC

@@ -1,4 +1,4 @@
-// In place of measuring where that is not done: its sources are Linux's (cmake/Systems.cmake).
+// Replaces measuring.cpp on systems that cannot measure: its sources need Linux (cmake/Systems.cmake).
 #include "cli/measuring.h"
 #include "cli/watch_command.h"
 #include "kvplan/error.h"

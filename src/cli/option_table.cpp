@@ -1,4 +1,4 @@
-// The table of options: help, completions, the man page and the parser read it.
+// The table of options, which help, completions, the man page and the parser read.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -44,7 +44,7 @@ bool is_auto(string_view value) {
 
 constexpr std::uint64_t kAllLayers = 999999;
 
-// "exps=CPU", as a pattern with or without dots and anchors. Patterns of single layers are not read.
+// "exps=CPU": a pattern, with or without dots and anchors. Patterns for single layers are not supported.
 void override_tensors(Request& request, string_view value, string_view name) {
   const auto equals = value.rfind('=');
   const string_view pattern = value.substr(0, equals);
@@ -76,7 +76,7 @@ void split_tensors(Request& request, string_view value, string_view name) {
   if (sum <= 0) fail(std::string(name) + ": all shares are 0", "write for example 3,1");
 }
 
-// llama.cpp's --flash-attn follows.
+// Decides llama.cpp's --flash-attn as well.
 void set_attention(Request& request, string_view value, string_view name) {
   if (value != "naive" && value != "flash")
     fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not naive or flash", "see kvplan --help");
@@ -85,7 +85,7 @@ void set_attention(Request& request, string_view value, string_view name) {
   request.llama_cpp.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
 }
 
-// "2x4090" is two of them.
+// Removes "2x" from "2x4090" and returns 2; else returns 1.
 std::uint64_t take_count(string_view& text) {
   const std::size_t digits = text.find_first_not_of("0123456789");
   if (digits == 0 || digits == string_view::npos || digits > 4) return 0;
@@ -98,7 +98,7 @@ std::uint64_t take_count(string_view& text) {
   return count;
 }
 
-// "rtx-4090+2x3060": cards that differ, each with layers by its memory.
+// "rtx-4090+2x3060": a mix of cards, each with layers in proportion to its memory.
 void set_rig(Request& request, string_view list) {
   constexpr std::size_t kMostCards = 64;
   request.card.rig.clear();
@@ -170,7 +170,7 @@ constexpr std::array kOptions{
     Option{
         "--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
         [](Invocation& c, string_view v, string_view n) { c.request.llama_cpp.ctx_size = Tokens(parse_count(v, n)); }},
-    // Before --num-seqs, which then are one copy's.
+    // Comes before --num-seqs, which is then per copy.
     Option{"--users", "N", kLoad, "users at once: fit says the GPUs and nodes for them",
            [](Invocation& c, string_view v, string_view n) {
              c.request.num_seqs = parse_count(v, n);
@@ -180,7 +180,7 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.num_seqs = parse_count(v, n); }},
     Option{"--max-num-seqs", "N", kLoad, "the scheduler's limit; sizes graphs and logits, not KV (--num-seqs)",
            [](Invocation& c, string_view v, string_view n) { c.request.max_num_seqs = parse_count(v, n); }},
-    // Before --flash-attn, which is llama.cpp's own word for it and wins.
+    // Comes before --flash-attn, llama.cpp's own option for this, which then wins.
     Option{"--attention", "naive|flash", kLoad, "attention kernel, for activations",
            [](Invocation& c, string_view v, string_view n) { set_attention(c.request, v, n); }},
     Option{"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
@@ -236,7 +236,7 @@ constexpr std::array kOptions{
     Option{"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
            [](Invocation& c, string_view, string_view) { c.request.parallel.dp_attention = true; }},
 
-    // Before --gpu, which looks its name up: options apply in the order of this table.
+    // Comes before --gpu, which looks cards up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
            [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
     Option{"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",

@@ -38,7 +38,7 @@ bool is_given(const ParsedArguments& given, const Option& option) {
                      [&](const GivenOption& each) { return each.option == &option; });
 }
 
-// Every option that was given must belong to an engine that was chosen.
+// Throws Error where an option belongs to none of the chosen engines.
 void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
   if (given.options.empty()) return;
   std::vector<std::string> chosen;
@@ -55,7 +55,7 @@ void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
   }
 }
 
-// Where every model's name stands for the same engine, its options are known from the start.
+// Where the names of all models imply the same engine, its options are known from the start.
 void use_implied_engine(Invocation& call) {
   if (call.engine_given || call.models.empty() || call.command == "diff") return;
   const string_view implied = implied_engine(call.models.front());
@@ -65,14 +65,14 @@ void use_implied_engine(Invocation& call) {
   if (!implied.empty() && is_same) find_engine(implied, call.request);
 }
 
-// In the order of the table, whatever the order of the arguments.
+// Options apply in the order of the table, whatever their order on the command line.
 void apply(const ParsedArguments& given, Invocation& call) {
   for (const Option& option : options())
     for (const GivenOption& each : given.options)
       if (each.option == &option) option.apply(call, each.value, each.name);
 }
 
-// "kvplan exlain x.json": a word that is nearly a command, and no file.
+// "kvplan exlain x.json": refuses a word that is nearly a command and no file.
 void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2 || arguments[0].find_first_of("./-~@:") != string_view::npos ||
       std::filesystem::exists(arguments[0]))
@@ -83,7 +83,8 @@ void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
     fail("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
 }
 
-// "kvplan --engine vllm fit x.json": the first word that is no option, where it is a command and no file.
+// "kvplan --engine vllm fit x.json": the first word that is no option moves to the front if it is a command and no
+// file.
 void put_command_first(std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
@@ -100,14 +101,14 @@ void put_command_first(std::vector<std::string>& arguments) {
   }
 }
 
-// "help" and "help COMMAND", as other programs have it.
-void say_help_first(std::vector<std::string>& arguments) {
+// "help" and "help COMMAND" work as --help, as in other programs.
+void move_help_first(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "help" || std::filesystem::exists("help")) return;
   arguments.erase(arguments.begin());
   arguments.push_back("--help");
 }
 
-// The engine that help was asked for; empty where it was for the command.
+// The engine that help was asked for; empty where it was asked for the command.
 std::string asked_engine(const ParsedArguments& given) {
   Request scratch;
   for (const GivenOption& each : given.options)
@@ -134,13 +135,13 @@ void make_paths_plain(Invocation& call) {
     for (std::string& path : *paths) path = os::plain_path(std::move(path));
 }
 
-// Nothing where help or the version was printed.
+// Returns false where help or the version was printed.
 bool parse(std::vector<std::string> arguments, Invocation& call) {
   if (arguments.empty()) {
     std::fputs(greeting().c_str(), stdout);
     return false;
   }
-  say_help_first(arguments);
+  move_help_first(arguments);
   put_command_first(arguments);
   const Command* command = arguments.empty() ? nullptr : find_command(arguments.front());
   if (command != nullptr) {

@@ -17,7 +17,7 @@ namespace kvplan {
 
 enum class Color { kAuto, kAlways, kNever };
 
-// --measure and what belongs to it.
+// --measure and the options that belong to it.
 struct MeasuringOptions {
   bool wanted = false;
   bool find_maximum = false;
@@ -26,10 +26,10 @@ struct MeasuringOptions {
   std::string save;                  // --save-calibration
   std::string calibration;           // --calibration: a file, "none", "" for the user's own
   bool watch = false;                // --watch
-  bool share = false;                // --share: others may use the card meanwhile
-  bool keep = false;                 // --keep: the watched engine goes on
+  bool share = false;                // --share: others may use the card meanwhile, and their memory is not ours
+  bool keep = false;                 // --keep: the watched engine goes on running
   std::optional<std::uint64_t> pid;  // --pid: a running engine
-  std::vector<std::string> command;  // behind "--" of --watch
+  std::vector<std::string> command;  // after "--", for --watch
 };
 
 // What one call of kvplan asks for.
@@ -38,7 +38,7 @@ struct Invocation {
   std::vector<std::string> models;  // positional arguments
   Request request;
   bool engine_given = false;
-  bool longest_context = false;       // --max-model-len auto
+  bool longest_context = false;       // where --max-model-len is auto
   std::vector<std::string> engines;   // where --engine names several: each as "vllm@0.20"
   std::vector<std::string> gpus;      // where --gpu names several: the cards' own names
   std::vector<std::string> weights;   // where --weights names several
@@ -47,7 +47,7 @@ struct Invocation {
   std::string draft, mmproj;       // --draft, --mmproj; empty: none
   std::vector<std::string> loras;  // --lora
   MeasuringOptions measuring;
-  std::vector<Note> notes;  // of the command line, for every plan
+  std::vector<Note> notes;  // about the command line, for every plan
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output
   GrowthLimit fail_over;  // diff: exit 1 where the total grew by more
@@ -55,8 +55,8 @@ struct Invocation {
 };
 
 struct Option {
-  std::string_view names;  // "--max-model-len --context"; "-tp" and other short words of several letters included
-  std::string_view value;  // what the help calls the value; "" for a flag
+  std::string_view names;  // "--max-model-len --context"; includes "-tp" and other short names of several letters
+  std::string_view value;  // the help's word for the value; "" for a flag
   std::string_view group;
   std::string_view help;
   void (*apply)(Invocation& call, std::string_view value, std::string_view name);
@@ -67,17 +67,17 @@ struct Command {
   std::string_view name;
   std::string_view arguments;
   std::string_view help;
-  int (*run)(const Invocation& call);  // the exit code
+  int (*run)(const Invocation& call);  // returns the exit code
   std::string_view groups = "";        // of options that its help explains in full
-  std::string_view only = "";          // the options that it takes; "" for all but those of `without`
+  std::string_view only = "";          // the options that it takes; "" for all except `without`
   std::string_view without = "";
   std::string_view examples = "";  // a line each
-  std::string_view lacks = "";     // forms that it does not have
+  std::string_view lacks = "";     // the forms that it does not have
   bool is_reference = false;       // it shows a built-in table
 };
 std::span<const Command> commands();
 
-// Parses the arguments. Nothing is returned where help or the version was printed. Throws Error.
+// Parses the arguments. Returns nothing where help or the version was printed. Throws Error.
 std::optional<Invocation> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace kvplan

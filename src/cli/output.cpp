@@ -23,9 +23,9 @@ void write_all(int fd, std::string_view text, const std::string& where) {
   if (!os::write(fd, text)) cannot_write(where);
 }
 
-// A device or a pipe stays what it is.
+// Devices and pipes are written to, not replaced.
 void write_in_place(const std::string& path, std::string_view text) {
-  // Without waiting for a pipe's reader: without one this fails.
+  // Does not wait for a pipe's reader: it fails where there is none.
   const int fd = os::open_in_place(path);
   if (fd < 0) cannot_write(path);
   os::wait_in_calls(fd);
@@ -38,7 +38,7 @@ void write_in_place(const std::string& path, std::string_view text) {
   if (!os::close(fd)) cannot_write(path);
 }
 
-// Where a link leads to, so that the link stays one; also where nothing is there yet.
+// The target of a link, so that the link itself stays; the target need not exist yet.
 std::string behind_links(std::string path) {
   constexpr int kMostLinks = 40;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -50,7 +50,8 @@ std::string behind_links(std::string path) {
   return path;
 }
 
-// A new file beside `place`, and its name: random, since a run that was killed leaves its own behind.
+// Creates a new file beside `place` and sets `part` to its name, which is random: a run that was killed leaves its file
+// behind.
 int open_part(const std::string& place, std::string& part) {
   int fd = -1;
   for (int tries = 0; fd < 0 && tries < 4; ++tries) {
@@ -74,12 +75,12 @@ void write_report(const std::string& path, std::string_view text) {
   write_output(path, text);
 }
 
-// A file is written beside its place and then renamed: nothing half-written stays.
+// Writes the file beside its place and then renames it, so that no half-written file stays.
 void write_output(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") return write_all(os::kOutput, text, "standard output");
   const auto there = os::facts_of(path);
   if (there && there->kind != os::FileKind::kRegular) return write_in_place(path, text);
-  // To replace a file needs no right to write it; one that is read-only is meant to stay.
+  // Replacing a file needs no permission to write it; but a read-only file is meant to stay.
   if (there && ((there->mode & 0222U) == 0 || !os::may_write(path))) {
     errno = EACCES;
     cannot_write(path);
@@ -91,7 +92,7 @@ void write_output(const std::string& path, std::string_view text) {
   try {
     if (there) os::set_mode(fd, there->mode);
     write_all(fd, text, path);
-    const bool synced = os::sync(fd);  // before it has the name that others look for
+    const bool synced = os::sync(fd);  // before it gets the name that others look for
     if (!os::close(fd) || !synced || !os::rename(part, place)) cannot_write(path);
     os::sync_folder(folder_of(place));
   } catch (const Error&) {

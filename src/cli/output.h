@@ -1,4 +1,4 @@
-// Where a report goes: standard output, or a file that appears whole or not at all.
+// Where a report goes: standard output, or a file, which is written atomically.
 #ifndef KVPLAN_CLI_OUTPUT_H_
 #define KVPLAN_CLI_OUTPUT_H_
 
@@ -9,7 +9,7 @@ namespace kvplan {
 
 // "" and "-" are standard output. Throws Error, also for a file that this run has read.
 void write_report(const std::string& path, std::string_view text);
-// The same, whatever was read: for a file that is read, changed and written again.
+// The same, but a file that was read is allowed: for files that are read, changed and written again.
 void write_output(const std::string& path, std::string_view text);
 
 // The folder that a path lies in; "." where it names none.

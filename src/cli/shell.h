@@ -19,19 +19,19 @@ const Command* find_command(std::string_view name);
 // The values that an option chooses from; empty where it takes a number, a size or a path.
 std::vector<std::string> choices(const Option& option);
 bool takes_path(const Option& option);
-// The words a command chooses its own arguments from ("bash", "zsh", "fish").
+// The words that a command chooses its argument from ("bash", "zsh", "fish").
 std::vector<std::string_view> argument_choices(const Command& command);
 
 // The forms that a command has.
 std::vector<std::string_view> forms_of(const Command& command);
 
-std::string greeting();                            // of kvplan alone
+std::string greeting();                            // for `kvplan` without arguments
 std::string main_help();                           // fits a screen
 std::string engine_help(std::string_view engine);  // the options of one engine
-std::string command_help(const Command& command);  // likewise: the options that matter most to it in full
-std::string full_help(const Command& command);     // every option that it takes, a line each
+std::string command_help(const Command& command);  // the options that matter most to it in full
+std::string full_help(const Command& command);     // every option that it takes, one a line
 
-// Error where there is no such shell.
+// Throws Error for an unknown shell.
 std::string completions(std::string_view shell);
 std::string man_page();
 

@@ -22,7 +22,7 @@ constexpr std::array kUnits{
     Unit{"gb", 1e9}, Unit{"t", kTiB},   Unit{"tib", kTiB}, Unit{"tb", 1e12},
 };
 
-// No budget is so small: a bare number below is a forgotten unit, GiB as cards are sold or MiB as drivers tell them.
+// No budget is this small: a bare number below it lacks its unit, GiB as for cards or MiB as drivers print it.
 constexpr double kLeastBare = kMiB;
 constexpr double kMostGib = 2048;
 
@@ -67,7 +67,7 @@ Bytes parse_size(std::string_view text, std::string_view option) {
       fail(std::string(option) + ": " + number + " without a unit is " + number + " bytes",
            "did you mean " + meant + "? Bytes are written " + number + "B");
     }
-    // Whole bytes are exact beyond 2^53 too.
+    // Whole bytes, so that numbers beyond 2^53 stay exact.
     std::uint64_t whole = 0;
     const auto [rest, error2] = std::from_chars(text.data(), end, whole);
     if (error2 == std::errc() && rest == after && row.bytes == 1) return Bytes(whole);
@@ -86,7 +86,7 @@ double parse_percent(std::string_view text, std::string_view option) {
 }
 
 double parse_rate(std::string_view text, std::string_view option) {
-  // Below and beyond any machine bounds of speed are 0 and nonsense.
+  // Outside of any machine's range, speed bounds would be 0 or nonsense.
   constexpr double kLeast = 0.01;
   constexpr double kMost = 1e6;
   double value = 0;

@@ -9,15 +9,15 @@
 
 namespace kvplan {
 
-// A positive whole number, with k, m or g for powers of 1024 ("32k", "128K", "1M"). Error that names `option`.
+// A positive whole number, with k, m or g for powers of 1024 ("32k", "128K", "1M"). Throws Error that names `option`.
 std::uint64_t parse_count(std::string_view text, std::string_view option);
 // Bytes: "24GiB", "24G", "512MiB", "80GB" (10^9), "1.5GiB", or a bare number of bytes, 2^20 or more.
 Bytes parse_size(std::string_view text, std::string_view option);
-// "5%": not negative.
+// "5%"; not negative.
 double parse_percent(std::string_view text, std::string_view option);
 // GB/s or TFLOPS: 0.01 to 1,000,000.
 double parse_rate(std::string_view text, std::string_view option);
-// Bytes where a bare number counts GiB, as vLLM's options have it; 0 is one.
+// Bytes; a bare number counts GiB, as in vLLM's options. 0 is allowed.
 Bytes parse_gib(std::string_view text, std::string_view option);
 // A share in (0, 1].
 double parse_share(std::string_view text, std::string_view option);

@@ -47,7 +47,7 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   options.keeps_engine = measuring.keep;
   options.stop = InterruptGuard::interrupted;
   std::string left;
-  options.left = [&](pid_t pid, const std::string& log) {
+  options.on_left_running = [&](pid_t pid, const std::string& log) {
     left = "; the engine goes on as process " + std::to_string(pid) + ", its log is " + one_line(log, 200);
   };
   const InterruptGuard guard;
@@ -74,7 +74,7 @@ int run_watch(const Invocation& call, const Asked& asked, const ReportOptions& o
     conclude(start.log, report.check);
     if (start.seen.status == WatchStatus::kDied && !report.check.engine.empty())
       try_remedies(asked.model, asked.request, start.log, report.check.diagnosis);
-    // The options that the log tells are the plan's.
+    // The plan uses the options that the log shows.
     report.plan = has_figures ? report.check.plan : make_plan(asked.model, asked.request);
   } catch (Error& error) {
     error.set_source(asked.model.source);

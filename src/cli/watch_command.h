@@ -1,4 +1,4 @@
-// kvplan measure: an engine's start watched, or the plan rehearsed on a device.
+// kvplan measure: watches an engine's start, or rehearses the plan on a device.
 #ifndef KVPLAN_CLI_WATCH_COMMAND_H_
 #define KVPLAN_CLI_WATCH_COMMAND_H_
 
@@ -7,7 +7,7 @@
 
 namespace kvplan {
 
-// Watches the start that --watch or --pid asks for, and reports; the exit code.
+// Watches the start that --watch or --pid names, and reports; returns the exit code.
 int run_watch(const Invocation& call, const Asked& asked, const ReportOptions& options);
 
 }  // namespace kvplan

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kMost = kAnyCount;
 
-// The largest n in [0, kMost] for which `fits` holds, where it holds for all smaller ones.
+// The largest n in [0, kMost] for which `fits` is true, given that it is for all smaller ones.
 template <class Fits>
 std::uint64_t largest(const Fits& fits) {
   if (!fits(1)) return 0;
@@ -28,7 +28,7 @@ bool within(const CacheLayout& layout, Bytes budget, const Load& load) {
     return layout.reserved(load) <= budget;
   } catch (const Error& error) {
     take_as_misfit(error);
-    return false;  // an overflow is more than any budget
+    return false;  // an overflow exceeds any budget
   }
 }
 

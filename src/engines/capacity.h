@@ -1,4 +1,4 @@
-// Inverse questions that every engine answers the same way: the largest load that fits a budget.
+// The inverse questions, which every engine answers in the same way: the largest load that fits a budget.
 #ifndef KVPLAN_ENGINES_CAPACITY_H_
 #define KVPLAN_ENGINES_CAPACITY_H_
 
@@ -7,7 +7,7 @@
 namespace kvplan {
 
 // The longest sequence, at load.num_seqs sequences, whose reserved bytes are within `budget`; 0 where not even one
-// token is. Exact: the layout says that one token more does not fit. Beyond 2^40 tokens the answer is 2^40 (caches
+// token fits. It is exact: in the layout one token more does not fit. The answer is at most 2^40 tokens (for caches
 // that do not grow).
 std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Load& load);
 

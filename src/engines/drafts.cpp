@@ -18,7 +18,7 @@ bool is_index(const Term& term) {
 bool is_windowed(const Term& term) {
   return term.limit.kind != LimitKind::kNone;
 }
-// DeepSeek-V4: latents in a window, entries for several tokens.
+// DeepSeek-V4's caches: latents in a window, and entries for several tokens.
 bool is_packed(const Term& term) {
   return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
 }
@@ -76,7 +76,7 @@ DraftLayers draft_layers(const EngineInput& input) {
   return out;
 }
 
-std::uint64_t guessed_tokens(const EngineInput& input, std::uint64_t otherwise) {
+std::uint64_t step_draft_tokens(const EngineInput& input, std::uint64_t otherwise) {
   if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
   return input.draft_method ? otherwise : 0;
 }

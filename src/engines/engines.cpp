@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// To add an engine, add its row. The first is of requests that name none.
+// To add an engine, add its row. The first row is for requests that name none.
 const auto& table() {
   static const std::array kEngines{logical_engine(),   vllm_engine(),         sglang_engine(),
                                    llama_cpp_engine(), transformers_engine(), tensorrt_llm_engine(),
@@ -21,12 +21,12 @@ const auto& table() {
   return kEngines;
 }
 
-// "0.20" -> 20, "1.3" -> 1003; nothing where it is no version.
+// "0.20" -> 20, "1.3" -> 1003; nothing for text that is no version.
 std::optional<std::uint64_t> version_number(std::string_view text) {
   std::uint64_t major = 0;
   std::uint64_t minor = 0;
   const char* end = text.data() + text.size();
-  // A build of llama.cpp ("b6900") is older than its first version.
+  // A build of llama.cpp ("b6900") counts as older than its first version.
   if (text.size() > 1 && text.front() == 'b') {
     const auto [rest, error] = std::from_chars(text.data() + 1, end, minor);
     return error == std::errc() && rest == end ? std::optional<std::uint64_t>(0) : std::nullopt;
@@ -37,13 +37,13 @@ std::optional<std::uint64_t> version_number(std::string_view text) {
   if (*after != '.') return std::nullopt;
   auto [rest, error2] = std::from_chars(after + 1, end, minor);
   if (error2 != std::errc() || minor > 999) return std::nullopt;
-  // A patch level ("0.20.1") is engine_patch's.
+  // The patch level ("0.20.1") is left to engine_patch().
   for (const char* c = rest; c != end; ++c)
     if (*c != '.' && (*c < '0' || *c > '9')) return std::nullopt;
   return major * 1000 + minor;
 }
 
-// As projects tag it, "v0.5.0", or without the letter.
+// "v0.5.0", as projects tag it, without its letter.
 std::string_view without_letter(std::string_view version) {
   const bool tagged = version.size() > 1 && version[0] == 'v' && version[1] >= '0' && version[1] <= '9';
   return tagged ? version.substr(1) : version;
@@ -106,7 +106,7 @@ TensorCuts tensor_cuts(const Request& request) {
 
 std::optional<Dtype> loaded_dtype(const Request& request, Arch arch, Dtype dtype) {
   if (request.dtype || dtype != Dtype::kFloat32 || !engine_of(request).loading.halves_float32) return request.dtype;
-  // Half has no room for Gemma's and GLM-4's sums.
+  // float16 is too narrow for the sums in Gemma and GLM-4.
   const bool wide = is_one_of(arch, {Arch::kGemma, Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kGemma4,
                                      Arch::kGemma4Unified, Arch::kGlm4, Arch::kPlamo2});
   return wide ? Dtype::kBfloat16 : Dtype::kFloat16;

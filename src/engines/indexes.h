@@ -1,4 +1,4 @@
-// Index keys of sparse attention, where an engine's classes give every layer some, whatever the model shares.
+// Index keys of sparse attention, for engines whose classes give every layer some, whatever the model shares.
 #ifndef KVPLAN_ENGINES_INDEXES_H_
 #define KVPLAN_ENGINES_INDEXES_H_
 
@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// Each layer that caches with the index keys that the first such layer has; as they are where none has any.
+// The caches with the index keys of the first layer that has some added to each layer; unchanged where none has any.
 std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches);
 
 }  // namespace kvplan

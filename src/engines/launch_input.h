@@ -1,4 +1,4 @@
-// What an engine's command line is written from: a plan, in the engine's words and kvplan's types.
+// What an engine's command line is written from: a plan, with the names and types that a launcher needs.
 #ifndef KVPLAN_ENGINES_LAUNCH_INPUT_H_
 #define KVPLAN_ENGINES_LAUNCH_INPUT_H_
 
@@ -19,11 +19,11 @@ namespace kvplan {
 // A model as engines load it.
 struct LaunchModel {
   std::string name;      // a directory, a *.gguf, or a repository of the Hub: "org/name", "org/name:Q4_K_M"
-  std::string file;      // of the repository, where one is named
+  std::string file;      // within the repository, where one is named
   std::string revision;  // of the repository; empty: the newest
   bool is_hub = false;
   bool is_gguf = false;
-  bool is_placeholder = false;  // `name` is where the directory belongs: a config alone was planned
+  bool is_placeholder = false;  // only a config was planned: `name` is a placeholder for the directory
 };
 
 struct LaunchInput {
@@ -34,14 +34,14 @@ struct LaunchInput {
   LaunchModel model;
   std::optional<LaunchModel> draft;
   std::string model_name;    // for people: "llama-3.1-8b"
-  std::string architecture;  // as the file names it: a GGUF's keys begin with it
+  std::string architecture;  // as the file names it: the prefix of a GGUF's keys
   Tokens max_model_len;      // the model's own maximum; 0 where it names none
   std::optional<PlainRotation> plain_rotation;
-  // What --weights and --draft-weights name, as the table of types spells it; empty where they were not given.
+  // --weights and --draft-weights in the spelling of the table of types; empty where not given.
   std::string weights, draft_weights;
-  bool own_weights = true;              // the weights are of the checkpoint's own type
-  std::string quantization;             // that the checkpoint declares; empty where it declares none
-  std::optional<std::uint64_t> tokens;  // that the cache's budget holds; absent where states share it
+  bool own_weights = true;              // the weights have the checkpoint's own type
+  std::string quantization;             // as the checkpoint declares it; empty where it declares none
+  std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent where states share it
 };
 
 }  // namespace kvplan

@@ -15,7 +15,7 @@ std::string_view online_quantization(std::string_view weights) {
   return weights == "bnb-nf4" ? "bitsandbytes" : "";
 }
 
-// Six digits at most.
+// At most six digits.
 std::string short_number(double value) {
   std::ostringstream out;
   out << value;

@@ -1,4 +1,4 @@
-// The words of a command line, and options that several engines spell alike.
+// The words of a command line, and options that several engines spell in the same way.
 #ifndef KVPLAN_ENGINES_LAUNCH_WORDS_H_
 #define KVPLAN_ENGINES_LAUNCH_WORDS_H_
 
@@ -31,11 +31,11 @@ class Arguments {
   void add_share(std::string_view option, double value);                        // six digits at most: "0.9", "12.5"
   void add_shares(std::string_view option, const std::vector<double>& values);  // "3,1"
   void add_gib(std::string_view option, Bytes bytes);
-  // Nothing for an option that was not given, or a number that is the engine's default of 1.
+  // Adds nothing for an option that was not given, or for 1, the engine's default.
   void add_given(std::string_view option, const std::optional<std::uint64_t>& value);
   void add_ranks(std::string_view option, std::uint64_t ranks);
   void add_flag(std::string_view option, bool given);
-  void add_revision(const LaunchInput& input);  // of the Hub's repository, where one is named
+  void add_revision(const LaunchInput& input);  // of the Hub repository, where one is named
 
   std::vector<std::string> take() { return std::move(words_); }
 
@@ -43,29 +43,29 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// The launch of an engine that loads the checkpoint's directory, without its commands.
+// The launch, still without commands, of an engine that loads the checkpoint's directory.
 Launch launch_from_checkpoint(const LaunchInput& input, std::string_view image);
 
 inline constexpr std::uint64_t kGpusOfNode = 8;
-// Machines of equal size.
+// A number of nodes with equally many GPUs.
 struct Nodes {
   std::uint64_t count = 1, gpus_each = 1;
 };
 Nodes nodes_of(std::uint64_t gpus);
-// What a command says where the first node's address belongs.
+// The placeholder in a command for the first node's address.
 inline constexpr std::string_view kFirstNode = "HOST";
 
-// Whether the plan is longer than the model's own maximum.
+// Whether the plan's context is longer than the model's own maximum.
 bool is_beyond(const LaunchInput& input);
-// Keys of the config that YaRN stretches to the plan's length, as a JSON object; empty where the rotation is not plain.
-// `rope_key`: what the engine's transformers calls the settings.
+// The config keys that make YaRN reach the plan's context, as a JSON object; empty where the rotation is not plain.
+// `rope_key`: the name of the settings in the engine's transformers.
 std::string yarn_override(const LaunchInput& input, std::string_view rope_key);
-// How much longer than the model's own maximum the plan is, rounded up: "4", "1.25".
+// The plan's context as a multiple of the model's own maximum, rounded up: "4", "1.25".
 std::string stretch_factor(const LaunchInput& input);
-// What is said of a length that no YaRN reaches.
+// A remark on a context that YaRN cannot reach.
 std::string beyond_remark(const LaunchInput& input);
 
-// Throws: the engine has no option for `what`.
+// Throws an Error: the engine has no option for `what`.
 [[noreturn]] void no_launch_option(std::string_view what, std::string_view why, std::string_view remedy);
 
 // Whether a type of the cache was asked for.
@@ -75,11 +75,11 @@ void check_own_weights(const LaunchInput& input);
 // Throws where --attention names a kernel: no engine has that as an option.
 void check_kernel(const Request& request);
 
-// vLLM and SGLang quantize while they load to two types alone; any other must be the checkpoint's own.
+// vLLM and SGLang can quantize to only two types while loading; any other must be the checkpoint's own.
 void add_quantization(const LaunchInput& input, Arguments& out);
-// A draft's weight type as these two spell it; empty where the draft's own is kept.
+// A draft's weight type in the spelling of vLLM and SGLang; empty where the draft keeps its own.
 std::string_view draft_quantization(const LaunchInput& input);
-// LoRA options that they spell alike.
+// LoRA options that both spell in the same way.
 void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out);
 
 }  // namespace kvplan

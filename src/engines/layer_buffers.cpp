@@ -17,14 +17,14 @@ bool same_rule(const LayerBuffer& a, const LayerBuffer& b) {
          a.limit_after_step == b.limit_after_step && a.wraps == b.wraps && a.reason == b.reason;
 }
 
-// What one term of one layer holds.
+// One term of one layer.
 struct Piece {
   std::uint64_t layer = 0;
   std::string_view term;
   LayerBuffer buffer;
 };
 
-// The caches of one kind on one rank.
+// The caches of one kind of layer on one rank.
 struct Part {
   std::string kind;
   std::uint64_t layers = 0;
@@ -39,7 +39,7 @@ struct Part {
       out += buffer.entry * buffer.entries(load.max_model_len, load.source_tokens);
     return out * load.num_seqs;
   }
-  // Bytes of one more token beyond every limit.
+  // Bytes of one more token, beyond all limits.
   Bytes slope() const {
     Bytes out;
     for (const LayerBuffer& buffer : buffers)
@@ -78,7 +78,7 @@ class LayerBuffersLayout : public CacheLayout {
         stage.push_back(std::move(part));
       }
     }
-    // A draft stands on the last stage, and is no part of what the model needs.
+    // A draft is on the last stage, and no part of what the model needs.
     const DraftLayers drafts = draft_layers(input);
     if (drafts.caches.empty() || stages_.empty()) return;
     Part part;
@@ -179,7 +179,7 @@ class LayerBuffersLayout : public CacheLayout {
     std::optional<std::uint64_t> tokens;
     for (const std::vector<Part>& stage : stages_) {
       Bytes slope;
-      Bytes fixed;  // states and windows of the load's sequences leave the rest to what grows
+      Bytes fixed;  // states and windows of the load's sequences; the rest is for what grows
       for (const Part& part : stage) {
         slope += part.slope();
         for (const LayerBuffer& buffer : part.buffers)
@@ -243,7 +243,7 @@ class LayerBuffersLayout : public CacheLayout {
   bool one_pool_;
   std::string source_;
   std::vector<std::vector<Part>> stages_;
-  Part host_;  // of all stages
+  Part host_;  // for all stages
 };
 
 }  // namespace

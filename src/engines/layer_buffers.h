@@ -1,5 +1,5 @@
-// The layout of engines that keep a separate buffer for each layer and sequence: a list of buffers, each a number of
-// bytes an entry and a rule for the entries that a load takes. Such an engine says only how a term is held.
+// The layout of engines that keep a separate buffer for each layer and sequence: a list of buffers, each with the bytes
+// of an entry and a rule for the number of entries. Such an engine only says how it stores a term.
 #ifndef KVPLAN_ENGINES_LAYER_BUFFERS_H_
 #define KVPLAN_ENGINES_LAYER_BUFFERS_H_
 
@@ -15,39 +15,39 @@
 
 namespace kvplan {
 
-// How one term of a layer is held.
+// How one term of a layer is stored.
 struct LayerBuffer {
   Bytes entry;  // of one entry
   Growth growth = Growth::kToken;
-  std::uint64_t stride = 1;       // tokens of an entry
-  std::uint64_t limit = 0;        // tokens beyond which nothing more is held; 0: none
-  std::uint64_t step = 1;         // tokens are taken in steps of this many
-  std::uint64_t spare = 0;        // tokens of room beyond those that are held, up to the limit
-  bool limit_after_step = false;  // the limit cuts the last step (else a limit is rounded up to whole steps)
-  bool wraps = false;             // what fills the limit is given up: the rest of a division is held
-  std::string_view reason;        // why this is not what the architecture needs; static text, "" where it is
+  std::uint64_t stride = 1;       // tokens per entry
+  std::uint64_t limit = 0;        // tokens beyond which it does not grow; 0: none
+  std::uint64_t step = 1;         // it grows in steps of so many tokens
+  std::uint64_t spare = 0;        // room for so many tokens beyond those that are there, up to the limit
+  bool limit_after_step = false;  // the limit cuts the last step short (else it is rounded up to whole steps)
+  bool wraps = false;             // a full buffer is emptied: it holds the remainder of tokens / limit
+  std::string_view reason;  // why this differs from what the architecture needs; static text, "" where it does not
 
   std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;
 };
 
-// A buffer with the term's own growth, stride and limit, and `entry` bytes an entry.
+// A buffer with the term's own growth, stride and limit, whose entries take `entry` bytes.
 LayerBuffer plain_buffer(const Term& term, Bytes entry);
 
 struct LayerBufferRules {
-  // The terms that the engine stores of a layer (CacheTerms of one of its forms).
+  // The form of a layer's terms that the engine stores.
   std::function<const CacheTerms&(const LayerCache& cache)> form;
-  // How it holds one of them; `units` are the term's units on one rank.
+  // How it stores one of them; `units` are the term's units on one rank.
   std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
   // What it keeps in host memory of a term; null: nothing.
   std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> host = nullptr;
-  // Tokens of a block in the engine's log: capacity counts whole blocks. 0: the engine has no blocks.
+  // Tokens of a block in the engine's log, where capacity counts whole blocks. 0: the engine has no blocks.
   std::uint64_t block_size = 0;
-  // The tokens that the budget holds are rounded up to whole blocks.
+  // The tokens that fit in a budget are rounded up to whole blocks.
   bool last_block_up = false;
-  // All layers of a kind lie in one allocation; else each term of a layer has its own.
+  // One allocation holds all layers of a kind; else each term of a layer has its own.
   bool one_pool = false;
   StageSplit split = StageSplit::kSpareLast;
-  std::string_view source;  // the engine's file, for the ledger
+  std::string_view source;  // the engine's source file, for the ledger
 };
 
 std::unique_ptr<CacheLayout> layer_buffers_layout(const EngineInput& input, const LayerBufferRules& rules);

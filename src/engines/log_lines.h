@@ -1,4 +1,4 @@
-// Lines of an engine's log as its own sources write them.
+// The lines of an engine's log, as its own sources write them.
 #ifndef KVPLAN_ENGINES_LOG_LINES_H_
 #define KVPLAN_ENGINES_LOG_LINES_H_
 
@@ -21,28 +21,28 @@ namespace kvplan {
 // A hole's name is what the figure is called: of an Observation, or of a LogValue.
 struct LogTemplate {
   std::string_view text;
-  LogEventId event = LogEventId::kRefused;  // of log_events alone
-  std::string_view since = "", until = "";  // releases that print it, where that tells a release
+  LogEventId event = LogEventId::kRefused;  // only in log_events
+  std::string_view since = "", until = "";  // releases that print it, where the line reveals the release
 };
 
-// Figures of the engines' logs, each in a file of its own (log_figures.cpp).
+// Figures in the engines' logs, one file an engine (log_figures.cpp).
 extern const std::span<const LogTemplate> kVllmLogFigures, kSglangLogFigures, kLlamaCppLogFigures, kOllamaLogFigures,
     kTensorrtLlmLogFigures, kMistralrsLogFigures;
 constexpr LogTemplate log_figure(std::string_view text, std::string_view since = "", std::string_view until = "") {
   return {text, LogEventId::kRefused, since, until};
 }
 
-// A line that has `text` in it is printed where a stage of the start is over.
+// A line that contains `text` is printed at the end of a stage of the start.
 struct StageMark {
   std::string_view text;
   StartStage ended;
 };
 extern const std::span<const StageMark> kVllmStages, kSglangStages, kLlamaCppStages, kOllamaStages;
 
-// What PyTorch, the drivers and the system print, whichever the engine.
+// Lines of PyTorch, drivers and the system, whatever the engine.
 extern const std::span<const LogTemplate> kSystemLogEvents;
 
-// What else each engine tells (log_events.cpp).
+// Other lines of each engine (log_events.cpp).
 extern const std::span<const LogTemplate> kVllmLogEvents, kSglangLogEvents, kLlamaCppLogEvents, kOllamaLogEvents,
     kTensorRtLlmLogEvents, kMistralRsLogEvents;
 

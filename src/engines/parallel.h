@@ -1,4 +1,4 @@
-// How tensor and pipeline parallelism share a cache out, as far as engines agree.
+// How tensor and pipeline parallelism divide a cache, as far as engines agree.
 #ifndef KVPLAN_ENGINES_PARALLEL_H_
 #define KVPLAN_ENGINES_PARALLEL_H_
 
@@ -10,29 +10,29 @@
 
 namespace kvplan {
 
-// What becomes of units that ranks do not share out evenly: an Error(kBadInput), or the fullest rank's.
+// What happens to units that do not divide evenly by the ranks: Error(kBadInput), or the plan is for the fullest rank.
 enum class Uneven : std::uint8_t { kRefuse, kRoundUp };
 
-// Units of a term on one of `ranks` ranks: units / ranks, or one (repeated) where there are fewer units than ranks.
+// Units of a term on one of `ranks` ranks: units / ranks, or one (replicated) where there are fewer units than ranks.
 std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven = Uneven::kRefuse);
 
-// Error(kBadInput) where an engine that cuts attention by heads finds no whole number of them for each of `ranks`.
+// Throws Error(kBadInput) where an engine splits attention by heads and they do not divide by `ranks`.
 void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks);
 
-// "layer 3, key": what a layer's own tensor is called.
+// "layer 3, key": the name of a layer's separate tensor.
 std::string buffer_name(std::uint64_t layer, std::string_view part);
 
-// Layers of each stage; adds up to num_layers. Even, with the remainder laid out by the engine.
+// Layers of each stage, adding up to num_layers. They are even; the engine decides which stages get the remainder.
 enum class StageSplit {
-  kSpareLast,  // vLLM: one each to the stages before the last, from the second-last backwards
-  kLastFirst,  // SGLang: one each to the last stages
+  kSpareLast,  // vLLM: one each for the stages before the last, from the second-to-last backwards
+  kLastFirst,  // SGLang: one each for the last stages
 };
 std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
 
-// The same as shares of weights: the embedding on the first stage, the head on the last.
+// The same as shares of the weights: the embedding is on the first stage, the head on the last.
 std::vector<StageShare> stage_shares(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
 
-// The entries of `caches` whose layer lies in [first, first + count).
+// The entries of `caches` whose layers are in [first, first + count).
 std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, std::uint64_t first,
                                         std::uint64_t count);
 

@@ -1,5 +1,5 @@
-// The terms of a layer, shared by its copies: engines copy layers by the dozen, and most layers of a model repeat
-// another. A change makes the terms the changer's own.
+// The terms of a layer, shared by copies of it: engines copy layers by the dozen, and most layers of a model repeat
+// another. A change is made to a copy of its own.
 #ifndef KVPLAN_ENGINES_SHARED_TERMS_H_
 #define KVPLAN_ENGINES_SHARED_TERMS_H_
 
@@ -25,10 +25,10 @@ class SharedTerms {
   const Term& front() const { return all().front(); }
   friend bool operator==(const SharedTerms& a, const SharedTerms& b) { return a.all() == b.all(); }
 
-  // Whether both are copies of one: equal without a look.
+  // Whether both share their terms: then they are equal without a comparison.
   bool is(const SharedTerms& other) const { return terms_ == other.terms_; }
 
-  // The terms to change; copies made before keep theirs.
+  // The terms for changing; copies made before keep theirs.
   CacheTerms& own() {
     terms_ = std::make_shared<CacheTerms>(all());
     return *terms_;

@@ -1,4 +1,4 @@
-// What PyTorch, CUDA, ROCm, Triton and the system print when an engine fails, whichever it is.
+// What PyTorch, CUDA, ROCm, Triton and the system print when any engine fails.
 // Source: recorded logs of public issue threads; the messages of c10/cuda/CUDACachingAllocator.cpp, of Triton's
 // runtime/errors.py and of the kernel's OOM killer.
 #include "engines/log_lines.h"
@@ -64,7 +64,7 @@ constexpr LogTemplate kEvents[] = {
     {"{kind:word}Error: {reason:text}", kRaised},
     {"{kind:word}Exception: {reason:text}", kRaised},
     {"Error: {reason:text}", kRaised},
-    // Where a traceback was when it failed.
+    // What the engine was doing, by a line of the traceback.
     {"model_executor/models/{file:word}\", line {line}, in __init__", kPhase},
     {"in load_model", kPhase},
     {"in load_weights", kPhase},

@@ -1,5 +1,5 @@
-// What the architecture needs: the terms of many layers added up, so that asking for a load is a handful of
-// multiplications. No rounding, no allocator.
+// What the architecture needs: the terms of many layers added up, so that a load takes a handful of multiplications. No
+// rounding, no allocator.
 #ifndef KVPLAN_ENGINES_TERM_SUM_H_
 #define KVPLAN_ENGINES_TERM_SUM_H_
 
@@ -13,13 +13,13 @@ namespace kvplan {
 class TermSum {
  public:
   TermSum() = default;
-  // The share of one rank of `tensor_parallel`; 1 for the whole model.
+  // The sum of one rank's share under `tensor_parallel`; 1 for the whole model.
   TermSum(const std::vector<LayerCache>& caches, const CacheTypes& types, std::uint64_t tensor_parallel,
           Uneven uneven = Uneven::kRefuse);
 
   Bytes bytes(const Load& load) const;
   Bytes per_token() const { return per_token_; }                      // beyond every window
-  Bytes per_token_in_window() const { return per_token_in_window_; }  // while every window still grows
+  Bytes per_token_in_window() const { return per_token_in_window_; }  // while the windows still grow
   Bytes per_sequence() const { return per_sequence_; }
 
  private:

@@ -11,7 +11,7 @@ CacheTypes resolve_default_types(const ModelShape& model, const Request& request
     refuse("--dtype: a model does not compute in " + std::string(name(types.model)),
            "use bfloat16, float16 or float32");
   types.state = request.state_dtype.value_or(model.declared_state_dtype.value_or(types.model));
-  // A checkpoint in float32 is served in 16 bit.
+  // A float32 checkpoint is served in 16 bit.
   const Dtype served = types.model == Dtype::kFloat32 ? Dtype::kBfloat16 : types.model;
   const Dtype chosen = model.declared_kv_dtype.value_or(served);
   types.key = request.cache_type_k.value_or(chosen);

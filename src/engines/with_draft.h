@@ -1,4 +1,4 @@
-// A draft model's cache beside the model's: two layouts of one engine, asked together.
+// A draft model's cache in addition to the model's: two layouts of one engine, asked together.
 #ifndef KVPLAN_ENGINES_WITH_DRAFT_H_
 #define KVPLAN_ENGINES_WITH_DRAFT_H_
 
@@ -10,7 +10,7 @@
 
 namespace kvplan {
 
-// `load_of` turns the model's load into the draft's; it must not shrink as the load grows. Both layouts have the same
+// `load_of` gives the draft's load for the model's; it must not decrease as the load grows. Both layouts have the same
 // number of GPUs.
 std::unique_ptr<CacheLayout> with_draft(std::unique_ptr<CacheLayout> main, std::unique_ptr<CacheLayout> draft,
                                         std::function<Load(const Load&)> load_of, Template label);

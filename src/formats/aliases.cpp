@@ -1,6 +1,5 @@
-// What the same quantity is called in other configs; the first key that is there wins.
-// Source: attribute maps of transformers' config classes, remote-code configs on the Hub, vLLM's
-// model_arch_config_convertor.py.
+// Other names for the same quantity; the first key that is there wins. Source: attribute maps of transformers' config
+// classes, remote-code configs on the Hub, vLLM's model_arch_config_convertor.py.
 #include "formats/aliases.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a key is called in other configs.
+// Other names of a key.
 #ifndef KVPLAN_FORMATS_ALIASES_H_
 #define KVPLAN_FORMATS_ALIASES_H_
 
@@ -9,7 +9,7 @@ namespace kvplan {
 // Other spellings of a key, in order of preference, separated by spaces; "" where there are none.
 std::string_view aliases_of(std::string_view key);
 
-// The key that `key` is another spelling of; "" where no row lists it. A row's first key is of its own group.
+// The key for which `key` is another spelling; "" where no row lists it. A row's first key belongs to its own group.
 std::string_view alias_group(std::string_view key);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// A calibration file: what --save-calibration wrote, read back.
+// Reads a calibration file that --save-calibration wrote.
 #ifndef KVPLAN_FORMATS_CALIBRATION_FILE_H_
 #define KVPLAN_FORMATS_CALIBRATION_FILE_H_
 
@@ -14,11 +14,11 @@ namespace kvplan {
 Calibration parse_calibration(std::string_view text);
 Calibration load_calibration(const std::string& path);  // the same, with the source set
 
-// Where a user's own calibration is looked for: $XDG_CONFIG_HOME/kvplan/calibration.json, else
+// The path of the user's own calibration: $XDG_CONFIG_HOME/kvplan/calibration.json, else
 // ~/.config/kvplan/calibration.json; "" where neither folder is known.
 std::string default_calibration_path();
 
-// What --calibration names: a file, "none", or "" for the default file where there is one. Null for nothing.
+// The calibration that --calibration names: a file, "none", or "" for the default file if it exists. Null for none.
 std::shared_ptr<const Calibration> choose_calibration(const std::string& named);
 
 }  // namespace kvplan

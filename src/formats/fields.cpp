@@ -53,8 +53,8 @@ bool value_is(const void* node, std::string_view key, bool (Json::*kind)() const
   return value != nullptr && (value->*kind)();
 }
 
-// Python's json module writes bare Infinity, -Infinity and NaN. They become words: where a number is asked for they are
-// refused, and where nobody asks they are no reason to refuse a config.
+// Python's json module writes bare Infinity, -Infinity and NaN. They become strings: they are refused where a number is
+// asked for, and do no harm elsewhere.
 std::string without_python_numbers(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -93,7 +93,7 @@ Json parse_json(std::string_view text) {
   return Json::parse(text.data(), text.data() + text.size());
 }
 
-// nlohmann's messages carry a prefix in brackets and a dump of the token; the position is what helps.
+// nlohmann's messages begin with a bracketed prefix and quote the token; only the position helps.
 std::string reason(const Json::exception& error) {
   std::string_view text = error.what();
   if (const auto close = text.find("] "); close != std::string_view::npos) text.remove_prefix(close + 2);
@@ -101,7 +101,7 @@ std::string reason(const Json::exception& error) {
   return one_line(text, 120);
 }
 
-// Whether the value has more than `left` parts; counts no further.
+// Whether the value has more than `left` parts; stops counting there.
 bool is_larger(const Json& value, std::size_t& left) {
   if (!value.is_structured()) return false;
   for (const Json& item : value) {
@@ -113,8 +113,8 @@ bool is_larger(const Json& value, std::size_t& left) {
 }
 
 std::string text_of(const Json& value) {
-  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());  // most values; a dump is dearer
-  // A map of layers would be written out in full, only to be cut.
+  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());  // most values; dump() is slower
+  // A map with an entry for each layer would be written out in full and then cut.
   std::size_t parts = 400;
   if (is_larger(value, parts))
     return (value.is_object() ? "an object of " : "a list of ") + std::to_string(value.size()) + " entries";
@@ -127,7 +127,7 @@ bool is_empty_value(const Json& value) {
          (value.is_number() && value.get<double>() == 0.0);
 }
 
-// What a class has for a key: "value" or "value<other,other".
+// A class's entry for a key: "value" or "value<other,other".
 std::optional<std::string_view> entry_of(std::string_view defaults, std::string_view key) {
   for (const std::string_view field : split(defaults))
     if (field.starts_with(key) && field.substr(key.size()).starts_with('=')) return field.substr(key.size() + 1);
@@ -138,7 +138,7 @@ std::string_view value_of(std::string_view entry) {
   return entry.substr(0, entry.find('<'));
 }
 
-// One of the defaults of a class, for an object of it.
+// The class's default for a key of an object.
 std::optional<std::string_view> default_of(std::string_view defaults, std::string_view key, const Json& object) {
   const auto entry = entry_of(defaults, key);
   if (!entry) return std::nullopt;
@@ -161,7 +161,7 @@ Fields Fields::parse(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     fail("the config is empty", "give a model's config.json");
   auto document = std::make_shared<Document>();
-  // Two sorts of exception: parse_error, and out_of_range for a literal such as 1e999.
+  // Two exceptions may be thrown: parse_error, and out_of_range for a literal such as 1e999.
   try {
     document->root = parse_json(text);
   } catch (const Json::exception& first) {
@@ -281,7 +281,7 @@ void Fields::record(std::string_view key, std::string_view text, Origin origin) 
     if (!document_->read[node_].emplace(key).second) return;
   }
   const OwnKey* own = own_key(key);
-  if (own == nullptr && is_translated()) return;  // no key of the file says it
+  if (own == nullptr && is_translated()) return;  // no key of the file gives it
   std::string full = own == nullptr ? path_ + std::string(key) : own->name;
   if (own != nullptr && origin != Origin::kDerived) {
     if (!own->value.empty()) text = own->value;
@@ -290,7 +290,7 @@ void Fields::record(std::string_view key, std::string_view text, Origin origin) 
   if (document_->named.insert(full).second) document_->facts.push_back({std::move(full), std::string(text), origin});
 }
 
-// An object that is not the wanted kind of value. What it is may still be asked for by another name of its type.
+// Notes that a value is not of the wanted kind. It may still be read by another name, as what it is.
 void Fields::misfit(std::string_view key) const {
   if (quiet_ || is_null(key) || !contains(key)) return;
   for (const Document::Misfit& known : document_->misfits)
@@ -342,7 +342,7 @@ std::optional<std::vector<T>> Fields::read_list(std::string_view key, const Read
 std::optional<std::uint64_t> Fields::find_count(std::string_view key) const {
   return read_value<std::uint64_t>(key, [&](const Hit& hit, const Json& value) -> std::uint64_t {
     if (value.is_number_unsigned() && value.get<std::uint64_t>() < kMaxCount) return value.get<std::uint64_t>();
-    // Some tools write 4096.0; that is a whole number all the same.
+    // Some tools write 4096.0, which counts as a whole number.
     if (value.is_number_float()) {
       const double real = value.get<double>();
       if (real >= 0 && real < 9.0e15 && real == std::floor(real)) return static_cast<std::uint64_t>(real);
@@ -446,7 +446,7 @@ std::optional<Fields> Fields::list_item(std::string_view key, std::size_t index)
   const Json* found = value_at(node_, key);
   if (found == nullptr || !found->is_array() || index >= found->size()) return std::nullopt;
   touch(key);
-  // Wrap the element so that it can be asked for by name.
+  // The element is wrapped in an object, so that it can be read under a name.
   auto wrapped = std::make_shared<Document>();
   wrapped->root = Json{{std::string(key), (*found)[index]}};
   const void* node = &wrapped->root;

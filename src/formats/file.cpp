@@ -21,11 +21,11 @@ namespace kvplan {
 
 namespace {
 
-// All of a file where addresses suffice; else more than any header has.
+// The whole file where addresses have 64 bits; else more than any header takes.
 constexpr std::uint64_t kMostMapped =
     sizeof(std::size_t) < 8 ? 64 * std::uint64_t{kMiB} : std::numeric_limits<std::uint64_t>::max();
 
-// `out`: what was read already; `hint`: the size of all, where it is known.
+// `out`: what was read before; `hint`: the total size, where known.
 std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
   std::size_t size = out.size();
   for (;;) {
@@ -40,7 +40,7 @@ std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) 
   return out;
 }
 
-// The files that were read, so that a report is not written over one of them.
+// The files that were read, so that no report overwrites one of them.
 using FileId = decltype(os::FileFacts::id);
 
 std::vector<FileId>& files_read() {
@@ -55,13 +55,13 @@ void remember(int fd) {
   if (files.empty() || files.back() != facts->id) files.push_back(facts->id);
 }
 
-// A device may have no end, or wait for ever; a terminal has somebody who types.
+// A device may have no end, or block for ever; at a terminal somebody types.
 void refuse_device(const os::FileFacts& facts) {
   if (facts.kind == os::FileKind::kDevice) fail("is a device, no file", "name a file");
 }
 
-// The first bytes of a pipe with a name, which was opened without waiting: one that nobody writes to would be waited
-// for without end. One that has a writer may take its time, as standard input may: `kvplan <(curl ...)`.
+// The first bytes of a named pipe, which was opened without waiting: without a writer a read would block for ever. With
+// a writer it may take its time, like standard input: `kvplan <(curl ...)`.
 std::string first_of_pipe(int fd) {
   constexpr int kTries = 20;
   constexpr std::chrono::milliseconds kEach(50);

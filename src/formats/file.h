@@ -1,4 +1,4 @@
-// Files: read whole within a bound, or mapped; and standard input.
+// Files: read whole up to a limit, or mapped; and standard input.
 #ifndef KVPLAN_FORMATS_FILE_H_
 #define KVPLAN_FORMATS_FILE_H_
 
@@ -14,28 +14,27 @@
 
 namespace kvplan {
 
-// The largest config that a model has is 3 MB; the bound keeps an endless stream from eating the machine.
+// The largest config of a model has 3 MB; the limit protects against endless streams.
 inline constexpr std::size_t kMaxConfigBytes = 16 * kMiB;
 
-// The whole file, or Error(kBadInput) where it cannot be read or is larger than `limit`.
+// The whole file. Throws Error(kBadInput) where it cannot be read or is larger than `limit`.
 std::string read_file(const std::string& path, std::size_t limit = kMaxConfigBytes);
 std::string read_stdin(std::size_t limit = kMaxConfigBytes);
-// A text of any length, given on in pieces as it is read. "-" is standard input.
+// Reads text of any length, and passes it on in pieces. "-" is standard input.
 void read_pieces(const std::string& path, const std::function<void(std::string_view)>& take);
 bool is_directory(const std::string& path);
-// A regular file, or a link to one: in a cache nothing else is read, since a pipe would never end.
+// Whether it is a regular file, or a link to one: nothing else is read from a cache, since a pipe would never end.
 bool is_file(const std::string& path);
 bool exists(const std::string& path);
-// Whether this run has read the file at `path`, by whatever name.
+// Whether this run has read the file at `path`, under any name.
 bool was_read(const std::string& path);
-// Sixteen digits for the name of a file that is being written: the same process number, in another container, has
-// others.
+// Sixteen random digits for the name of a temporary file: process numbers are not unique across containers.
 std::string random_name();
 
-// An open file; closed when this goes, unless it is a standard stream.
+// An open file, closed by the destructor unless it is a standard stream.
 class Descriptor {
  public:
-  // Without a wait for a named pipe's writer. -1 where it cannot be opened.
+  // Does not wait for a named pipe's writer. -1 where it cannot be opened.
   explicit Descriptor(const std::string& path);
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
@@ -48,10 +47,10 @@ class Descriptor {
 };
 [[noreturn]] void fail_to_open();  // in the system's words
 
-// A file mapped for reading; where addresses have 32 bits, the beginning of one.
+// A file mapped for reading; with 32-bit addresses only its beginning.
 class Mapping {
  public:
-  // Throws Error(kBadInput) where the path is no regular file that can be read. An empty file maps to nothing.
+  // Throws Error(kBadInput) where the path is no regular file or cannot be read. An empty file has an empty mapping.
   explicit Mapping(const std::string& path);
   ~Mapping();
   Mapping(Mapping&& other) noexcept
@@ -69,7 +68,7 @@ class Mapping {
 
   std::span<const std::byte> bytes() const { return {begin_, size_}; }
   std::uint64_t file_bytes() const { return file_bytes_; }
-  // The whole pages between these will not be needed soon. They stay readable.
+  // The whole pages between these are not needed soon. They stay readable.
   static void release(const std::byte* begin, const std::byte* end);
 
  private:

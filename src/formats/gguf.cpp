@@ -17,23 +17,23 @@ namespace {
 
 constexpr std::string_view kAgain = "download the file again";
 
-// Of all files of a set. Far above what models have (a few thousand tensors, some fifty keys), and cheap to refuse.
+// For all files of a set: far more than models have (a few thousand tensors, some fifty keys), and cheap to check.
 constexpr std::uint64_t kMaxTensors = 1 << 18;
 constexpr std::uint64_t kMaxKeys = 1 << 16;
-constexpr std::uint64_t kMaxArray = 1 << 20;  // elements of an array that is read, not walked over
-// In arrays, all together: a vocabulary and its merges have 2^20 at most.
+constexpr std::uint64_t kMaxArray = 1 << 20;  // elements of an array that is read; longer ones are only skipped
+// In all arrays together: a vocabulary and its merges have at most 2^20.
 constexpr std::uint64_t kMaxStrings = 1 << 22;
 constexpr std::uint64_t kMaxShards = 10000;
 constexpr std::uint64_t kDefaultAlignment = 32;
-// Walked bytes are given back in steps of this size.
+// Bytes that were read are released in steps of this size.
 constexpr std::size_t kReleaseStep = kMiB;
 
 constexpr const char* kRepair = "correct the metadata, or download the file again";
 
-// Ids of metadata types.
+// The numbers of metadata types.
 enum Type : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64 };
 
-// Bytes of one value; 0 for strings and arrays, and for ids that do not exist.
+// Bytes of one value; 0 for strings, arrays and unknown numbers.
 std::uint64_t size_of(std::uint32_t type) {
   switch (type) {
     case kU8:
@@ -91,7 +91,7 @@ class GgufCursor {
     skip(length);
     return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(length)};
   }
-  // Walks over `count` strings; what a vocabulary costs here is its length prefixes.
+  // Skips `count` strings; only the length prefixes of a vocabulary are read.
   void skip_strings(std::uint64_t count, Gguf::Release release) {
     const std::byte* kept = here();
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -145,7 +145,7 @@ Gguf Gguf::parse_one(const Beginning& file, Release release, Walked& walked) {
   GgufCursor cursor(bytes, false);
   cursor.skip(4);
   out.version_ = cursor.u32();
-  // Nothing in the file tells the byte order; but no version needs its upper half.
+  // No field gives the byte order, but no version is large enough to use the upper half.
   if (out.version_ != 0 && (out.version_ & 0xFFFF) == 0) {
     out.swapped_ = true;
     cursor = GgufCursor(bytes, true);
@@ -158,7 +158,7 @@ Gguf Gguf::parse_one(const Beginning& file, Release release, Walked& walked) {
 
   const std::uint64_t num_tensors = cursor.u64();
   const std::uint64_t num_keys = cursor.u64();
-  // A key takes 13 bytes at least, a tensor 24; the second bound keeps even an honest file's index small.
+  // A key takes at least 13 bytes, a tensor 24; the second limit keeps even a valid file's index small.
   if (num_keys > kMaxKeys - walked.keys || num_keys > cursor.left() / 13)
     fail("the header claims " + std::to_string(num_keys) + " keys", kAgain);
   if (num_tensors > kMaxTensors || num_tensors > cursor.left() / 24)
@@ -232,10 +232,10 @@ void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t f
   const std::uint64_t alignment = this->count("general.alignment").value_or(kDefaultAlignment);
   if (!std::has_single_bit(alignment))
     fail("\"general.alignment\" is " + std::to_string(alignment), "it is a power of two: " + std::string(kAgain));
-  // Padding may be missing at the end of a file that was cut after its header; the comparison below says so.
+  // The padding may be missing in a file that was cut after its header; the comparison below reports that.
   const std::uint64_t start = round_up(cursor.position(), alignment, "the start of the data");
   const std::uint64_t data = file_bytes > start ? file_bytes - start : 0;
-  // Tensors lie one after the other, so one that starts early overlaps the one before it.
+  // Tensors follow one another: one that starts early overlaps the previous one.
   std::uint64_t end = 0;
   for (const GgufTensor& tensor : tensors_) {
     const std::string what = "the tensor " + quoted(tensor.name);
@@ -243,7 +243,7 @@ void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t f
       fail(what + " starts at " + std::to_string(tensor.offset) + " where " + std::to_string(end) +
                " bytes are taken already",
            kAgain);
-    // A type that kvplan does not know has an unknown size; weights that need it say so.
+    // A type that kvplan does not know has an unknown size, which is reported where the weights need it.
     const auto type = find_ggml_type(tensor.type);
     const std::uint64_t bytes = type ? tensor_bytes(*type, tensor.shape()).count() : 0;
     end = checked_add(tensor.offset, bytes, "the end of " + what);
@@ -300,7 +300,7 @@ Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
          "give the files their names back");
   const std::string prefix = path.substr(0, path.size() - own.size());
   if (number > 0) {
-    // Only the first part has the metadata.
+    // Only the first file has the metadata.
     const std::string leader = prefix + shard_suffix(1, shards);
     if (!exists(leader)) fail("the first file of the set, " + leader + ", is missing", "download it as well");
     return open(leader);
@@ -367,7 +367,7 @@ std::uint64_t Gguf::integer(const Entry& entry, std::uint32_t type, const std::b
 std::optional<std::uint64_t> Gguf::count(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
-  // In an array a boolean says which layers; alone it counts nothing.
+  // In an array booleans select layers; a single one is no count.
   if (entry->type == kBool) fail(quoted(key) + " is not a whole number", kRepair);
   return integer(*entry, entry->type, entry->value);
 }

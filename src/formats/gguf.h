@@ -3,8 +3,9 @@
 //   "GGUF" | u32 version | u64 tensors | u64 keys | keys x {string key, u32 type, value}
 //   | tensors x {string name, u32 dims, u64 dim[dims], u32 type, u64 offset} | padding | data
 //
-// A file is untrusted: every length is checked against what is left of it before it is used, and nothing is allocated
-// in proportion to what a header merely claims. Arrays of strings (a vocabulary of 260k tokens) are walked, not kept.
+// Files are untrusted: every length is checked against the rest of the file before it is used, and no allocation is
+// proportional to a number that the header merely claims. Arrays of strings (a vocabulary of 260k tokens) are skipped,
+// not stored.
 #ifndef KVPLAN_FORMATS_GGUF_H_
 #define KVPLAN_FORMATS_GGUF_H_
 
@@ -22,7 +23,7 @@
 namespace kvplan {
 
 struct GgufTensor {
-  std::string_view name;  // into the file's bytes
+  std::string_view name;  // points into the file's bytes
   std::array<std::uint64_t, 4> dims{1, 1, 1, 1};
   std::uint32_t num_dims = 0;
   std::uint32_t type = 0;    // kvplan/ggml_types.h
@@ -34,39 +35,39 @@ struct GgufTensor {
 
 class Gguf {
  public:
-  // Called with bytes that were walked and are not needed again (a mapping gives the pages back).
+  // Called with bytes that were read and are not needed again (a mapping then gives up the pages).
   using Release = void (*)(const std::byte* begin, const std::byte* end);
 
-  // The header in `bytes`, which must outlive this object and are a whole file. Throws Error(kBadInput).
+  // Reads the header in `bytes`, which are a whole file and must outlive this object. Throws Error(kBadInput).
   static Gguf parse(std::span<const std::byte> bytes, Release release = nullptr);
-  // Files of which only the beginnings are at hand: one, or a split set in order. The bytes must outlive this object.
-  // Throws Error(kBadInput), also where a header goes on beyond its bytes.
+  // Files of which only the beginnings are available: one, or a split set in order. The bytes must outlive this object.
+  // Throws Error(kBadInput), also where a header continues beyond its bytes.
   struct Beginning {
     std::span<const std::byte> bytes;
     std::uint64_t file_bytes = 0;
   };
   static Gguf parse(std::span<const Beginning> parts);
-  // A file, or all files of a split set where `path` names one of them. `file_bytes`: the length of the file where only
-  // its beginning is on disk. Throws Error(kBadInput).
+  // Opens a file, or all files of a split set where `path` is one of them. `file_bytes`: the length of the file where
+  // only its beginning is on disk. Throws Error(kBadInput).
   static Gguf open(const std::string& path, std::uint64_t file_bytes = 0);
 
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   bool is_array(std::string_view key) const;
-  // Each is nothing where the key is absent, and throws Error(kBadInput) naming the key where the value is of
-  // another kind (a count: any integer that is not negative, in an array a bool too).
+  // Each returns nothing where the key is absent, and throws Error(kBadInput) with the key where the value is of
+  // another kind. A count is any integer that is not negative; in an array also a bool.
   std::optional<std::uint64_t> count(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
-  // Any number, or 0 and 1 for a bool; nothing where the value is neither.
+  // Any number, or 0 and 1 for a bool; nothing for another value.
   std::optional<double> real(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;
   // Elements of an array of any kind.
   std::optional<std::uint64_t> length(std::string_view key) const;
   std::vector<std::string_view> keys() const;  // sorted
 
-  // In file order, shard after shard; offsets and sizes lie within their files.
+  // In the order of the file, shard after shard; offsets and sizes are within their files.
   std::span<const GgufTensor> tensors() const { return tensors_; }
   bool has_tensor(std::string_view name) const;
-  // From the file's start to the end of its list of tensors (of the first file).
+  // Bytes from the start of the (first) file to the end of its list of tensors.
   std::uint64_t header_bytes() const { return header_bytes_; }
 
   std::uint32_t version() const { return version_; }
@@ -76,14 +77,14 @@ class Gguf {
   struct Entry {
     std::string_view key;
     std::uint32_t type = 0;
-    std::uint32_t element = 0;  // of an array
+    std::uint32_t element = 0;  // type number of an array's elements
     std::uint64_t length = 0;   // of an array or a string
     const std::byte* value = nullptr;
   };
 
   const Entry* find(std::string_view key) const;
   std::uint64_t integer(const Entry& entry, std::uint32_t type, const std::byte* at) const;
-  // What the files of a set have in all, so far.
+  // Totals over the files of a set, so far.
   struct Walked {
     std::uint64_t keys = 0, strings = 0;
   };
@@ -99,7 +100,7 @@ class Gguf {
   std::vector<GgufTensor> tensors_;
   std::uint64_t header_bytes_ = 0;
   std::uint32_t version_ = 0;
-  bool swapped_ = false;  // the other byte order than this machine's
+  bool swapped_ = false;  // the byte order is not this machine's
 };
 
 }  // namespace kvplan

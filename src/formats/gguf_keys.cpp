@@ -1,5 +1,5 @@
-// Source: llama.cpp v0.5.0, src/llama-arch.cpp (LLM_KV_NAMES) and conversion/ (what of a config is written there);
-// ggml docs/gguf.md (what a key is where it is absent).
+// Source: llama.cpp v0.5.0, src/llama-arch.cpp (LLM_KV_NAMES) and conversion/ (which keys of a config are written
+// where); ggml docs/gguf.md (defaults of absent keys).
 #include "formats/gguf_keys.h"
 
 #include <algorithm>
@@ -18,15 +18,15 @@ constexpr std::string_view kCorrect = "correct the metadata, or download the fil
 enum class Holds {
   kNumber,
   kList,
-  kLargest,  // a number, or one for each layer: the largest stands for all
+  kLargest,  // a number, or one for each layer, of which the largest counts
 };
 
-// Keys that no config of Hugging Face has are kvplan's own: mamba_d_ssm is Falcon-H1's, and says the inner width of
-// every Mamba here; token_shift_count, ple_ngram_size, ple_conv_kernel and hyper_connection_count are the file's words.
+// Keys that no Hugging Face config has are kvplan's: mamba_d_ssm is Falcon-H1's key, used here for the inner width of
+// any Mamba; token_shift_count, ple_ngram_size, ple_conv_kernel and hyper_connection_count are the file's own names.
 struct GgufKey {
   std::string_view own, key;
   Holds holds = Holds::kNumber;
-  GgufRecurrence recurrence = GgufRecurrence::kNone;  // of which the row is; kNone: of all
+  GgufRecurrence recurrence = GgufRecurrence::kNone;  // the recurrence that the row is for; kNone: any
 };
 using enum GgufRecurrence;
 constexpr std::array kGgufKeys{
@@ -174,8 +174,8 @@ void GgufKeys::translate(GgufRecurrence recurrence) {
   translate_latent();
 }
 
-// A number for all layers or one for each. The widths of a head follow from the heads where the file names none, and
-// those of a window's head are the others' unless it names them too.
+// A number for all layers or one for each. Where the file does not give the width of a head it follows from the number
+// of heads; a window's head has the same width unless the file gives another.
 void GgufKeys::translate_heads(GgufRecurrence recurrence) {
   struct Count {
     std::string_view own, key, each;
@@ -218,8 +218,8 @@ void GgufKeys::translate_heads(GgufRecurrence recurrence) {
   }
 }
 
-// key_length is what is cached, latent and rotated part, and key_length_mla a head's key after expansion. Files from
-// before that key have the expanded widths alone.
+// key_length is the cached width, latent and rotated part, and key_length_mla the width of a head's key after
+// expansion. Older files have only the expanded widths.
 void GgufKeys::translate_latent() {
   const std::uint64_t rank = number("attention.kv_lora_rank");
   if (rank == 0) return;
@@ -235,7 +235,7 @@ void GgufKeys::translate_latent() {
   if (!latent) {
     key = cached;
     value = number("attention.value_length");
-    // Nothing says how wide a head is, or the widths are the latent's own.
+    // The width of a head is not given, or the widths are the latent's own.
     if (rotated == 0 || rotated >= key || value == 0 || key == rank + rotated) return;
   }
   set("kv_lora_rank", rank, "attention.kv_lora_rank");

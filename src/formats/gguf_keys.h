@@ -1,4 +1,4 @@
-// A GGUF header under Hugging Face's keys: a table of keys, and what it takes to say the rest in their words.
+// A GGUF header under Hugging Face's keys: a table of keys, and functions for what a table cannot translate.
 #ifndef KVPLAN_FORMATS_GGUF_KEYS_H_
 #define KVPLAN_FORMATS_GGUF_KEYS_H_
 
@@ -14,10 +14,11 @@
 
 namespace kvplan {
 
-// What the keys of a recurrence ("ssm.*", "kda.*", "wkv.*") stand for in an architecture.
+// Which recurrence the keys "ssm.*", "kda.*" and "wkv.*" are for in an architecture.
 enum class GgufRecurrence { kNone, kMamba1, kMamba2, kDeltaNet, kKda, kShortConv, kRwkv };
 
-// Keys of the file are named without the architecture's prefix: "attention.head_count" is "llama.attention.head_count".
+// Keys of the file are given without the architecture's prefix: "attention.head_count" for
+// "llama.attention.head_count".
 class GgufKeys {
  public:
   GgufKeys(const Gguf& file, std::string_view architecture);
@@ -29,27 +30,27 @@ class GgufKeys {
   std::uint64_t number(std::string_view own, std::uint64_t fallback = 0) const;
   // Throws where the key is absent or zero.
   std::uint64_t positive(std::string_view own) const;
-  // One value for each layer: an array with an entry for each block (MTP blocks may be left out where the array says
-  // what its layers are), or a number for all of them.
+  // One value for each layer, from an array with an entry for each block (those of MTP blocks may be missing where the
+  // array says which layers are which), or from a number for all of them.
   std::vector<std::uint64_t> per_layer(std::string_view own) const;
   std::vector<std::string> all() const;
 
-  // MTP layers stand behind the model's own, and block_count counts them.
+  // MTP layers follow the model's own, and block_count includes them.
   void set_layers(std::uint64_t block_count, std::uint64_t num_nextn);
   std::uint64_t num_layers() const { return num_layers_; }
 
-  // Every key of the table that the file has.
+  // Translates every key of the table that the file has.
   void translate(GgufRecurrence recurrence);
 
-  // One more: `key` is Hugging Face's, `own` the file's that says it.
+  // Adds a key: `key` is Hugging Face's, `own` the file's key that it comes from.
   void set(std::string_view key, std::uint64_t value, std::string_view own, Origin origin = Origin::kFile);
   void set(std::string_view key, const std::vector<std::uint64_t>& values, std::string_view own,
            Origin origin = Origin::kFile);
-  // Words for what the file says in numbers; `fallback` is what llama.cpp takes where it does not.
+  // Adds words for what the file gives as numbers; `fallback` is llama.cpp's default.
   void set(std::string_view key, const std::vector<std::string_view>& words, std::string_view own,
            std::uint64_t fallback);
   bool has(std::string_view key) const { return values_.contains(std::string(key)); }
-  // The file's value as a report shows it.
+  // The file's value, as reports show it.
   std::string text(std::string_view own) const;
 
   Fields fields() const;
@@ -62,7 +63,7 @@ class GgufKeys {
   const Gguf& file_;
   std::string prefix_;
   std::uint64_t block_count_ = 0, num_layers_ = 0;
-  std::map<std::string, std::string> values_;  // Hugging Face's key, with the path of one that is nested; JSON
+  std::map<std::string, std::string> values_;  // by Hugging Face's key, with the path of a nested one; as JSON
   OwnKeys own_;
 };
 

@@ -30,7 +30,7 @@ constexpr double kMostBandwidth = 1e6;
   fail("no list of cards: " + why, R"(write [{"name": "my-card", "memory": "24GiB", "bandwidth": 900}])");
 }
 
-// A name is one word of letters, digits and dashes: it is typed after --gpu and printed in tables.
+// A name is one word of letters, digits and dashes, since it is typed after --gpu and printed in tables.
 std::string word(const Json& value, const std::string& where) {
   if (!value.is_string()) refuse_cards(where + " is no text");
   std::string text = value.get<std::string>();

@@ -1,5 +1,5 @@
-// A user's own list of cards, as JSON: what `kvplan gpus --json` prints, edited, or the short form
-// [{"name": "lab-card", "memory": "40GiB", "bandwidth": 900}].
+// A user's own list of cards as JSON: the output of `kvplan gpus --json`, edited, or the short form [{"name":
+// "lab-card", "memory": "40GiB", "bandwidth": 900}].
 #ifndef KVPLAN_FORMATS_GPU_FILE_H_
 #define KVPLAN_FORMATS_GPU_FILE_H_
 
@@ -12,7 +12,7 @@
 
 namespace kvplan {
 
-// Throws Error(kBadInput) for text that is no such list.
+// Throws Error(kBadInput) for any other text.
 std::vector<GpuRecord> parse_gpu_file(std::string_view text);
 std::vector<GpuRecord> read_gpu_file(const std::string& path);
 

@@ -6,7 +6,7 @@ namespace kvplan {
 
 std::string excess_of(std::string_view json, const JsonBounds& bounds) {
   std::size_t depth = 0;
-  // A bracket or a comma outside of strings stands before each value but the first.
+  // Outside of strings, a bracket or a comma comes before every value except the first.
   std::size_t values = 1;
   for (std::size_t i = 0; i < json.size(); ++i) {
     switch (json[i]) {

@@ -7,22 +7,22 @@
 
 namespace kvplan {
 
-// What a text may be that is parsed into a tree: a value takes 16 to 180 bytes of memory, whatever it takes in the
-// file. An empty list or object counts for two. The largest config of a model has some 200,000 values.
+// Limits for a text that is parsed into a tree: a value takes 16 to 180 bytes of memory, whatever its size in the file.
+// An empty list or object counts twice. The largest config of a model has some 200,000 values.
 struct JsonBounds {
   std::size_t depth = 64;
   std::size_t values = 500'000;
 };
 
-// Which bound the text breaks: "nests deeper than 64 levels", "has more than 500000 values"; "" for none. Asked
-// before a parse: a callback of the parser that watches the depth costs a search of the enclosing list for each object
-// in it, the square of the file's size.
+// The limit that the text exceeds: "nests deeper than 64 levels", "has more than 500000 values"; "" for none. Checked
+// before parsing: a parser callback that watches the depth would search the enclosing list for every object in it,
+// which is quadratic in the file's size.
 std::string excess_of(std::string_view json, const JsonBounds& bounds);
 
-// Error(kBadInput) for a NUL byte: the parser would take it for the end, whatever follows.
+// Throws Error(kBadInput) for a NUL byte, which the parser would take for the end of the text.
 void refuse_nul(std::string_view json);
 
-// The JSON of a file of kvplan's own; `refuse` throws, and is told why.
+// Parses the JSON of a file that kvplan itself writes; `refuse` gets the reason, and throws.
 template <class Json, class Refuse>
 Json parse_own_json(std::string_view text, const JsonBounds& bounds, const Refuse& refuse) {
   refuse_nul(text);

@@ -49,7 +49,7 @@ std::uint64_t number(const OrderedJson& root, std::string_view path) {
   return value != nullptr && value->is_number_unsigned() ? value->get<std::uint64_t>() : 0;
 }
 
-// A list of windows, null for layers that have none, is repeated over the layers.
+// A list of windows, with null for layers without one, is repeated over the layers.
 void translate_windows(OrderedJson& root, OwnKeys& own) {
   const OrderedJson* windows = find(root, "sliding_window");
   const std::uint64_t layers = number(root, "num_hidden_layers");

@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// A config.json as it is, and a params.json translated.
+// Parses a config.json, or a params.json, which is translated.
 Fields parse_config(std::string_view text);
 
 }  // namespace kvplan

@@ -13,8 +13,8 @@ namespace kvplan {
 
 namespace {
 
-// Members in the order of the file, each appended without a search for its name: an object of many is read in time in
-// line with their number.
+// An object's members in the order of the file. Members are appended without searching for their names, so that large
+// objects are read in linear time.
 template <class Key, class T, class Less, class Allocator>
 struct FileOrder : nlohmann::ordered_map<Key, T, Less, Allocator> {
   using nlohmann::ordered_map<Key, T, Less, Allocator>::ordered_map;
@@ -23,8 +23,8 @@ struct FileOrder : nlohmann::ordered_map<Key, T, Less, Allocator> {
 using PlanJson = nlohmann::basic_json<FileOrder>;
 
 constexpr std::size_t kMaxPlanBytes = 64 * kMiB;
-constexpr std::size_t kMaxPlanValues = 500'000;  // 2048 GPUs with all their lines have two thirds of it
-constexpr std::size_t kMaxFacts = 10'000;        // of a config or a request; real ones have some hundreds
+constexpr std::size_t kMaxPlanValues = 500'000;  // a plan of 2048 GPUs with all their lines has two thirds of this
+constexpr std::size_t kMaxFacts = 10'000;        // of a config or a request; real ones have some hundred
 constexpr std::uint64_t kSchemaVersion = 1;
 
 [[noreturn]] void no_plan(std::string_view why) {
@@ -42,8 +42,8 @@ std::string value_text(const PlanJson& value) {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, PlanJson::error_handler_t::replace);
 }
 
-// An object's members are facts of their own, "quantization_config.bits", so that a change names the one that changed;
-// one with more of them than facts are read stays whole.
+// Each member of an object is a separate fact, "quantization_config.bits", so that a diff names the member; an object
+// with too many stays whole.
 void add_fact(const std::string& key, const PlanJson& value, std::vector<std::pair<std::string, std::string>>& out) {
   if (!value.is_object() || value.empty() || out.size() + value.size() > kMaxFacts) {
     out.emplace_back(one_line(key, 100), value_text(value));
@@ -52,8 +52,8 @@ void add_fact(const std::string& key, const PlanJson& value, std::vector<std::pa
   for (const auto& [name, member] : value.items()) add_fact(one_line(key, 100) + "." + name, member, out);
 }
 
-// A model's source where it is a file of the project that the plan was written in: an annotation is put there. A plan
-// is a stranger's file, so the path is neither opened nor asked for.
+// The model's source if it is a file in the project where the plan was written, to put an annotation there. A plan may
+// come from a stranger, so the path is never opened or looked up.
 std::string file_of(const std::string& source) {
   const bool is_file = source.ends_with(".json") || source.ends_with(".gguf");
   const bool is_inside =

@@ -1,4 +1,4 @@
-// A JSON plan that kvplan wrote earlier, read back for `kvplan diff`.
+// Reads a JSON plan that kvplan wrote earlier, for `kvplan diff`.
 #ifndef KVPLAN_FORMATS_PLAN_FILE_H_
 #define KVPLAN_FORMATS_PLAN_FILE_H_
 
@@ -10,25 +10,25 @@
 
 namespace kvplan {
 
-// What a diff compares: named values in the order of the report.
+// What `diff` compares: named values in the order of the report.
 struct PlanDigest {
   std::string source;                                       // the file
   std::vector<std::pair<std::string, std::string>> config;  // key and value of the model, as JSON text
   std::vector<std::pair<std::string, std::string>> request;
-  std::vector<std::pair<std::string, std::uint64_t>> memory;  // parts over all GPUs: "weights", "kv_cache" ...
+  std::vector<std::pair<std::string, std::uint64_t>> memory;  // parts, summed over all GPUs: "weights", "kv_cache" ...
   std::uint64_t total = 0;
-  std::uint64_t fullest = 0;  // of one GPU
+  std::uint64_t fullest = 0;  // the total of the fullest GPU
   std::uint64_t bytes_per_token = 0;
   std::string verdict;
   // What the card holds: "tokens", "max_model_len" and "max_num_seqs", where the plan knows them.
   std::vector<std::pair<std::string, std::uint64_t>> capacity;
-  std::string model_file;  // the model's own file, where that is one
+  std::string model_file;  // "" where the model is no file
 };
 
-// Throws Error(kBadInput) for text that is no plan, or a plan of another schema version.
+// Throws Error(kBadInput) for text that is no plan, or a plan with another schema version.
 PlanDigest parse_plan(std::string_view text, std::string_view source);
 PlanDigest load_plan(const std::string& path);
-// Whether a file says that it is a report of kvplan's, rather than a model's config.
+// Whether a file is a report by kvplan rather than a model's config.
 bool is_report(const std::string& path);
 
 }  // namespace kvplan

@@ -17,7 +17,7 @@ std::string word(const Fields& config, std::string_view key) {
 std::uint64_t first_count(const Fields& config, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
   for (const std::string_view key : keys)
     if (config.is_number(key)) {
-      // -1 stands for "the whole row".
+      // -1 means the whole row.
       if (const auto real = config.find_real(key); real && *real <= 0) return 0;
       if (const auto value = config.find_count(key)) return *value;
     }
@@ -36,12 +36,12 @@ std::uint64_t millibits(const Fields& config, std::initializer_list<std::string_
   return fallback * 1000;
 }
 
-// The modules that lists of these names (words) leave as they are.
+// Adds rules for modules that the lists under these keys exclude from quantization.
 void add_rules(QuantDeclaration& out, const Fields& config, std::string_view keys) {
   const std::optional<WeightScheme> scheme;
   for (const std::string_view key : split(keys)) {
     if (config.is_string(key))
-      out.rules.push_back({*config.find_string(key), scheme, key});  // one name for a list of it
+      out.rules.push_back({*config.find_string(key), scheme, key});  // a string in place of a list with one entry
     if (config.is_string(key) || !config.has(key)) continue;
     const auto names = config.strings(key);
     if (!names) fail("\"" + std::string(key) + "\" of the quantization config is no list", "name the modules");
@@ -61,7 +61,7 @@ WeightScheme integers(std::string_view four, std::string_view eight, std::uint64
   return scheme;
 }
 
-// One entry of compressed-tensors' and modelopt's config_groups.
+// The scheme of one entry in config_groups of compressed-tensors and modelopt.
 std::optional<WeightScheme> scheme_of_group(const Fields& group) {
   const auto weights = group.child("weights");
   if (!weights) return std::nullopt;
@@ -98,7 +98,7 @@ std::optional<WeightScheme> scheme_of_group(const Fields& group) {
   return scheme;
 }
 
-// What the name of an algorithm has in it, the first that does.
+// The scheme of algorithms whose name contains a word; the first match counts.
 struct AlgorithmRow {
   std::string_view parts, type;
 };
@@ -141,7 +141,7 @@ void read_groups(QuantDeclaration& out, const Fields& config) {
   }
 }
 
-// Two weights of four are zero and not stored; a bit for each weight says which.
+// Two of four weights are zero and not stored; a bit for each weight tells which.
 void read_sparsity(QuantDeclaration& out, const Fields& config) {
   const auto halve = [](WeightScheme& scheme, std::uint64_t bits) { scheme.millibits = bits * 500 + 1000; };
   const auto sparsity = config.child("sparsity_config");
@@ -155,7 +155,7 @@ void read_sparsity(QuantDeclaration& out, const Fields& config) {
     if (rule.scheme) halve(*rule.scheme, bits_of(*rule.scheme));
 }
 
-// modelopt's: an algorithm, exclusions, and a map of layers where algorithms are mixed.
+// modelopt: an algorithm, exclusions, and a map of layers where algorithms are mixed.
 void read_modelopt(QuantDeclaration& out, const Fields& config) {
   const std::string algorithm = word(config, "quant_algo");
   const std::uint64_t size = first_count(config, {"group_size"}, 0);
@@ -181,12 +181,12 @@ void read_fp8(QuantDeclaration& out, const Fields& root, const Fields& config) {
     scheme.block_columns = (*block)[1];
   }
   out.scheme = scheme;
-  // DeepSeek-V4: experts of their own type behind the same "fp8".
+  // DeepSeek-V4: "fp8" too, but experts have another type.
   const std::string experts = lower(root.find_string("expert_dtype").value_or(""));
   if (experts == "fp4" || experts == "mxfp4") out.expert_scheme = named("mxfp4");
   if (const std::string algorithm = word(config, "moe_quant_algo"); !algorithm.empty()) {
     out.expert_scheme = scheme_of_algorithm(algorithm, first_count(config, {"group_size"}, 16));
-    return;  // its "ignore" list says what is not of that algorithm
+    return;  // its "ignore" list gives the modules outside of that algorithm
   }
   add_rules(out, config, "modules_to_not_convert ignored_layers ignore");
 }
@@ -226,7 +226,7 @@ void read_bitsandbytes(QuantDeclaration& out, const Fields& config) {
   add_rules(out, config, "llm_int8_skip_modules");
 }
 
-// Quark's: the type of the weights and how far a scale reaches.
+// Quark: the type of the weights, and how many of them share a scale.
 std::optional<WeightScheme> scheme_of_quark(const Fields& place) {
   const auto weight = place.child("weight");
   if (!weight) return std::nullopt;
@@ -251,7 +251,7 @@ std::optional<WeightScheme> scheme_of_quark(const Fields& place) {
   return scheme;
 }
 
-// torchao's: a word ("int4_weight_only"), or a class by name with its arguments.
+// torchao: a string ("int4_weight_only"), or a class name with arguments.
 std::optional<WeightScheme> scheme_of_torchao(const Fields& config) {
   std::string type = word(config, "quant_type");
   std::uint64_t size = 0;
@@ -267,7 +267,7 @@ std::optional<WeightScheme> scheme_of_torchao(const Fields& config) {
   if (says("int4weight") || says("int4_weight") || says("int4wo")) {
     WeightScheme scheme = named("int4");
     scheme.group_size = size;
-    scheme.zero_bits = 16;  // of the model's type, beside the scale
+    scheme.zero_bits = 16;  // in the model's type, like the scale
     return scheme;
   }
   if (says("float8") || says("fp8")) return named("fp8-channel");
@@ -275,7 +275,7 @@ std::optional<WeightScheme> scheme_of_torchao(const Fields& config) {
   return std::nullopt;
 }
 
-// Methods of one type for all weights, and the lists of what they spare.
+// Methods with one type for all weights, and the keys of their exclusion lists.
 struct MethodRow {
   std::string_view methods, type, spared;
 };
@@ -325,7 +325,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     const std::uint64_t bits = millibits(config, {"bits"}, 4);
     out.scheme = scheme_of(bits, group(128));
     add_rules(out, config, "modules_to_not_convert");
-    // Maps from expressions to other bits: GPTQModel's, where "-:" names what stays, and AutoRound's.
+    // Maps from expressions to numbers of bits: GPTQModel's, in which "-:" excludes modules, and AutoRound's.
     for (const std::string_view map : {"dynamic", "extra_config"})
       if (const auto dynamic = config.child(map))
         for (const std::string& key : dynamic->keys()) {
@@ -419,7 +419,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     out.dialect = "mlx";
     return read_mlx(out, config);
   }
-  // Not known: its bits, where it names some, are the best guess.
+  // An unknown method: its bits, if it gives any, are the best guess.
   if (out.dialect.empty()) out.dialect = "unnamed";
   out.is_known = false;
   WeightScheme guess = named(out.dialect);
@@ -431,7 +431,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
 
 QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::string_view hf_quant_config) {
   QuantDeclaration out;
-  // MLX files carry the same object twice; "quantization" is its own spelling.
+  // MLX files contain the same object twice; "quantization" is MLX's own key.
   for (const Fields& place : {root, text}) {
     for (const std::string_view key : {"quantization", "quantization_config", "compression_config"}) {
       if (is_declared(out)) break;
@@ -445,13 +445,13 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::
   }
   if (!hf_quant_config.empty() && (!is_declared(out) || out.dialect == "modelopt")) {
     with_source("hf_quant_config.json", [&] {
-      const Fields beside = Fields::parse(hf_quant_config);
-      if (const auto config = beside.child("quantization"); config && !config->keys().empty()) {
+      const Fields separate = Fields::parse(hf_quant_config);
+      if (const auto config = separate.child("quantization"); config && !config->keys().empty()) {
         QuantDeclaration own;
         own.dialect = "modelopt";
         read_modelopt(own, config->quietly());
-        // The config may say the same with fewer words, but not where it has a type for experts beside another one. An
-        // algorithm of an unknown name is one all the same.
+        // The config may say the same more briefly, unless it has separate types for experts and the rest. An unknown
+        // algorithm name still means one.
         const std::string algorithm = word(*config, "quant_algo");
         const bool names_one = !algorithm.empty() && algorithm != "none" && algorithm != "no_quant";
         const bool says_more = out.rules.size() <= own.rules.size() && !out.expert_scheme;

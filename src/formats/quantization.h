@@ -1,4 +1,4 @@
-// What a checkpoint says of its own quantization, in any of the dialects.
+// A checkpoint's declaration of its quantization, in any dialect.
 #ifndef KVPLAN_FORMATS_QUANTIZATION_H_
 #define KVPLAN_FORMATS_QUANTIZATION_H_
 
@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// `hf_quant_config` is the text of the file beside the config; "" for none. Throws Error(kBadInput).
+// `hf_quant_config` is the text of the file next to the config; "" for none. Throws Error(kBadInput).
 QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::string_view hf_quant_config);
 
 }  // namespace kvplan

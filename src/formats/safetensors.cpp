@@ -39,7 +39,7 @@ std::string shown(std::string_view name) {
   return "\"" + one_line(name, 80) + "\"";
 }
 
-// Walks the header without building a tree of it: a checkpoint has up to a hundred thousand tensors.
+// Reads the header without building a tree: a checkpoint may have a hundred thousand tensors.
 class HeaderReader : public nlohmann::json_sax<Json> {
  public:
   HeaderReader(std::uint64_t data_bytes, const TensorVisitor& visit) : data_bytes_(data_bytes), visit_(visit) {}
@@ -160,7 +160,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   std::array<std::uint64_t, 2> offsets_{};
   std::uint64_t elements_ = 1;
   std::uint64_t tensors_ = 0;
-  std::optional<std::uint64_t> rows_;  // the first of the shape
+  std::optional<std::uint64_t> rows_;  // the first number of the shape
   std::vector<std::pair<std::uint64_t, std::uint64_t>> spans_;
 };
 
@@ -195,7 +195,7 @@ std::uint64_t shards_of(std::string_view name) {
 
 void parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const TensorVisitor& visit) {
   HeaderReader reader(data_bytes, visit);
-  // Writers pad with spaces; an object and nothing else.
+  // Writers pad with spaces; apart from them there must be only one object.
   if (!Json::sax_parse(json.begin(), json.end(), &reader, nlohmann::detail::input_format_t::json, true))
     fail("the safetensors header has a value where none belongs", kLoadAgain);
   reader.check_overlaps();
@@ -265,7 +265,7 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
       return parse_safetensors_index(text);
     });
     const bool none = std::none_of(parsed.files.begin(), parsed.files.end(), has);
-    // A folder of configs and an index: the index's sum is all there is.
+    // A folder with only configs and an index: the index's sum is all that is known.
     if (none && found.empty() && parsed.total_size > 0) {
       index_bytes = parsed.total_size;
       return {};
@@ -297,7 +297,7 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
     return out;
   }
   for (const std::string& name : found) out.push_back(directory + "/" + name);
-  // Several files of no set: one of them is the model, and nobody says which. The config's own count serves.
+  // Several files that are no set: one of them is the model, but it is not known which. The config's own count is used.
   if (out.size() > 1) out.clear();
   return out;
 }

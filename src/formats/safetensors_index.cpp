@@ -1,4 +1,4 @@
-// model.safetensors.index.json, read as it goes by: of a hundred thousand tensors only the names of the shards are
+// model.safetensors.index.json, parsed as a stream: of a hundred thousand tensors only the names of the shards are
 // kept.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kIndexAgain = "download the index again";
-constexpr std::size_t kMaxIndexValues = 2'000'000;  // a tensor each; they are not kept
-constexpr std::size_t kMaxFileName = 255;           // of a file, in any file system
+constexpr std::size_t kMaxIndexValues = 2'000'000;  // one for each tensor; they are not kept
+constexpr std::size_t kMaxFileName = 255;           // the limit of file systems
 
 class IndexReader : public nlohmann::json_sax<Json> {
  public:
@@ -78,7 +78,7 @@ class IndexReader : public nlohmann::json_sax<Json> {
  private:
   bool in_map() const { return depth_ == 2 && section_ == "weight_map"; }
   bool in_metadata() const { return depth_ == 2 && section_ == "metadata"; }
-  // Anything but a file's name has no place in the map.
+  // The map must contain only names of files.
   bool value() const {
     if (in_map()) fail("the index names no file for \"" + one_line(key_, 60) + '"', kIndexAgain);
     return true;

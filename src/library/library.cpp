@@ -60,7 +60,7 @@ MemoryPlan Model::plan(std::string_view engine, const Request& request) const {
 std::string Model::report(std::string_view engine, const Request& request, std::string_view format) const {
   Plan plan = plan_for(*spec_, engine, request);
   const ReportForm& form = find_format(format);
-  complete(*spec_, {form.draws, form.launches}, plan);
+  complete(*spec_, {form.has_curves, form.has_launch}, plan);
   return written(reply_of(plan), format, "a plan", {});
 }
 

@@ -12,9 +12,9 @@ namespace {
 constexpr int kOpenings = 3;
 constexpr int kReadings = 5;
 constexpr std::uint64_t kMostBlock = 4 * kGiB;
-constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // below it caches answer for the memory
+constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // smaller blocks would measure caches
 
-// What is held, freed on every way out.
+// A buffer that is freed on every way out.
 class Held {
  public:
   explicit Held(Device& device) : device_(device) {}
@@ -37,7 +37,7 @@ void check(const MeasureOptions& options) {
   if (options.stop && options.stop()) throw Interrupted();
 }
 
-// One buffer of each size, and then as many of 1 MiB as show whether several share a granule.
+// One buffer of each size, and then several of 1 MiB, which shows whether they share a granule.
 void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement& out) {
   Held held(device);
   const auto probe = [&](std::uint64_t bytes, int times) {
@@ -133,7 +133,7 @@ std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std
   out.source = "measure";
   out.date = date;
   if (seen.context) out.add(kContextFigure, static_cast<double>(seen.context->count()));
-  // Of memory that is the machine's, what a program sees is no property of the card.
+  // Where the memory is the machine's, the part that a program sees is no property of the card.
   if (!seen.facts.is_integrated) out.add(kUsableFigure, static_cast<double>(seen.usable.count()));
   if (seen.read.n > 0) out.figures.push_back({std::string(kBandwidthFigure), seen.read});
   return out;

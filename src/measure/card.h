@@ -1,4 +1,4 @@
-// A card by itself: no model, at most 4 GiB of it, seconds.
+// Measures a card on its own, without a model: at most 4 GiB of it, in seconds.
 #ifndef KVPLAN_MEASURE_CARD_H_
 #define KVPLAN_MEASURE_CARD_H_
 
@@ -12,11 +12,11 @@
 
 namespace kvplan {
 
-// `open` opens the device anew each time: what a context takes is the least of three. Throws Interrupted and what
-// `open` throws; a device's refusal is a remark.
+// `open` opens the device anew each time: a context's size is the smallest of three. Throws Interrupted and whatever
+// `open` throws; a refusal by the device is a remark.
 CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& open, const MeasureOptions& options);
 
-// What later plans use of it; nothing where others moved memory meanwhile.
+// The part that later plans use; nothing where other processes moved memory meanwhile.
 std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std::string_view date);
 
 }  // namespace kvplan

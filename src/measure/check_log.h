@@ -1,5 +1,5 @@
-// An engine's start-up log against the plan: the plan is made with the options that the log tells, and each figure
-// that the engine printed stands beside the predicted one.
+// Compares an engine's start-up log with a plan that is made with the log's options: each figure of the engine next to
+// the predicted one.
 #ifndef KVPLAN_MEASURE_CHECK_LOG_H_
 #define KVPLAN_MEASURE_CHECK_LOG_H_
 
@@ -13,15 +13,15 @@
 
 namespace kvplan {
 
-// The request that a log's own words make of `base` (what the command line named wins). Error where no line told the
-// engine and the command line did not.
+// The request that the log's options make of `base` (options of the command line win). Throws Error where neither the
+// log nor the command line names the engine.
 Request request_of_log(const LogReading& reading, const Request& base);
 
-// Throws Error(kBadInput) where the text holds no known line.
+// Throws Error(kBadInput) where the text has no known line.
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading);
 
-// What the log teaches of its card (--gpu): the peak of activations, what lies outside of PyTorch, the graphs. Error
-// where it prints none of them.
+// What the log shows about its card (--gpu): the peak of activations, memory outside of PyTorch, the graphs. Throws
+// Error where it has none of these.
 std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const LogCheck& check, std::string_view date);
 
 }  // namespace kvplan

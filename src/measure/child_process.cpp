@@ -41,7 +41,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlive
   changes_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (changes_ >= 0) inotify_add_watch(changes_, place.c_str(), IN_MODIFY);
   const int output = open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  int failed[2] = {-1, -1};  // tells that exec failed, and why; closed by an exec that succeeds
+  int failed[2] = {-1, -1};  // reports whether and why exec failed; a successful exec closes it
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -49,7 +49,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlive
   if (pid_ == 0) {
     setsid();
 #ifdef __linux__
-    // A second Ctrl-C ends kvplan before it has ended the engine.
+    // A second Ctrl-C would end kvplan before it has ended the engine.
     if (!outlives) prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
     const int nothing = open("/dev/null", O_RDONLY);

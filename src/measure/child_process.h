@@ -1,4 +1,4 @@
-// A program that kvplan starts and watches. What it prints goes to a file, so that it can go on when kvplan ends.
+// A program that kvplan starts and watches. Its output goes to a file, so that it can go on when kvplan ends.
 #ifndef KVPLAN_MEASURE_CHILD_PROCESS_H_
 #define KVPLAN_MEASURE_CHILD_PROCESS_H_
 
@@ -14,24 +14,24 @@ namespace kvplan {
 
 class ChildProcess {
  public:
-  // Starts it in a session of its own, found by PATH, with an empty standard input. Throws Error(kBadInput) where it
-  // cannot be started. `outlives`: it goes on where kvplan is killed; else it is ended then, where the system can.
+  // Starts it in a new session, found by PATH, with an empty standard input. Throws Error(kBadInput) where it cannot be
+  // started. `outlives`: it goes on if kvplan is killed; else it is ended then, where the system can do that.
   explicit ChildProcess(const std::vector<std::string>& command, bool outlives = false);
-  // Ends it and what it started (SIGTERM, then SIGKILL after some seconds), unless `leave` was called; removes the file
-  // of its output unless `keep_log` was.
+  // Ends it and the processes it started (SIGTERM, then SIGKILL after some seconds), unless `leave` was called; removes
+  // its output file unless `keep_log` was called.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Whether it has not ended yet.
+  // Whether it is still running.
   bool is_running();
   std::optional<int> exit_code() const { return exit_code_; }  // where it ended by itself
   std::optional<int> signal() const { return signal_; }        // where a signal ended it
 
-  // Returns when it prints something, at the latest after `longest`.
+  // Returns when it prints something, or after `longest`.
   void wait_for_output(std::chrono::milliseconds longest) const;
-  // What it printed since the last call, so much at most: one that prints without end is read piece by piece.
+  // Its output since the last call, at most so many bytes: endless output is read piece by piece.
   static constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
   std::string read_output();
   const std::string& log_file() const { return log_file_; }
@@ -43,7 +43,7 @@ class ChildProcess {
 
   pid_t pid_ = -1;
   int log_ = -1;
-  int changes_ = -1;  // the kernel's notices that the file grew
+  int changes_ = -1;  // inotify, for growth of the file
   std::string log_file_;
   bool keeps_log_ = false, is_left_ = false, is_over_ = false;
   std::optional<int> exit_code_, signal_;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The catalogue's card of that name, where it has the memory that was found: makers sell two sizes under one name.
+// The catalogue's card of that name, if its memory is what was found: some cards are sold in two sizes under one name.
 const Gpu* in_catalogue(const DetectedCard& card) {
   const Gpu* gpu = find_gpu(card.name);
   if (gpu == nullptr || card.memory == Bytes(0)) return gpu;
@@ -39,12 +39,12 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
     const auto add = [&](Nvml::Device device) {
       const std::string name = nvml.name(device);
       if (name.empty()) return;
-      // A card of unified memory answers "not supported".
+      // A card with unified memory answers "not supported".
       const NvmlMemory memory = nvml.memory(device).value_or(NvmlMemory());
       out.push_back({name, memory.total, nvml.uuid(device), memory.used, i});
     };
     if (cards[i] == nullptr) continue;
-    // A card that is cut into slices is its slices to a program.
+    // Programs see a card that is cut into slices as its slices.
     if (!nvml.is_cut(cards[i]).value_or(false)) add(cards[i]);
     for (const Nvml::Device slice : nvml.slices(cards[i])) add(slice);
   }
@@ -52,7 +52,7 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
 }
 
 std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
-  // Beside a card, a processor's own graphics with its small carve-out are no place for a model.
+  // Next to a card, a processor's integrated graphics with little memory of its own are no place for a model.
   constexpr std::uint64_t kLeast = 2 * kGiB;
   std::vector<fs::path> folders;
   std::error_code ignored;
@@ -63,7 +63,7 @@ std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
   std::vector<DetectedCard> cards;
   std::vector<DetectedCard> integrated;
   for (const fs::path& folder : folders) {
-    // card0 and renderD128 lead to the same device.
+    // card0 and renderD128 are the same device.
     if (folder.parent_path().filename().string().rfind("card", 0) != 0) continue;
     const auto memory = number_in(folder / "mem_info_vram_total");
     if (!memory || *memory == 0) continue;

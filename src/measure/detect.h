@@ -1,5 +1,5 @@
-// The cards of this machine, for --gpu auto: NVIDIA's through its management library, AMD's through sysfs. Nothing is
-// linked and nothing is allocated on a card.
+// The cards of this machine, for --gpu auto: NVIDIA's through its management library, AMD's through sysfs. No library
+// is linked, and nothing is allocated on a card.
 #ifndef KVPLAN_MEASURE_DETECT_H_
 #define KVPLAN_MEASURE_DETECT_H_
 
@@ -14,23 +14,24 @@
 namespace kvplan {
 
 struct DetectedCard {
-  std::string name;       // as the driver has it
+  std::string name;       // the driver's name for it
   Bytes memory;           // as the driver reports it; 0 where it does not (unified memory)
-  std::string uuid = "";  // "GPU-..." or "MIG-..."; empty where the driver tells none
-  Bytes used = {};        // now, by whoever
-  std::size_t index = 0;  // of the card; slices of one card share it
+  std::string uuid = "";  // "GPU-..." or "MIG-..."; empty where the driver gives none
+  Bytes used = {};        // at present, by any process
+  std::size_t index = 0;  // of the card, the same for all its slices
 };
 
-// The library: KVPLAN_NVML, else libnvidia-ml.so.1. The folder: /sys/class/drm. Empty where there is no card.
+// The library is KVPLAN_NVML, else libnvidia-ml.so.1; the folder is /sys/class/drm. Empty where there is no card.
 std::vector<DetectedCard> detect_cards();
 std::vector<DetectedCard> detect_nvidia(const std::string& library);
 std::vector<DetectedCard> detect_amd(const std::string& drm_folder);
-// What a program sees of them with CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) set to `list`: numbers, or beginnings of
-// UUIDs; nothing behind a word that is neither.
+// The cards that a program sees with CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) set to `list`: numbers, or beginnings
+// of UUIDs. An invalid word ends the list.
 std::vector<DetectedCard> visible_cards(const std::vector<DetectedCard>& cards, std::string_view list);
 
-// Plans on these cards: the smallest decides, and a note says what was found. A card of the catalogue brings what a
-// program sees of it. Error(kBadInput) where there is none, or its memory is not known.
+// Makes the request one for these cards: the smallest decides, and a note says what was found. For a card of the
+// catalogue the memory is what a program sees. Throws Error(kBadInput) where there is no card, or its memory is not
+// known.
 void use_cards(const std::vector<DetectedCard>& cards, Request& request);
 
 }  // namespace kvplan

@@ -8,11 +8,11 @@ namespace kvplan {
 
 namespace {
 
-// Between two looks at `stop`.
+// Bytes between two calls of `stop`.
 constexpr std::uint64_t kChunk = 256 * kMiB;
 constexpr unsigned char kFilling = 0xA5;
 
-// What stands in a granule: which buffer it is of, and where.
+// Written into each granule: the buffer it belongs to, and its place.
 using Mark = std::array<std::uint64_t, 2>;
 constexpr std::uint64_t kMarkBytes = sizeof(Mark);
 
@@ -66,7 +66,7 @@ void DeviceBuffers::for_each_mark(const Visit& visit) {
       if (++marks % kMarksBetweenLooks == 0) step("checking", done + Bytes(offset));
       visit(i, offset, std::min(kMarkBytes, bytes - offset));
     }
-    // The last bytes too, where the last granule's mark is not already there.
+    // Also the last bytes, where the last granule's mark does not cover them.
     if (bytes > kMarkBytes && bytes % granule > kMarkBytes) visit(i, bytes - kMarkBytes, kMarkBytes);
     done += Bytes(bytes);
     step("checking", done);

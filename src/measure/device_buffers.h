@@ -1,4 +1,4 @@
-// The buffers of one measurement on a device: allocated, written, read back, and freed whatever happens.
+// The buffers of one measurement on a device: allocated, written, read back, and freed on every way out.
 #ifndef KVPLAN_MEASURE_DEVICE_BUFFERS_H_
 #define KVPLAN_MEASURE_DEVICE_BUFFERS_H_
 
@@ -11,7 +11,7 @@ namespace kvplan {
 
 class DeviceBuffers {
  public:
-  // `all`: bytes of the whole, for the progress.
+  // `all`: bytes of all buffers, for the progress line.
   DeviceBuffers(Device& device, const MeasureOptions& options, Bytes all);
   ~DeviceBuffers();
   DeviceBuffers(const DeviceBuffers&) = delete;
@@ -19,10 +19,10 @@ class DeviceBuffers {
 
   // Allocates a buffer and writes all of it. Throws DeviceError that names it, or Interrupted.
   void hold(const CacheBuffer& buffer);
-  // Every granule of every buffer gets a mark of its own; then all are read back. Throws DeviceError where one did not
-  // keep it.
+  // Writes a distinct mark into every granule of every buffer, then reads all back. Throws DeviceError where one has
+  // changed.
   void verify();
-  // Streams every buffer once; bytes a second.
+  // Streams through every buffer once; returns bytes a second.
   double stream();
   std::size_t size() const { return held_.size(); }
 

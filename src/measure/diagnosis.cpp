@@ -33,13 +33,13 @@ double number_of(const LogEvent& event, std::string_view name) {
   return value == nullptr ? 0 : value->value;
 }
 
-// Killed by the system: 128 + SIGKILL, or Python's way to say it.
+// Killed by the system: 128 + SIGKILL, or Python's form of it.
 bool is_killed(const LogEvent& event) {
   const double code = number_of(event, "code");
   return code == 137 || code == -9;
 }
 
-// Which of several failures is the cause: the more a line says, the more it counts; then the first one.
+// Which of several failures is the cause: the one whose line says most, and among equals the first.
 int rank_of(const LogEvent& event) {
   switch (event.id) {
     case kOutOfMemory:
@@ -67,13 +67,13 @@ std::size_t last_line_of(const std::vector<LogEvent>& events, LogEventId id) {
   return out;
 }
 
-// An exit that nobody asks about: a clean one, or a stop by a signal.
+// An exit that is no failure: a clean one, or a stop by a signal.
 bool is_stopped(const LogEvent& event) {
   const double code = number_of(event, "code");
   return code == 0 || code == 130 || code == 143 || code == -15 || code == -2;
 }
 
-// llama.cpp's own fitting gives up and the load goes on all the same.
+// Whether llama.cpp's own fitting gave up and the load went on regardless.
 bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
   const auto needed = bytes_of(event, "needed");
   const auto available = bytes_of(event, "available");
@@ -83,7 +83,7 @@ bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
   });
 }
 
-// The failure that the others follow from; null where the engine went on after each.
+// The failure that caused the others; null where the engine went on after each.
 const LogEvent* fatal_cause(const LogReading& reading) {
   const std::vector<LogEvent>& events = reading.events;
   const std::size_t started = std::max(last_line_of(events, kStarted), last_line_of(events, kTraffic));
@@ -99,7 +99,7 @@ const LogEvent* fatal_cause(const LogReading& reading) {
   return out;
 }
 
-// llama.cpp tells in one line that a buffer failed, and in another what it was for.
+// llama.cpp reports in one line that a buffer failed, and in another what it was for.
 void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   constexpr std::size_t kNear = 8;
   const bool is_limit = cause.id == kBufferLimit;
@@ -107,7 +107,7 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   for (const LogEvent& event : events) {
     if (event.line_number + kNear < cause.line_number || event.line_number > cause.line_number + kNear) continue;
     if (!is_buffer(event.id)) continue;
-    // One buffer may be had in pieces: the whole is the larger figure.
+    // A buffer may be allocated in pieces: the larger figure is the whole.
     constexpr double kRounding = 1.01;
     if (bytes_of(event, "wanted").value_or(0) > bytes_of(cause, "wanted").value_or(0) * kRounding)
       std::erase_if(cause.values, [](const LogValue& value) { return value.name == "wanted"; });
@@ -117,7 +117,7 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   }
 }
 
-// What else of the log belongs to a failure of llama.cpp: its own plan of the device, and the buffers that were had.
+// Other lines that belong to a failure of llama.cpp: its own plan of the device, and the buffers it had allocated.
 void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   const auto take = [&](const LogEvent& event) {
     for (const LogValue& value : event.values)
@@ -126,7 +126,7 @@ void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   if (cause.id == kFitFailed) {
     for (const LogEvent& event : reading.events)
       if (event.id == kBreakdown && number_of(event, "self") > number_of(event, "free")) {
-        // The driver's own count of what is free stands in another line.
+        // The driver's own count of free memory is in another line.
         for (const LogEvent& device : reading.events)
           if (device.id == kDeviceFree && event.value("device") != nullptr && device.value("device") != nullptr &&
               device.value("device")->text == event.value("device")->text && device.value("free") != nullptr)
@@ -149,7 +149,7 @@ void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   sum("kv_buffer", "kv");
 }
 
-// A line of vLLM's CPU backend, which is no frame that a failure was in.
+// Whether it is a line of vLLM's CPU backend, which is no frame that a failure was in.
 bool tells_cpu(const LogEvent& event) {
   return event.id == kPhase && (event.words.find("cpu") != std::string::npos || event.words.starts_with("VLLM_CPU_"));
 }
@@ -163,7 +163,7 @@ LogPhase phase_of_frame(std::string_view words) {
   return LogPhase::kLoading;
 }
 
-// By the traceback's frames, the nearest before the failure first; else by the figures that were printed before it.
+// By the traceback's frames, the nearest before the failure first; else by the figures printed before it.
 LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
   const LogEvent* frame = nullptr;
   for (const LogEvent& event : reading.events) {
@@ -241,7 +241,7 @@ void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis&
   const double share = usage->unit == LogUnit::kPercent ? usage->value / kPercent : usage->value;
   add_figure(out, "usage_per_request", kPercent * share / running, LogUnit::kPercent);
   add_figure(out, "room_for", std::round(running / share), LogUnit::kSequences);
-  // SGLang prints the tokens that they hold, vLLM the share of those that there are.
+  // SGLang prints the tokens of running requests, vLLM their share of all tokens.
   if (const double tokens = number_of(traffic, "tokens"); tokens >= running) {
     add_figure(out, "tokens_per_request", std::round(tokens / running), LogUnit::kTokens);
     return;
@@ -253,7 +253,7 @@ void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis&
     }
 }
 
-// Requests wait, and not for a moment only.
+// Whether requests wait, for more than a moment.
 bool is_crowded(const LogEvent& traffic) {
   const LogValue* const usage = traffic.value("usage");
   const double share = usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
@@ -262,7 +262,7 @@ bool is_crowded(const LogEvent& traffic) {
   return waiting > 0 && (share >= kFull || waiting * 2 >= number_of(traffic, "running"));
 }
 
-// What an operator sees of an engine that runs: in the order of how much it hurts.
+// Troubles of a running engine, the most harmful first.
 const LogEvent* trouble_of(const LogReading& reading, std::string_view engine) {
   const auto first = [&](LogEventId id) -> const LogEvent* {
     for (const LogEvent& event : reading.events)
@@ -273,7 +273,7 @@ const LogEvent* trouble_of(const LogReading& reading, std::string_view engine) {
   for (const LogEvent& event : reading.events)
     if (event.id == kTraffic && is_crowded(event)) return &event;
   if (const LogEvent* request = first(kRequestTooLong)) return request;
-  const LogEvent* spilled = nullptr;  // the newest model counts
+  const LogEvent* spilled = nullptr;  // only the newest model's counts
   for (const LogEvent& event : reading.events)
     if (event.id == kSpilled && engine == "ollama" && number_of(event, "on") < number_of(event, "all"))
       spilled = &event;
@@ -284,7 +284,7 @@ const LogEvent* trouble_of(const LogReading& reading, std::string_view engine) {
 
 namespace {
 
-// A line of a server that listens, traffic, or a cache that was had.
+// Whether there is a line of a listening server, of traffic, or of an allocated cache.
 bool has_started(const LogReading& reading) {
   for (const LogEvent& event : reading.events)
     if (event.id == kStarted || event.id == kTraffic || event.id == kGraphsDone) return true;
@@ -294,7 +294,7 @@ bool has_started(const LogReading& reading) {
   });
 }
 
-// The last exception before the line of `cause`; of the whole log where there is none.
+// The last exception before the line of `cause`; in the whole log where `cause` is null.
 const LogEvent* raised_before(const LogReading& reading, const LogEvent* cause) {
   const LogEvent* out = nullptr;
   for (const LogEvent& event : reading.events)
@@ -305,7 +305,8 @@ const LogEvent* raised_before(const LogReading& reading, const LogEvent* cause) 
 }  // namespace
 
 std::string engine_of_log(const LogReading& reading) {
-  // ollama's runner prints what llama.cpp prints; what only one engine says comes before what others took over.
+  // ollama's runner prints llama.cpp's lines; a line that only one engine prints counts before lines that others took
+  // over.
   std::string_view out;
   for (const LogEvent& event : reading.events) {
     if (event.id != kMark) continue;
@@ -353,7 +354,7 @@ Diagnosis diagnose(const LogReading& reading) {
   for (const LogEvent& event : reading.events) {
     if (event.id == kTraffic) read_traffic(reading, event, out);
     const bool is_cause = out.cause && event.id == out.cause->id && event.line_number == out.cause->line_number;
-    if (!is_cause && event.id >= kRetried && event.id < kPhase) out.beside.push_back(event);
+    if (!is_cause && event.id >= kRetried && event.id < kPhase) out.other_events.push_back(event);
   }
   if (out.cause) out.remedies = remedies_for(reading, engine, out);
   return out;
@@ -382,7 +383,7 @@ LogCheck without_model(const LogReading& reading) {
     try {
       out.read = read_request(reading, Request()).read;
     } catch (const Error&) {
-      // A release or a type that kvplan does not know: the log is told all the same.
+      // A release or a type that kvplan does not know: the log is reported all the same.
     }
   }
   for (const Observation& seen : reading.observations) out.lines.push_back({seen, std::nullopt, false, ""});

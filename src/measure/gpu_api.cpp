@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kDriverOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
 
-// AMD's runtime packages bring the library under its release's name alone.
+// AMD's runtime packages install the library only under a name with its release.
 std::string path_of(GpuInterface kind) {
   if (kind == GpuInterface::kCuda) return environment_or("KVPLAN_LIBCUDA", "libcuda.so.1");
   const std::string named = environment_or("KVPLAN_LIBHIP", "");

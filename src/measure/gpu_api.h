@@ -1,5 +1,5 @@
-// CUDA's driver interface and HIP's, opened at run time. The two have the same calls under other names, so one table of
-// entry points serves both.
+// CUDA's driver interface and HIP's, opened at run time. Both have the same calls under different names, so one table
+// of entry points serves both.
 #ifndef KVPLAN_MEASURE_GPU_API_H_
 #define KVPLAN_MEASURE_GPU_API_H_
 
@@ -15,14 +15,14 @@ namespace kvplan {
 using GpuAddress = unsigned long long;
 using GpuHandle = void*;
 
-// The driver's wish for physical memory, to ask for its granularity (CUmemAllocationProp, hipMemAllocationProp).
+// The driver's description of physical memory, to ask for its granularity (CUmemAllocationProp, hipMemAllocationProp).
 struct GpuAllocationProperties {
   int type = 1;  // pinned: on a device
   int requested_handle_types = 0;
   int location_type = 1;  // a device
   int location_id = 0;
   void* win32_data = nullptr;
-  unsigned char flags[32] = {};  // 8 in the headers: what is beyond is not read
+  unsigned char flags[32] = {};  // 8 bytes in the headers; the rest is not read
 };
 
 class GpuApi {
@@ -31,7 +31,7 @@ class GpuApi {
   explicit GpuApi(GpuInterface kind);
 
   bool is_cuda() const { return kind_ == GpuInterface::kCuda; }
-  // Throws DeviceError with the call's name where `code` is no success.
+  // Throws DeviceError with the call's name unless `code` is success.
   void check(int code, const char* call) const;
 
   int (*device_count)(int*) = nullptr;
@@ -56,9 +56,9 @@ class GpuApi {
   int (*event_wait)(GpuHandle) = nullptr;
   int (*event_elapsed)(float*, GpuHandle, GpuHandle) = nullptr;
   int (*event_destroy)(GpuHandle) = nullptr;
-  // What may be absent.
+  // Calls that may be absent.
   int (*granularity)(std::size_t*, const GpuAllocationProperties*, int) = nullptr;
-  int (*device_attribute)(int*, int, int) = nullptr;  // CUDA: HIP numbers them otherwise in each release
+  int (*device_attribute)(int*, int, int) = nullptr;  // only CUDA's: HIP renumbers them in each release
   int (*device_uuid)(unsigned char*, int) = nullptr;  // CUDA
   int (*module_load)(GpuHandle*, const void*) = nullptr;
   int (*module_unload)(GpuHandle) = nullptr;

@@ -1,4 +1,4 @@
-// A GPU: its own context, its own buffers, and nothing of anybody else's.
+// A GPU with our own context and buffers; nothing of other processes is touched.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,13 +33,13 @@ class GpuDevice : public Device {
     facts_.name = one_line(text, 80);
     facts_.granularity = Bytes(granularity());
     find_view();
-    know_card();
+    read_card_facts();
     const auto before = view_ ? view_->memory() : std::nullopt;
     if (before) {
       others_ = before->used;
       other_processes_ = before->processes;
       others_before_ = before->by_process;
-      if (!shares) refuse_neighbours(*before);
+      if (!shares) refuse_shared_card(*before);
     }
     open_stage("driver's context", before, [&] { open(); });
     try {
@@ -58,11 +58,11 @@ class GpuDevice : public Device {
     if (!before || !after) return;
     facts_.nominal = after->total;
     card_.reserved = after->reserved;
-    // A program sees more than the card has: it is given the machine's memory too.
+    // A program sees more memory than the card has where the machine's memory is shared with it.
     card_.is_integrated = card_.is_integrated || facts_.usable.count() / 10 > after->total.count() / 9;
     set_margin();
     note_others(*after);
-    // Between neighbours that moved, and of a size that no context has, the figure is another's.
+    // A figure outside of these was disturbed by other processes: no context has such a size.
     constexpr std::uint64_t kLeast = 20 * kMiB, kMost = 900 * kMiB;
     const Bytes context = taken_since(*before, *after);
     if (moved_ == 0 && context.count() >= kLeast && context.count() <= kMost) facts_.context = context;
@@ -84,7 +84,7 @@ class GpuDevice : public Device {
     out.used = Bytes(total > free ? total - free : 0);
     if (const auto seen = view_ ? view_->memory() : std::nullopt) {
       note_others(*seen);
-      // HIP does not count what graphics hold.
+      // HIP does not count the memory of graphics.
       if (!api_.is_cuda() && !card_.is_integrated)
         out.free = std::min(out.free, seen->total > seen->used ? seen->total - seen->used : Bytes(0));
     }
@@ -113,7 +113,7 @@ class GpuDevice : public Device {
   void free(BufferId buffer) noexcept override {
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return;
-    api_.release(found->second.address);  // a refusal leaves it to the end of the context
+    api_.release(found->second.address);  // where it is refused, the end of the context frees it
     buffers_.erase(found);
   }
 
@@ -208,7 +208,7 @@ class GpuDevice : public Device {
     return static_cast<double>(milliseconds) / 1000;
   }
 
-  void know_card() {
+  void read_card_facts() {
     constexpr int kIntegrated = 18;  // CU_DEVICE_ATTRIBUTE_INTEGRATED
     int value = 0;
     card_.is_integrated =
@@ -222,13 +222,13 @@ class GpuDevice : public Device {
     set_margin();
   }
 
-  // Where the card's memory is the machine's, or Windows pages it, filling it harms the whole machine.
+  // Where the card's memory is the machine's, or Windows pages it, filling it would harm the whole machine.
   void set_margin() {
     if (card_.is_integrated) facts_.margin = std::max(facts_.margin, 0.10);
     if (card_.is_wsl) facts_.margin = std::max(facts_.margin, 0.20);
   }
 
-  static void refuse_neighbours(const GpuMemoryView& seen) {
+  static void refuse_shared_card(const GpuMemoryView& seen) {
     constexpr std::uint64_t kMuch = kGiB;  // a desktop and the driver take less
     const std::uint64_t programs = seen.computing.value_or(0);
     if (programs == 0 && seen.used.count() < kMuch) return;
@@ -238,7 +238,7 @@ class GpuDevice : public Device {
                        " on it");
   }
 
-  // What a step took, by the view from outside.
+  // The memory that a step took, as seen from outside.
   template <class Step>
   void open_stage(const char* what, const std::optional<GpuMemoryView>& first, const Step& step) {
     const auto before = view_ ? view_->memory() : std::nullopt;
@@ -251,8 +251,8 @@ class GpuDevice : public Device {
     }
   }
 
-  // By this process where the library names it, else by the one that is new there (in a container it has another
-  // number), else by what the card's counter grew by.
+  // By this process where the library lists it, else by the only new one (in a container it has another number), else
+  // by the growth of the card's counter.
   Bytes taken_since(const GpuMemoryView& before, const GpuMemoryView& now) {
     std::vector<std::pair<std::int64_t, Bytes>> own;
     for (const auto& each : now.by_process)
@@ -269,7 +269,7 @@ class GpuDevice : public Device {
     return bytes;
   }
 
-  // Others are those that were there before, and those that came beside this process.
+  // Others are the processes that were there before, and those that came after, except this one.
   void note_others(const GpuMemoryView& seen) {
     std::int64_t moved = 0;
     std::size_t newcomers = 0;
@@ -286,7 +286,7 @@ class GpuDevice : public Device {
       if (std::none_of(seen.by_process.begin(), seen.by_process.end(),
                        [&](const auto& other) { return other.first == each.first; }))
         moved += static_cast<std::int64_t>(each.second.count()) + 1;
-    // One newcomer is this process under the host's number, where it is not named itself.
+    // One new process is this one under the host's number, unless it is listed itself.
     if (newcomers > (is_named ? 0U : 1U)) moved += 1;
     moved_ = std::max(moved_, moved);
   }
@@ -302,7 +302,7 @@ class GpuDevice : public Device {
     }
   }
 
-  // The primary context, which frameworks use too: what it costs is what they pay.
+  // The primary context, which frameworks use too: they pay the same for it.
   void open() {
     if (!api_.is_cuda()) {
       api_.check(api_.set_device(device_), "hipSetDevice");
@@ -320,7 +320,7 @@ class GpuDevice : public Device {
     }
   }
 
-  // Drivers load their own kernels when these are first needed: they belong to the context, not to what is measured.
+  // Drivers load their own kernels at first use: these belong to the context, not to what is measured.
   void warm_up() {
     try {
       const BufferId id = allocate(2 * facts_.granularity.count());
@@ -330,7 +330,7 @@ class GpuDevice : public Device {
       read(id, 0, std::span(&word, 1));
       stream(std::span(&id, 1));
       free(id);
-    } catch (const DeviceError&) {  // a full card: what follows will say so
+    } catch (const DeviceError&) {  // the card is full, which the next step will report
       while (!buffers_.empty()) free(buffers_.begin()->first);
     }
   }
@@ -349,7 +349,7 @@ class GpuDevice : public Device {
     return "HIP " + std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100);
   }
 
-  // "1b4e28ba-2fa1-11d2-883f-0016d3cca427", of a slice too; "" where nobody says.
+  // "1b4e28ba-2fa1-11d2-883f-0016d3cca427", also for a slice; "" where there is none.
   std::string uuid() const {
     unsigned char bytes[16] = {};
     if (api_.device_uuid == nullptr || api_.device_uuid(bytes, device_) != 0) return "";
@@ -363,7 +363,7 @@ class GpuDevice : public Device {
     return out;
   }
 
-  // AMD's minimum is a page of 4 KiB, and its counter moves in 2 MiB all the same.
+  // AMD's minimum is a page of 4 KiB, but its counter moves in steps of 2 MiB.
   std::uint64_t granularity() const {
     constexpr int kMinimum = 0, kRecommended = 1;
     GpuAllocationProperties wish;

@@ -11,7 +11,7 @@ namespace {
 class NvidiaView : public GpuView {
  public:
   NvidiaView(const std::string& library, const std::string& uuid, const std::string& pci) : nvml_(library) {
-    // A slice has the address of its card: asked by that, the library tells of all slices, or refuses.
+    // A slice has its card's address: asked by that, the library reports all slices, or refuses.
     for (const char* kind : {"GPU-", "MIG-"})
       if (device_ == nullptr && !uuid.empty()) device_ = nvml_.of_uuid(kind + uuid);
     if (device_ == nullptr) device_ = nvml_.of_pci(pci);
@@ -64,7 +64,7 @@ std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::stri
 }
 
 std::unique_ptr<GpuView> amd_view(const std::string& devices, const std::string& pci) {
-  // A bus id comes from a driver; it names a folder and nothing else.
+  // A bus id comes from a driver; it must be the name of a folder and nothing else.
   if (pci.empty() || pci.find('/') != std::string::npos) return nullptr;
   auto out = std::make_unique<AmdView>(devices + "/" + pci, "/sys/module/amdgpu/version");
   if (!out->memory()) return nullptr;

@@ -1,5 +1,5 @@
-// A GPU's memory as seen from outside of any program on it: NVIDIA's management library, AMD's sysfs. It sees what
-// opening the card takes, and that others hold some of it.
+// A GPU's memory as seen from outside of the programs on it: by NVIDIA's management library or AMD's sysfs. It shows
+// what opening the card takes, and that others use some of it.
 #ifndef KVPLAN_MEASURE_GPU_VIEW_H_
 #define KVPLAN_MEASURE_GPU_VIEW_H_
 
@@ -18,9 +18,9 @@ struct GpuMemoryView {
   Bytes total;
   Bytes used;  // by programs
   std::optional<std::uint64_t> processes;
-  std::optional<std::uint64_t> computing;                  // of these, those that compute
-  std::optional<Bytes> reserved;                           // that the driver keeps for itself
-  std::vector<std::pair<std::int64_t, Bytes>> by_process;  // each by the host's number; 0 bytes: not told
+  std::optional<std::uint64_t> computing;                  // those of them that compute
+  std::optional<Bytes> reserved;                           // kept by the driver for itself
+  std::vector<std::pair<std::int64_t, Bytes>> by_process;  // each under the host's number; 0 bytes: not known
 };
 
 class GpuView {
@@ -29,14 +29,14 @@ class GpuView {
   GpuView(const GpuView&) = delete;
   GpuView& operator=(const GpuView&) = delete;
   virtual ~GpuView() = default;
-  virtual std::string driver() const = 0;  // its version; "" where nobody says
+  virtual std::string driver() const = 0;  // "" where unknown
   virtual std::optional<GpuMemoryView> memory() const = 0;
   virtual std::string uuid() const { return ""; }
   virtual std::optional<bool> corrects_errors() const { return std::nullopt; }  // ECC
 };
 
-// The card or slice of a UUID, as the driver has it without a prefix; where "" or not known, the card at a PCI address
-// ("0000:17:00.0"). Null where there is no such view.
+// The card or slice with a UUID, which the driver gives without a prefix; where that is "" or unknown, the card at a
+// PCI address ("0000:17:00.0"). Null where there is no such view.
 std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::string& uuid, const std::string& pci);
 // `devices`: /sys/bus/pci/devices.
 std::unique_ptr<GpuView> amd_view(const std::string& devices, const std::string& pci);

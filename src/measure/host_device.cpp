@@ -1,5 +1,5 @@
-// Host memory as a device: what CI runs, and what a machine without a GPU shows. Every buffer is a mapping of its own,
-// written page by page, and the kernel's own count of it (/proc/self/smaps) is what is measured.
+// Host memory as a device, for CI and for machines without a GPU. Every buffer is a separate mapping, written page by
+// page, and measured by the kernel's own count of it (/proc/self/smaps).
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -29,7 +29,7 @@ class HostDevice : public Device {
     facts_.usable = memory.limit;
     facts_.granularity = Bytes(page_);
     facts_.least_stream = 64 * kMiB;
-    facts_.margin = 0.1;  // a machine that swaps is worse than a card that is full
+    facts_.margin = 0.1;  // a swapping machine is worse than a full card
   }
   ~HostDevice() override {
     while (!buffers_.empty()) free(buffers_.begin()->first);
@@ -48,7 +48,7 @@ class HostDevice : public Device {
   }
 
   BufferId allocate(std::uint64_t bytes) override {
-    // A page without access on either side keeps the kernel from joining it with its neighbours.
+    // An inaccessible page on either side keeps the kernel from merging it with its neighbours.
     const std::uint64_t inner = (bytes / page_ + (bytes % page_ != 0 ? 1 : 0)) * page_;
     if (inner < bytes || inner > ~std::uint64_t{0} - 2 * page_) throw DeviceError("mmap: too large", true);
     const std::uint64_t outer = inner + 2 * page_;

@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// The bytes of "Name:   123 kB", where `line` is that.
+// The bytes of a line "Name:   123 kB"; nothing for other lines.
 std::optional<std::uint64_t> kilobytes(std::string_view line, std::string_view name) {
   if (!line.starts_with(name)) return std::nullopt;
   line.remove_prefix(name.size());
@@ -21,7 +21,7 @@ std::optional<std::uint64_t> kilobytes(std::string_view line, std::string_view n
   return found && *found < (std::uint64_t{1} << 53) ? std::optional(*found * 1024) : std::nullopt;
 }
 
-// "inactive_file 123" of a memory.stat: what the kernel gives back when asked.
+// The bytes of "inactive_file 123" in a memory.stat, which the kernel frees on demand.
 std::uint64_t reclaimable(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   const std::string start = std::string(key) + " ";
@@ -36,7 +36,7 @@ struct GroupFiles {
 constexpr GroupFiles kSecond{"/memory.max", "/memory.current", "inactive_file"};
 constexpr GroupFiles kFirst{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 
-// A group and all above it: the least of their limits, and the least that any of them leaves.
+// Applies the limits of a group and of all above it: the smallest limit, and the smallest remainder.
 void apply_groups(const std::string& mount, std::string group, const GroupFiles& files, HostMemory& out) {
   for (;;) {
     const std::string folder = mount + (group == "/" ? "" : group);
@@ -67,7 +67,7 @@ HostMemory host_memory(const std::string& root) {
   out.limit = out.total;
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
-    // "0::/path" of the second version, "7:memory:/path" of the first.
+    // "0::/path" in version 2, "7:memory:/path" in version 1.
     const auto first = line.find(':');
     const auto second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -77,7 +77,7 @@ HostMemory host_memory(const std::string& root) {
     if (("," + controllers + ",").find(",memory,") != std::string::npos)
       apply_groups(root + "/sys/fs/cgroup/memory", group, kFirst, out);
   }
-  // In a container the own group is the root of what is seen.
+  // In a container our own group is the root of what is visible.
   apply_groups(root + "/sys/fs/cgroup", "/", kSecond, out);
   rlimit space{};
   if (root.empty() && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
@@ -91,7 +91,7 @@ std::uint64_t resident_bytes(std::vector<std::pair<std::uint64_t, std::uint64_t>
   std::uint64_t out = 0;
   bool ours = false;
   for (std::string line; std::getline(mappings, line);) {
-    // "7f00-7f10 rw-p ..." opens a mapping; "Rss: ..." and the like follow.
+    // "7f00-7f10 rw-p ..." begins a mapping; "Rss: ..." and the like follow.
     const auto dash = line.find('-');
     if (dash != std::string::npos && dash < line.find(' ')) {
       const auto first = whole_number(line.substr(0, dash), 16);

@@ -1,4 +1,4 @@
-// What the kernel says of this machine's memory, and of this process's share.
+// What the kernel reports about this machine's memory, and this process's part of it.
 #ifndef KVPLAN_MEASURE_HOST_MEMORY_H_
 #define KVPLAN_MEASURE_HOST_MEMORY_H_
 
@@ -13,14 +13,14 @@ namespace kvplan {
 
 struct HostMemory {
   Bytes total;      // of the machine
-  Bytes limit;      // that this process may use in all: the machine's, or the least of its control groups
-  Bytes available;  // that may still be taken without pushing others out
+  Bytes limit;      // for this process: the machine's memory, or the smallest limit of its control groups
+  Bytes available;  // can still be allocated without pushing out others
 };
 
-// `root` stands before /proc and /sys: a test's own folder, else "".
+// `root` is put before /proc and /sys: a test's folder, else "".
 HostMemory host_memory(const std::string& root = "");
 
-// Bytes of memory and swap behind the mappings whose addresses lie within `ranges`, as `smaps` counts them.
+// Bytes of memory and swap of the mappings within `ranges`, as `smaps` counts them.
 std::uint64_t resident_bytes(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges, const std::string& smaps);
 
 }  // namespace kvplan

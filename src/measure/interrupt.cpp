@@ -18,7 +18,7 @@ void notice(int number) {
 InterruptGuard::InterruptGuard() {
   noticed = 0;
   for (int i = 0; i < 3; ++i) {
-    // What was ignored stays so (nohup).
+    // A signal that was ignored stays ignored (nohup).
     sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler == SIG_IGN) continue;
     struct sigaction action {};

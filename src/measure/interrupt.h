@@ -1,4 +1,4 @@
-// Ctrl-C during a measurement: noticed, so that everything can be freed, then passed on.
+// Ctrl-C during a measurement: it is noticed, so that everything can be freed, and then passed on.
 #ifndef KVPLAN_MEASURE_INTERRUPT_H_
 #define KVPLAN_MEASURE_INTERRUPT_H_
 
@@ -6,7 +6,7 @@
 
 namespace kvplan {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP are noticed; a second one ends the process at once.
+// During its lifetime SIGINT, SIGTERM and SIGHUP are noticed; a second one ends the process at once.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -16,7 +16,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Three digits and no more stand behind a comma of "1,234,567".
+// Whether exactly three digits follow a comma, as in "1,234,567".
 bool separates_thousands(std::string_view behind) {
   return behind.size() >= 3 && is_digit(behind[0]) && is_digit(behind[1]) && is_digit(behind[2]) &&
          (behind.size() == 3 || !is_digit(behind[3]));
@@ -28,7 +28,7 @@ constexpr std::pair<std::string_view, LogUnit> kUnits[] = {
     {"seqs", LogUnit::kSequences}, {"x", LogUnit::kTimes},       {"share", LogUnit::kShare},
     {"%", LogUnit::kPercent},      {"s", LogUnit::kSeconds},     {"", LogUnit::kCount}};
 
-// "GiB", "GB" and "G" are one thing in a log: 2^30 bytes.
+// In a log "GiB", "GB" and "G" are the same: 2^30 bytes.
 struct Printed {
   std::string_view letters;
   LogUnit unit;
@@ -52,7 +52,7 @@ bool ends_word(char c) {
   return c == ' ' || c == ',' || c == '\'' || c == '"' || c == ')' || c == ']' || c == '}' || c == ';';
 }
 
-// Of the four bytes from `key` on.
+// The hash of the four bytes from `key` on.
 std::uint32_t hash_of(const char* key) {
   std::uint32_t word = 0;
   std::memcpy(&word, key, sizeof word);
@@ -64,7 +64,7 @@ bool is_name_character(char c) {
   return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Characters of what stands between an argument's name and its value; 0 where that is something else.
+// Characters between an argument's name and its value; 0 where these are something else.
 std::size_t equals_length(std::string_view text) {
   constexpr std::string_view kSigns[] = {"': ", "\": ", "':", "\":", " = ", "= ", "=", ": "};
   for (const std::string_view sign : kSigns)
@@ -231,7 +231,7 @@ bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_
 }
 
 std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, std::size_t limit) const {
-  // Where the anchor may stand, to its end.
+  // The range in which the anchor may be, to its end.
   const std::string_view near = text.substr(0, limit < text.size() ? limit + anchor_.size() - 1 : text.size());
   for (std::size_t at = near.find(anchor_); at != std::string_view::npos; at = near.find(anchor_, at + 1)) {
     if (is_name_ && at > 0 && is_name_character(text[at - 1])) continue;
@@ -246,7 +246,7 @@ std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, st
       std::string_view word = last_word(behind);
       LogValue value{before_->name, std::string(word), 0, before_->unit};
       if (before_->hole == Hole::kSize) {
-        // "8.00 GiB", or both in one word.
+        // "8.00 GiB", or both without a blank.
         if (!log_number(word))
           word = last_word(trimmed(behind.substr(0, static_cast<std::size_t>(word.data() - behind.data()))));
         const auto number = log_number(word);
@@ -294,7 +294,7 @@ void TemplateIndex::candidates(std::string_view text, std::vector<std::size_t>& 
     const std::string_view rest(at, static_cast<std::size_t>(last - at) + kKey);
     for (const std::uint32_t number : by_hash_[bucket])
       if (const std::string_view anchor = templates_[number].anchor();
-          rest.starts_with(anchor) || anchor.starts_with(rest))  // a message may go on in the next line
+          rest.starts_with(anchor) || anchor.starts_with(rest))  // a message may continue on the next line
         out.push_back(number);
   }
   std::sort(out.begin(), out.end());

@@ -1,4 +1,4 @@
-// Matches lines of a log against the templates of engines/log_lines.h, and takes what stands in their holes.
+// Matches lines of a log against the templates of engines/log_lines.h, and reads the values in their holes.
 #ifndef KVPLAN_MEASURE_LINE_TEMPLATE_H_
 #define KVPLAN_MEASURE_LINE_TEMPLATE_H_
 
@@ -16,13 +16,13 @@ namespace kvplan {
 // A number as logs print it: with commas between thousands, at most 23 digits.
 struct LogNumber {
   double value = 0;
-  std::size_t length = 0;  // characters, leading blanks not counted
+  std::size_t length = 0;  // characters, without leading blanks
 };
 std::optional<LogNumber> log_number(std::string_view text);
-// What the last digit of a printed number stands for: 0.01 for "2.38", 1 for "1,234".
+// The value of a printed number's last digit: 0.01 for "2.38", 1 for "1,234".
 double last_digit_of(std::string_view printed);
 
-// A line without colours and other escapes, runs of blanks as one.
+// A line without colours and other escapes, with each run of blanks as one.
 std::string plain_line(std::string_view line);
 
 class LineTemplate {
@@ -33,17 +33,17 @@ class LineTemplate {
     std::size_t begin = 0, end = 0;  // in the text
     std::vector<LogValue> values;
   };
-  // The first place of `text` (made by plain_line) that the template fits, beginning before `limit`: the end of its
-  // first line, where a text at the template's end stops too. The values' names are the template's own text.
+  // The first place in `text` (from plain_line) that the template matches, beginning before `limit`. A text at the
+  // template's end stops where its first line ends. The values' names point into the template.
   std::optional<Match> match(std::string_view text, std::size_t limit = std::string_view::npos) const;
 
-  // What every line that matches has in it: the first literal.
+  // The first literal, which every matching line contains.
   std::string_view anchor() const { return anchor_; }
 
  private:
   enum class Hole : std::uint8_t { kNumber, kSize, kWord, kText, kEquals, kAnything };
   struct Part {
-    std::string_view literal;  // behind the hole; empty at the template's end
+    std::string_view literal;  // after the hole; empty at the template's end
     Hole hole = Hole::kNumber;
     std::string_view name;
     LogUnit unit = LogUnit::kCount;
@@ -51,20 +51,20 @@ class LineTemplate {
   bool match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const;
 
   std::string_view anchor_;
-  bool is_name_ = false;        // the anchor is an argument's name: no letter stands before it
+  bool is_name_ = false;        // the anchor is an argument's name: no letter may come before it
   std::optional<Part> before_;  // a hole before the anchor: the word or number that ends there
-  std::vector<Part> parts_;     // holes behind it
+  std::vector<Part> parts_;     // holes after it
 };
 
-// The templates of several engines, found quickly by how their anchors begin.
+// The templates of several engines, found fast by the beginning of their anchors.
 class TemplateIndex {
  public:
-  // Beginnings of anchors shorter than this are not found: a test holds the tables to it.
+  // Anchors must be at least this long; a test checks the tables.
   static constexpr std::size_t kKey = 4;
 
-  std::size_t add(const LogTemplate& source);  // its number
+  std::size_t add(const LogTemplate& source);  // returns its number
   const LineTemplate& at(std::size_t number) const { return templates_[number]; }
-  // Numbers of the templates whose anchor may stand in the text, each once, in the order in which they were added.
+  // The numbers of templates whose anchor may be in the text, each once, in the order in which they were added.
   void candidates(std::string_view text, std::vector<std::size_t>& out) const;
 
  private:
@@ -72,7 +72,7 @@ class TemplateIndex {
 
   std::vector<LineTemplate> templates_;
   std::vector<std::vector<std::uint32_t>> by_hash_ = std::vector<std::vector<std::uint32_t>>(kBuckets);
-  std::bitset<kBuckets> known_;  // buckets that hold a template: most places of a log end here
+  std::bitset<kBuckets> known_;  // buckets with a template: for most places of a log the search ends here
 };
 
 }  // namespace kvplan

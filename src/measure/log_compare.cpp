@@ -13,10 +13,10 @@ namespace {
 
 bool is_state(const LedgerLine& line) {
   return line.id == LineId::kStates || line.id == LineId::kStatePool || line.id == LineId::kPaddingSlot ||
-         line.id == LineId::kGuessStates || line.id == LineId::kRollBack;
+         line.id == LineId::kDraftStates || line.id == LineId::kRollBack;
 }
 
-// What llama.cpp prints of a device, or of all.
+// What llama.cpp prints for a device, or for all.
 enum class Kind { kCache, kStates, kContext };
 
 bool counts(const LedgerLine& line, Kind kind) {
@@ -47,7 +47,7 @@ double unit_bytes(LogUnit unit) {
 
 class Buffers {
  public:
-  // `floored`: whole MiB, cut off.
+  // `floored`: in whole MiB, rounded down.
   Buffers(const Plan& plan, std::vector<LogLine>& lines, std::string_view what, Kind kind, bool by_device, bool floored)
       : lines_(lines), floored_(floored) {
     const auto add = [&](int device, const LedgerLine& line) {
@@ -69,7 +69,7 @@ class Buffers {
                                              : static_cast<int>(gpu - plan.memory.data());
       }
       Place& place = places_[device];
-      // The table of all memory is printed before the start and after the end.
+      // The table of all memory is printed before the start and at the end.
       if (floored) {
         place.lines.clear();
         place.seen = place.play = 0;
@@ -136,7 +136,7 @@ class Buffers {
       if (!lines_[at].predicted) lines_[at].reason = "of another context: a draft's?";
   }
 
-  // Their sum as a line of its own, behind the last of them.
+  // Adds their sum as a separate line after the last of them.
   void add_sum(const Place& place) {
     const std::size_t last = place.lines.back();
     LogLine sum{lines_[last].seen, std::nullopt, true, "the sum of " + std::to_string(place.lines.size()) + " lines"};
@@ -160,7 +160,7 @@ class Buffers {
 bool agrees(const LogLine& line) {
   if (!line.predicted) return true;
   const Observation& seen = line.seen;
-  // vLLM leaves zeros at a figure's end away: "22.5" is 22.50.
+  // vLLM omits trailing zeros: "22.5" means 22.50.
   const double step =
       seen.unit == LogUnit::kGibibytes && seen.what == "kv_needed" ? std::min(seen.step, 0.01) : seen.step;
   const bool whole =
@@ -183,7 +183,7 @@ const GpuMemory* gpu_of(const Plan& plan, std::string_view device) {
   while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
   std::size_t index = 0;
   for (const char c : name.substr(at).substr(0, 3)) index = index * 10 + static_cast<std::size_t>(c - '0');
-  // One card of several has its own number.
+  // The only card may have any number.
   if (plan.memory.size() == 1) index = 0;
   return index < plan.memory.size() ? &plan.memory[index] : nullptr;
 }

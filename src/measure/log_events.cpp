@@ -14,10 +14,10 @@ constexpr std::size_t kLinesOfAMessage = 6;
 constexpr std::size_t kMostEvents = 256;
 constexpr std::size_t kMostWords = 400;
 
-// The events of all engines: a log that was cut does not tell whose it is.
+// The events of all engines, since a log that was cut may not tell which engine wrote it.
 struct EventTable {
   TemplateIndex index;
-  std::vector<std::pair<LogEventId, std::string_view>> rows;  // and the engine
+  std::vector<std::pair<LogEventId, std::string_view>> rows;  // with its engine
 
   EventTable() {
     for (const Engine& engine : engines()) add(engine.log.events, engine.name);
@@ -36,7 +36,7 @@ const EventTable& table() {
   return events;
 }
 
-// Of what goes on for days the newest line is enough.
+// For events that repeat for days the newest line is enough.
 bool is_repeated(LogEventId id) {
   return id == LogEventId::kTraffic || id == LogEventId::kPreempted || id == LogEventId::kRequestTooLong ||
          id == LogEventId::kStarted || id == LogEventId::kMark || id == LogEventId::kPhase;
@@ -46,13 +46,13 @@ bool is_same(const LogEvent& a, const LogEvent& b) {
   if (a.id != b.id || a.engine != b.engine) return false;
   if (!is_repeated(a.id)) return a.words == b.words;
   if (a.id == LogEventId::kPhase) return a.words == b.words;
-  // Copies of an engine each have their traffic.
+  // Each copy of an engine has its own traffic.
   const LogValue* const one = a.value("engine");
   const LogValue* const other = b.value("engine");
   return one == nullptr || other == nullptr || one->text == other->text;
 }
 
-// A request's text may hold anything.
+// The text of a request may contain anything.
 bool quotes_a_request(std::string_view line) {
   return line.find("Received request ") != std::string_view::npos || line.find("prompt: '") != std::string_view::npos ||
          line.find("Receive: obj=") != std::string_view::npos;
@@ -80,7 +80,7 @@ void EventReader::read_oldest() {
     message_ += next.text;
   }
   const bool is_quoted = quotes_a_request(oldest.text);
-  bool stated = false;  // one line tells one thing; whose it is, and a frame of a traceback, may stand beside it
+  bool stated = false;  // a line reports one event; it may also show the engine, or be a frame of a traceback
   for (const std::size_t number : candidates_) {
     const auto& [id, engine] = table().rows[number];
     if ((stated || is_quoted) && id < LogEventId::kPhase) continue;
@@ -98,13 +98,13 @@ void EventReader::read_oldest() {
 }
 
 void EventReader::keep(LogEvent event) {
-  // Most lines of a log that does nothing but fail are new ones, which there is no room for.
+  // In a log that only fails most lines are new, and there is no room for them.
   const bool may_be_known = is_repeated(event.id) || known_words_.find(event.words) != known_words_.end();
   const auto same = may_be_known ? std::find_if(events_.begin(), events_.end(),
                                                 [&](const LogEvent& other) { return is_same(other, event); })
                                  : events_.end();
   if (same != events_.end()) {
-    // A failure that comes again after a start is one of that start.
+    // A failure that repeats after a start belongs to that start.
     const bool started_since = std::any_of(events_.begin(), events_.end(), [&](const LogEvent& other) {
       return other.id == LogEventId::kStarted && other.line_number > same->line_number;
     });

@@ -1,4 +1,4 @@
-// What a log tells beside its figures, line by line: why an engine did not start, what it did instead, its traffic.
+// What a log reports besides figures, line by line: why an engine did not start, what it did instead, its traffic.
 #ifndef KVPLAN_MEASURE_LOG_EVENTS_H_
 #define KVPLAN_MEASURE_LOG_EVENTS_H_
 
@@ -13,12 +13,12 @@
 
 namespace kvplan {
 
-// Fed line by line; keeps some lines only, since messages go on over line breaks.
+// Reads line by line, and keeps a few lines, since messages may continue on the next.
 class EventReader {
  public:
-  // `line` as plain_line makes it, `number` from 1.
+  // `line` is from plain_line, `number` counts from 1.
   void line(std::string_view line, std::size_t number);
-  // Another start begins: what failed before it counts only where the new one tells nothing.
+  // Another start begins: failures before it count only where the new one reports none.
   void restart();
   std::vector<LogEvent> finish();
 
@@ -32,12 +32,12 @@ class EventReader {
 
   std::deque<Pending> pending_;
   std::vector<LogEvent> events_, earlier_;
-  std::set<std::string> known_words_;  // of events_, and of some that went
+  std::set<std::string> known_words_;  // of events_, and of some that were dropped
   std::vector<std::size_t> candidates_;
-  std::string message_;  // the line that is read and those behind it
+  std::string message_;  // the current line and those after it
 };
 
-// Whether the engine cannot go on after it.
+// Whether the engine cannot continue after it.
 bool is_fatal(LogEventId id);
 
 }  // namespace kvplan

@@ -13,8 +13,8 @@ namespace {
 struct Count {
   std::string_view name;
   std::optional<std::uint64_t> LogOptions::*field;
-  bool is_figure = false;  // an observation as well
-  bool last = false;       // a later line knows better
+  bool is_figure = false;  // also kept as an observation
+  bool last = false;       // a later line is more reliable
 };
 constexpr std::array kCounts{
     Count{"tensor_parallel", &LogOptions::tensor_parallel},
@@ -81,14 +81,14 @@ std::optional<std::uint64_t> count_of(double value) {
 void take_version(const LogValue& value, LogOptions& out) {
   std::string_view text = value.text;
   if (text.starts_with('v')) text.remove_prefix(1);
-  // "b9849-abc" of build_info; a commit is no number of a build.
+  // "b9849-abc" in build_info: the commit is no part of the build number.
   if (text.starts_with('b')) text = text.substr(0, text.find('-'));
   const std::size_t first = text.starts_with('b') ? 1 : 0;
   const bool is_number = text.size() > first && text[first] >= '0' && text[first] <= '9';
   if (is_number && out.version.empty()) out.version = std::string(text);
 }
 
-// Numbers of a release: 0.20.1 -> {0, 20, 1}.
+// The numbers of a release: 0.20.1 -> {0, 20, 1}.
 std::array<std::uint64_t, 3> numbers_of(std::string_view release) {
   std::array<std::uint64_t, 3> out{};
   for (std::uint64_t& number : out) {
@@ -117,7 +117,7 @@ std::string release_of(std::string_view version) {
     out += c;
   }
   while (!out.empty() && out.back() == '.') out.pop_back();
-  // Main goes on under the next patch's candidates while a release of the next number is prepared.
+  // While a release is prepared, the main branch is numbered as candidates of the next patch.
   const std::string_view rest = version.substr(at);
   const auto numbers = numbers_of(out);
   if (rest.starts_with("rc") && rest.find(".dev") != std::string_view::npos && numbers[2] > 0)

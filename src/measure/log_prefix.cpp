@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMostRanks = 4096;
 
-// "TP3", "rank=3": a number of its own, or nothing.
+// The number in "TP3" or "rank=3", or nothing.
 std::optional<std::uint64_t> rank_behind(std::string_view word, std::string_view name) {
   if (!word.starts_with(name)) return std::nullopt;
   const std::string_view digits = word.substr(name.size());
@@ -31,7 +31,7 @@ void read_group(std::string_view group, LogRanks& out) {
     const std::string_view word = group.substr(0, end);
     take(out.tensor, rank_behind(word, "TP"));
     take(out.tensor, rank_behind(word, "rank="));
-    take(out.tensor, rank_behind(word, "id="));  // of "gpu_id=2"
+    take(out.tensor, rank_behind(word, "id="));  // also "gpu_id=2"
     take(out.pipeline, rank_behind(word, "PP"));
     take(out.data, rank_behind(word, "DP"));
     take(out.expert, rank_behind(word, "EP"));
@@ -53,7 +53,7 @@ void add_utf8(std::uint32_t code, std::string& out) {
   }
 }
 
-// A JSON string from behind its opening quote to its closing one, or to the end of a line that was cut.
+// The contents of a JSON string, from after its opening quote to the closing one, or to the end of a cut line.
 std::string json_text(std::string_view rest) {
   std::string out;
   for (std::size_t i = 0; i < rest.size() && rest[i] != '"'; ++i) {

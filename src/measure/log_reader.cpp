@@ -12,12 +12,12 @@ namespace kvplan {
 
 namespace {
 
-// A line of a log is short; a longer one is looked at in its first part only.
+// Log lines are short; of longer ones only the beginning is read.
 constexpr std::size_t kLongestLine = 16384;
 constexpr std::size_t kMostObservations = 20000;
 constexpr std::size_t kMostWorkers = 4096;
 
-// Every engine's figures in one index, and the engine and releases of each.
+// All engines' figures in one index, with the engine and releases of each.
 struct Figures {
   TemplateIndex index;
   std::vector<std::size_t> engine;
@@ -47,14 +47,14 @@ const LogValue* value_of(const LineTemplate::Match& match, std::string_view name
 
 double step_of(const LogValue& value) {
   double step = last_digit_of(value.text);
-  // A unit that is not the figure's own ("1.50 TiB" in GiB) moves its digits too.
+  // Another unit than the figure's own ("1.50 TiB" for GiB) scales its last digit as well.
   double number = 0;
   if (const auto printed = log_number(value.text)) number = printed->value;
   if (number != 0) step *= std::abs(value.value / number);
   return step;
 }
 
-// A rank of all, counted as torch.distributed does.
+// The global rank, numbered as in torch.distributed.
 constexpr std::uint64_t kPipelineShift = 20, kDataShift = 40;
 
 std::optional<std::uint64_t> packed(const LogRanks& ranks) {
@@ -92,7 +92,7 @@ void LogReader::read_plain(const std::string& plain) {
   const LogRanks ranks = ranks_of(plain);
   read_ranks(ranks);
   for (const Found& found : found_) {
-    // "SWA KV Cache is allocated" is no "KV Cache is allocated".
+    // "KV Cache is allocated" must not match "SWA KV Cache is allocated".
     const std::string_view anchor = known.index.at(found.number).anchor();
     const bool is_part = std::any_of(found_.begin(), found_.end(), [&](const Found& other) {
       const std::string_view longer = known.index.at(other.number).anchor();
@@ -139,7 +139,7 @@ void LogReader::follow_start(const Found& found, const LogRanks& ranks) {
   if (has("api_version")) {
     if (phase_ >= Phase::kEngine) start_over(false);
   } else if (has("version")) {
-    // Copies of an engine come one after another.
+    // Data parallel copies of an engine start one after another.
     if (engine != "ollama" && phase_ >= Phase::kWeights && ranks.data.value_or(0) == 0) start_over(false);
     phase_ = std::max(phase_, Phase::kEngine);
   } else if (engine == "ollama" && has("n_ctx") && phase_ >= Phase::kWeights) {
@@ -167,7 +167,7 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
     until_[engine] = source.until;
   std::string device;
   if (const LogValue* const named = value_of(found.match, "device")) device = named->text;
-  bool is_own = !source.since.empty() || !source.until.empty();  // no other engine's argument by the same name
+  bool is_own = !source.since.empty() || !source.until.empty();  // not another engine's argument of the same name
   for (const LogValue& value : found.match.values) {
     if (value.name == "device") continue;
     if (value.name == "world_size" && value.value >= 1 && value.value <= 4096)
@@ -179,7 +179,7 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
     is_own = true;
     if (value.name == "cpu_blocks") has_cpu_blocks_ = true;
     Observation seen{out_.lines, value.name, value.value, value.unit, device, packed(ranks), step_of(value)};
-    // More than any engine has: what follows from figures is counted in 64 bits.
+    // More than any engine has: figures are later computed with in 64 bits.
     constexpr double kMost = 1e15;
     if (!(std::abs(seen.value) < kMost) || !(std::abs(seen.bytes()) < kMost)) continue;
     if (out_.observations.size() < kMostObservations) out_.observations.push_back(std::move(seen));
@@ -189,7 +189,7 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
 
 namespace {
 
-// What is kept of the log's words is printed in every form.
+// The log's words that are kept get printed in every form.
 void make_printable(LogReading& reading) {
   for (LogEvent& event : reading.events) {
     event.words = one_line(event.words);
@@ -215,7 +215,7 @@ LogReading LogReader::finish() {
     out.events.insert(std::find_if(out.events.begin(), out.events.end(), later), std::move(*traffic));
   }
   LogOptions& options = out.options;
-  // ollama's runner prints llama.cpp's lines too, and vLLM's arguments are other engines' as well.
+  // ollama's runner also prints llama.cpp's lines, and other engines have arguments like vLLM's.
   const auto all = engines();
   std::size_t most = 0;
   for (std::size_t e = 0; e < all.size(); ++e) {
@@ -226,7 +226,7 @@ LogReading LogReader::finish() {
     options.since = since_[e];
     options.until = has_data_ranks_ ? "" : until_[e];
   }
-  // A fork's own wording.
+  // A fork with its own wording.
   if (!options.since.empty() && !options.until.empty() && is_older(options.until, options.since))
     options.since = options.until = "";
   if (!workers_.empty()) options.worker_processes = workers_.size() + (has_cpu_blocks_ ? 1 : 0);

@@ -62,7 +62,7 @@ class Reader {
     if (is_engine("llama.cpp")) return read_build();
     const bool is_own = engine_of(request()).name == options_.engine;
     std::string release = is_own ? release_of(options_.version) : "";
-    // vLLM's rules tell patches of 0.20 alone apart.
+    // vLLM's rules distinguish patch releases only for 0.20.
     if (is_engine("vllm") && (!release.starts_with("0.20.") || release == "0.20.0"))
       if (const std::size_t dot = release.rfind('.'); dot != release.find('.')) release.erase(dot);
     if (!release.empty()) {
@@ -70,7 +70,7 @@ class Reader {
       note("--engine", std::string(engine_of(request()).name) + "@" + release);
       return;
     }
-    // V0 and what came after it, the old and the new form of a line: the wording leaves a few.
+    // V0 or V1, the old or the new form of a line: the wording leaves a few releases.
     if (is_own) request().engine_version = options_.until;
     const std::string planned = request().engine_version.empty()
                                     ? std::string(engine_of(request()).versions.back().version)
@@ -82,13 +82,13 @@ class Reader {
       says += ", its wording is of " + options_.since + " or later";
     else if (is_own && !options_.until.empty())
       says += ", its wording is of " + options_.until + " or before";
-    // Only vLLM's rules for what a budget holds change by release.
+    // Only vLLM's rules for the contents of a budget change by release.
     out_.assumed.push_back(says + ": " + planned + " assumed, name it with --engine " +
                            std::string(engine_of(request()).name) + "@RELEASE");
     out_.assumes_release = out_.assumes_batch = true;
   }
 
-  // "4277", "b4277" -> "b4277"; a build of the time where only its lines tell.
+  // "4277", "b4277" -> "b4277"; a build of that time where only its lines tell.
   void read_build() {
     std::string digits = options_.version;
     if (digits.starts_with('b')) digits.erase(0, 1);
@@ -102,7 +102,7 @@ class Reader {
     }
   }
 
-  // The GPUs of a llama.cpp log, and the layers on them.
+  // The GPUs in a llama.cpp log, and the layers on them.
   void place() {
     std::set<std::string> gpus;
     bool on_host = false;
@@ -117,7 +117,7 @@ class Reader {
       }
       if (seen.what != "weights" && seen.what != "kv_buffer") continue;
       on_host = on_host || (host && seen.what == "weights");
-      // "CUDA0_Split" and "Metal_Mapped" are ways to hold weights on one device.
+      // "CUDA0_Split" and "Metal_Mapped" are ways of storing weights on one device.
       if (!host) gpus.insert(seen.device.substr(0, seen.device.find('_')));
     }
     if (!base_.parallel.given && gpus.size() > 1) {
@@ -137,7 +137,7 @@ class Reader {
     if (request().llama_cpp.no_kv_offload && !base_.llama_cpp.no_kv_offload) out_.read.emplace_back("--no-kv-offload");
   }
 
-  // Contexts of llama.cpp: what it prints of its settings, or the cells of its caches.
+  // llama.cpp's contexts, by the settings that it prints or the cells of its caches.
   void read_llama() {
     place();
     const std::uint64_t most_cells = static_cast<std::uint64_t>(largest("kv_cells"));
@@ -195,7 +195,7 @@ class Reader {
     }
   }
 
-  // A window's cells are those of its sequences and of one micro-batch.
+  // A window has cells for its sequences and one micro-batch.
   void read_micro_batch(std::uint64_t slots) {
     if (options_.n_ubatch) {
       request().llama_cpp.n_ubatch = options_.n_ubatch;
@@ -204,7 +204,7 @@ class Reader {
     const auto cells = count(log_, "window_cells");
     const auto window = count(log_, "window");
     const std::uint64_t held = window ? *window * (request().llama_cpp.kv_unified ? slots : 1) : 0;
-    constexpr std::uint64_t kStep = 256;  // cells are padded to it
+    constexpr std::uint64_t kStep = 256;  // cells are padded to a multiple of this
     if (cells && window && *cells > held && *cells % kStep == 0 && (*cells - held) % kStep == 0 &&
         *cells < static_cast<std::uint64_t>(first_figure(log_, "n_ctx").value_or(0))) {
       request().llama_cpp.n_ubatch = *cells - held;
@@ -223,14 +223,14 @@ class Reader {
     return out;
   }
 
-  // An excerpt with lines of a few ranks names no number of them.
+  // An excerpt with lines of a few ranks does not tell how many there are.
   bool is_split_known(const std::optional<std::uint64_t>& tensor) const {
     if (!tensor) return false;
     if (tensor != options_.ranks) return true;
     return *tensor > 1 && (*tensor & (*tensor - 1)) == 0;
   }
 
-  // vLLM, SGLang, TensorRT-LLM, mistral.rs.
+  // Reads vLLM, SGLang, TensorRT-LLM, mistral.rs.
   void read_server() {
     if (!base_.parallel.given) {
       const auto take = [&](const std::optional<std::uint64_t>& said, std::uint64_t& field, const char* option) {
@@ -242,7 +242,7 @@ class Reader {
       std::optional<std::uint64_t> tensor = options_.tensor_parallel;
       if (!tensor && is_engine("vllm") && options_.worker_processes > 1) tensor = options_.worker_processes;
       const bool known = options_.has_arguments || is_split_known(tensor);
-      // TP10 is one of 16.
+      // Rank TP10 is one of 16.
       if (tensor && !known) tensor = std::bit_ceil(*tensor);
       take(tensor, request().parallel.tensor, "-tp");
       take(options_.pipeline_parallel, request().parallel.pipeline, "-pp");
@@ -273,7 +273,7 @@ class Reader {
       request().max_num_seqs = options_.max_num_seqs;
       note("--max-num-seqs", *options_.max_num_seqs);
     }
-    // Graphs that decode end with the most sequences, or with the largest that is captured.
+    // The largest graph for decoding has the largest number of sequences, or the largest that is captured.
     constexpr std::uint64_t kLargest = 512;
     if (!request().max_num_seqs && is_engine("vllm") && options_.largest_graph && *options_.largest_graph < kLargest &&
         options_.num_speculative_tokens.value_or(0) == 0) {
@@ -284,7 +284,7 @@ class Reader {
       request().max_num_batched_tokens = Tokens(*options_.max_num_batched_tokens);
       note("--max-num-batched-tokens", *options_.max_num_batched_tokens);
     }
-    // Without chunks vLLM profiles one prompt of the full length.
+    // Without chunked prefill vLLM profiles one prompt of the full length.
     constexpr std::uint64_t kLeast = 2048;
     if (!request().max_num_batched_tokens && is_engine("vllm") && !options_.chunked_prefill.value_or(true) &&
         request().max_model_len)
@@ -301,10 +301,10 @@ class Reader {
       request().block_size = options_.block_size;
       note("--block-size", *options_.block_size);
     }
-    read_guesses();
+    read_drafts();
   }
 
-  void read_guesses() {
+  void read_drafts() {
     const std::string& method = options_.speculative_method;
     if (method.empty() || base_.mtp || base_.num_speculative_tokens > 0) return;
     const std::string_view name = method;

@@ -61,7 +61,7 @@ std::string LogText::utf8(std::string_view piece) {
   open_ += piece;
   if (coding_ == Coding::kUnknown) decide();
   std::string out;
-  if (coding_ == Coding::kUnknown) return out;  // perhaps a part of a mark
+  if (coding_ == Coding::kUnknown) return out;  // possibly part of a byte order mark
   if (coding_ == Coding::kBytes) {
     out.swap(open_);
     return out;

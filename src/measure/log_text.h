@@ -1,4 +1,4 @@
-// The bytes of a log as UTF-8. PowerShell's redirection writes UTF-16; a byte order mark tells.
+// The bytes of a log as UTF-8. Redirection in PowerShell writes UTF-16, which a byte order mark tells.
 #ifndef KVPLAN_MEASURE_LOG_TEXT_H_
 #define KVPLAN_MEASURE_LOG_TEXT_H_
 
@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// Piece by piece, cut anywhere.
+// Takes pieces that may be cut anywhere.
 class LogText {
  public:
   std::string utf8(std::string_view piece);
@@ -20,8 +20,8 @@ class LogText {
   void take_unit(std::uint32_t unit, std::string& out);
 
   Coding coding_ = Coding::kUnknown;
-  std::string open_;        // the bytes before the coding is known, or the first of a unit
-  std::uint32_t high_ = 0;  // a surrogate that waits for its other half
+  std::string open_;        // bytes before the coding is known, or the first byte of a unit
+  std::uint32_t high_ = 0;  // a surrogate whose other half is to come
 };
 
 }  // namespace kvplan

@@ -11,9 +11,9 @@ namespace kvplan {
 
 namespace {
 
-// A figure of a log, and the lines of the ledger that stand for it.
+// A figure of a log, and the lines of the ledger that correspond to it.
 struct LogFigure {
-  std::string_view seen;  // as the reader names it
+  std::string_view seen;  // the reader's name for it
   std::string_view what;
   Section part;
   std::optional<LineId> kind;
@@ -27,7 +27,7 @@ constexpr std::array kFigures{
     LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, LineId::kGraphs},
 };
 
-// The first figure of each GPU; of ranks the first one.
+// The first figure of each GPU; of ranks only the first.
 std::optional<Bytes> observed(const LogReading& reading, std::string_view what) {
   std::vector<std::string_view> devices;
   double sum = 0;

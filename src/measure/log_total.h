@@ -1,4 +1,4 @@
-// The memory that a log prints beside the cache, added up and held against the plan's range.
+// The sum of the memory that a log prints apart from the cache, compared with the plan's range.
 #ifndef KVPLAN_MEASURE_LOG_TOTAL_H_
 #define KVPLAN_MEASURE_LOG_TOTAL_H_
 
@@ -9,8 +9,8 @@
 
 namespace kvplan {
 
-// Of one GPU where ranks print alike (vLLM, SGLang), of all GPUs where devices do (llama.cpp). A part that the log does
-// not print is left out on both sides; the first run of a log counts.
+// For one GPU where ranks print equal figures (vLLM, SGLang), for all GPUs where each device has a line (llama.cpp). A
+// part that the log does not print is left out on both sides; the first run in a log counts.
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan);
 
 }  // namespace kvplan

@@ -40,7 +40,7 @@ std::uint64_t largest(std::uint64_t most, const Fits& fits) {
   return low;
 }
 
-// The plan's load where the room holds it; else fewer sequences, else fewer tokens of one. Nothing where not even one
+// The plan's load if the room holds it; else fewer sequences, else fewer tokens of one. Nothing where not even one
 // token's cache fits.
 std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Bytes room) {
   if (cache.fits(load, room)) return load;
@@ -66,7 +66,7 @@ std::int64_t moved(Bytes before, Bytes after) {
   return signed_difference(after.count(), before.count());
 }
 
-// Line by line: what the device's counter grew by.
+// Allocates line by line, and records how much the device's counter grew.
 void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffers, Device& device,
                 DeviceBuffers& holder, Measurement& out) {
   for (const CacheBuffer& buffer : buffers) {
@@ -96,7 +96,7 @@ void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffe
   }
 }
 
-// The first pass warms up, unless passes are so slow that none is wasted.
+// The first pass is a warm-up, unless passes are so slow that it counts as well.
 void measure_speed(DeviceBuffers& holder, Figure& out) {
   constexpr double kSlow = 0.5;
   constexpr double kEnough = 3;
@@ -113,7 +113,7 @@ void measure_speed(DeviceBuffers& holder, Figure& out) {
 void judge(Measurement& out) {
   Bytes unexplained;
   for (const MeasuredLine& line : out.lines) unexplained += line.unexplained();
-  // Small allocations may be cut out of granules that the driver holds already, and page tables take one now and then.
+  // Small allocations may be part of granules that the driver already holds, and page tables sometimes take one.
   const Bytes granules = out.device.granularity * (2 * out.lines.size());
   const double allowed =
       std::max(out.tolerance * static_cast<double>(out.planned.count()), static_cast<double>(granules.count()));
@@ -129,7 +129,7 @@ void judge(Measurement& out) {
     out.reason = "the difference is the device's granularity";
 }
 
-// The largest context of the plan's sequences that allocates, up to what the room holds by arithmetic.
+// The largest context of the plan's sequences that can be allocated, up to the computed limit of the room.
 MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, Device& device, const Load& load,
                              const MeasureOptions& options) {
   constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
@@ -233,7 +233,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
         measure_speed(holder, out.bandwidth);
       }
     }
-    // In and out again, too.
+    // Includes changes that were undone.
     const DeviceMemory after = device.memory();
     out.others_moved = moved(before.used, after.used);
     if (out.others_moved == 0) out.others_moved = after.others_moved;
@@ -255,7 +255,7 @@ CalibrationRecord calibration_of(const Measurement& measurement, std::string_vie
   out.date = date;
   if (measurement.device.context) out.add(kContextFigure, static_cast<double>(measurement.device.context->count()));
   out.add(kUsableFigure, static_cast<double>(measurement.device.usable.count()));
-  // How fast a cache is copied, buffer by buffer, is no bound of reading it: measure card tells that.
+  // The rate of copying a cache buffer by buffer does not bound the rate of reading it; `measure card` measures that.
   return out;
 }
 

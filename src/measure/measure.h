@@ -1,4 +1,4 @@
-// Allocates the cache of a plan on a device, in the engine's own layout, and compares.
+// Allocates the cache of a plan on a device, with the engine's own layout, and compares.
 #ifndef KVPLAN_MEASURE_MEASURE_H_
 #define KVPLAN_MEASURE_MEASURE_H_
 
@@ -14,27 +14,27 @@
 
 namespace kvplan {
 
-// Thrown where `stop` said so; by then everything is freed.
+// Thrown where `stop` returned true; by then everything is freed.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }
 };
 
 struct MeasureOptions {
-  double tolerance = 0.01;     // share of the plan that may differ without a reason
-  bool find_maximum = false;   // the largest context that really allocates
-  std::function<bool()> stop;  // asked often; true: free everything and throw Interrupted
+  double tolerance = 0.01;     // share of the plan by which it may be off without a reason
+  bool find_maximum = false;   // find the largest context that can really be allocated
+  std::function<bool()> stop;  // called often; if true, everything is freed and Interrupted is thrown
   std::function<void(std::string_view step, Bytes done, Bytes all)> progress;
 };
 
-// What may be taken of `free` bytes: `margin` of it, and 256 MiB at least, are left to whoever else is there.
+// How much of `free` bytes may be allocated: `margin` of it, and at least 256 MiB, are left to other processes.
 Bytes usable_room(Bytes free, double margin);
 
-// Measures the fullest GPU of `plan`, at a smaller scale where the device has not the room. A device's refusal is part
-// of the answer; nothing is left allocated.
+// Measures the fullest GPU of `plan`, scaled down where the device lacks the room. A refusal by the device is part of
+// the answer; nothing stays allocated.
 Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& device, const MeasureOptions& options);
 
-// What a measurement teaches of its card, whatever engine was asked for; `date` as "2026-11-21".
+// What a measurement shows about its card, for any engine; `date` as "2026-11-21".
 CalibrationRecord calibration_of(const Measurement& measurement, std::string_view date);
 
 }  // namespace kvplan

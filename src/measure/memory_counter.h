@@ -1,4 +1,4 @@
-// What a started engine holds, counted from outside and without allocating anything.
+// The memory that a started engine holds, counted from outside and without allocating anything.
 #ifndef KVPLAN_MEASURE_MEMORY_COUNTER_H_
 #define KVPLAN_MEASURE_MEMORY_COUNTER_H_
 
@@ -18,18 +18,19 @@ class MemoryCounter {
   MemoryCounter(const MemoryCounter&) = delete;
   MemoryCounter& operator=(const MemoryCounter&) = delete;
   virtual ~MemoryCounter() = default;
-  // Bytes that the processes hold now.
+  // Bytes that the processes hold at present.
   virtual Bytes of(const std::vector<pid_t>& processes) = 0;
   virtual std::string describe() const = 0;
   virtual bool is_host() const { return false; }
-  // What makes its figures doubtful, each in a sentence: others that came or went. Empty where nothing does.
+  // Sentences about what makes its figures doubtful, such as other processes that came or went. Empty where nothing
+  // does.
   virtual std::vector<std::string> disturbances() const { return {}; }
 };
 
 // Resident memory of the processes.
 std::unique_ptr<MemoryCounter> host_counter();
-// Memory on all of NVIDIA's cards, by process where the library tells it, else by what the cards' own counters grew by
-// (in a container the library names processes as the host numbers them). Null where there is no library or no card.
+// Memory on all NVIDIA cards: of each process where the library lists it, else the growth of the cards' own counters
+// (in a container the library lists processes by the host's numbers). Null where there is no library or no card.
 std::unique_ptr<MemoryCounter> nvidia_counter(const std::string& library);
 
 }  // namespace kvplan

@@ -12,7 +12,7 @@ constexpr int kSuccess = 0;
 constexpr int kInsufficientSize = 7;
 constexpr unsigned int kMostCards = 64;
 constexpr unsigned int kMostProcesses = 4096;
-constexpr unsigned long long kNotAvailable = ~0ULL;  // on Windows' driver model
+constexpr unsigned long long kNotAvailable = ~0ULL;  // under Windows' driver model
 
 struct Memory {
   unsigned long long total, free, used;
@@ -35,7 +35,7 @@ std::optional<std::vector<ProcessInfo>> running(RunningCall* ask, Nvml::Device d
   unsigned int count = 0;
   const int answer = ask(device, &count, nullptr);
   if (answer != kSuccess && answer != kInsufficientSize) return std::nullopt;
-  // Some may start between the two questions.
+  // Some may start between the two calls.
   count = std::min(count + 16, kMostProcesses);
   std::vector<ProcessInfo> out(count);
   if (ask(device, &count, out.data()) != kSuccess) return std::nullopt;
@@ -68,7 +68,7 @@ std::vector<Nvml::Device> Nvml::cards() const {
   const auto handle = library_.find<int(unsigned int, Device*)>("nvmlDeviceGetHandleByIndex_v2");
   unsigned int number = 0;
   if (!is_open_ || count == nullptr || handle == nullptr || count(&number) != kSuccess) return out;
-  // A card that cannot be asked keeps its place: programs name cards by it.
+  // A card that cannot be queried keeps its place: programs number the cards.
   for (unsigned int i = 0; i < std::min(number, kMostCards); ++i) {
     Device device = nullptr;
     if (handle(i, &device) != kSuccess) device = nullptr;
@@ -130,7 +130,7 @@ std::optional<bool> Nvml::corrects_errors(Device card) const {
 }
 
 std::optional<NvmlMemory> Nvml::memory(Device device) const {
-  // The newer call tells what the driver keeps from what programs hold.
+  // The newer call separates the driver's memory from that of programs.
   const auto newer = library_.find<int(Device, Memory2*)>("nvmlDeviceGetMemoryInfo_v2");
   const auto older = library_.find<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo");
   Memory2 detailed{};

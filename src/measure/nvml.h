@@ -1,5 +1,5 @@
-// NVIDIA's management library, the part of its C interface that is used here. Its layout is stable since 2012; newer
-// calls are asked for and done without.
+// The part of NVIDIA's management library that is used here, as its C interface declares it. Its layout is stable since
+// 2012; newer calls are used where they exist.
 #ifndef KVPLAN_MEASURE_NVML_H_
 #define KVPLAN_MEASURE_NVML_H_
 
@@ -17,13 +17,13 @@ namespace kvplan {
 
 struct NvmlMemory {
   Bytes total;
-  Bytes used;                     // by programs; of older drivers with what the driver keeps
-  std::optional<Bytes> reserved;  // that the driver keeps; absent of older ones
+  Bytes used;                     // by programs; in older drivers including the driver's own
+  std::optional<Bytes> reserved;  // by the driver; absent in older ones
 };
 
 struct NvmlProcess {
-  pid_t pid = 0;  // as the host numbers it
-  Bytes used;     // 0 where it is not told (Windows' driver model)
+  pid_t pid = 0;  // the host's number
+  Bytes used;     // 0 where unknown (Windows' driver model)
 };
 
 class Nvml {
@@ -36,9 +36,9 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   bool is_open() const { return is_open_; }
-  std::string driver() const;  // its version; "" where nobody says
+  std::string driver() const;  // "" where unknown
   std::vector<Device> cards() const;
-  std::vector<Device> slices(Device card) const;  // of a card that is cut (MIG); empty of one that is not
+  std::vector<Device> slices(Device card) const;  // of a partitioned card (MIG); empty for others
   Device of_pci(const std::string& address) const;
   Device of_uuid(const std::string& uuid) const;  // "GPU-..." or "MIG-..."; null where there is none
 
@@ -47,7 +47,7 @@ class Nvml {
   std::optional<bool> is_cut(Device card) const;
   std::optional<bool> corrects_errors(Device card) const;  // ECC
   std::optional<NvmlMemory> memory(Device device) const;
-  // That compute on it, and where `graphics` is set those that draw; nothing where it is not told.
+  // Processes that compute on it, and with `graphics` also those that draw; nothing where unknown.
   std::optional<std::vector<NvmlProcess>> processes(Device device, bool graphics = false) const;
 
  private:

@@ -1,4 +1,4 @@
-// The cache of a plan as its engine's layout allocates it: the buffers of the fullest GPU, for any load.
+// The cache of a plan as its engine allocates it: the buffers of the fullest GPU, for any load.
 #ifndef KVPLAN_MEASURE_PLANNED_CACHE_H_
 #define KVPLAN_MEASURE_PLANNED_CACHE_H_
 
@@ -31,7 +31,7 @@ class PlannedCache {
     const std::uint64_t rest = bytes.count() % granularity_.count();
     return rest == 0 ? Bytes(0) : Bytes(granularity_.count() - rest);
   }
-  // With every buffer up to whole granules.
+  // The bytes with every buffer rounded up to whole granules.
   Bytes footprint(const Load& load) const {
     Bytes out;
     for (const CacheBuffer& buffer : buffers(load)) out += buffer.bytes + rounding(buffer.bytes);
@@ -42,7 +42,7 @@ class PlannedCache {
       return footprint(load) <= room;
     } catch (const Error& error) {
       take_as_misfit(error);
-      return false;  // an overflow is more than any device
+      return false;  // an overflow exceeds any device
     }
   }
 

@@ -15,10 +15,10 @@ namespace {
 
 struct Process {
   pid_t pid = 0, parent = 0, session = 0;
-  bool is_gone = false;  // ended, and not yet waited for
+  bool is_gone = false;  // a zombie: ended, and not waited for
 };
 
-// "PID (NAME) STATE PARENT GROUP SESSION ..."; a name may hold anything.
+// "PID (NAME) STATE PARENT GROUP SESSION ..."; the name may contain anything.
 Process read_process(const std::string& folder, pid_t pid) {
   Process out{.pid = pid, .is_gone = true};
   const std::string text = first_line(folder + "/stat");
@@ -52,7 +52,7 @@ std::vector<pid_t> process_tree(pid_t root, const std::string& proc) {
   add([&](const Process& process) { return process.pid == root; });
   for (std::size_t next = 0; next < out.size(); ++next)
     add([&, parent = out[next]](const Process& process) { return process.parent == parent; });
-  // kvplan gives a process that it starts a session of its own.
+  // A process that kvplan starts gets a new session.
   if (root != getpid()) add([&](const Process& process) { return process.session == root; });
   return out;
 }

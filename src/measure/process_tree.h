@@ -1,4 +1,4 @@
-// A process with its descendants, as the kernel's /proc shows them.
+// A process and its descendants, by the kernel's /proc.
 #ifndef KVPLAN_MEASURE_PROCESS_TREE_H_
 #define KVPLAN_MEASURE_PROCESS_TREE_H_
 
@@ -11,11 +11,11 @@
 
 namespace kvplan {
 
-// `root` and whatever descends from it or is of its session (an engine's workers may outlive their parent). Empty where
-// the process is gone. `proc`: a test's own folder, else "/proc".
+// `root`, its descendants, and the processes of its session (an engine's workers may outlive their parent). Empty where
+// the process is gone. `proc`: a test's folder, else "/proc".
 std::vector<pid_t> process_tree(pid_t root, const std::string& proc = "/proc");
 
-// Resident bytes of all of them, pages of files among them. What was reserved and never touched is not resident.
+// Resident bytes of all of them, including pages of files. Memory that was reserved and never touched is not resident.
 Bytes resident_memory(const std::vector<pid_t>& processes, const std::string& proc = "/proc");
 
 }  // namespace kvplan

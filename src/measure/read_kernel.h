@@ -1,5 +1,5 @@
-// A kernel that reads a block of a card's memory and writes nothing of it, for any card from Maxwell on: the driver
-// translates it. Never run on a card yet; it assembles for sm_75 to sm_120.
+// A kernel that only reads a block of a card's memory, for any card since Maxwell: the driver compiles it. Never run on
+// a card yet; it assembles for sm_75 to sm_120.
 #ifndef KVPLAN_MEASURE_READ_KERNEL_H_
 #define KVPLAN_MEASURE_READ_KERNEL_H_
 

@@ -21,7 +21,7 @@ Bytes sum_of(const std::vector<Bytes>& blocks) {
   return std::accumulate(blocks.begin(), blocks.end(), Bytes(0));
 }
 
-// Weights: PyTorch's segments where the engine loads through it, else one buffer.
+// The weights: PyTorch's segments where the engine loads through it, else one buffer.
 Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) {
   Need out{"weights", *gpu.weights, {}};
   PlanCache cache(model);
@@ -35,7 +35,7 @@ Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) 
   return out;
 }
 
-// The cache: the load's, or the pool that the engine makes of its budget.
+// The cache: of the load, or the pool that the engine makes of its budget.
 Need cache_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu, Bytes granularity) {
   const Bytes load = gpu.kv_cache.value_or(Bytes(0));
   const bool is_pool = plan.taken_at_start && plan.capacity;
@@ -58,12 +58,12 @@ Need cache_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu, By
 
 std::vector<Need> needs_of(const ModelSpec& model, const Plan& plan, std::uint64_t index, const DeviceFacts& device) {
   const GpuMemory& gpu = plan.memory[index];
-  Bytes beside, graphs;
+  Bytes libraries, graphs;
   for (const LedgerLine& line : gpu.lines)
-    if (line.part == Section::kRuntime) (line.id == LineId::kGraphs ? graphs : beside) += line.bytes;
-  beside = beside - std::min(beside, device.context.value_or(Bytes(0)));
+    if (line.part == Section::kRuntime) (line.id == LineId::kGraphs ? graphs : libraries) += line.bytes;
+  libraries = libraries - std::min(libraries, device.context.value_or(Bytes(0)));
   const auto one = [](std::string what, Bytes bytes) { return Need{std::move(what), bytes, {bytes}}; };
-  std::vector<Need> out{one("libraries, beyond the open context", beside), weights_of(model, plan, gpu),
+  std::vector<Need> out{one("libraries, beyond the open context", libraries), weights_of(model, plan, gpu),
                         cache_of(model, plan, gpu, device.granularity), one("graphs", graphs),
                         one("activations of a full batch", gpu.activation.value_or(Bytes(0)))};
   for (Need& need : out) std::erase(need.blocks, Bytes(0));
@@ -98,7 +98,7 @@ std::vector<BlockSize> sizes_of(const std::vector<Bytes>& blocks) {
   return out;
 }
 
-// Holds the needs one after another until all are there, or one is not to be had.
+// Allocates one need after another until all are there, or one cannot be allocated.
 void hold_all(const std::vector<Need>& needs, Bytes all, Bytes room, Device& device, const MeasureOptions& options,
               Rehearsal& out) {
   Blocks blocks(device);

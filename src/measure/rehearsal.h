@@ -1,5 +1,5 @@
-// A start without the engine: what a plan says that it takes, held on the device in the engine's order and in the
-// blocks that its allocator asks for.
+// A start without the engine: the plan's memory is allocated on the device in the engine's order, in the blocks that
+// its allocator requests.
 #ifndef KVPLAN_MEASURE_REHEARSAL_H_
 #define KVPLAN_MEASURE_REHEARSAL_H_
 
@@ -9,10 +9,10 @@
 
 namespace kvplan {
 
-// Context and libraries beyond what opening the device took, weights, the cache (the whole pool where the engine takes
-// one at its start), graphs, and the activations of a full batch. Nothing beyond usable_room is taken; all of it is
-// freed. Absent where memory is the machine's own, which pages or halts instead of refusing, and where the plan does
-// not know the weights. Throws Interrupted.
+// It allocates context and libraries beyond what opening the device took, weights, the cache (the whole pool where the
+// engine allocates one at its start), graphs, and the activations of a full batch. It never takes more than
+// usable_room, and frees everything. Absent where the memory is the machine's own, which swaps or freezes rather than
+// refuses, and where the plan does not know the weights. Throws Interrupted.
 std::optional<Rehearsal> rehearse(const ModelSpec& model, const Plan& plan, Device& device,
                                   const MeasureOptions& options);
 

@@ -1,4 +1,4 @@
-// What would cure a failure, in the engine's own options: least loss first, worked out of the log's figures.
+// Remedies for a failure, as options of the engine: smallest loss first, computed from the log's figures.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 using enum LogEventId;
 using enum LogCure;
 
-// How each engine calls what is turned; "" where it has no such thing.
+// Each engine's names for what is changed; "" where it has no such option.
 struct Words {
   std::string_view engine, length, share, cache_type, eight_bit, ranks, batch, sequences, no_graphs, cache_size;
 };
@@ -28,7 +28,7 @@ constexpr Words kEngineWords[] = {
      "--max_num_tokens", "--max_batch_size", "", ""},
     {"mistralrs", "--max-seq-len", "", "", "", "", "", "--max-seqs", "", ""}};
 
-// An engine that no line names has none.
+// For an engine that no line names there are none.
 const Words& words_of(std::string_view engine) {
   static constexpr Words kNone{};
   for (const Words& words : kEngineWords)
@@ -40,7 +40,7 @@ std::string count_text(double value) {
   return std::to_string(static_cast<std::uint64_t>(std::max(0.0, std::min(value, 1e15))));
 }
 
-// A share of a card as options take it.
+// A share of a card in an option's form.
 std::string share_text(double share) {
   const auto percent = static_cast<int>(std::lround(share * 100));
   std::string out = std::to_string(percent % 100);
@@ -52,7 +52,7 @@ class Remedies {
  public:
   Remedies(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis)
       : reading_(reading),
-        // PyTorch's own message without a line of the engine: vLLM is the likeliest.
+        // PyTorch's own message without a line of the engine: vLLM is the most likely.
         words_(words_of(engine.empty() && diagnosis.cause->value("total") != nullptr ? "vllm" : engine)),
         diagnosis_(diagnosis),
         cause_(*diagnosis.cause) {}
@@ -63,7 +63,7 @@ class Remedies {
   }
 
  private:
-  static constexpr double kMostOfACard = 0.97;  // beyond it the driver and the context have no room
+  static constexpr double kMostOfACard = 0.97;  // above it the driver and the context lack room
 
   double number(std::string_view name) const {
     const LogValue* value = cause_.value(name);
@@ -107,7 +107,7 @@ class Remedies {
     if (!words_.ranks.empty()) add(kMoreRanks, words_.ranks, count_text(ranks * 2), ranks * 2);
   }
 
-  // So much more of the card, where there is so much more.
+  // Suggests a share larger by so many GiB, if the card has them.
   void larger_share(double gib) {
     if (words_.share.empty()) return;
     const double total = std::max(seen("gpu_memory"), gib_of("total"));
@@ -120,7 +120,7 @@ class Remedies {
     }
   }
 
-  // So much less, that the rest of the process gets.
+  // Suggests a share smaller by so many GiB, which the rest of the process gets.
   void smaller_share(double gib) {
     if (words_.share.empty()) return;
     const double total = std::max(seen("gpu_memory"), gib_of("total"));
@@ -148,7 +148,7 @@ class Remedies {
       add(kFewerSequences, words_.sequences);
   }
 
-  // Tokens that the cache that is left holds: as printed, else by blocks of 16 as vLLM counts.
+  // Tokens that the remaining cache holds: as printed, else in blocks of 16 as vLLM counts.
   double longest() const {
     if (const double printed = number("longest"); printed > 0) return printed;
     const double length = number("max_model_len") > 0 ? number("max_model_len")
@@ -166,20 +166,20 @@ class Remedies {
     if (runs_on_cpu(reading_))
       return add(kLargerShare, "VLLM_CPU_KVCACHE_SPACE", count_text(std::ceil(gib_of("needed"))));
     larger_share(missing_gib());
-    // Half the bytes may still be more than what is left.
+    // Half the bytes may still exceed what is left.
     if (gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available")) smaller_cache_type();
     more_ranks();
     smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
   }
 
-  // Nothing was left beside the weights: SGLang's share must exceed what they take of the card.
+  // Nothing was left after the weights: SGLang's share must exceed theirs of the card.
   void no_cache_memory() {
     if (runs_on_cpu(reading_)) return add(kLargerShare, "VLLM_CPU_KVCACHE_SPACE");
     const double after = seen("available_after_weights");
     const double weights = seen("weights");
     const double printed = number("least_share");
     const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
-    // A share that was set was not enough, whatever the weights take.
+    // The share that was set was not enough, whatever the weights take.
     const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
     if (!words_.share.empty() && is_more && least < kMostOfACard)
       add(kLargerShare, words_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
@@ -200,7 +200,7 @@ class Remedies {
   }
 
   void out_of_memory() {
-    // What was warmed up stands in a line of its own, behind PyTorch's with the figures.
+    // The size of the warm-up is in another line, after PyTorch's with the figures.
     double sequences = number("sequences");
     for (const LogEvent& event : reading_.events)
       if (const LogValue* value = event.value("sequences"); event.id == kOutOfMemory && value != nullptr)
@@ -210,9 +210,9 @@ class Remedies {
     const double wanted = gib_of("wanted");
     const double free = gib_of("free");
     const double used = std::max(gib_of("used"), gib_of("allocated"));
-    // Unified memory: the card counts what the system does not give.
+    // Unified memory: the card counts memory that the system does not give.
     const bool free_but_refused = wanted > 0 && free > wanted;
-    if (total > 0 && wanted > total) {  // no card holds it: scores of naive attention
+    if (total > 0 && wanted > total) {  // no card holds this: it is the scores of naive attention
       add(kFlashAttention);
       add(kFewerImages, "--limit-mm-per-prompt", "'{\"image\": 1}'");
       smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
@@ -256,7 +256,7 @@ class Remedies {
     }
   }
 
-  // Of a micro-batch.
+  // Suggests a smaller micro-batch.
   void fewer_rows(double times) {
     constexpr double kLeast = 32;
     const auto now = reading_.options.n_ubatch;
@@ -271,7 +271,7 @@ class Remedies {
       return add(kFewerLayersOnGpu, "PARAMETER num_gpu");
     }
     const LogValue* const device = cause_.value("device");
-    if (device != nullptr && device->text.starts_with("CPU")) {  // RAM: no other place for layers
+    if (device != nullptr && device->text.starts_with("CPU")) {  // RAM: layers cannot go anywhere else
       add(kMoreHostMemory);
       add(kShorterLength, words_.length);
       return smaller_cache_type();
@@ -339,15 +339,15 @@ class Remedies {
         if (value.name == name) return value.value;
       return 0.0;
     };
-    if (cause_.value("slots") != nullptr) {  // each its own part of the cells, until they share them
+    if (cause_.value("slots") != nullptr) {  // each slot has its own part of the cells until they share them
       if (const double room = figure("room_for"); room > number("slots"))
         add(kFewerSequences, "--kv-unified -np", count_text(room), room);
       return smaller_cache_type();
     }
     const LogValue* usage = cause_.value("usage");
     const double share = usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
-    constexpr double kFull = 0.9;  // schedulers leave a part for what runs to grow
-    if (share < kFull) {           // they wait for prefill, or for the scheduler's cap
+    constexpr double kFull = 0.9;  // schedulers keep a part free for running requests to grow
+    if (share < kFull) {           // they wait for prefill, or because of the scheduler's cap
       const auto cap = reading_.options.max_num_seqs;
       if (cap && number("running") >= static_cast<double>(*cap))
         add(kFewerSequences, words_.sequences, count_text(std::max(figure("room_for"), number("running"))),
@@ -453,7 +453,7 @@ class Remedies {
         return add(kSmallerWeights);
       case kRequestTooLong: {
         const double asked = number("asked");
-        if (words_.engine == "sglang") {  // its pool sets the limit
+        if (words_.engine == "sglang") {  // its pool is the limit
           larger_share(0);
           smaller_cache_type();
           more_ranks();

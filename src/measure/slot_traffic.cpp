@@ -1,4 +1,4 @@
-// Source: llama.cpp tools/server/server-context.cpp of b11739; n_past was the name of a slot's tokens until 2025.
+// Source: llama.cpp tools/server/server-context.cpp of b11739; until 2025 n_past was the name for a slot's tokens.
 #include "measure/slot_traffic.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace kvplan {
 
 namespace {
 
-// What the lines tell, in the order of kTemplates.
+// The kinds of lines, in the order of kTemplates.
 enum Line : std::size_t { kLaunched, kReleased, kReleasedOld, kDeferred, kSlots, kSlotsOld, kPrompt };
 
 const LineTemplate& line_of(Line what) {

@@ -1,4 +1,4 @@
-// Remedies of a log, planned: whether the engine starts with each, where the model is at hand and the log tells the
+// Plans the remedies for a log: whether the engine starts with each, where the model is available and the log gives the
 // card's memory.
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-// The request with the remedy in it; nothing for one that a plan does not know.
+// The request with the remedy applied; nothing for a remedy that is no option of plans.
 std::optional<Request> changed(Request request, const LogRemedy& remedy) {
   const std::optional<std::uint64_t> count = whole_number(remedy.value);
   double share = 0;
@@ -62,7 +62,7 @@ std::optional<Request> changed(Request request, const LogRemedy& remedy) {
   }
 }
 
-// Values to try where the log does not tell one: least loss first.
+// Values to try where the log gives none: smallest loss first.
 std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   std::vector<std::string> out;
   const auto halves = [&](std::uint64_t now, std::uint64_t least) {
@@ -90,7 +90,7 @@ std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   return out;
 }
 
-// Whether the engine starts with it; where only a plan that fits tells, that.
+// Whether the engine starts with it, or where that is unknown, whether the plan fits.
 bool fits(const ModelSpec& model, const Request& request) {
   try {
     const Plan plan = make_plan(model, request);
@@ -123,7 +123,7 @@ void try_remedies(const ModelSpec& model, const Request& base, const LogReading&
   try {
     plan = make_plan(model, request);
   } catch (const Error& error) {
-    take_as_misfit(error);  // the engine refuses the request as it is
+    take_as_misfit(error);  // the engine refuses the request even without a remedy
   }
   for (LogRemedy& remedy : diagnosis.remedies) {
     if (const std::optional<Request> with = changed(request, remedy)) {

@@ -1,5 +1,4 @@
-// Files of /proc and /sys that hold one value. One that cannot be read holds none: every caller has an answer for a
-// machine without.
+// Files of /proc and /sys that hold one value. A file that cannot be read gives nothing: every caller can do without.
 #ifndef KVPLAN_MEASURE_VALUE_FILE_H_
 #define KVPLAN_MEASURE_VALUE_FILE_H_
 
@@ -19,7 +18,7 @@ inline std::string first_line(const std::string& path) {
   return line;
 }
 
-// "max" of a control group is no number.
+// "max" in a control group is no number.
 inline std::optional<std::uint64_t> number_in(const std::string& path) {
   return whole_number(first_line(path));
 }

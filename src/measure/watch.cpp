@@ -21,13 +21,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPeriod(50);
-constexpr double kTreePeriod = 0.5;      // seconds between two looks at which processes there are
-constexpr double kSteadyWithoutLog = 5;  // seconds without growth, where no line of the engine tells the start
-constexpr double kBehind = 0.1;          // seconds that a line may be behind what it tells
+constexpr double kTreePeriod = 0.5;      // seconds between two searches for its processes
+constexpr double kSteadyWithoutLog = 5;  // seconds without growth, where no line of the engine shows the start
+constexpr double kBehind = 0.1;          // seconds by which a line may lag behind what it reports
 constexpr std::size_t kMostCurve = 240;
 constexpr std::size_t kLongestPrinted = 16384;
 
-// The samples, thinned evenly where they get many.
+// The samples, thinned evenly when there are many.
 class Curve {
  public:
   void add(MemorySample sample) {
@@ -46,7 +46,7 @@ class Curve {
   std::vector<MemorySample> samples_;
 };
 
-// How long memory has stood still: within 1 % and 16 MiB of where it was.
+// How long memory has not changed by more than 1 % and 16 MiB.
 class Steadiness {
  public:
   double held(double now, Bytes memory) {
@@ -64,7 +64,7 @@ class Steadiness {
   double since_ = 0;
 };
 
-// Whether the engine has a line that tells the end of the stage.
+// Whether the engine prints a line at the end of the stage.
 bool tells(std::string_view engine, StartStage stage) {
   for (const Engine& each : engines())
     if (engine.empty() || each.name == engine)
@@ -85,7 +85,7 @@ class Watch {
     }
     const Bytes memory = counter_.of(processes_);
     if (processes_.empty()) return;
-    // A line that is printed brings a sample of its own: the curve takes one for each period.
+    // A printed line causes an additional sample; the curve takes one in each period.
     if (now >= next_point_) {
       curve_.add({now, memory});
       next_point_ = now + std::chrono::duration<double>(kPeriod).count();
@@ -112,7 +112,7 @@ class Watch {
   }
 
   void end_stage(StartStage stage) {
-    // Of several ranks the last one ends the stage; one that is behind the present one is of another model, a draft.
+    // The last of several ranks ends the stage; a line of an earlier stage is from another model, a draft.
     if (!seen_.stages.empty() && seen_.stages.back().stage > stage) return;
     if (!seen_.stages.empty() && seen_.stages.back().stage == stage) {
       WatchedStage& same = seen_.stages.back();
@@ -121,7 +121,7 @@ class Watch {
       same.peak = std::max(same.peak, peak_of_stage_);
     } else {
       const Bytes before = seen_.stages.empty() ? Bytes(0) : seen_.stages.back().after;
-      // Loading begins with the line that ends the process's own stage, which may be printed and read a little later.
+      // Loading begins with the line that ends the process's own stage, which may be printed and read a little late.
       const bool begins = stage == StartStage::kProcess && !recent_.empty();
       const Bytes after = begins ? std::min(recent_.front().memory, seen_.last) : seen_.last;
       seen_.stages.push_back({stage, seconds(), before, after, std::max(after, peak_of_stage_)});
@@ -131,7 +131,7 @@ class Watch {
 
   bool serves() const { return !seen_.stages.empty() && seen_.stages.back().stage == StartStage::kServing; }
   double held() const { return held_; }
-  // Seconds for which neither its memory moved nor a line was printed.
+  // Seconds in which its memory did not change and no line was printed.
   double quiet() const { return std::min(held_, seconds() - printed_); }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
   Watched& seen() { return seen_; }
@@ -142,9 +142,9 @@ class Watch {
     seen_.curve = curve_.take();
     seen_.counter = counter_.describe();
     seen_.is_host = counter_.is_host();
-    // What came behind the last line belongs to the stage that it ended.
+    // Memory taken after the last line belongs to the stage that it ended.
     if (!seen_.stages.empty() && serves()) seen_.stages.back().after = seen_.last;
-    // An engine that prints nothing behind its process has loaded once its memory stands still.
+    // An engine that prints nothing after its process started has loaded once its memory stops changing.
     if (seen_.status == WatchStatus::kSteady && !seen_.stages.empty() &&
         seen_.stages.back().stage == StartStage::kProcess && !tells(options_.engine, StartStage::kWeights))
       end_stage(StartStage::kWeights);
@@ -212,12 +212,12 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
       if (options.keeps_engine) {
         engine.leave();
         engine.keep_log();
-        if (options.left) options.left(engine.pid(), engine.log_file());
+        if (options.on_left_running) options.on_left_running(engine.pid(), engine.log_file());
       }
       throw Interrupted();
     }
     const bool is_running = engine.is_running();
-    // What is counted after a line was printed has in it what the line tells.
+    // A count taken after a line was printed includes what the line reports.
     const std::string printed = engine.read_output();
     watch.sample(engine.pid());
     watch.read(printed);

@@ -1,4 +1,4 @@
-// An engine's start, watched: memory sampled until it serves, its log read meanwhile. Nothing is allocated.
+// Watches an engine's start: memory is sampled until it serves, and its log is read meanwhile. Nothing is allocated.
 #ifndef KVPLAN_MEASURE_WATCH_H_
 #define KVPLAN_MEASURE_WATCH_H_
 
@@ -17,28 +17,28 @@
 namespace kvplan {
 
 struct WatchOptions {
-  std::vector<std::string> command;  // to start; empty: `pid` is joined
+  std::vector<std::string> command;  // the program to start; empty: `pid` is watched
   pid_t pid = 0;
-  std::string engine;          // whose marks end the stages
-  bool keeps_engine = false;   // it goes on afterwards
-  double patience = 1800;      // seconds until it must have started
-  double settles = 2;          // seconds for which memory must stand still behind the start
-  double quiet = 60;           // seconds of a silent log and still memory after which no line is waited for
-  std::function<bool()> stop;  // asked often; true: end, and throw Interrupted
+  std::string engine;          // the one whose marks end the stages
+  bool keeps_engine = false;   // it goes on running afterwards
+  double patience = 1800;      // seconds in which it must start
+  double settles = 2;          // seconds for which memory must not change after the start
+  double quiet = 60;           // seconds of a silent log and unchanged memory after which no line is expected any more
+  std::function<bool()> stop;  // called often; if true, watching ends and Interrupted is thrown
   std::function<void(const Watched&)> progress;
-  // Told of an engine that goes on after `stop`: its process, and the file of what it prints.
-  std::function<void(pid_t, const std::string&)> left;
+  // Called for an engine that goes on after `stop`, with its process and the file of its output.
+  std::function<void(pid_t, const std::string&)> on_left_running;
 };
 
 struct WatchedStart {
   Watched seen;
-  LogReading log;  // empty of a process that was joined
+  LogReading log;  // empty for a process that was already running
 };
 
-// Throws Error(kBadInput) where the command cannot be started or there is no such process, and Interrupted.
+// Throws Error(kBadInput) where the command cannot be started or there is no such process; throws Interrupted.
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter);
 
-// The stage that ends where the engine prints the line; none for other lines.
+// The stage that ends where the engine prints this line; nothing for other lines.
 std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_view line);
 
 }  // namespace kvplan

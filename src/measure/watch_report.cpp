@@ -7,11 +7,11 @@ namespace kvplan {
 
 namespace {
 
-// Of processes' memory: what the interpreter and its libraries take meanwhile is no part of a plan.
-constexpr double kHostPlay = 0.10;
+// Tolerance for processes' memory: what the interpreter and its libraries take meanwhile is no part of a plan.
+constexpr double kHostTolerance = 0.10;
 constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
-// Of a card: what allocators round.
-constexpr double kCardPlay = 0.01;
+// Tolerance for a card: the rounding of allocators.
+constexpr double kCardTolerance = 0.01;
 
 struct PlannedRange {
   Bytes bytes, low, high;
@@ -22,7 +22,7 @@ struct PlannedRange {
   }
 };
 
-// What the plan has under `wanted`, on all GPUs, and in the host's memory too where processes are watched.
+// The plan's figure for `wanted` on all GPUs, and in host memory too where processes are watched.
 template <class Wanted>
 PlannedRange planned(const WatchReport& report, const Wanted& wanted) {
   PlannedRange out;
@@ -47,8 +47,8 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-// vLLM's CPU backend packs the embedding and the head for its kernels, also where they are one tensor, and keeps what
-// it packed from (vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False).
+// vLLM's CPU backend packs the embedding and the head for its kernels, even where they are one tensor, and keeps the
+// originals (vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False).
 PlannedRange planned_weights(const WatchReport& report) {
   PlannedRange out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
   if (!report.seen.is_host || report.plan.engine != "vllm") return out;
@@ -67,7 +67,7 @@ const WatchedStage* stage_of(const Watched& seen, StartStage stage) {
   return nullptr;
 }
 
-// An engine that takes its cache at the start takes the whole budget of each GPU.
+// An engine that allocates its cache at the start takes the whole budget of each GPU.
 PlannedRange planned_cache(const WatchReport& report) {
   const Plan& plan = report.plan;
   const auto of_cache = [](const LedgerLine& line) { return line.part == Section::kKvCache; };
@@ -80,7 +80,7 @@ PlannedRange planned_cache(const WatchReport& report) {
 void add(WatchReport& report, StartStage stage, const PlannedRange& range, std::int64_t seen,
          std::optional<Bytes> logged, bool is_judged, bool is_whole = false) {
   WatchedLine line{stage, is_whole, logged, range.bytes, range.low, range.high, seen, is_judged, true};
-  const double share = report.seen.is_host ? kHostPlay : kCardPlay;
+  const double share = report.seen.is_host ? kHostTolerance : kCardTolerance;
   const auto size = static_cast<std::int64_t>(range.bytes.count());
   auto play = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(size)));
   if (report.seen.is_host) play = std::max(play, kHostLeast);
@@ -103,7 +103,7 @@ void compare_start(WatchReport& report) {
   if (weights != nullptr && process != nullptr) {
     PlannedRange range = planned_weights(report);
     const std::optional<Bytes> printed = logged(report, {"weights"});
-    // Of a file that is mapped, pages that were read count, beside buffers that were made of them (CPU_REPACK).
+    // For a mapped file, pages that were read count in addition to buffers made from them (CPU_REPACK).
     if (seen.is_host && printed) range.high = std::max(range.high, *printed);
     add(report, StartStage::kWeights, range, weights->grew(), printed, true);
   }
@@ -117,7 +117,7 @@ void compare_start(WatchReport& report) {
     add(report, StartStage::kCache, planned_cache(report),
         signed_difference(seen.last.count(), last_before_cache->after.count()),
         logged(report, {"kv_buffer", "kv_budget", "kv_bytes"}), false);
-  // Behind the process's own memory, all parts of the plan but the context, which is the process's.
+  // After the process's own memory: all parts of the plan except the context, which belongs to the process.
   if (process == nullptr && seen.is_host) return;
   PlannedRange all = planned(report, [&](const LedgerLine& line) {
     return line.part != Section::kKvCache && (!seen.is_host || line.part != Section::kRuntime);

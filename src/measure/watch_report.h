@@ -1,4 +1,4 @@
-// A watched start beside its plan, stage by stage.
+// Compares a watched start with its plan, stage by stage.
 #ifndef KVPLAN_MEASURE_WATCH_REPORT_H_
 #define KVPLAN_MEASURE_WATCH_REPORT_H_
 

@@ -1,5 +1,5 @@
-// What a key is where a config leaves it out. A file may omit whatever equals the default of its class: nested text
-// configs are written as differences, and old files predate keys.
+// The value of a key that a config leaves out. A file may omit what equals its class's default: nested text configs are
+// saved as differences, and old files predate keys.
 #include "models/class_defaults.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool has_class(std::string_view model_type) {
 }
 
 Fields with_class(const Fields& fields, std::string_view model_type) {
-  // A translated file leaves out what it does not have.
+  // A translated file (GGUF) gets no defaults: what it does not have is absent.
   return fields.with_defaults(model_type, fields.is_translated() ? "" : fields_of(model_type).value_or(""));
 }
 

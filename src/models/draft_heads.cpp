@@ -1,4 +1,4 @@
-// Drafts that are no model of their own: EAGLE's layer and Medusa's heads, which read the model's hidden states.
+// Drafts that are no whole model: EAGLE's layer and Medusa's heads, which read the model's hidden states.
 //
 //   EAGLE    one decoder layer without its first norm, and a projection of embedding and hidden state (2h -> h); the
 //            embedding, the final norm and the head are the model's
@@ -7,7 +7,7 @@
 //   Medusa   for each head, residual blocks (h x h) and an output projection over the vocabulary
 //
 // Source: vLLM, model_executor/models/llama_eagle.py, llama_eagle3.py and medusa.py; the EAGLE paper's trainable
-// parameters (0.24 B for a 7B, 0.37 B for a 13B, 0.99 B for a 70B model) are what the layer here has.
+// parameters (0.24 B for a 7B, 0.37 B for a 13B, 0.99 B for a 70B model) equal those of the layer here.
 #include <algorithm>
 
 #include "kvplan/error.h"
@@ -18,14 +18,14 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kHiddenStates = 3;  // that EAGLE-3 looks at
+constexpr std::uint64_t kHiddenStates = 3;  // read by EAGLE-3
 constexpr std::uint64_t kMostHeads = 64;
 
 bool says(const std::string& text, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
-// What an architecture's name or a model's own name says: "LlamaForCausalLMEagle3", "yuhuili/EAGLE-LLaMA3-Instruct-8B".
+// The method by the architecture's name or the model's: "LlamaForCausalLMEagle3", "yuhuili/EAGLE-LLaMA3-Instruct-8B".
 std::optional<DraftMethod> heads_of(const ModelSpec& model, const Fields& root) {
   std::string source = model.source;
   while (!source.empty() && source.back() == '/') source.pop_back();
@@ -102,7 +102,7 @@ void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
     return !third && group.component == Component::kNorms && group.place == Place::kLast;
   });
   for (TensorGroup& group : model.tensors) {
-    // The first layer alone; more than one is rare, and its layers are told apart by their runs.
+    // Only the first layer; more than one is rare, and their runs distinguish the layers.
     const bool reads_both = group.module.ends_with(".q_proj") || group.module.ends_with(".k_proj") ||
                             group.module.ends_with(".v_proj") || group.module.ends_with(".qkv_proj");
     if (third && reads_both && group.columns == hidden) group.columns = checked_mul(hidden, 2, "the width of a draft");
@@ -124,7 +124,7 @@ void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
     TensorGroup norm = outside(Component::kNorms, "hidden_norm", hidden, 1);
     norm.role = TensorRole::kPlain;
     model.tensors.push_back(norm);
-    // Which token of the model each of the draft's is: int64, two float32 each.
+    // The model's token id for each of the draft's: int64, counted as two float32.
     TensorGroup map = outside(Component::kOther, "d2t", checked_mul(vocab, 2, "the draft's tokens"), 1);
     map.role = TensorRole::kPlain;
     map.is_float32 = true;

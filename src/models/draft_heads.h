@@ -1,4 +1,4 @@
-// Drafts that are no model of their own: EAGLE's layer and Medusa's heads.
+// Drafts that are no whole model: EAGLE's layer and Medusa's heads.
 #ifndef KVPLAN_MODELS_DRAFT_HEADS_H_
 #define KVPLAN_MODELS_DRAFT_HEADS_H_
 
@@ -9,10 +9,10 @@
 
 namespace kvplan {
 
-// Whether the config is that of Medusa heads, and they as a model without layers.
+// Whether the config is of Medusa heads; and these as a model without layers.
 bool is_medusa(const Fields& root);
 ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRole& role);
-// Turns a small decoder into the EAGLE head that its config means; leaves any other draft alone.
+// Turns a small decoder into the EAGLE head that its config means; leaves any other draft as it is.
 void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// Names as llama.cpp's llama-arch.cpp spells them (v0.5.0), and a few that only Ollama writes.
-// Source: llama.cpp v0.5.0, load_arch_hparams of src/models/*.cpp.
+// Names in the spelling of llama.cpp's llama-arch.cpp (v0.5.0), and a few that only Ollama writes. Source: llama.cpp
+// v0.5.0, load_arch_hparams of src/models/*.cpp.
 #include "models/gguf_archs.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ constexpr GgufArch kArchs[] = {
      {.pattern = GgufWindow::kByLayer}},
     {.names = "minimax-m3=minimax_m3", .needs = "attention.indexer.key_length attention.indexer.head_count"},
     {.names = "deepseek4=deepseek_v4", .needs = "attention.sliding_window"},
-    // Encoders and diffusion models attend both ways and keep nothing; an assistant reads its target's cache.
+    // Encoders and diffusion models attend in both directions and have no cache; an assistant reads its target's cache.
     {"bert modern-bert=modernbert nomic-bert=nomic_bert nomic-bert-moe=nomic_bert neo-bert jina-bert-v2 jina-bert-v3 "
      "eurobert gemma-embedding wavtokenizer-dec dream llada llada-moe rnd1 t5encoder gemma4-assistant",
      read_no_cache},
@@ -86,7 +86,7 @@ constexpr GgufArch kArchs[] = {
     {.names = "rwkv6 rwkv6qwen2 rwkv7 arwkv7", .recurrence = GgufRecurrence::kRwkv, .needs = "wkv.head_size"},
 };
 
-// "deepseek_v3" of "deepseek2=deepseek_v3"; nothing where the word names another architecture.
+// "deepseek_v3" of "deepseek2=deepseek_v3"; nothing where the word is for another architecture.
 std::optional<std::string_view> type_of(std::string_view word, std::string_view architecture) {
   if (!word.starts_with(architecture)) return std::nullopt;
   word.remove_prefix(architecture.size());
@@ -95,10 +95,10 @@ std::optional<std::string_view> type_of(std::string_view word, std::string_view 
   return word.substr(1);
 }
 
-// The window that llama.cpp takes, or that of the file.
+// The window: llama.cpp's fixed one, or the file's.
 std::uint64_t complete_window(GgufKeys& keys, const GgufArch& arch, std::string_view architecture) {
   std::uint64_t window = keys.number(kWindowKey);
-  // EXAONE 4: of its two models, the one of 64 layers has windows.
+  // EXAONE 4: of its two models, only the one with 64 layers has windows.
   const bool none = architecture == "exaone4" && keys.num_layers() != 64;
   const bool switched = architecture == "smallthinker" ? window > 0 : window > 0 || !keys.contains(kWindowKey);
   if (arch.window.fixed > 0 && switched)
@@ -112,14 +112,14 @@ std::uint64_t complete_window(GgufKeys& keys, const GgufArch& arch, std::string_
   return window;
 }
 
-// One word for each layer, and the key of the file that says them: "" where all are alike.
+// A word for each layer, and the key of the file that gives them: "" where all layers are alike.
 struct Layers {
   std::vector<std::string_view> words;
   std::string_view own{};
-  std::uint64_t fallback = 0;  // what stands for an absent key
+  std::uint64_t fallback = 0;  // used where the key is absent
 };
 
-// Which layers have the window: the file's list, or every layer but one of each pattern.
+// Which layers have the window: by the file's list, or all but one of each pattern.
 void slide(const GgufKeys& keys, const GgufWindow& rule, std::string_view word, Layers& out) {
   const bool listed = keys.is_array(kPatternKey);
   if (!listed && rule.pattern == GgufWindow::kByLayer)
@@ -138,7 +138,7 @@ void slide(const GgufKeys& keys, const GgufWindow& rule, std::string_view word, 
   out.fallback = rule.pattern;
 }
 
-// The list that newer files have, or all but every interval-th layer.
+// Which layers are recurrent: by the list that newer files have, or all but every interval-th.
 void recur(const GgufKeys& keys, std::uint64_t usual, Layers& out) {
   constexpr std::string_view kList = "attention.recurrent_layers";
   constexpr std::string_view kInterval = "full_attention_interval";
@@ -151,7 +151,7 @@ void recur(const GgufKeys& keys, std::uint64_t usual, Layers& out) {
   out.fallback = usual;
 }
 
-// A layer without KV heads attends to nothing; one of Nemotron-H's with a feed-forward part has nothing else.
+// A layer without KV heads has no attention; a layer of Nemotron-H with a feed-forward part has nothing else.
 void leave_empty(const GgufKeys& keys, const GgufArch& arch, std::string_view architecture, Layers& out) {
   const std::string_view own =
       keys.contains("attention.head_count_kv") ? "attention.head_count_kv" : "attention.head_count";
@@ -181,7 +181,7 @@ void complete_layers(GgufKeys& keys, const GgufArch& arch, std::string_view arch
   if (!layers.own.empty()) keys.set("layer_types", layers.words, layers.own, layers.fallback);
 }
 
-// Which layers have an indexer of their own. GLM-5.2 (context of 1M) was first converted without the list.
+// Which layers have their own indexer. GLM-5.2 (context of 1M) was first converted without the list.
 void complete_indexers(GgufKeys& keys, std::string_view architecture) {
   constexpr std::string_view kTypes = "attention.indexer.types";
   if (architecture == "deepseek32") return;  // every layer has one, whatever a file says (deepseek32.cpp reads no list)
@@ -195,7 +195,7 @@ void complete_indexers(GgufKeys& keys, std::string_view architecture) {
   keys.set("indexer_types", words, kTypes, 4);
 }
 
-// The heads' width of Gemma 4 is that of its windows in a config.
+// In a config head_dim is the width of Gemma 4's window heads.
 void complete_gemma4(GgufKeys& keys) {
   const std::uint64_t full = keys.positive("attention.key_length");
   keys.set("global_head_dim", full, "attention.key_length");
@@ -204,7 +204,7 @@ void complete_gemma4(GgufKeys& keys) {
   keys.set("v_head_dim", keys.number("attention.value_length_swa", full), "attention.value_length_swa");
 }
 
-// The values of a delta net, all heads together.
+// The width of a delta net's values, over all heads.
 void complete_delta_net(GgufKeys& keys) {
   constexpr std::string_view kInner = "ssm.inner_size";
   constexpr std::string_view kHeads = "ssm.time_step_rank";
@@ -224,7 +224,7 @@ void complete_deepseek4(GgufKeys& keys) {
   }
   const std::vector<std::uint64_t> ratios = keys.per_layer("attention.compress_ratios");
   keys.set("compress_ratios", ratios, "attention.compress_ratios");
-  constexpr std::uint64_t kIndexedRatio = 4;  // layers that compress this little choose what to read with an indexer
+  constexpr std::uint64_t kIndexedRatio = 4;  // layers that compress by this ratio have an indexer
   if (std::find(ratios.begin(), ratios.end(), kIndexedRatio) == ratios.end()) return;
   for (const std::string_view own : {"attention.indexer.key_length", "attention.indexer.head_count"})
     keys.positive(own);
@@ -270,7 +270,7 @@ void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view a
   if (arch.recurrence == GgufRecurrence::kDeltaNet) complete_delta_net(keys);
   if (architecture == "gemma4") complete_gemma4(keys);
   if (architecture == "deepseek4" || architecture == "dflash") complete_deepseek4(keys);
-  // What the classes have and a file without the key has not.
+  // Defaults that the class has and a file without the key does not mean.
   if (architecture == "gemma3n" && !keys.has("num_kv_shared_layers"))
     keys.set("num_kv_shared_layers", 0, "attention.shared_kv_layers", Origin::kClassDefault);
   if (architecture == "mllama" && !keys.has("cross_attention_layers"))

@@ -1,4 +1,4 @@
-// A GGUF to ModelSpec: its keys become those of a config, which the family of its architecture reads.
+// From a GGUF to a ModelSpec: its keys become those of a config, and the family of its architecture reads them.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ namespace kvplan {
 
 namespace {
 
-// Cache-related keys. An architecture that nobody knows and that has one is not guessed at.
+// Cache-related keys: an unknown architecture that has one is refused rather than guessed.
 bool is_cache_key(std::string_view key) {
   static constexpr std::array<std::string_view, 5> kStarts{"ssm.", "kda.", "wkv.", "shortconv.", "compress"};
   static constexpr std::array<std::string_view, 6> kParts{"window",     "state",    "indexer.",
@@ -26,7 +26,7 @@ bool is_cache_key(std::string_view key) {
                      [&](std::string_view part) { return key.find(part) != std::string_view::npos; });
 }
 
-// The latent's keys are understood whatever the architecture.
+// Keys of latents are understood in any architecture.
 std::vector<std::string> cache_keys_of_unknown(const GgufKeys& keys) {
   const bool latent = keys.number("attention.key_length_mla") > 0 && keys.number("attention.value_length_mla") > 0;
   std::vector<std::string> out;
@@ -35,7 +35,7 @@ std::vector<std::string> cache_keys_of_unknown(const GgufKeys& keys) {
   return out;
 }
 
-// MTP layers stand behind the model's own and are counted in block_count.
+// MTP layers follow the model's own and are included in block_count.
 void read_layer_count(GgufKeys& keys, std::string_view architecture) {
   const std::uint64_t blocks = keys.positive("block_count");
   if (blocks > kMaxLayers)
@@ -46,11 +46,11 @@ void read_layer_count(GgufKeys& keys, std::string_view architecture) {
     fail("\"" + one_line(keys.full("nextn_predict_layers"), 80) + "\" is " + std::to_string(nextn) + " of " +
              std::to_string(blocks) + " layers",
          "correct the metadata");
-  // DeepSeek-V4 was also converted without them, block_count then being the model's own.
+  // Some conversions of DeepSeek-V4 leave them out: block_count is then the model's own.
   if (architecture == "deepseek4" && nextn > 0 &&
       !keys.file().has_tensor("blk." + std::to_string(blocks - nextn) + ".nextn.eh_proj.weight"))
     nextn = 0;
-  if (nextn == blocks) nextn = 0;  // a file of MTP layers alone is a model of its own
+  if (nextn == blocks) nextn = 0;  // a file with only MTP layers is a separate model
   keys.set_layers(blocks, nextn);
 }
 
@@ -73,7 +73,7 @@ std::string_view family_name(const GgufArch& arch, std::string_view type) {
   return arch.read == read_router_layer ? "plain" : "mla";
 }
 
-// What is said of Hugging Face's keys is said of the file's.
+// Facts about Hugging Face's keys are reported under the file's own keys.
 void read_fields(const GgufArch& arch, Reader& reader) {
   const Fields& text = reader.text;
   try {
@@ -96,9 +96,8 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   ModelSpec model;
   model.source = source;
   model.is_gguf = true;
-  // What llama.cpp computes and caches in unless told otherwise; recurrent state is float32 there, always.
+  // The types that llama.cpp computes and caches in by default; recurrent states are always float32 there.
   model.dtype = Dtype::kFloat16;
-  model.dtype_declared = true;
   model.declared_state_dtype = Dtype::kFloat32;
 
   if (const auto type = file.text("general.type"); type && (*type == "adapter" || *type == "imatrix"))
@@ -113,7 +112,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
          "give the model's own *.gguf file, and this one with --mmproj");
 
   GgufKeys keys(file, *named);
-  // A draft for DeepSeek-V4 has its attention.
+  // A draft for DeepSeek-V4 has DeepSeek-V4's attention.
   const bool compressed_draft = *named == "dflash" && keys.number("hyper_connection.count") > 0;
   const std::string_view rules = compressed_draft ? "deepseek4" : *named;
   static constexpr GgufArch kGeneric{"", read_latent_or_plain};
@@ -146,7 +145,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
     model.plain_rotation = PlainRotation{};
   model.facts = text.facts();
   model.facts.insert(model.facts.begin(), {"general.architecture", '"' + model.architecture + '"', Origin::kFile});
-  const bool always = has_word("minicpm3 plm", *named);  // llama.cpp knows no latent of these
+  const bool always = has_word("minicpm3 plm", *named);  // llama.cpp has no latents for these
   if (!always && keys.number("attention.kv_lora_rank") > 0 && keys.number("attention.key_length_mla") == 0)
     model.notes.push_back({NoteLevel::kInfo, "expanded_mla",
                            "the file was converted without the latent's keys (key_length_mla): llama.cpp caches "

@@ -1,6 +1,6 @@
-// Names are llama.cpp's: "blk.N.attn_q.weight" for a layer's, "token_embd.weight" and "output.weight" outside of them,
-// "_exps" for the experts of a layer in one tensor (dims: inputs, outputs, experts).
-// Source: llama.cpp src/llama-arch.cpp (LLM_TENSOR_NAMES), src/llama-model.cpp (what a tied head copies).
+// Names are llama.cpp's: "blk.N.attn_q.weight" in a layer, "token_embd.weight" and "output.weight" outside of the
+// layers, "_exps" for the experts of a layer in one tensor (dims: inputs, outputs, experts). Source: llama.cpp
+// src/llama-arch.cpp (LLM_TENSOR_NAMES), src/llama-model.cpp (what a tied head copies).
 #include "models/gguf_tensors.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The layer of "blk.N.rest", and the name with "*" for N.
+// A name "blk.N.rest": the layer N, and the name with "*" in its place.
 struct Name {
   std::optional<std::uint64_t> layer;
   std::string module;
@@ -62,7 +62,7 @@ Component component_of(const Name& name, std::uint64_t num_layers) {
   return Component::kOther;
 }
 
-// general.file_type, as llama.cpp numbers its mixtures.
+// general.file_type, by llama.cpp's numbers of its mixtures.
 struct FileType {
   std::uint64_t id;
   std::string_view name;
@@ -79,14 +79,14 @@ constexpr std::array kFileTypes{
     FileType{38, "mxfp4_moe"},
 };
 
-// The heads of a layer that projects keys of its own.
+// The heads of a layer that projects its own keys.
 const Heads* key_heads(const Layer& layer) {
   for (const Mixer& mixer : layer.mixers)
     if (const Heads* heads = heads_of(mixer)) return heads;
   return nullptr;
 }
 
-// Metadata that the file's own tensors contradict: engines refuse such a file, or load another model than planned.
+// Refuses metadata that the file's tensors contradict: engines refuse such a file, or load another model than planned.
 void check_metadata(const Gguf& file, std::uint64_t num_layers, ModelSpec& model) {
   const auto warn = [&](const std::string& message) {
     model.notes.push_back({NoteLevel::kWarning, "metadata_differs", Template::quoted(message)});
@@ -113,7 +113,7 @@ void check_metadata(const Gguf& file, std::uint64_t num_layers, ModelSpec& model
 struct Alike {
   TensorGroup group;
   std::vector<std::uint64_t> layers;
-  std::uint64_t outside = 0;  // tensors of this shape that no layer has
+  std::uint64_t outside = 0;  // tensors of this shape outside of layers
 };
 
 }  // namespace
@@ -132,7 +132,8 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     const auto type = find_ggml_type(tensor.type);
     Name name = parse_name(tensor.name);
     const Component component = component_of(name, model.layers.size());
-    // What makes the first layer's input of the embedding lies where that layer does. LFM2's last norm has that name.
+    // Tensors applied to the embedding before the first layer are on that layer's device. LFM2's last norm also has
+    // that name.
     for (const std::string_view first : {"token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm."})
       if (name.module.starts_with(first) && has_output_norm) name.layer = 0;
     if (!type) {
@@ -168,7 +169,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     else
       ++same.outside;
   }
-  // Of 16 bits at most, as anything that is packed.
+  // At most 16 bits each, as for anything quantized.
   for (const auto& [key, elements] : unknown)
     model.unknown_tensors.push_back({key.first, "the size of ggml type " + std::to_string(key.second),
                                      Elements(elements.count() / 16), Elements(elements.count() / 4), elements});
@@ -180,7 +181,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
       const bool first = group.component == Component::kEmbedding || group.component == Component::kEncoder ||
                          group.component == Component::kVision || group.component == Component::kAudio ||
                          group.component == Component::kProjector;
-      // Factors of the rotary embedding are read in every layer.
+      // Factors of the rotary embedding are used in every layer.
       const bool rotates = group.module.starts_with("rope_freqs.") || group.module.starts_with("rope_factors_");
       group.place = first ? Place::kFirst : rotates ? Place::kEach : Place::kLast;
     } else {
@@ -200,7 +201,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     model.tensors.push_back(std::move(head));
   }
   check_metadata(file, num_layers, model);
-  // The mixture by its number, else the type that holds most bytes.
+  // The mixture by its number, else the type with the most bytes.
   if (const auto id = file.count("general.file_type"))
     for (const FileType& row : kFileTypes)
       if (row.id == *id) model.stored_weights = row.name;

@@ -1,4 +1,4 @@
-// The tensors of a GGUF file as groups, with the bytes that the file stores them in.
+// The tensors of a GGUF file as groups, with the bytes stored in the file.
 #ifndef KVPLAN_MODELS_GGUF_TENSORS_H_
 #define KVPLAN_MODELS_GGUF_TENSORS_H_
 
@@ -7,8 +7,8 @@
 
 namespace kvplan {
 
-// Fills model.tensors and model.stored_weights. Nothing where the file lists no tensors (a header alone). `num_layers`
-// is that of the metadata, without MTP layers.
+// Fills model.tensors and model.stored_weights. Does nothing where the file lists no tensors (only a header).
+// `num_layers` is the metadata's, without MTP layers.
 void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& model);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// What llama.cpp's classes do that no key and no tensor says, by its names of the architectures.
-// Source: src/models/*.cpp and llama_model_rope_type of v0.5.0.
+// Facts about llama.cpp's graphs that neither keys nor tensors show, by llama.cpp's names of the architectures. Source:
+// src/models/*.cpp and llama_model_rope_type of v0.5.0.
 #include "models/graph_facts.h"
 
 #include <algorithm>
@@ -27,11 +27,11 @@ constexpr std::string_view kWeightsByKey =
     "exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 minimax-m3 nemotron_h nemotron_h_moe step35";
 constexpr std::uint64_t kMostGraphHeads = 1U << 20U;
 constexpr std::string_view kClamped = "step35";
-// Where no draft wants the hidden states of all rows, as a context without one does not say.
+// Unless a draft needs the hidden states of all rows, which a context without one does not.
 constexpr std::string_view kChosenLate = "bailingmoe3 hy_v3";
 // llm_arch_supports_mixed_batch of v0.6.0.
 constexpr std::string_view kNeverMixed = "cogvlm deepseek4 granite-switch eagle3 dflash gemma4-assistant";
-// Whose buffers came out to the byte, over contexts of every kind on one GPU.
+// Architectures whose buffers were exact to the byte, over contexts of every kind on one GPU.
 constexpr std::string_view kChecked =
     "arcee bailingmoe bailingmoe2 codeshell cohere2 cohere2moe command-r dbrx deepseek deepseek2 ernie4_5 ernie4_5-moe "
     "exaone exaone4 falcon gemma2 gemma3 glm4 glm4moe gpt-oss gpt2 gptneox granitehybrid hunyuan-dense hunyuan-moe "
@@ -56,12 +56,12 @@ void by_architecture(std::string_view name, GraphFacts& out) {
   out.is_checked = has_word(kChecked, name);
 }
 
-// Multiplying by 1 is left out, and 0 stands for nothing.
+// Multiplying by 1 is omitted, and 0 means no factor.
 bool multiplies(double factor) {
   return factor != 0.0 && factor != 1.0;
 }
 
-// llama.cpp's name of a model_type; empty where it has none.
+// llama.cpp's name for a model_type; empty where it has none.
 std::string_view llama_cpp_name(std::string_view type) {
   for (const GgufArch& row : gguf_archs()) {
     for (const std::string_view word : split(row.names)) {

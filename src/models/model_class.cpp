@@ -10,12 +10,12 @@ namespace kvplan {
 
 namespace {
 
-// A class, and the model_types that stand for it.
+// A class, and the model_types that use it.
 struct ClassRow {
   std::string_view name, types;
 };
 
-// The class of the decoder in composites whose nested config does not name it.
+// The decoder's class in composites whose nested config does not name it.
 constexpr ClassRow kTextClasses[] = {
     {"llama",
      "llava llava_next vipllava video_llava idefics3 llava_next_video perception_lm glmasr janus deepseek_vl "
@@ -56,7 +56,7 @@ constexpr ClassRow kTextClasses[] = {
     {"step3p5", "step3p7"},
 };
 
-// Kinds whose class has another name, for the defaults of their fields.
+// Types whose class has another name, for the defaults of their fields.
 constexpr ClassRow kClasses[] = {
     {"step3p5", "step3p7"},
     {"deepseek_v3", "kimi_k2 kimi_k25"},
@@ -110,8 +110,8 @@ std::string class_of(std::string type) {
   return known.empty() ? type : std::string(known);
 }
 
-// MiniCPM-V and -o go by a version: which decoder they have. Source: vLLM models/minicpmv.py and minicpmo.py, and the
-// files' own configuration_minicpm.py; 2.0 and 2.5 name none, and differ in their widths.
+// MiniCPM-V and -o: the version decides which decoder they have. Source: vLLM models/minicpmv.py and minicpmo.py, and
+// the files' own configuration_minicpm.py; 2.0 and 2.5 have no version and differ in their widths.
 std::string_view class_of_version(std::string_view type, const Fields& config) {
   if (type != "minicpmv" && type != "minicpmo") return {};
   const auto number = config.is_number("version") ? config.find_real("version") : std::nullopt;

@@ -1,5 +1,5 @@
-// Which class a config's decoder is of: what its files and composites call it, and what stands in for a class that has
-// no row of its own.
+// The class of a config's decoder: by its own name, by the composite around it, or the class that replaces one without
+// a row.
 #ifndef KVPLAN_MODELS_MODEL_CLASS_H_
 #define KVPLAN_MODELS_MODEL_CLASS_H_
 
@@ -12,16 +12,17 @@ namespace kvplan {
 
 // How a flat config of a composite class (text fields at the root) is classified.
 std::string flat_class(const std::string& model_type);
-// The class of a nested decoder: its own word, else what its architecture or the composite implies.
+// The class of a nested decoder: its own name, else the one that its architecture or the composite implies.
 std::string text_class(const Fields& text, const std::string& root_type);
 
-// A class's name, as reports print it: a config is anybody's, and a name has no business with a terminal or a page.
+// A class's name as reports print it: made safe, since anybody can write a config and the name gets into terminals and
+// web pages.
 std::string class_word(std::string_view name);
 
-// The class whose defaults hold for a type. The name that a family's rule goes by stays; only a type without a class of
-// its own borrows one.
+// The class whose defaults a type has. The name that decides on the family stays the same; only a type without its own
+// class uses another's.
 std::string class_of(std::string type);
-// MiniCPM-V and -o go by a version: which decoder they have; "" for all others.
+// The decoder of MiniCPM-V and -o, by their version; "" for all others.
 std::string_view class_of_version(std::string_view type, const Fields& config);
 
 }  // namespace kvplan

@@ -40,7 +40,7 @@ constexpr Row kRows[] = {
     {"mla", Label::kMla},
 };
 
-// A list that is longer is cut (Step-3.5 lists 48 types for 45 layers, the rest are MTP); a shorter one is wrong.
+// A longer list is cut (Step-3.5 lists 48 types for 45 layers, the rest are MTP layers); a shorter one is an error.
 void fit_length(Labels& labels, std::uint64_t num_layers, std::string_view key) {
   if (labels.size() < num_layers)
     fail("\"" + std::string(key) + "\" names " + std::to_string(labels.size()) + " layers of " +
@@ -58,7 +58,7 @@ std::optional<Labels> from_words(const Fields& config, std::string_view key, std
   return out;
 }
 
-// Nemotron-H: M mamba, * attention, - MLP, E experts; '|' only separates.
+// Nemotron-H's letters: M mamba, * attention, - MLP, E experts; '|' is only a separator.
 std::optional<Labels> from_letters(const Fields& config, std::string_view key, std::uint64_t num_layers) {
   if (!config.is_string(key)) return std::nullopt;
   const std::string letters = *config.find_string(key);
@@ -90,7 +90,7 @@ std::optional<Labels> from_numbers(const Fields& config, std::string_view key, s
   return out;
 }
 
-// A list of the indices of the layers that are `inside`.
+// From a list of the indices of the layers that get the label `inside`.
 std::optional<Labels> from_indices(const Fields& config, std::string_view key, std::uint64_t num_layers, Label inside,
                                    Label outside, std::uint64_t first = 0) {
   const auto indices = config.counts(key);
@@ -101,18 +101,18 @@ std::optional<Labels> from_indices(const Fields& config, std::string_view key, s
   return out;
 }
 
-// Griffin names a short pattern that repeats.
+// Griffin gives a short pattern that repeats.
 std::optional<Labels> from_cycle(const Fields& config, std::string_view key, std::uint64_t num_layers) {
   const auto words = config.strings(key);
   if (!words || words->empty()) return std::nullopt;
   Labels out;
   for (std::uint64_t i = 0; i < num_layers; ++i) out.push_back(parse_label((*words)[i % words->size()], key));
-  // Its attention has a window.
+  // Its attention layers have a window.
   std::replace(out.begin(), out.end(), Label::kFull, Label::kSliding);
   return out;
 }
 
-// GPT-Neo: [[["global", "local"], 12]] is the pair repeated twelve times.
+// GPT-Neo: [[["global", "local"], 12]] means the pair repeated twelve times.
 std::optional<Labels> from_repeats(const Fields& config, std::uint64_t num_layers) {
   const auto size = config.list_size("attention_types");
   if (!size) return std::nullopt;
@@ -141,7 +141,7 @@ Labels periodic(std::uint64_t num_layers, std::uint64_t period, std::uint64_t of
   return out;
 }
 
-// EXAONE-4 spells it "LLLG", Gemma-3 as the number 6.
+// EXAONE-4 writes "LLLG", Gemma-3 the number 6.
 std::optional<Labels> from_window_pattern(const Fields& config, std::uint64_t num_layers, const PatternRule& rule) {
   for (const std::string_view key : {"sliding_window_pattern", "_sliding_window_pattern"}) {
     if (config.is_string(key)) {
@@ -224,7 +224,7 @@ std::vector<Label> layer_labels(const Fields& config, std::uint64_t num_layers, 
   if (!labels) labels = from_indices(config, "attn_layer_indices", num_layers, Label::kFull, Label::kRecurrent);
   if (!labels) {
     if (const auto linear = config.child("linear_attn_config")) {
-      linear->counts("full_attn_layers");  // read for the record; the other list decides. Both count from 1.
+      linear->counts("full_attn_layers");  // only marked as read; the other list decides. Both count from 1.
       labels = from_indices(*linear, "kda_layers", num_layers, Label::kRecurrent, Label::kFull, 1);
     }
   }
@@ -242,7 +242,7 @@ std::vector<Label> layer_labels(const Fields& config, std::uint64_t num_layers, 
   if (!labels) labels = from_window_pattern(config, num_layers, rule);
   if (!labels)
     if (const auto size = config.find_count("layer_group_size"); size && *size > 0) {
-      // Bailing (Ring, Ling): the last of each group, and the tail that fills no group, attend to everything.
+      // Bailing (Ring, Ling): the last layer of each group, and those after the last whole group, have full attention.
       labels = periodic(num_layers, *size, *size - 1, Label::kFull, Label::kRecurrent);
       for (std::uint64_t i = num_layers / *size * *size; i < num_layers; ++i) (*labels)[i] = Label::kFull;
     }

@@ -1,4 +1,4 @@
-// Which layer is what: a dozen spellings of the pattern of layers become one label a layer.
+// The kind of each layer: a dozen spellings of layer patterns become one label for each layer.
 #ifndef KVPLAN_MODELS_PATTERN_H_
 #define KVPLAN_MODELS_PATTERN_H_
 
@@ -11,44 +11,44 @@
 namespace kvplan {
 
 enum class Label {
-  kFull,           // attends to everything
+  kFull,           // full attention
   kSliding,        // window
   kChunked,        // chunk
   kSink,           // sink + window
   kRecurrent,      // the family's recurrent mixer (Mamba, delta net, KDA, lightning, RG-LRU, short convolution)
-  kHybrid,         // attention and recurrent mixer side by side
+  kHybrid,         // attention and the recurrent mixer in parallel
   kHybridSliding,  // the same with a window
   kCross,          // cross attention
   kSparse,         // attention with an indexer
-  kShared,         // reads the layer before it
+  kShared,         // reads the previous layer's cache
   kSparseGqa,      // grouped-query attention with index keys
-  kNone,           // no mixer: MLP or expert layer
-  kMha,            // kinds that a generic config names outright
+  kNone,           // no mixer: only an MLP or experts
+  kMha,            // kinds that a generic config names directly
   kGqa,
   kMqa,
   kMla,
 };
 
-// The pattern that a class has where its config spells none.
+// A class's pattern for configs that have none.
 struct PatternRule {
   enum class Default {
     kAllFull,
-    kWindowEverywhere,  // every layer slides where a window is set
+    kWindowEverywhere,  // every layer has a window where one is set
     kFullEvery,         // full where (i + 1) % period == 0
     kFullFirstOf,       // full where i % period == 0
     kFullFromLast,      // full where (num_layers - 1 - i) % period == 0
     kFullEveryAndLast,  // full where (i + 1) % period == 0, and the last
     kFullSecondOf,      // full where i % period == 1, and the first and the last
-    kQwen,              // slides from max_window_layers on, and only with use_sliding_window
+    kQwen,              // windows from max_window_layers on, and only with use_sliding_window
   };
   Default fallback = Default::kAllFull;
   std::uint64_t period = 0;
-  bool last_full = false;            // the last layer is full whatever the pattern says
-  Label other = Label::kSliding;     // what a layer is that is not full
+  bool last_full = false;            // the last layer is full in any case
+  Label other = Label::kSliding;     // the label of layers that are not full
   std::string_view period_key = "";  // a config key that replaces the period
 };
 
-// The label of a word in layer_types and its like; Error for a word nobody knows.
+// The label of a word in layer_types and the like; Error for an unknown word.
 Label parse_label(std::string_view word, std::string_view key);
 
 // One label for each of `num_layers` layers. Looks for, in this order: layer_types, layers_block_type (lists of

@@ -6,8 +6,8 @@ namespace kvplan {
 
 namespace {
 
-// The suffixes by which vLLM tells a pooling model (config/model.py, _SUFFIX_TO_DEFAULTS); a bare "Model" is one where
-// it is not a word of a class that writes.
+// The suffixes by which vLLM recognises pooling models (config/model.py, _SUFFIX_TO_DEFAULTS); a bare "Model" is one
+// unless it is part of the name of a generating class.
 bool names_embedder(std::string_view architecture) {
   for (const std::string_view suffix :
        {"ForTextEncoding", "EmbeddingModel", "ForSequenceClassification", "ForTokenClassification",
@@ -18,11 +18,11 @@ bool names_embedder(std::string_view architecture) {
   return architecture.ends_with("Model");
 }
 
-// All tokens see each other: nothing of a token is read again after its pass.
+// Whether all tokens attend to each other: nothing of a token is used after its pass.
 bool attends_both_ways(const Reader& reader) {
   const Fields& text = reader.text;
   const auto says = [&](std::string_view key, bool value) { return text.is_bool(key) && text.find_bool(key) == value; };
-  // PaliGemma's flag is of its prompt alone: it has a tower, and writes.
+  // PaliGemma's flag is only about its prompt: it has a tower, and generates.
   return says("is_causal", false) || (says("use_bidirectional_attention", true) && reader.model.towers.empty()) ||
          reader.model.architecture.ends_with("BidirectionalModel");
 }

@@ -1,4 +1,4 @@
-// What a model is for, where that is not writing: vectors of texts, or scores.
+// Whether a model is for embeddings or scores rather than for generating.
 #ifndef KVPLAN_MODELS_PURPOSE_H_
 #define KVPLAN_MODELS_PURPOSE_H_
 

@@ -1,4 +1,4 @@
-// From the bytes of a config.json or a GGUF header to a ModelSpec. No files, no network.
+// From the bytes of a config.json or a GGUF header to a ModelSpec. Opens no files and no network connection.
 #ifndef KVPLAN_MODELS_READ_H_
 #define KVPLAN_MODELS_READ_H_
 
@@ -11,10 +11,10 @@
 
 namespace kvplan {
 
-// A config that is read as the draft of another model: heads that guess from its hidden states are known then.
+// For a config that is read as the draft of another model, which may be draft heads over its hidden states.
 struct DraftRole {
-  std::optional<DraftMethod> method;              // as asked; absent: what config and name say
-  std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that it drafts for
+  std::optional<DraftMethod> method;              // as asked for; absent: by the config and the name
+  std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that it is the draft for
 };
 
 struct ReadOptions {
@@ -22,14 +22,14 @@ struct ReadOptions {
   std::optional<DraftRole> draft{};
 };
 
-// The text of a config.json, and of the hf_quant_config.json beside it ("" for none). Throws Error.
+// Reads the text of a config.json, and of the hf_quant_config.json next to it ("" for none). Throws Error.
 ModelSpec read_config(std::string_view text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options);
 
-// An open GGUF. Throws Error(kBadInput), or kUnknownArchitecture where the file has cache-related keys that nobody
-// understands.
+// Reads an open GGUF. Throws Error(kBadInput), or kUnknownArchitecture where the file has cache-related keys that
+// kvplan does not know.
 ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions& options);
-// The same of an image projector (--mmproj).
+// Reads the GGUF of an image projector (--mmproj).
 ProjectorFile read_gguf_projector(const Gguf& file);
 
 }  // namespace kvplan

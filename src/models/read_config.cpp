@@ -1,4 +1,4 @@
-// config.json to ModelSpec: find the decoder's part, dispatch to its family, record what was read.
+// From config.json to a ModelSpec: finds the decoder's part, dispatches to its family, and records what was read.
 #include <algorithm>
 #include <array>
 
@@ -23,8 +23,7 @@ namespace kvplan {
 
 namespace {
 
-// The decoder's part of a composite config. An empty one is there too: it is a difference of nothing against its
-// class.
+// The decoder's part of a composite config. It may be empty, if it equals its class's defaults.
 std::optional<Fields> nested_text(const Fields& root) {
   const bool flat = root.contains("num_hidden_layers") || root.contains("num_layers") || root.contains("n_layer");
   if (const auto thinker = root.child("thinker_config"))
@@ -34,7 +33,7 @@ std::optional<Fields> nested_text(const Fields& root) {
         "lm_config", "text_model", "text_model_config", "llm", "decoder", "decoder_config", "thinker_config",
         "talker_config"})
     if (auto text = root.child(key); text && (!text->keys().empty() || !flat)) {
-      // A part of a part: InternVL's and Omni's configs wrap their decoder once more.
+      // Nested twice: InternVL's and Omni's configs wrap their decoder once more.
       for (const std::string_view inner : {"text_config", "llm_config"})
         if (auto deeper = text->child(inner); deeper && !text->contains("num_hidden_layers")) return deeper;
       return text;
@@ -54,14 +53,14 @@ constexpr std::array kTowers{
     TowerRow{"text_encoder", TowerKind::kTextEncoder},
 };
 
-// Numbers of a side's config; a few files hold lists in their place.
+// A number of a tower's config, where a few files have a list.
 std::uint64_t first_number(const Fields& side, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (side.is_number(key)) return side.count_or(key, 0);
   return 0;
 }
 
-// What the engine's memory for images follows from: patches of the largest image and tokens made of them.
+// What the memory for images depends on: patches of the largest image, and the tokens made of them.
 void measure_vision(const Fields& object, const Fields& side, TowerModel& out) {
   const Fields vision = side.quietly();
   out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
@@ -103,7 +102,7 @@ std::optional<Dtype> read_dtype(const Fields& config) {
   if (!word || word->empty() || *word == "auto") return std::nullopt;
   const auto type = find_dtype(*word);
   if (!type) fail("\"" + config.path() + "dtype\" is \"" + one_line(*word, 40) + "\"", "use a type such as bfloat16");
-  // Quantized storage types are no type to compute in.
+  // Quantized storage types are no compute types.
   return plain_bytes(*type) >= 2 ? type : std::nullopt;
 }
 
@@ -116,7 +115,7 @@ std::optional<Dtype> kv_type_of_word(std::string_view word) {
   return std::nullopt;
 }
 
-// A quantized cache that the checkpoint asks for. FP8 *weights* alone do not mean an FP8 cache.
+// The quantized cache type that the checkpoint declares. FP8 *weights* alone do not imply an FP8 cache.
 std::optional<Dtype> declared_kv(const Fields& quantization) {
   for (const std::string_view key : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
     if (const auto word = quantization.find_string(key)) return kv_type_of_word(*word);
@@ -134,7 +133,6 @@ std::optional<Dtype> declared_kv(const Fields& quantization) {
 void read_cache_types(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
   auto dtype = read_dtype(text);
   if (!dtype) dtype = read_dtype(root);
-  model.dtype_declared = dtype.has_value();
   model.dtype = dtype.value_or(Dtype::kBfloat16);
   if (!dtype) {
     text.derived("dtype", "bfloat16");
@@ -164,7 +162,7 @@ void read_cache_types(const Fields& root, const Fields& text, std::string_view h
   }
 }
 
-// Cache-related keys. One that nobody read is a warning, and a reason to refuse an unknown architecture.
+// Cache-related keys. One that was not read causes a warning, or refusal if the architecture is unknown.
 bool cache_like(std::string_view key) {
   static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
                                         std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
@@ -172,17 +170,17 @@ bool cache_like(std::string_view key) {
                                         std::string_view("keep_window_size"),   std::string_view("max_window_layers")};
   if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
   const auto has = [&](std::string_view part) { return key.find(part) != std::string_view::npos; };
-  // Outputs, types, projections and norms of queries, keys and values, rotary settings: none changes what is kept.
+  // Outputs, types, projections and norms of queries, keys and values, rotary settings: none affects what is cached.
   if (key.starts_with("output_") || has("hidden_states") || has("qkv") || has("norm") || has("rope")) return false;
   for (const std::string_view end : {"_dtype", "_bias", "_theta", "_dropout", "_token_id", "_scale", "_init", "_lr"})
     if (key.ends_with(end)) return false;
   if (key == "kv_cache" || key.starts_with("kv_cache_") || key.starts_with("use_kv_cache")) return false;
-  if (has("sinkhorn")) return false;  // a way to normalize
+  if (has("sinkhorn")) return false;  // a way to normalise
   return key.starts_with("index_") || has("window") || has("sink") || key == "attention_chunk_size" ||
          key.ends_with("_rank") || has("state") || key.starts_with("compress") || has("kv");
 }
 
-// In a class that nobody knows, fields of a recurrence are no less a reason to stop.
+// In an unknown class, fields of a recurrence are a reason to refuse as well.
 bool recurrence_like(std::string_view key) {
   for (const std::string_view start : {"mamba_", "ssm_", "linear_attn", "linear_num_", "linear_key_", "linear_value_",
                                        "hybrid_", "lru_", "conv_L_", "recurrent_", "retention_", "attn_layer_"})
@@ -190,7 +188,7 @@ bool recurrence_like(std::string_view key) {
   return key == "block_types" || key == "block_configs" || key == "full_attn_idxs";
 }
 
-// A second name of something that was read under its first: Zamba2 gives its head's width three times.
+// Whether it repeats a value that was read under its first name: Zamba2 gives its head width three times.
 bool read_under_another_name(const Fields& text, std::string_view key) {
   const std::string_view main = alias_group(key);
   if (main.empty()) return false;
@@ -211,11 +209,11 @@ std::vector<std::string> unread_cache_keys(const Fields& text, bool unknown) {
   return out;
 }
 
-// attention_type in a config of a known class counts where it names a kind outright, the class attends in the plain
-// way, and the fields of that kind are there; else the class knows better.
+// In a known class attention_type counts only if it names a kind, the class has plain attention, and the fields of that
+// kind are there; else the class decides.
 void read_layers(Reader& reader, const Family* family) {
   if (family == nullptr) return read_generic(reader);
-  // The decoder of an encoder-decoder pair attends to the encoder besides, whatever its class.
+  // In an encoder-decoder pair the decoder has cross attention, whatever its class.
   const bool pair = reader.root.child("decoder") && (reader.root.child("encoder") || reader.root.child("text_encoder"));
   if (pair && (attends_plainly(*family) || family->layers == read_encoder)) return read_encoder_decoder(reader);
   if (attends_plainly(*family)) {
@@ -247,9 +245,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   Fields text = nested ? *nested : root;
   std::string type = nested ? text_class(text, root_type) : flat_class(root_type);
 
-  // Grok-2's file calls itself "git", which is an image captioner.
+  // Grok-2's file has the model_type "git", which is an image captioner.
   if (type == "git" && model.architecture.starts_with("Grok")) type = "grok-1";
-  // A model_type that nobody knows may still have an architecture that says what it is, or a class with defaults.
+  // An unknown model_type may still have a known architecture, or a class with defaults.
   const Family* family = find_family(type);
   const std::string_view implied = family == nullptr || type.empty() ? model_type_of(model.architecture) : "";
   if (!implied.empty()) {
@@ -271,7 +269,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
        !text.find_count("num_hidden_layers")))
     fail("not a model's config: no model_type that kvplan knows, and no num_hidden_layers",
          "give a model's config.json");
-  // A root config names its own shape; only nested ones are differences against their class.
+  // A root config gives its own shape; only nested ones are saved as differences from their class.
   if (!nested && !text.class_name().empty()) {
     const Fields bare = text.bare();
     const bool letters =
@@ -302,7 +300,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
 
   const std::vector<std::string> unread = unread_cache_keys(text, unknown);
   const std::string shown = model.model_type.empty() ? "(none)" : one_line(model.model_type, 60);
-  // attention_type says what the layers are where no model_type does.
+  // Without a model_type, attention_type gives the kind of the layers.
   const bool says_kind = !kind_of_word(text.find_string("attention_type").value_or("")).empty();
   if (unknown && !options.assume && (!unread.empty() || (model.model_type.empty() && !says_kind))) {
     if (!unread.empty())

@@ -43,7 +43,7 @@ void check_heads(const Heads& heads, bool whole_groups) {
 }
 
 std::uint64_t Reader::num_layers() const {
-  // Nemotron-H may leave the number out: its pattern says it.
+  // Nemotron-H may leave out the number: its pattern has it.
   const Fields bare = text.bare();
   if (!bare.find_count("num_hidden_layers")) {
     std::uint64_t named = 0;
@@ -61,7 +61,7 @@ std::uint64_t Reader::num_layers() const {
 }
 
 namespace {
-// Some classes are shaped so themselves, and round down (GLM-4.5's 96 heads of 4096).
+// Some classes have such shapes, and round down (GLM-4.5's 96 heads in 4096).
 bool is_shape_of_class(const Fields& config, std::uint64_t hidden_size, std::uint64_t num_heads) {
   const Fields of_class = with_class(Fields::empty(), config.class_name());
   return of_class.find_count("hidden_size") == hidden_size && of_class.find_count("num_attention_heads") == num_heads;
@@ -145,7 +145,7 @@ std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer) {
   const auto all = config.child("per_layer_config");
   if (!all) return std::nullopt;
   config.touch("per_layer_config");
-  // transformers fills the names up with zeros to one width: "05" of 30 layers.
+  // transformers pads the names with zeros: "05" for one of 30 layers.
   std::string name = std::to_string(layer);
   for (; name.size() < 6; name.insert(name.begin(), '0'))
     if (auto own = all->child(name)) return own;
@@ -167,7 +167,7 @@ Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
 }
 
 namespace {
-// The longest text, as far as the file itself says it: a class's default is older than many a file's window.
+// The longest context, as far as the file itself gives it: a class's default is older than the window of many a file.
 Tokens declared_length(const Reader& reader) {
   for (const Fields& place : {reader.text.bare(), reader.root})
     if (const auto longest = place.find_count("max_position_embeddings")) return Tokens(*longest);
@@ -215,7 +215,7 @@ bool slides(Label label) {
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding) {
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
-  // A window as long as the positions is none where all layers have it; beside full attention it stays one.
+  // A window as long as the maximum context is none if all layers have it; next to full attention it stays one.
   const bool stays = window > Tokens(0) && std::find(labels.begin(), labels.end(), Label::kFull) != labels.end();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
@@ -241,7 +241,7 @@ void read_decoder(Reader& reader, const PatternRule& rule) {
 }
 
 ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size) {
-  // Lists with an entry for each layer (Hunyuan) are read where the layers are; the first stands for all here.
+  // Lists with an entry for each layer (Hunyuan) are read with the layers; here the first entry is used for all.
   const auto number = [&text](std::string_view key) -> std::uint64_t {
     if (const auto list = text.counts(key)) return list->empty() ? 0 : list->front();
     return text.is_object(key) ? 0 : text.count_or(key, 0);
@@ -260,8 +260,8 @@ Ssm read_mamba1(const Fields& config, bool is_alone) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba1;
   const std::uint64_t hidden_size = config.count("hidden_size");
-  // Where the file sizes the mixer, "expand" is only a remark (Falcon-Mamba's says 16 and means 2). In hybrids the same
-  // key is the MLP's.
+  // Where the file gives the mixer's size, "expand" is to be ignored (Falcon-Mamba's says 16 and means 2). In hybrids
+  // the same key is the MLP's.
   const std::string_view width = config.has("mamba_d_ssm") ? "mamba_d_ssm" : "intermediate_size";
   const auto own = is_alone || config.has("mamba_d_ssm") ? config.bare().find_count(width) : std::nullopt;
   ssm.d_inner = own && *own > 0 ? *own : scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
@@ -310,7 +310,7 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
   Heads sliding;
-  std::optional<Heads> heads;  // a model of recurrent layers alone need not name any
+  std::optional<Heads> heads;  // a model with only recurrent layers need not have any
   for (std::uint64_t i = 0; i < layers; ++i) {
     if (labels[i] == Label::kNone) {
       reader.model.layers.push_back({{None{}}});
@@ -332,13 +332,13 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
 
 namespace {
 
-// Keys whose entries are layers; those of linear_attn_config count from 1.
+// Keys whose entries are layer indices; those in linear_attn_config count from 1.
 constexpr std::string_view kIndices =
     "attn_layer_indices cross_attention_layers full_attention_idx full_attn_idxs global_attn_idx hybrid_layer_ids "
     "local_layer_ids mlp_only_layers moe_layers sliding_window_layers";
 constexpr std::string_view kLinearIndices = "kda_layers full_attn_layers";
 
-// Keys with an entry for each layer, where they are lists. Empty ones say as little as none, but for the last.
+// Keys that, as lists, have an entry for each layer. Empty lists are ignored, except under the last key.
 constexpr std::string_view kEntries =
     "is_moe_layer mlp_layer_types no_rope_layers num_attention_heads_per_layer num_key_value_heads_per_layer "
     "sparse_attention_freq sliding_window moe_layer_freq";

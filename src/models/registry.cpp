@@ -1,4 +1,4 @@
-// The families, one line a file.
+// The families, one line for each file.
 #include "models/registry.h"
 
 #include <array>
@@ -77,18 +77,13 @@ const Family* find_family(void (*layers)(Reader& reader)) {
   return nullptr;
 }
 
-Arch arch_of(std::string_view model_type) {
-  const Family* family = find_family(model_type);
-  return family == nullptr ? Arch::kOther : family->is.id;
-}
-
 std::string_view model_type_of(std::string_view class_name) {
   for (const std::string_view suffix : {"ForConditionalGeneration", "ForCausalLM", "LMHeadModel", "Model"}) {
     if (!class_name.ends_with(suffix)) continue;
     class_name.remove_suffix(suffix.size());
     break;
   }
-  // "DeepseekV4" and "deepseek_v4" are the same word.
+  // "DeepseekV4" and "deepseek_v4" count as the same word.
   const std::string wanted = folded(class_name);
   if (wanted.empty()) return {};
   for (const auto& file : families())

@@ -1,4 +1,4 @@
-// All architectures, one file a family, found by model_type or by a class's name.
+// All architectures, one file for each family, found by model_type or by a class's name.
 #ifndef KVPLAN_MODELS_REGISTRY_H_
 #define KVPLAN_MODELS_REGISTRY_H_
 
@@ -9,18 +9,16 @@
 
 namespace kvplan {
 
-// Null where no row has the model_type.
+// Null for an unknown model_type.
 const Family* find_family(std::string_view model_type);
-// The row whose layers are read so; null where there is none.
+// The row whose layers are read by this function; null where there is none.
 const Family* find_family(void (*layers)(Reader& reader));
-// The id that engines ask for; kOther where no row has the model_type.
-Arch arch_of(std::string_view model_type);
 // The model_type that an architecture's name implies ("DeepseekV4ForCausalLM" -> "deepseek_v4"); empty for none.
 std::string_view model_type_of(std::string_view class_name);
 // The rows of every family's file.
 std::span<const std::span<const Family>> families();
 
-// The pattern of the class that the decoder's config is of, else `otherwise`.
+// The layer pattern of the decoder's class, else `otherwise`.
 PatternRule pattern_of(const Reader& reader, const PatternRule& otherwise);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// Engines work out the cosines and sines of every position once, and keep them: positions x width elements for each
-// distinct setting. How many positions a setting has follows from its type:
+// Engines compute the cosines and sines of every position once and keep them: positions x width elements for each
+// distinct setting. The number of positions depends on the setting's type:
 //
 //   default, llama3          max_position_embeddings
 //   linear, dynamic          max_position_embeddings * factor
@@ -22,12 +22,12 @@ namespace kvplan {
 
 namespace {
 
-// Classes whose positions are no rotation: relative biases, slopes, sinusoids, or none at all.
+// Classes without rotary positions: relative biases, slopes, sinusoids, or none at all.
 constexpr std::string_view kWithout =
     "biogpt bloom ctrl flaubert jais jamba kimi_linear mamba mamba2 falcon_mamba mpt nemotron_h nemotron_h_puzzle "
     "rwkv rwkv5 rwkv6 rwkv7 t5 mt5 umt5 xglm xlnet zamba";
 
-// The rotated share of a head where the config does not say.
+// The rotated share of a head where the config does not give it.
 struct ClassShare {
   std::string_view model_types;
   double share;
@@ -37,7 +37,7 @@ constexpr std::array kShares{
     ClassShare{"chatglm glm glm4 glm4_moe glm4v_text glm_ocr_text nemotron persimmon phi", 0.5},
 };
 
-constexpr double kMostPositions = 1e10;  // beyond any model; a wilder product is no table
+constexpr double kMostPositions = 1e10;  // beyond any model; a larger product is no table
 
 bool rotates(const Reader& reader) {
   const Fields& text = reader.text;
@@ -52,7 +52,7 @@ bool rotates(const Reader& reader) {
   for (const std::string_view key :
        {"rope_theta", "rope_scaling", "rope_parameters", "rotary_pct", "rotary_dim", "rotary_emb_base"})
     if (bare.contains(key)) return true;
-  // Where words are placed by a table of their own, the inventory has it.
+  // Learned positions have a table of their own, which the inventory has.
   return !text.class_name().empty() &&
          std::none_of(reader.model.tensors.begin(), reader.model.tensors.end(),
                       [](const TensorGroup& group) { return group.module == "model.embed_positions"; });
@@ -64,10 +64,10 @@ std::string type_of(const std::optional<Fields>& settings) {
   return type.empty() ? settings->find_string("type").value_or("default") : type;
 }
 
-// The settings of full attention and of windows: one object, or one for each.
+// The settings for full attention and for windows: one object, or one for each.
 struct Settings {
   std::optional<Fields> full, window;
-  bool apart = false;  // a window has settings of its own
+  bool apart = false;  // windows have separate settings
 };
 
 Settings settings_of(const Fields& text) {
@@ -84,8 +84,7 @@ Settings settings_of(const Fields& text) {
   out.full = given ? given : text.child("rope_scaling");
   out.window = out.full;
   out.apart = text.contains("swa_rope_theta");
-  // Windows keep a plain rotation of their own in these.
-  // OLMo 3's are the full layers' own unless these are scaled.
+  // In these, windows have a separate unscaled rotation; in OLMo 3 only if the full layers' is scaled.
   const bool is_olmo3 = text.class_name() == "olmo3" && type_of(out.full) != "default";
   if (text.contains("rope_local_base_freq") || has_word("gemma3_text gemma3n_text", text.class_name()) || is_olmo3) {
     out.window.reset();
@@ -110,7 +109,7 @@ double positions_of(const std::optional<Fields>& settings, const Fields& text, d
   return longest;
 }
 
-// Of a head, what is rotated.
+// The width of a head that is rotated.
 std::uint64_t width_of(const std::optional<Fields>& settings, const Fields& text, std::uint64_t head_dim) {
   const Fields bare = text.bare();
   if (bare.is_number("rotary_dim")) return std::min(head_dim, bare.count_or("rotary_dim", head_dim));
@@ -157,12 +156,13 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         add(settings.full, latent->latent.qk_rope_head_dim, 0);
       } else if (const auto* sparse = std::get_if<SparseMla>(&mixer)) {
         add(settings.full, sparse->latent.qk_rope_head_dim, 0);
-        // The indexer pairs elements the other way; where the config lets it pair them alike, GLM's classes share one.
+        // The indexer pairs elements differently; where the config lets it pair them alike, GLM's classes share one
+        // table.
         const bool is_alike = text.class_name() != "glm_moe_dsa" || text.flag("indexer_rope_interleave", false);
         add(settings.full, sparse->latent.qk_rope_head_dim, 1, is_alike);
       } else if (const auto* compressed = std::get_if<Compressed>(&mixer)) {
-        // compress_rope_theta: entries turn at a speed of their own.
-        // What no plain layer turns with is marked as an indexer's: vLLM does not make it.
+        // compress_rope_theta: compressed entries have their own base. A table that no plain layer uses is marked as an
+        // indexer's: vLLM does not make it.
         const bool has_plain =
             std::any_of(reader.model.layers.begin(), reader.model.layers.end(), [](const Layer& one) {
               const auto* other = std::get_if<Compressed>(&one.mixers.front());

@@ -10,10 +10,10 @@
 
 namespace kvplan {
 
-// Tables of the decoder's attention layers, each distinct one once; empty for a decoder that does not rotate, or of
-// whose class nobody knows whether it does. reader.model.layers must be there.
+// Tables of the decoder's attention layers, each distinct one once; empty for a decoder without rotation, or of a class
+// for which that is not known. reader.model.layers must be filled.
 std::vector<RotaryTable> read_rotary_tables(const Reader& reader);
-// The rotation of a model whose tables are read, where it is one, and plain.
+// The rotation of a model with known tables, where there is only one and it is unscaled.
 std::optional<PlainRotation> read_plain_rotation(const Reader& reader);
 
 }  // namespace kvplan

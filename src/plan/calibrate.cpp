@@ -13,12 +13,12 @@ bool of_card(std::string_view name) {
   return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
 }
 
-// The record's card is the request's, `ours` in the catalogue: by its name there, else by the name itself.
+// Whether the record is for the request's card: `ours` in the catalogue, else a card of that very name.
 bool same_card(const CalibrationRecord& record, std::string_view card, const Gpu* ours) {
   if (folded(record.device) == folded(card)) return true;
   const Gpu* theirs = ours == nullptr ? nullptr : find_gpu(record.device);
   if (theirs == nullptr || theirs->name != ours->name) return false;
-  // Makers sell two sizes under one name.
+  // Some cards are sold in two memory sizes under one name.
   if (record.memory == Bytes(0)) return true;
   const double ratio = static_cast<double>(record.memory.count()) / static_cast<double>(ours->budget().count());
   return ratio > 0.95 && ratio < 1.05;
@@ -29,7 +29,7 @@ std::string release_of(const Request& request) {
                                         : request.engine_version;
 }
 
-// The lines that a figure stands for.
+// Whether a figure replaces the estimate in `line`.
 bool stands_for(std::string_view figure, const LedgerLine& line) {
   if (figure == kActivationFigure) return line.part == Section::kActivation;
   if (figure == kGraphsFigure) return line.id == LineId::kGraphs;
@@ -67,7 +67,7 @@ std::string calibration_subject(const EngineInput& input) {
   out += option("batch", request.llama_cpp.n_batch);
   out += option("ubatch", request.llama_cpp.n_ubatch);
   if (request.enforce_eager) out += ", eager";
-  // llama.cpp and ollama size their compute buffers by the context too.
+  // Compute buffers of llama.cpp and ollama also depend on the context.
   const Engine& engine = engine_of(request);
   if (engine.slot_tokens != nullptr || engine.default_context != nullptr) {
     const std::optional<Tokens>& tokens =
@@ -81,7 +81,7 @@ std::string calibration_subject(const EngineInput& input) {
 }
 
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject) {
-  // A size alone names no card.
+  // A size alone identifies no card.
   const std::optional<std::string>& card = request.card.name ? request.card.name : request.card.measured;
   if (!request.calibration || !card) return std::nullopt;
   const Gpu* ours = find_gpu(*card);
@@ -93,7 +93,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
       if (record.engine != engine_of(request).name || record.engine_version != release) continue;
       if (record.model != subject && record.model != layout) continue;
     }
-    // Of several, the engine's own before another's, then the newest.
+    // Among several, the same engine's goes before another's, and then the newest.
     const auto rank = [&](const CalibrationRecord& each) {
       return std::pair(each.engine == engine_of(request).name, each.date);
     };
@@ -137,7 +137,7 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
                     first->id,
                     Basis::kCalibrated};
     if (name == kContextFigure) {
-      // The bare context was measured. Libraries stand in the same line: they stay as estimated.
+      // Only the bare context was measured; libraries are in the same line and stay estimated.
       line.what = first->what;
       line.bytes = std::max(line.bytes, first->bytes);
       line.high = std::max(line.high, first->high);

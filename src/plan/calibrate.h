@@ -1,4 +1,4 @@
-// Figures of a calibration in place of a plan's estimates, where card and engine match.
+// Replaces a plan's estimates by the figures of a calibration, where card and engine match.
 #ifndef KVPLAN_PLAN_CALIBRATE_H_
 #define KVPLAN_PLAN_CALIBRATE_H_
 
@@ -13,20 +13,20 @@
 
 namespace kvplan {
 
-// The model and the options that activations and graphs depend on, as a record names them.
+// The model and the options that activations and graphs depend on, in the form of a record's `model`.
 std::string calibration_subject(const EngineInput& input);
-// The layout that what a process takes beside its tensors depends on.
+// The layout, on which the memory of a process outside of its tensors depends.
 std::string calibration_layout(const Request& request);
 
-// The figure for the card of `request`, by what runs on it: figures of the card match the card alone; those of an
-// engine its name and release too; those of a model its subject too. Nothing where no record matches or no card is
-// named.
+// The figure for the request's card. Figures of a card need only the card to match; those of an engine also its name
+// and release; those of a model also its subject. Nothing where no record matches or no card is named.
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject = "");
-// What a program sees of the card; bytes it reads and writes a second (for a bound of the decode speed).
+// The memory of the card that a program sees; the bytes that the card reads and writes a second (for a bound of the
+// decode speed).
 std::optional<Bytes> calibrated_memory(const Request& request);
 std::optional<Figure> calibrated_bandwidth(const Request& request);
 
-// Replaces estimates among the overhead lines of a GPU, and says which.
+// Replaces estimates among the overhead lines of a GPU, and lists those it replaced.
 void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::vector<AppliedFigure>& applied);
 
 }  // namespace kvplan

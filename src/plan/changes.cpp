@@ -21,7 +21,7 @@ Request with_seqs(Request request, std::uint64_t seqs) {
 
 namespace {
 
-// A figure of an option; where any number fits, the plan beside it is of a usual one.
+// The value of a count option. Where any number fits, the plan shown is of a usual one.
 std::string option_count(std::uint64_t n) {
   return n >= kAnyCount ? "any" : std::to_string(n);
 }
@@ -29,7 +29,7 @@ std::string option_count(std::uint64_t n) {
 }  // namespace
 
 std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens) {
-  // Where --ctx-size is another name of it, the two must agree.
+  // Where --ctx-size means the same, the two must agree.
   const bool is_alias = request.llama_cpp.ctx_size && engine_of(request).slot_tokens == nullptr;
   return {is_alias ? "--ctx-size" : "--max-model-len", option_count(tokens)};
 }
@@ -47,10 +47,10 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
     if (!type || *type == asked.types.key) continue;
     Request changed = request;
     changed.cache_type_k = changed.cache_type_v = *type;
-    // The types of K and V go over --kv-cache-dtype.
+    // llama.cpp's -ctk and -ctv override --kv-cache-dtype.
     OptionValues options{{"--kv-cache-dtype", word}};
     if (engine.loading.places_parts)
-      options = {{"-ctk", word}, {"-ctv", word}};  // llama.cpp's own
+      options = {{"-ctk", word}, {"-ctv", word}};  // llama.cpp's own options
     else if (request.cache_type_k != request.cache_type_v)
       options = {{"--cache-type-k", word}, {"--cache-type-v", word}};
     out.push_back({std::move(options), changed});
@@ -66,8 +66,8 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
 }
 
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count) {
-  if (!request.card.rig.empty()) return std::nullopt;  // which cards would be added is not known
-  // A whole machine each: one that stands alone does not become two.
+  if (!request.card.rig.empty()) return std::nullopt;  // it is not known which cards would be added
+  // With unified memory another card is another machine: one machine on its own does not become two.
   if (request.card.name && parse_gpu(*request.card.name).unified && request.card.count == 1 && !request.parallel.given)
     return std::nullopt;
   Request more = request;
@@ -76,7 +76,7 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
   more.parallel.tensor = more.parallel.pipeline = 1;
   try {
     more = chosen_layout(cache, more);
-    // llama.cpp deals layers to the cards that it sees: there is no layout to name.
+    // llama.cpp distributes layers over the cards that it sees: no layout option is needed.
     const bool deals_layers = engine_of(request).loading.embedding_on_host && !request.parallel.given;
     return Change{deals_layers && count != request.card.count ? OptionValues{{"--gpu-count", std::to_string(count)}}
                                                               : layout_options(request, more),

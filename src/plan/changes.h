@@ -1,4 +1,4 @@
-// One change of a request, as options that can be added to the user's own command: what fit and the verdict suggest.
+// Changes of a request, as options to add to the user's command: what `fit` and the verdict suggest.
 #ifndef KVPLAN_PLAN_CHANGES_H_
 #define KVPLAN_PLAN_CHANGES_H_
 
@@ -20,16 +20,16 @@ struct Change {
 
 Request with_context(Request request, std::uint64_t tokens);
 Request with_seqs(Request request, std::uint64_t seqs);
-// The length of a sequence under the name that the request has for it.
+// The length of a sequence, under the option that the request uses for it.
 std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens);
 std::pair<std::string, std::string> seqs_option(std::uint64_t seqs);
 
-// Each other KV type and weight type that the engine's users choose.
+// A change to each other KV type and weight type in use with the engine.
 std::vector<Change> type_changes(const Request& request, const Plan& asked);
-// `count` cards in place of the request's, in the layout that fits best there. Nothing where more cards are no answer:
-// cards that differ, and machines whose memory is their card's.
+// The request on `count` cards, in the layout that fits best there. Nothing where more cards are no remedy: for a mix
+// of cards, and for a machine with unified memory.
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count);
-// What leads from the layout of `before` to that of `after`, added to a command that asks for `before`.
+// The options that lead from the layout of `before` to that of `after`, for a command that asks for `before`.
 OptionValues layout_options(const Request& before, const Request& after);
 
 // "-tp 8 -pp 2"

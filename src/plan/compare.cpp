@@ -16,13 +16,13 @@ void add_unique(std::vector<std::string>& list, std::string_view word) {
   if (std::find(list.begin(), list.end(), word) == list.end()) list.emplace_back(word);
 }
 
-// "f16" is another name of float16.
+// Whether both name one type: "f16" is another name of float16.
 bool same_type(std::string_view a, std::string_view b) {
   const WeightType* type = find_weight_type(a);
   return a == b || (type != nullptr && type == find_weight_type(b));
 }
 
-// Halvings from 16 bit: 0 for 16 and more, 1 for 8, 2 for 4.
+// How often 16 bit is halved: 0 for 16 and more, 1 for 8, 2 for 4.
 double halvings(double bits) {
   return bits > 0 && bits < 16 ? std::log2(16 / bits) : 0;
 }
@@ -32,8 +32,8 @@ double bits_of(Dtype type) {
   return bytes_per_element(info(type).key, kUsualHead) * 8;
 }
 
-// What a combination may cost in quality, roughly, for an order: each halving of the weights or of the cache doubles
-// what the one before has lost. What the checkpoint has of itself loses nothing.
+// A rough order of the quality that a combination may cost: each halving of the weights or of the cache costs twice as
+// much as the one before. The checkpoint's own types cost nothing.
 double loss_of(const Answer& answer, const Plan& asked) {
   const auto lost = [](double halved) { return halved > 0 ? std::exp2(2 * halved) : 0; };
   double out = 0;
@@ -44,7 +44,7 @@ double loss_of(const Answer& answer, const Plan& asked) {
   return out;
 }
 
-// Whether the engine starts with such weights from this model's own files.
+// Whether the engine cannot make such weights from this model's files when it starts.
 bool needs_other_checkpoint(const ModelSpec& model, const Answer& answer, const Plan& asked) {
   const Engine& engine = engine_of(answer.plan.request);
   const std::string& type = answer.plan.weights_dtype;
@@ -54,7 +54,7 @@ bool needs_other_checkpoint(const ModelSpec& model, const Answer& answer, const 
   return model.is_gguf || !is_plain || !has_word(engine.loading.made_at_load, type);
 }
 
-// Letters and digits alone, small.
+// Letters and digits only, in lower case.
 std::string bare(std::string_view text) {
   std::string out;
   for (const char c : lower(text))
@@ -69,7 +69,7 @@ bool has_weights(std::string_view stored, std::string_view model, std::string_vi
   const auto at = there.find(bare(model));
   if (at == std::string::npos) return false;
   const std::string rest = there.substr(at + bare(model).size());
-  std::vector<std::string_view> names{weights};  // mixtures of a GGUF are no type of their own
+  std::vector<std::string_view> names{weights};  // a GGUF mixture is no type in the table
   if (type != nullptr)
     for (const std::string_view alias : split(type->aliases)) names.push_back(alias);
   return std::any_of(names.begin(), names.end(),
@@ -97,7 +97,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
 
   for (const std::string& weight : weights) {
     for (const std::string& kv : kvs) {
-      // Types are compared in one layout.
+      // All types are compared in one layout.
       Request changed = out.asked.request;
       Answer answer;
       answer.name = weight + " x " + kv;
@@ -107,9 +107,9 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
       }
       if (kv != own_kv) {
         changed.cache_type_k = changed.cache_type_v = parse_dtype(kv, "--kv-cache-dtype");
-        // The types of K and V go over --kv-cache-dtype.
+        // -ctk and -ctv override --kv-cache-dtype.
         if (engine.loading.places_parts)
-          answer.changes.insert(answer.changes.end(), {{"-ctk", kv}, {"-ctv", kv}});  // llama.cpp's own
+          answer.changes.insert(answer.changes.end(), {{"-ctk", kv}, {"-ctv", kv}});  // llama.cpp's own options
         else if (request.cache_type_k == request.cache_type_v)
           answer.changes.emplace_back("--kv-cache-dtype", kv);
         else
@@ -130,7 +130,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
       out.answers.push_back(std::move(answer));
     }
   }
-  // The least loss first, and of equals what needs no other files.
+  // Smallest loss first; among equals, first those that need no other checkpoint.
   const auto rank = [&](const Answer& a) { return std::tuple(loss_of(a, out.asked), a.other_checkpoint); };
   std::stable_sort(out.answers.begin(), out.answers.end(),
                    [&](const Answer& a, const Answer& b) { return rank(a) < rank(b); });

@@ -18,7 +18,7 @@ namespace kvplan {
 
 namespace {
 
-// `tokens` against the bytes that `layout` reserves for them.
+// The bytes that `layout` reserves for growing contexts.
 CacheCurve curve_of(const CacheLayout& layout, const CacheTypes& types, const Load& load,
                     const std::vector<std::uint64_t>& tokens) {
   CacheCurve out{cache_types_name(types), tokens, {}};
@@ -30,7 +30,7 @@ CacheCurve curve_of(const CacheLayout& layout, const CacheTypes& types, const Lo
   return out;
 }
 
-// Contexts from 4,096 to the model's maximum, doubling.
+// Contexts from 4,096 to the model's maximum, each twice the one before.
 std::vector<std::uint64_t> ladder(std::uint64_t most) {
   constexpr std::size_t kMostSteps = 12;
   std::vector<std::uint64_t> out;
@@ -59,7 +59,7 @@ std::vector<CacheCurve> curves_of(const ModelSpec& model, const Plan& plan, std:
       std::vector<Note> notes;
       out.push_back(curve_of(*engine_of(request).layout(input, notes), input.types, plan.load, evenly(most)));
     } catch (const Error& error) {
-      take_as_misfit(error);  // a type that this engine or model has not: no curve
+      take_as_misfit(error);  // this engine or model lacks the type: no curve
     }
   };
   add(plan.request);
@@ -86,7 +86,7 @@ Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
   return out;
 }
 
-// Each engine that runs on the card; ollama's numbers are llama.cpp's.
+// Every engine that runs on the card, except ollama, whose numbers are llama.cpp's.
 std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
@@ -131,7 +131,7 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
 
 namespace {
 
-// Where lengths vary, llama.cpp's slots share one pool of what is stated, and each may grow beyond its mean.
+// Where lengths vary, a pool that llama.cpp's slots share holds the stated ones, and each may exceed the mean.
 void suggest_pool(PlanCache& cache, Plan& plan) {
   const Request own = plan.as_asked();
   const Engine& engine = engine_of(own);

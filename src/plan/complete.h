@@ -1,4 +1,4 @@
-// What a plan that is shown has beyond one that a search asks for.
+// What a plan that is shown has in addition to one that a search asks for.
 #ifndef KVPLAN_PLAN_COMPLETE_H_
 #define KVPLAN_PLAN_COMPLETE_H_
 
@@ -6,14 +6,14 @@
 
 namespace kvplan {
 
-// Parts of an answer that not every form shows, and that take more than a plan.
+// Parts of an answer that take time, and that not every form shows.
 struct Wanted {
-  bool curves = false;   // KV against context for each type, and the frontier
-  bool engines = false;  // where no engine was named, with a card: what each engine says
-  bool launch = false;   // the engine's command line; Error where the engine has none for the request
+  bool curves = false;   // KV by context for each type, and the frontier of contexts and sequences
+  bool engines = false;  // each engine's verdict, where a card was named and no engine
+  bool launch = false;   // the engine's command line; Error where it has none for the request
 };
 
-// Puts the remedies into the verdict of a plan that does not fit.
+// Adds remedies to the verdict of a plan that does not fit.
 void suggest(const ModelSpec& model, Plan& plan);
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);

@@ -50,7 +50,7 @@ void compare(const Pairs& before, const Pairs& after, std::string_view where, st
     if (!was.contains(key)) add(key, "", value);
 }
 
-// What only one of the releases writes of a request was not asked for.
+// Removes from `some` what only one of the two releases writes about a request: the user did not ask for it.
 void keep_shared(Pairs& some, const Values& others) {
   std::erase_if(some, [&](const auto& pair) { return !others.contains(pair.first); });
 }

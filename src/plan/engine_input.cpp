@@ -1,4 +1,4 @@
-// What an engine is asked: the model as engines see it, the request, and the load with every default filled in.
+// Makes an engine's input: the model as engines see it, the request, and the load with every default filled in.
 #include <algorithm>
 
 #include "kvplan/gpus.h"
@@ -16,7 +16,7 @@ std::uint64_t state_groups(const Mixer& mixer) {
   return linear != nullptr ? linear->num_key_heads : 0;
 }
 
-// What engines see of a model whatever is asked of it.
+// The part that depends on the model alone.
 void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
   shape.arch = model.known_as->id;
@@ -44,7 +44,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.declared_state_dtype = model.declared_state_dtype;
   shape.tags_kv_by_word = model.tags_kv_by_word;
   input.caches.reserve(model.layers.size());
-  std::vector<std::pair<const Mixer*, std::size_t>> seen;  // most layers repeat another
+  std::vector<std::pair<const Mixer*, std::size_t>> seen;  // layers whose terms are known: most layers repeat another
   for (std::uint64_t i = 0; i < model.layers.size(); ++i) {
     for (const Mixer& mixer : model.layers[i].mixers) {
       const auto same =
@@ -63,11 +63,11 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
       cache.kind = kind_info(mixer).name;
       cache.compact = cache_terms(mixer, Form::kCompact);
       cache.expanded = cache_terms(mixer, Form::kExpanded);
-      if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // one list, not two alike
+      if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // share one list
     }
   }
   for (const TowerModel& side : model.towers) {
-    shape.hears = shape.hears || side.what == TowerKind::kAudio;
+    shape.has_audio = shape.has_audio || side.what == TowerKind::kAudio;
     if (side.what == TowerKind::kVision && !shape.vision)
       shape.vision = VisionShape{side.width,  side.intermediate, side.patches,         side.image_tokens,
                                  side.copies, side.both_ways,    side.declared_layers, side.declared_width};
@@ -96,14 +96,14 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
     fill_model(model, input);
   }
   const Engine& engine = engine_of(request);
-  // Where it sees no quantization it sees no declared type of the cache either.
+  // An engine that does not see the quantization does not see the declared cache type either.
   if (engine.loading.asks_quant_method && is_declared(model.quantization) && !model.quantization.names_method)
     input.model.declared_kv_dtype.reset();
   input.types = engine.resolve_types(input.model, request);
   input.draft_method = draft_method_of(request);
   if (const auto& draft = request.extras.draft; draft != nullptr && input.draft_method && !draft->layers.empty()) {
     Request of_draft = draft_request(request);
-    // vLLM, which reads the declaration itself, settles `auto` once, by the model's own, for the draft too
+    // vLLM reads the declaration itself: it resolves `auto` once, from the main model, for the draft too
     // (engine/arg_utils.py, resolve_kv_cache_dtype_string).
     if (engine.loading.asks_quant_method && !of_draft.cache_type_k)
       of_draft.cache_type_k = of_draft.cache_type_v = input.model.declared_kv_dtype;

@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// The engines for which `has` holds, but for the one that models none.
+// The names of the engines for which `has` holds, without the logical one.
 template <class Has>
 std::string engines_with(const Has& has) {
   std::string out;
@@ -22,7 +22,7 @@ std::string engines_with(const Has& has) {
   return out;
 }
 
-// One line of all weights of a draft on a rank.
+// All weights of a draft on a rank as one line.
 LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const Template& what) {
   LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), {}, draft.source, LineId::kDraftWeights};
   for (const LedgerLine& line : lines) {
@@ -44,9 +44,9 @@ std::string draft_name(DraftMethod method) {
   }
 }
 
-// Pairs that engines refuse, told but planned.
+// Notes on pairs of model and draft that engines refuse; they are planned all the same.
 void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
-  constexpr std::uint64_t kVocabSlack = 128;  // llama.cpp's; vLLM and SGLang allow none
+  constexpr std::uint64_t kVocabSlack = 128;  // as llama.cpp allows; vLLM and SGLang allow none
   const ModelSpec& draft = *input.request.extras.draft;
   const DraftHead head = draft.draft_head.value_or(DraftHead{});
   const auto apart = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
@@ -65,7 +65,7 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
                      "draft_width",
                      {"the head reads hidden states of {head} and the model has {model}: it belongs to another model",
                       {{"head", width}, {"model", model.hidden_size}}}});
-  // A head may guess among fewer words than the model has, but numbers them as the model does.
+  // A draft head may have a smaller vocabulary than the model, but its token ids are the model's.
   const std::uint64_t words = head.target_vocab_size > 0 ? head.target_vocab_size : draft.vocab_size;
   if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
     notes.push_back(
@@ -90,13 +90,13 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
     return;
   }
   const Template what("{draft}: weights", {{"draft", draft_name(*input.draft_method)}});
-  // Dealt as the model is, or whole on the last stage.
+  // On every rank, split like the model, or whole on the last stage.
   const std::size_t first = out.stages.size() - std::min(out.stages.size(), weights.lines.size());
   for (std::size_t i = 0; i < weights.lines.size() && first + i < out.stages.size(); ++i)
     if (!weights.lines[i].empty()) out.stages[first + i].push_back(one_line_of(weights.lines[i], *draft, what));
 }
 
-// llama.cpp warms its image encoder up with one image: a fixed size, or 1472 x 1472 where the encoder takes any.
+// llama.cpp warms up its image encoder with one image: of the fixed size, or 1472 x 1472 where the encoder takes any.
 void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& out) {
   constexpr std::uint64_t kWarmUp = 1472;
   if (!projector || out.stages.empty()) return;
@@ -110,7 +110,7 @@ void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& ou
   constexpr std::string_view kWhat = "an image's patches";
   const std::uint64_t patches = checked_mul(side, side, kWhat);
   const std::uint64_t wide = std::max(file.intermediate, checked_mul(file.width, 4, kWhat));
-  // Input, output and the MLP between them; without flash attention the scores of all heads.
+  // Input, output, and the MLP's hidden values between them; without flash attention also the scores of all heads.
   const Bytes work =
       Bytes(patches) * checked_mul(checked_add(checked_mul(file.width, 3, kWhat), wide, kWhat), 4, kWhat);
   const Bytes scores = Bytes(patches) * patches * checked_mul(std::max<std::uint64_t>(file.heads, 1), 4, kWhat);

@@ -44,7 +44,7 @@ LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load
 
 }  // namespace
 
-// A config.json is named as the folder that holds it, other files without their ending.
+// A config.json has the name of its folder, other files theirs without the ending.
 std::string name_of(std::string_view source) {
   if (source == "-") return "standard input";
   for (const std::string_view file : {"/config.json", "/params.json", "/"})
@@ -106,7 +106,8 @@ Template unknown_release(const Engine& engine, const Request& request) {
   std::string_view oldest = engine.versions.front().version;
   std::string_view newest = engine.versions.back().version;
   const bool older = wanted < number(oldest);
-  // Builds of llama.cpp ("b6900") are counted apart from its versions: those behind the known one are as the newest.
+  // llama.cpp's builds ("b6900") are numbered apart from its versions: one after the last known build counts as the
+  // newest.
   const auto build = [](std::string_view version) {
     return version.starts_with('b') ? whole_number(version.substr(1)).value_or(0) : 0;
   };

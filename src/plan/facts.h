@@ -1,4 +1,4 @@
-// What an answer says of a model and of its layers, so that no form has to look into either.
+// What an answer says about a model and its layers, so that no form has to look into either.
 #ifndef KVPLAN_PLAN_FACTS_H_
 #define KVPLAN_PLAN_FACTS_H_
 
@@ -11,18 +11,18 @@
 
 namespace kvplan {
 
-// What a model is called by where it lies: "llama-3.1-8b" of configs/llama-3.1-8b.json.
+// A model's name by its place: "llama-3.1-8b" for configs/llama-3.1-8b.json.
 std::string name_of(std::string_view source);
 
 std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model);
 
-// Layers at the types and the load of a plan.
+// The layers at a plan's types and load.
 std::vector<LayerFacts> layer_facts(const std::vector<LayerGroup>& groups, const CacheTypes& types, const Load& load);
 
-// A release before the first or behind the last that is known: what it is planned as. Empty for one that is known.
+// For a release before the first or after the last known one: which release it is planned as. Empty for a known one.
 Template unknown_release(const Engine& engine, const Request& request);
 
-// Query heads of a layer, and the most of any; 0 where none has such.
+// Query heads of a layer, and the most of any layer; 0 where there are none.
 std::uint64_t num_heads(const Mixer& mixer);
 std::uint64_t most_heads(const std::vector<LayerGroup>& groups);
 

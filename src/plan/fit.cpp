@@ -1,4 +1,4 @@
-// What fits. Every answer is a plan that make_plan gave, so `fit` and the plan cannot disagree.
+// What fits. Every answer is a plan from make_plan, so that `fit` and `plan` cannot disagree.
 #include <algorithm>
 
 #include "engines/launch_words.h"
@@ -21,8 +21,8 @@ std::string short_count(std::uint64_t n) {
   return std::to_string(n);
 }
 
-// The plan of `changed`, as the options that lead there from the user's own command say. It is judged as that command
-// would be; what it leaves free was asked for when it was found.
+// The plan of `changed`, with the options that lead to it from the user's own command. It is judged as that command
+// would be: the usual reserve mattered only to the search.
 Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::string name, OptionValues changes) {
   changed.limits.reserve = own.limits.reserve;
   const OptionValues layout = layout_options(own, changed);
@@ -34,13 +34,13 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
   return out;
 }
 
-// A layout with what it holds, the usual reserve left free. most: 0 where --seq-lens says which sequences there are.
+// A layout and what it holds with the usual reserve kept free. most: 0 where --seq-lens gives the sequences.
 struct Held {
   Request request;
   std::uint64_t longest = 0, most = 0;
 };
 
-// Every layout of the request's cards, or the one that was named.
+// Every layout of the request's cards, or only the one that was named.
 std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Request& own) {
   std::vector<Request> layouts{asked.request};
   if (searches_layouts(own)) layouts = layouts_of(cache, own, own.card.count);
@@ -48,7 +48,7 @@ std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Req
   for (const Request& layout : layouts) {
     Held held{with_reserve(layout)};
     try {
-      // Nothing on the way that is not memory.
+      // Skips a layout that fails for reasons other than memory.
       if (!probe(cache, with_context(held.request, std::max<std::uint64_t>(1, longest_stated(layout)))).fits) continue;
       held.longest = longest_that_fits(cache, held.request, asked.capacity ? asked.capacity->max_model_len : 4096);
       if (own.seq_lens.empty()) held.most = most_that_fit(cache, held.request);
@@ -67,7 +67,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   const auto add = [&](const Request& changed, const char* name, OptionValues options) {
     out.answers.push_back(answer_of(cache, own, changed, name, std::move(options)));
   };
-  // Lengths beyond the model's own are no gain.
+  // Contexts beyond the model's own are no gain.
   const Held *widest = nullptr, *fullest = nullptr;
   for (const Held& held : layouts) {
     if (widest == nullptr || std::min(held.longest, usual) > std::min(widest->longest, usual)) widest = &held;
@@ -77,7 +77,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
     if (!has_room)
       out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
-    else if (!own.users)  // they were dealt to copies
+    else if (!own.users)  // users are spread over copies
       out.sentences.push_back("no context fits at so many sequences");
     return;
   }
@@ -93,7 +93,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     out.sentences.back() +=
         Template(", {layout} (", {{"layout", layout_name(request.parallel)}}) + reason_of_layout(cache, request) + ")";
 
-  // The frontier: powers of four of sequences, each with its longest context.
+  // The frontier: 1, 4, 16, ... sequences, each with its longest context.
   for (std::uint64_t seqs = 1; own.seq_lens.empty() && seqs <= 256; seqs *= 4) {
     const Request here = with_seqs(request, seqs);
     const std::uint64_t tokens = longest_that_fits(cache, here, std::max<std::uint64_t>(1, longest / seqs));
@@ -106,8 +106,8 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     out.sentences.push_back(
         {"the model's own maximum is {tokens} tokens", {{"tokens", short_count(cache.model().max_model_len.count())}}});
 
-  // The one change that buys most context, in the same layout; twice the cards is said apart, for it is no change of a
-  // setting.
+  // The single change that gains most context, in the same layout. Twice the cards is reported separately, since it
+  // changes no setting.
   std::uint64_t best_gain = 0;
   std::vector<Change> changes = type_changes(request, out.asked);
   if (auto doubled = on_more_cards(cache, own, 2 * std::max(own.card.count, own.parallel.gpus()))) {
@@ -134,12 +134,12 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   if (best_gain > 0) out.sentences.push_back(Template("biggest gain: ") + out.buys_most);
 }
 
-// A bound from below: what the request takes with nothing repeated.
+// A lower bound: the request's bytes with nothing replicated.
 Bytes least_memory(const Plan& asked) {
   Bytes weights;
   for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
   const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
-  // Ranks may repeat what they cannot split: an equal share of it is certain.
+  // Ranks may replicate what they cannot split: only an equal share is certain.
   return copies > 1 ? Bytes(weights.count() / copies)
                     : weights + std::min({asked.kv_cache.logical, asked.kv_cache.reserved_total,
                                           asked.mix ? asked.mix->needed : asked.kv_cache.logical});
@@ -151,7 +151,7 @@ std::uint64_t fewest_cards(const Plan& asked) {
   return card == Bytes(0) ? 1 : std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), card.count()));
 }
 
-// Layouts of the cards at hand, and of the fewest that hold the request, the first choice first.
+// Layouts of the cards at hand and of the fewest cards that hold the request, best first.
 void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& at_hand, Answers& out) {
   if (own.card.name && parse_gpu(*own.card.name).unified && own.parallel.gpus() == 1 && own.card.count == 1) return;
   const std::uint64_t at_least = fewest_cards(out.asked);
@@ -191,7 +191,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
       if (!fits(layout)) continue;
       any = true;
       add(layout);
-      if (fits_here) break;  // fewer than there are: the first choice will do
+      if (fits_here) break;  // fewer cards than there are: the best layout will do
     }
     if (!any) continue;
     const Request& first = out.answers.back().plan.request;
@@ -216,13 +216,13 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const std::uint64_t named = own.parallel.gpus();
   if (own.parallel.given || named > 1) counts = {named};
   for (const std::uint64_t count : counts) {
-    // Cards too small for an equal share need no plan.
+    // A card that is too small for an equal share needs no plan.
     const Bytes share(least.count() / count);
     auto first =
         std::partition_point(cards.begin(), cards.end(), [&](const Gpu* gpu) { return gpu->budget() < share; });
     for (; first != cards.end() && out.answers.size() < kShown; ++first) {
       const Gpu* gpu = *first;
-      if (count > 1 && gpu->unified) continue;  // a whole machine each
+      if (count > 1 && gpu->unified) continue;  // each one is a whole machine
       Request on = own;
       on.card.name = std::string(gpu->name);
       on.card.count = count;

@@ -21,7 +21,7 @@ GridCell cell_of(PlanCache& cache, const Request& request, GridRow& row) {
   cell.parallel = plan.request.parallel;
   for (const GpuMemory& gpu : plan.memory) cell.total = std::max(cell.total, gpu.total);
   if (plan.verdict.status == Verdict::kUnknown) return cell;
-  // Where nothing is left beside the cache, one question settles it.
+  // The plan's capacity is the guess: where it is exact, one probe confirms it.
   const std::uint64_t guess = plan.capacity ? plan.capacity->max_model_len : row.max_model_len;
   cell.longest = longest_that_fits(cache, plan.request, std::max<std::uint64_t>(guess, 1));
   cell.most_seqs = plan.capacity ? plan.capacity->max_num_seqs : 0;
@@ -71,7 +71,7 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
         }
       }
       if (planned || row.cells.empty()) continue;
-      row.error = row.cells.front().error;  // every card alike
+      row.error = row.cells.front().error;  // the same for every card
       row.cells.clear();
     }
   }

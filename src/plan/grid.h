@@ -1,4 +1,4 @@
-// Models against cards: what fits where, and how much of it.
+// Models against cards: what fits where, and how much.
 #ifndef KVPLAN_PLAN_GRID_H_
 #define KVPLAN_PLAN_GRID_H_
 
@@ -10,7 +10,7 @@
 
 namespace kvplan {
 
-// The rows of one model: engines x weight types. Either list may be empty: as the request has it.
+// The rows of one model: engines x weight types. An empty list means the request's own.
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
                                const std::vector<std::string>& weights, const std::vector<std::string>& cards);
 

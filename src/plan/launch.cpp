@@ -34,11 +34,11 @@ void from_hub(LaunchModel& out) {
       out.name += ":" + id.gguf;
     out.revision = id.revision;
   } catch (const Error&) {
-    out.is_placeholder = true;  // the library's callers name a text as they like
+    out.is_placeholder = true;  // callers of the library may name a text anything
   }
 }
 
-// Engines load the directory of a config.json. A config of another name stands for one without the ".json".
+// Engines load the directory of a config.json. Another NAME.json stands for the model NAME.
 LaunchModel launch_model(const ModelSpec& model) {
   LaunchModel out;
   out.is_gguf = model.is_gguf;
@@ -58,11 +58,11 @@ LaunchModel launch_model(const ModelSpec& model) {
     out.name.resize(out.name.size() - std::string_view(".json").size());
     out.is_placeholder = true;
   }
-  if (out.name.starts_with('-')) out.name.insert(0, "./");  // no option
+  if (out.name.starts_with('-')) out.name.insert(0, "./");  // so that it is no option
   return out;
 }
 
-// As the table of types spells it; as it was asked for where the table has no row of that name.
+// In the spelling of the table of types; as typed where the table has no such row.
 std::string type_name(const std::optional<std::string>& weights) {
   if (!weights) return "";
   const WeightType* type = find_weight_type(*weights);

@@ -1,4 +1,4 @@
-// A plan as its engine's own command line.
+// A plan as the command line of its engine.
 #ifndef KVPLAN_PLAN_LAUNCH_H_
 #define KVPLAN_PLAN_LAUNCH_H_
 
@@ -6,12 +6,12 @@
 
 namespace kvplan {
 
-// Error where the plan's engine has no command line, and for what it has no option for: the command would be another
-// deployment than the plan.
+// Throws Error where the engine has no command line, or no option for something in the plan: the command would then
+// start another deployment.
 Launch launch_of(const ModelSpec& model, const Plan& plan);
 
-// Gives one plan of a fit its command line: the request's own where it fits, else the layout that holds a length that
-// was named, else the longest context. Error where none fits.
+// Gives one plan of a `fit` its command line: the request's own where it fits, else the layout that holds the named
+// length, else the longest context. Throws Error where none fits.
 void add_launch(const ModelSpec& model, Answers& answers);
 
 }  // namespace kvplan

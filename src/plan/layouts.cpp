@@ -11,7 +11,7 @@ namespace kvplan {
 
 namespace {
 
-// KV heads of the layer that has the fewest, as tensor parallelism sees them: 1 where all query heads read one latent.
+// The fewest KV heads of any layer, as tensor parallelism counts them: 1 where all query heads read one latent.
 std::uint64_t fewest_kv_heads(const PlanCache& cache) {
   std::uint64_t least = kAnyCount;
   for (const LayerGroup& group : cache.groups())
@@ -20,7 +20,7 @@ std::uint64_t fewest_kv_heads(const PlanCache& cache) {
   return least;
 }
 
-// Ranks that hold the same part of a sequence's cache.
+// How many ranks hold the same part of a sequence's cache.
 std::uint64_t repeats(const PlanCache& cache, const Request& request) {
   const std::uint64_t heads = fewest_kv_heads(cache);
   const std::uint64_t ranks = tensor_cuts(request).attention;
@@ -32,9 +32,9 @@ std::uint64_t num_nodes(std::uint64_t gpus) {
   return ceil_div(gpus, kGpusOfNode);
 }
 
-// Smaller is better: ranks across nodes are slow, then stages beyond one for each node. Where the ranks would hold the
-// cache several times and there are sequences for all copies, copies go before tensor parallelism. Else the most tensor
-// parallelism is the fastest.
+// The order of layouts; smaller is better. Tensor parallelism across nodes is slow, then more stages than one for each
+// node. Where ranks would replicate the cache and there are sequences for every copy, data parallel copies come before
+// tensor parallelism. Otherwise the most tensor parallelism is fastest.
 auto preference(const PlanCache& cache, const Request& request, std::uint64_t gpus) {
   const Parallel& p = request.parallel;
   const bool across = p.tensor > kGpusOfNode;
@@ -45,7 +45,8 @@ auto preference(const PlanCache& cache, const Request& request, std::uint64_t gp
                     p.expert);
 }
 
-// Whether the engine lets ranks share the tokens of a sequence, and how many of them would hold the same ones.
+// How many ranks may share the tokens of a sequence (context parallelism): those that would hold the same ones; 1 where
+// the engine has no such option.
 std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request) {
   const std::uint64_t same = repeats(cache, request);
   return engine_of(request).parallel.decode_context && request.parallel.decode_context == 1 &&
@@ -54,15 +55,15 @@ std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request
              : 1;
 }
 
-// The layouts of `tensor` ranks in `pipeline` stages: as they are, experts dealt whole, ranks that share a sequence.
+// Adds the layouts of `tensor` ranks in `pipeline` stages: plain, with expert parallelism, with context parallelism.
 void add_layouts(PlanCache& cache, const Request& layout, std::vector<Request>& out) {
   const Engine& engine = engine_of(layout);
   const bool has_experts = engine.parallel.expert && cache.model().experts.count > 0;
   const bool several = layout.parallel.tensor * layout.parallel.data > 1;
   const bool copies_share = layout.parallel.data > 1 && engine.parallel.data_ranks_share_experts;
-  // Copies that share their experts deal them whole.
+  // Data parallel copies that share their experts distribute them whole.
   if (layout.parallel.expert || !has_experts || !copies_share) out.push_back(layout);
-  // The rest is of ranks side by side; stages within a node are the last resort as they are.
+  // The others are for ranks within a node; pipeline stages within a node are a last resort, and stay plain.
   if (layout.parallel.pipeline > num_nodes(layout.card.count)) return;
   const std::uint64_t same = ranks_of_a_sequence(cache, layout);
   if (same > 1 && layout.parallel.data == 1) {
@@ -103,11 +104,11 @@ std::vector<Request> layouts_of(PlanCache& cache, const Request& request, std::u
       add_layouts(cache, layout, out);
     }
     if (asked.data > 1 || asked.dp_attention) continue;
-    if (engine.parallel.data_ranks_share_experts && others > 1) {  // copies, each of `tensor` ranks
+    if (engine.parallel.data_ranks_share_experts && others > 1) {  // data parallel copies of `tensor` ranks each
       layout.parallel.pipeline = 1;
       layout.parallel.data = others;
       add_layouts(cache, layout, out);
-    } else if (engine.parallel.cuts != nullptr && tensor > 1) {  // copies of attention among the ranks
+    } else if (engine.parallel.cuts != nullptr && tensor > 1) {  // data parallel attention within the ranks
       layout.parallel.dp_attention = true;
       layout.parallel.data = tensor;
       add_layouts(cache, layout, out);
@@ -185,7 +186,7 @@ Template reason_of_layout(PlanCache& cache, const Request& request) {
 Template repeated_cache(PlanCache& cache, const Plan& plan) {
   const Parallel& p = plan.request.parallel;
   const std::uint64_t same = repeats(cache, plan.request);
-  // Engines that hold latents expanded split them after all.
+  // Engines that cache latents expanded do split them.
   const auto share = static_cast<double>(plan.kv_cache.logical_per_gpu.count()) * static_cast<double>(p.tensor) *
                      static_cast<double>(p.pipeline) * static_cast<double>(p.data);
   const bool holds_same = share > 1.5 * static_cast<double>(plan.kv_cache.logical.count());

@@ -1,5 +1,5 @@
-// How people deal a model to GPUs: tensor and pipeline parallel, data parallel copies with shared experts, ranks that
-// share a sequence's tokens.
+// The layouts in common use: tensor and pipeline parallel, data parallel copies that share experts, ranks that share a
+// sequence's tokens.
 #ifndef KVPLAN_PLAN_LAYOUTS_H_
 #define KVPLAN_PLAN_LAYOUTS_H_
 
@@ -12,28 +12,28 @@
 
 namespace kvplan {
 
-// Several cards and no layout named: each question finds the layout that fits best.
+// Whether there are several cards and no layout was named: each question then uses the layout that fits best.
 bool searches_layouts(const Request& request);
 
-// The request on `gpus` GPUs in each layout that is in use, the first choice first. What was named stays: copies, ranks
-// of a sequence, experts dealt whole. Engines refuse some of them.
+// The request on `gpus` GPUs in each common layout, best first. What was named stays: data parallel copies, context
+// parallel ranks, expert parallelism. Engines may refuse some of them.
 std::vector<Request> layouts_of(PlanCache& cache, const Request& request, std::uint64_t gpus);
 
-// The first of the layouts of the cards at hand that fits with the usual reserve, else without; else the one that lacks
-// least. Throws where the engine refuses all of them.
+// The first layout of the cards at hand that fits with the usual reserve, else without it, else the one that lacks
+// least. Throws where the engine refuses all.
 Request chosen_layout(PlanCache& cache, const Request& request);
 
-// Numbers of GPUs that people rent: 1, 2, 4, 8 and whole nodes of 8, each for every copy of the request.
+// Numbers of GPUs that people rent: 1, 2, 4, 8 and whole nodes of 8, for each copy of the request.
 std::vector<std::uint64_t> usual_gpu_counts(const Request& request);
 
-// What a plan should say of ranks that hold the same cache, and of the copies that would not; empty where there are
-// none.
+// A note for a plan whose ranks hold the same cache, and on the data parallel copies that would not; empty where they
+// do not.
 Template repeated_cache(PlanCache& cache, const Plan& plan);
-// What speaks for a layout, or against it, in a sentence without a full stop.
+// The reason for a layout, or against it, as a sentence without a full stop.
 Template reason_of_layout(PlanCache& cache, const Request& request);
 
-// The request with the memory kept free that was asked for, else as much as suggestions leave: 1 GiB, or 1 % of the
-// card where the engine takes a share of it and leaves the rest anyway.
+// The request with a reserve: the one asked for, else the one suggestions leave, 1 GiB, or 1 % of the card where the
+// engine takes a share of it and leaves the rest free anyway.
 Request with_reserve(Request request);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// PEFT casts adapters to float32 where they are loaded; what takes slots is in engines/lora_slots.cpp.
+// PEFT casts adapters to float32 when it loads them; the modules that get slots are in engines/lora_slots.cpp.
 #include "plan/lora_slots.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::uint64_t largest_rank(const std::vector<AdapterFile>& adapters) {
   return out;
 }
 
-// vLLM and SGLang wrap their fused layers: an adapter of q_proj alone takes slots for k and v, too.
+// vLLM and SGLang wrap their fused layers: an adapter of q_proj alone takes slots for k and v as well.
 std::vector<std::string> fused_targets(const std::vector<std::string>& targets) {
   std::vector<std::string> out;
   for (const std::string& target : targets) {
@@ -108,7 +108,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
                                                : "--lora-targets: the model has no such module",
            request.extras.lora_targets.empty() ? "give an adapter of this model"
                                                : "name modules of it, for example q_proj,v_proj");
-  // Adapters wait whole in host memory.
+  // Host memory holds the adapters whole.
   LoraRequest whole = lora;
   whole.share = {};
   whole.slots = 1;
@@ -133,7 +133,7 @@ void add_files(const std::vector<AdapterFile>& adapters, LoraStorage storage, Ex
   for (const AdapterFile& adapter : adapters) {
     const bool wide = storage == LoraStorage::kFloat32Files;
     const Bytes bytes = wide && adapter.elements > Elements(0) ? Bytes(adapter.elements.count()) * 4 : adapter.bytes;
-    // Dealt to the stages as the layers are.
+    // Distributed over the stages as the layers are.
     const std::uint64_t stages = out.stages.size();
     for (std::vector<LedgerLine>& stage : out.stages)
       stage.push_back(
@@ -147,7 +147,7 @@ void add_files(const std::vector<AdapterFile>& adapters, LoraStorage storage, Ex
   }
 }
 
-// vLLM and llama.cpp refuse an adapter with one module too many, PEFT one without any that fits.
+// vLLM and llama.cpp refuse an adapter with an unknown module, PEFT one in which no module fits.
 void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adapters, std::vector<Note>& notes) {
   if (model.tensors.empty()) return;
   for (const AdapterFile& adapter : adapters) {

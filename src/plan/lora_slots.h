@@ -1,4 +1,4 @@
-// LoRA adapters in the engine that was asked for: slots taken at the start, or files as they are.
+// LoRA adapters as the engine keeps them: in slots allocated at the start, or as their files are.
 #ifndef KVPLAN_PLAN_LORA_SLOTS_H_
 #define KVPLAN_PLAN_LORA_SLOTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// Adds the lines of slots or adapters to each stage, and what waits in host memory.
+// Adds the slots or adapters to each stage's lines, and the copies that wait in host memory to `host`.
 void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes);
 
 }  // namespace kvplan

@@ -16,7 +16,7 @@ Bytes scaled(Bytes bytes, double share) {
   return Bytes(checked_scale(bytes.count(), share, "an estimate"));
 }
 
-// The option behind the widest range.
+// The option to lower for the estimate with the widest range.
 std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
   const LedgerLine* widest = nullptr;
   for (const LedgerLine& line : gpu.lines)

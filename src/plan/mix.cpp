@@ -10,7 +10,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kUsualBlock = 16;
-constexpr std::uint64_t kTableEntry = 4;  // bytes of a block's number
+constexpr std::uint64_t kTableEntry = 4;  // bytes of a block number
 constexpr std::uint64_t kMostSequences = std::uint64_t{1} << 20;
 
 struct LengthCount {

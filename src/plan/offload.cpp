@@ -20,7 +20,7 @@ constexpr std::uint64_t kLeastContext = 4096;  // --fit-ctx, of one sequence
 constexpr std::uint64_t kContextStep = 256;
 using Layers = std::vector<std::uint64_t>;  // of each GPU; the output counts as one
 
-// What stands on each GPU, without what the driver takes of the card before llama.cpp asks what is free.
+// What each GPU holds, without the memory that the driver takes before llama.cpp asks how much is free.
 std::vector<Bytes> used(PlanCache& cache, const Request& request) {
   std::vector<Bytes> out;
   for (const GpuMemory& gpu : stages_of(cache, request)) {
@@ -54,7 +54,8 @@ Request with_layers(Request request, const Layers& layers) {
   return request;
 }
 
-// The largest n up to `most` that `holds`, where it holds all smaller ones; 0 where even 1 is too much.
+// The largest n up to `most` for which `holds` is true, given that it is for all smaller ones; 0 where it is not even
+// for 1.
 std::uint64_t most_that(std::uint64_t most, const std::function<bool(std::uint64_t)>& holds) {
   if (most == 0 || holds(most)) return most;
   std::uint64_t low = 0;
@@ -65,7 +66,7 @@ std::uint64_t most_that(std::uint64_t most, const std::function<bool(std::uint64
   return low;
 }
 
-// From the last GPU back, each with as many layers as `has_room` says.
+// Fills the GPUs with layers from the last one back, each with as many as `has_room` allows.
 Layers fill(std::size_t gpus, std::uint64_t units,
             const std::function<bool(const Layers& layers, std::size_t gpu)>& has_room) {
   Layers out(gpus, 0);
@@ -82,7 +83,7 @@ std::uint64_t units_of(const ModelSpec& model, const Request& request) {
   return model.layers.size() + (request.mtp ? model.num_nextn_layers : 0) + 1;
 }
 
-// The context between the least and the trained one that is as much as is left, by a straight line.
+// The context for the memory that is left, by linear interpolation between the least and the trained context.
 std::uint64_t shrunk_context(std::uint64_t trained, Bytes at_trained, Bytes at_least, Bytes target) {
   if (target <= at_least || at_trained <= at_least) return kLeastContext;
   const auto share =
@@ -110,7 +111,7 @@ class Fit {
   }
 
  private:
-  // Whether all is on the cards then.
+  // Whether everything is then on the cards.
   bool shrinks_enough() {
     const std::vector<Bytes> all = used(cache_, out_);
     if (within(all, targets_)) return true;
@@ -123,7 +124,7 @@ class Fit {
     return targets_.size() == 1 && target > sum(least);
   }
 
-  // Layers are whole: of several cards a part stays empty, half a layer for each and one more.
+  // Layers are whole, so several cards have unused space: half a layer each, and one more.
   Bytes unfilled(const std::vector<Bytes>& all) const {
     if (all.size() < 2) return Bytes(0);
     Bytes weights;
@@ -143,7 +144,7 @@ class Fit {
     Request bare = out_;
     bare.llama_cpp.cpu_moe_layers = layers;
     if (sum(used(cache_, bare)) >= sum(targets_)) {
-      bare.llama_cpp.cpu_moe_layers = layers - 1;  // it counts the output as the layer that is whole
+      bare.llama_cpp.cpu_moe_layers = layers - 1;  // the output counts as the one layer with experts on the card
       return with_layers(bare, filled(bare));
     }
     const std::uint64_t whole = most_that(layers, [&](std::uint64_t with_experts) {
@@ -160,7 +161,7 @@ class Fit {
   std::vector<Bytes> targets_;
 };
 
-// A request whose layout is settled: llama.cpp splits over cards by layers.
+// The request with a settled layout: llama.cpp splits over cards by layers.
 Request laid_out(Request request) {
   if (!searches_layouts(request)) return request;
   request.parallel.pipeline = request.card.count;
@@ -174,7 +175,7 @@ Request fitted(PlanCache& cache, const Request& request) {
   Request out = laid_out(request);
   out.llama_cpp.fit = false;
   const auto card = card_memory(out);
-  // What was placed by hand is left alone.
+  // A placement by hand is kept.
   const bool is_placed = out.llama_cpp.cpu_moe_layers || (!out.llama_cpp.tensor_split.empty() && out.card.rig.empty());
   if (!card || is_placed) return out;
   return Fit(cache, out, cards_of(out, *card)).placed();

@@ -1,5 +1,5 @@
-// Models larger than their cards, in engines that leave layers in host memory: what llama.cpp's own fit makes of them,
-// and shares of GPUs that hold a model which even ones do not.
+// Models larger than their cards, in engines that can leave layers in host memory: the result of llama.cpp's own fit,
+// and uneven shares of the GPUs for a model that even shares do not hold.
 #ifndef KVPLAN_PLAN_OFFLOAD_H_
 #define KVPLAN_PLAN_OFFLOAD_H_
 
@@ -11,22 +11,23 @@
 
 namespace kvplan {
 
-// -ngl auto: `request` with the context, the layers and the experts that llama.cpp chooses when it starts. It leaves
-// 1 GiB of every card free. A context that was named stays; the model's own falls to 4096 tokens a sequence at least.
-// Then layers go to the cards from the last one back; of a mixture all of them without their experts, and then with
-// them, from the first one on. It looks at no host memory.
+// -ngl auto: `request` with the context, layers and experts that llama.cpp chooses at its start, leaving 1 GiB of every
+// card free. A named context stays; the model's own is shortened to no less than 4096 tokens a sequence. Then layers go
+// to the cards from the last one back; for a mixture of experts first all of them without their experts, then with
+// them, from the first one on. Host memory is not checked.
 //
 // Source: llama.cpp b11739, common/fit.cpp (common_params_fit_impl).
-// Checked against: that code, run over 25 models and a GPU that holds nothing
-// (testdata/conformance/llama.cpp-fit.jsonl).
-//   It may put a part of one more layer's experts on a card, and deals a mixture over several cards unevenly: neither
+// Checked against: that code, run over 25 models and a GPU that allocates nothing
+// (testdata/conformance/llama.cpp-fit.jsonl). It may also put a part of one more layer's experts on a card, and
+// distributes a mixture over several cards unevenly: neither is followed.
 //   is followed.
 Request fitted(PlanCache& cache, const Request& request);
 
-// Layers of each GPU, filled from the last one back: "-ts 20,13", and with -ngl where not all of them find room.
+// The request with uneven shares: layers fill the GPUs from the last one back, "-ts 20,13", with -ngl where not all
+// fit.
 std::optional<Request> unevenly_split(PlanCache& cache, const Request& request);
 
-// "-c 4096 -ngl 24": how `after` places what `before` asks for.
+// "-c 4096 -ngl 24": the options of `after` that place what `before` asks for.
 std::string placement_text(const Request& before, const Request& after);
 
 }  // namespace kvplan

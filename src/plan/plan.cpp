@@ -26,14 +26,14 @@ namespace kvplan {
 
 namespace {
 
-// A request laid out and weighed: what every figure of its plan is made of.
+// A request with its cache laid out and its weights counted: what every figure of its plan comes from.
 struct Pieces {
   const Engine& engine;
   const EngineInput& input;
   const CacheLayout& layout;
   const RankWeights& weights;
   ExtraLines extras;
-  std::vector<Note> notes;  // in the order of a plan's
+  std::vector<Note> notes;  // in the plan's order
 };
 
 void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
@@ -48,7 +48,7 @@ void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& marg
   gpu.lines.push_back(std::move(line));
 }
 
-// One GPU of a stage: the cache of its rank, and what the engine takes beside it.
+// One GPU of a stage: its rank's cache, and everything else that the engine puts there.
 GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<LedgerLine>& cache, Plan& plan) {
   const auto& [engine, input, layout, weights, extras, notes] = pieces;
   const std::optional<double> margin = plan.request.margin;
@@ -60,16 +60,16 @@ GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<L
   }
   if (stage < extras.stages.size())
     for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);
-  // Extras alone make no weights known.
+  // Extras alone do not make the weights known.
   if (!weights.is_known) gpu.weights.reset();
   for (const LedgerLine& line : cache) add_line(gpu, line, margin);
   const OverheadInput overhead{&input,      plan.load, stage, gpu.weights.value_or(Bytes(0)), input.request.card.memory,
                                weights.bits};
-  std::vector<LedgerLine> beside = engine.overhead(overhead);
+  std::vector<LedgerLine> lines = engine.overhead(overhead);
   if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
-    if (auto scores = general_score_matrix(overhead)) beside.push_back(std::move(*scores));
-  calibrate(input, beside, plan.calibrated);
-  for (LedgerLine& line : beside) add_line(gpu, std::move(line), margin);
+    if (auto scores = general_score_matrix(overhead)) lines.push_back(std::move(*scores));
+  calibrate(input, lines, plan.calibrated);
+  for (LedgerLine& line : lines) add_line(gpu, std::move(line), margin);
   return gpu;
 }
 
@@ -77,7 +77,8 @@ GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<L
 void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan& plan) {
   plan.memory.clear();
   const std::uint64_t per_stage = ranks.size() / plan.request.parallel.pipeline;
-  // One for each copy; with DP attention the copies share their experts and the MLPs, and stand on a part of the ranks.
+  // One for each copy; with data parallel attention the copies share the experts and the MLPs, and each has some of the
+  // ranks.
   const std::uint64_t copies = plan.request.parallel.data;
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -87,7 +88,7 @@ void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan
     }
   }
   for (const GpuMemory& gpu : plan.memory) {
-    // What one rank misses its fellows miss too.
+    // An estimate that is wrong on one rank is equally wrong on the others.
     const Range range = range_of(gpu.lines);
     plan.total.bytes += gpu.total;
     plan.total.low += range.low;
@@ -116,15 +117,15 @@ void fill_cache(const TermSum& whole, const CacheLayout& layout, const std::vect
   kv.groups = layout.groups();
 }
 
-// What holds tokens and is none of the cache's own pool: an encoder's outputs.
-Bytes beside_cache(const GpuMemory& gpu) {
+// Caches outside of the cache's pool: an encoder's outputs.
+Bytes outside_cache(const GpuMemory& gpu) {
   Bytes out;
   for (const LedgerLine& line : gpu.lines)
     if (line.id == LineId::kEncoderCache) out += line.bytes;
   return out;
 }
 
-// What is left for the cache on the fullest GPU, or what the user set.
+// The memory left for the cache on the fullest GPU, or the budget that the user set.
 std::optional<Bytes> cache_budget(const Pieces& pieces, const Plan& plan) {
   const EngineInput& input = pieces.input;
   const Engine& engine = pieces.engine;
@@ -139,21 +140,21 @@ std::optional<Bytes> cache_budget(const Pieces& pieces, const Plan& plan) {
     for (const LedgerLine& line : fullest->lines)
       if (line.id == LineId::kGraphs) graphs += line.bytes;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
-                                fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
+                                fullest->activation.value_or(Bytes(0)) + outside_cache(*fullest),
                                 fullest->runtime.value_or(Bytes(0)), graphs});
   }
   std::optional<Bytes> least;
   for (std::size_t i = 0; i < plan.memory.size(); ++i) {
     const GpuMemory& gpu = plan.memory[i];
     const Bytes usable = usable_memory(engine, input, plan.card_of(i, *memory));
-    const Bytes beside = gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu);
+    const Bytes beside = gpu.total - gpu.kv_cache.value_or(Bytes(0)) + outside_cache(gpu);
     const Bytes left = usable > beside ? usable - beside : Bytes(0);
     least = std::min(least.value_or(left), left);
   }
   return least;
 }
 
-// One GPU of each stage, numbers alone: what a search asks.
+// One GPU of each stage: all that a search needs.
 void fill_stages(const Pieces& pieces, Plan& plan) {
   const std::vector<Bytes> stages = pieces.layout.reserved_by_stage(plan.load, plan.request.parallel.pipeline);
   plan.memory.clear();
@@ -165,16 +166,16 @@ void fill_stages(const Pieces& pieces, Plan& plan) {
   }
 }
 
-// What fits one copy of the engine, as requests (each with its beams or samples) over all of them.
+// What fits in one copy of the engine, as requests (each with its beams or samples) over all copies.
 std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
   return checked_mul(sequences, request.parallel.data, "the sequences of all copies") / request.extras.copies();
 }
 
-// The largest n up to kAnyCount that fits, from a guess that may be off either way.
+// The largest n up to kAnyCount that fits, from a guess that may be too low or too high.
 template <class Fits>
 std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
   std::uint64_t low = 0;
-  std::uint64_t high = guess + 1;  // does not fit, once it is known
+  std::uint64_t high = guess + 1;  // does not fit, once established
   if (guess > 0 && !fits(guess))
     high = guess;
   else
@@ -204,8 +205,8 @@ std::vector<LedgerLine> host_lines(const Pieces& pieces, const Plan& plan) {
   return out;
 }
 
-// A budget is what the request leaves. What lies beside the cache can grow with the load (scores, compute buffers,
-// logits): a longer load is asked for with its own, and judged as a plan of it would be.
+// The budget is what the request leaves. The parts beside the cache may grow with the load (scores, compute buffers,
+// logits): a longer load is therefore laid out with its own, and judged as its plan would be.
 void fill_capacity(const Pieces& pieces, Plan& plan) {
   const EngineInput& input = pieces.input;
   const Engine& engine = pieces.engine;
@@ -232,7 +233,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
     const std::optional<Bytes> shared = shared_memory(plan.request);
     Plan other;
     other.request = plan.request;
-    other.request.parallel.data = 1;  // each copy is as the first
+    other.request.parallel.data = 1;  // each copy is like the first
     const auto fits = [&](const Load& load) {
       try {
         other.load = load;
@@ -247,7 +248,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
         return !has_rule || layout.shortfall(cache_budget(pieces, other).value_or(Bytes(0)), load).empty();
       } catch (const Error& error) {
         take_as_misfit(error);
-        return false;  // an overflow is more than any memory
+        return false;  // an overflow exceeds any memory
       }
     };
     capacity.max_model_len = largest_near(capacity.max_model_len, [&](std::uint64_t tokens) {
@@ -261,7 +262,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
       return fits(load);
     });
   }
-  if (!plan.request.card.rig.empty()) {  // tokens of one card's budget say nothing of the others
+  if (!plan.request.card.rig.empty()) {  // tokens of one card's budget say nothing about the others
     capacity.tokens.reset();
     capacity.max_concurrency =
         static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
@@ -280,7 +281,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
   plan.capacity = capacity;
 }
 
-// Every GPU has a row of the ledger: so many are 5 MB of JSON, and compare has fifteen such plans.
+// Every GPU has its rows of the ledger: this many are 5 MB of JSON, and compare has fifteen such plans.
 void check_gpus(const Request& request) {
   const std::uint64_t gpus = request.parallel.gpus();
   if (gpus > kMostGpusOfPlan)
@@ -288,8 +289,8 @@ void check_gpus(const Request& request) {
            "use smaller -tp, -pp or -dp");
 }
 
-// A plan adds up all its GPUs and refuses what 64 bits do not hold; so does a verdict, which looks at one of each
-// stage.
+// A plan adds up all its GPUs and refuses a total that 64 bits do not hold. A verdict sees only one GPU of each stage
+// and must refuse the same.
 void check_total(const Plan& plan) {
   const std::uint64_t copies =
       checked_mul(plan.request.parallel.tensor, plan.request.parallel.data, "the number of GPUs");
@@ -298,7 +299,8 @@ void check_total(const Plan& plan) {
     for (const LedgerLine& line : gpu.lines) all += line.high * copies;
 }
 
-// The card, the share of it that the engine may use, and what an engine that takes its cache at the start holds then.
+// The card, the share of it that the engine may use, and the memory it holds after the start if it allocates its cache
+// then.
 void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
   plan.card = input.request.card.memory;
   if (plan.card) plan.card = plan.card_of(static_cast<std::size_t>(&plan.fullest() - plan.memory.data()), *plan.card);
@@ -316,17 +318,17 @@ Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::Laid
   return out;
 }
 
-// What a search asks, and the first step of a plan: one GPU of each stage, the cache's budget and the verdict.
+// What a search needs, and the first step of a plan: one GPU of each stage, the cache's budget and the verdict.
 Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces) {
   Plan plan;
   plan.request = request;
   plan.load = load_of(model, request);
   check_lengths(request, plan.load);
   fill_stages(pieces, plan);
-  // A card of its own has nothing to do with the host's memory, unless that is judged too.
+  // A separate card's plan does not depend on host memory, unless that is judged too.
   if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(pieces, plan);
   check_total(plan);
-  // The verdict rests on the budget, and on what it holds only where a least was asked for.
+  // The verdict depends on the budget; on how much fits in it only where a minimum was asked for.
   if (request.limits.min_context || request.limits.min_seqs)
     fill_capacity(pieces, plan);
   else if (const auto budget = cache_budget(pieces, plan))

@@ -15,25 +15,25 @@ namespace kvplan {
 
 // Plans `model`. Throws Error where the request makes no sense for it.
 Plan make_plan(const ModelSpec& model, const Request& request);
-// The same for many plans of one model.
+// Keeps what many plans of one model share.
 class PlanCache;
 Plan make_plan(PlanCache& cache, const Request& request);
-// The verdict of make_plan, without what a plan tells besides: what searches ask.
+// The verdict of make_plan, without the rest of a plan: what searches ask for.
 VerdictReport verdict_of(PlanCache& cache, const Request& request);
-// GPUs of a plan at most.
+// The most GPUs of a plan.
 inline constexpr std::uint64_t kMostGpusOfPlan = 2048;
-// One GPU of each pipeline stage: what a search over placements asks.
+// One GPU of each pipeline stage: what a search over placements asks for.
 std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request);
 
-// Steps of make_plan, for those who ask many questions of one model (fit, compare, sweeps).
-// `known`: an earlier input of the same model, which has what does not depend on the request.
+// Steps of make_plan, for callers that ask many questions about one model (fit, compare, sweeps).
+// `known`: an earlier input of the same model, from which the parts that no request changes are taken.
 EngineInput engine_input(const ModelSpec& model, const Request& request, const EngineInput* known = nullptr);
 Load load_of(const ModelSpec& model, const Request& request);
-// The longest sequence by the config, else by the engine's own rule.
+// The longest sequence: by the config, else by the engine's own rule.
 std::optional<Tokens> longest_of(const ModelSpec& model, const Engine& engine);
-// The card's memory: as the user says, as a calibration measured it, else as the catalogue has it.
+// The card's memory: as the user gives it, as a calibration measured it, else as catalogued.
 std::optional<Bytes> card_memory(const Request& request);
-// Tokens that are planned for where neither the config nor the request names any.
+// The context to plan for where neither config nor request names one.
 inline constexpr std::uint64_t kDefaultContext = 4096;
 
 }  // namespace kvplan

@@ -13,7 +13,8 @@ constexpr std::size_t kMostLaidOut = 64;
 constexpr std::size_t kMostWeighed = 64;
 constexpr std::size_t kMostTypes = 32;
 
-// A request without what no layout reads: the length of a sequence, and the limits that judge the finished plan.
+// The request without what no layout depends on: the length of a sequence, and the limits that the finished plan is
+// judged by.
 Request without_length(Request request) {
   request.max_model_len.reset();
   request.llama_cpp.ctx_size.reset();
@@ -23,7 +24,7 @@ Request without_length(Request request) {
   return request;
 }
 
-// A request without what no weight depends on. Whatever is not named here tells weights apart.
+// The request without what no weight depends on. Every field that is not reset here distinguishes weights.
 Request of_weights(const Request& request) {
   Request out = without_length(request);
   const Request none;
@@ -39,8 +40,8 @@ Request of_weights(const Request& request) {
   out.block_size = none.block_size;
   out.parallel.given = none.parallel.given;
   if (engine_of(request).loading.mxfp4_layout == nullptr && engine_of(request).loading.makes_by == nullptr)
-    out.card.name = none.card.name;  // kernels of a card may pad weights
-  // A buffer of an indexer is as long as a batch, whose default goes by the card.
+    out.card.name = none.card.name;  // a card's kernels may pad weights
+  // An indexer's buffer is as long as a batch, whose default depends on the card.
   if (engine_of(request).loading.side_tensors == nullptr) {
     out.card.memory = none.card.memory;
     out.max_num_batched_tokens = none.max_num_batched_tokens;
@@ -82,7 +83,7 @@ const std::shared_ptr<const ModelFacts>& PlanCache::facts(const Request& request
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
   key.weights.reset();
-  key.parallel.given = key.card.count_given = false;  // no layout asks whether it was chosen
+  key.parallel.given = key.card.count_given = false;  // no layout depends on whether it was chosen or given
   for (auto known = laid_out_.begin(); known != laid_out_.end(); ++known) {
     if (known->key != key) continue;
     laid_out_.splice(laid_out_.begin(), laid_out_, known);
@@ -97,7 +98,7 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   try {
     fresh.layout = engine_of(request).layout(fresh.input, fresh.notes);
   } catch (...) {
-    laid_out_.pop_front();  // an engine that refuses leaves nothing behind
+    laid_out_.pop_front();  // drop the entry of an engine that refuses
     throw;
   }
   if (laid_out_.size() > kMostLaidOut) laid_out_.pop_back();
@@ -111,9 +112,9 @@ const Weigher& PlanCache::weigher(const Request& request) {
   for (const OfType& known : weighers_)
     if (known.model == &own && known.type == type && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
-  // Engines make other tensors of a model, and of its quantization at most other types.
+  // An engine makes other tensors of a model; of its quantization it changes types at most.
   const auto like = std::find_if(weighers_.begin(), weighers_.end(), [](const OfType& known) { return !known.type; });
-  // In place: a weigher stays where it is made.
+  // Emplaced, since a weigher must not move.
   return weighers_.emplace_front(own, type, dtype, like == weighers_.end() ? nullptr : &like->weigher).weigher;
 }
 

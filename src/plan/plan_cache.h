@@ -1,5 +1,5 @@
-// What plans of one model share: many questions of one model (fit, a fleet over cards and types) read it once, weigh it
-// once for each weight type and layout, and lay its cache out once for all lengths.
+// What plans of one model share: many questions about one model (fit, a table over cards and types) read it once, count
+// its weights once for each weight type and layout, and lay out its cache once for all lengths.
 #ifndef KVPLAN_PLAN_PLAN_CACHE_H_
 #define KVPLAN_PLAN_PLAN_CACHE_H_
 
@@ -23,31 +23,31 @@ class PlanCache {
   explicit PlanCache(const ModelSpec& model);
 
   const ModelSpec& model() const { return *model_; }
-  // The same with its tensors as the request's engine makes them.
+  // The same, with the tensors that the request's engine makes of it.
   const ModelSpec& model(const Request& request);
   const std::string& attention() const { return attention_; }
   const std::vector<LayerGroup>& groups() const { return groups_; }
   const std::shared_ptr<const ModelFacts>& facts(const Request& request);
 
-  // The engine's layout for the request, whatever the lengths asked of it and the weights beside it. Throws as the
-  // engine does. `input` is of this very request. Good until the next call.
+  // The engine's layout for the request, for any length and any weights. Throws as the engine does. `input` is of this
+  // very request. Valid until the next call.
   struct LaidOut {
     Request key;
     EngineInput input;
     std::unique_ptr<CacheLayout> layout;
     std::vector<Note> notes;
-    mutable std::optional<TermSum> whole = std::nullopt;  // what the architecture needs, where a plan asked for it
+    mutable std::optional<TermSum> whole = std::nullopt;  // what the architecture needs, once a plan has asked for it
   };
   const LaidOut& laid_out(const Request& request);
 
-  // The weights of the request, whatever the load and the card.
+  // The weights of the request, for any load and card.
   struct Weighed {
     Request key;
     RankWeights weights;
     std::vector<Note> notes;
   };
   const Weighed& weighed(const Request& request);
-  // The model's own, for the request's types.
+  // For the request's types and the model's own tensors.
   const Weigher& weigher(const Request& request);
 
  private:
@@ -55,16 +55,16 @@ class PlanCache {
   std::string attention_;
   std::vector<LayerGroup> groups_;
   std::shared_ptr<const ModelFacts> facts_;
-  // The model as engines with classes of their own make it; entries do not move.
+  // The model as engines with their own classes make it; entries do not move.
   struct OfEngine {
     std::string_view engine;
-    std::string by;  // what of the request it is made by
+    std::string by;  // what it depends on in the request
     ModelSpec model;
     std::shared_ptr<const ModelFacts> facts;
   };
   std::list<OfEngine> made_;
   const OfEngine* made(const Request& request);
-  // The last ones, the latest first; entries do not move.
+  // The newest first; entries do not move.
   std::list<LaidOut> laid_out_;
   std::list<Weighed> weighed_;
   struct OfType {

@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// What vLLM moves to the host: parameters of the decoder's layers, until the budget is spent.
+// What vLLM can move to the host: parameters of the decoder's layers, until the budget is used up.
 bool in_layers(Component component) {
   switch (component) {
     case Component::kAttention:
@@ -26,8 +26,8 @@ bool in_layers(Component component) {
   }
 }
 
-// What a decoded token reads of a stage. A table is looked up row by row, unless it is the head too; towers have done
-// their work.
+// Whether a stage reads it for a decoded token. Of a look-up table only a row is read, unless it is the head too;
+// towers have run before.
 bool is_read(Component component, bool embedding_is_head) {
   switch (component) {
     case Component::kEmbedding: return embedding_is_head;
@@ -48,14 +48,14 @@ void take_to_host(WeightLine& line, Bytes bytes) {
   line.formula += {", less {moved} B in host memory", {{"moved", bytes}}};
 }
 
-// The first `budget` bytes of the layers' weights, from each line its share.
+// Moves the first `budget` bytes of the layers' weights, from each line its share.
 Bytes offload(std::vector<WeightLine>& lines, Bytes budget) {
   Bytes all;
   for (const WeightLine& line : lines)
     if (in_layers(line.component)) all += line.bytes;
   const Bytes moved = std::min(all, budget);
   if (moved == Bytes(0)) return moved;
-  // Whole bytes, rounded down; what is left over then goes where there is room.
+  // Whole bytes, rounded down; the remainder comes from lines that have more.
   const long double share = static_cast<long double>(moved.count()) / static_cast<long double>(all.count());
   std::vector<Bytes> parts;
   Bytes left = moved;
@@ -89,7 +89,7 @@ void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, B
   }
 }
 
-// Layers of a stage that attend, whether or not they keep a cache of their own.
+// The attention layers of a stage, with or without a cache of their own.
 std::uint64_t attention_layers(const ModelSpec& model, std::uint64_t first, std::uint64_t count) {
   const auto attends = [](const Mixer& mixer) {
     return !std::holds_alternative<Ssm>(mixer) && !std::holds_alternative<Linear>(mixer) &&
@@ -110,8 +110,8 @@ std::uint64_t index_topk(const ModelSpec& model) {
   return 0;
 }
 
-// What loading takes beside the tensors: tables of rotary angles, and what the allocator's pieces leave over. A
-// checkpoint's headers size its tensors, and leave the pieces as they are.
+// What loading takes beside the tensors: tables of rotary angles, and memory that the allocator keeps unused. Where a
+// checkpoint's headers give the tensors' sizes, that memory is computed as without them.
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
                                       const Request& request, std::vector<Bytes>& segments) {
   const Engine& engine = engine_of(request);
@@ -133,7 +133,7 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                                                                : Bytes(table.positions) * table.width * element;
     if (bytes == Bytes(0)) continue;
     tables.push_back(bytes);
-    constexpr std::uint64_t kTable = 1024;  // rows; fewer are frequencies, not a table of angles
+    constexpr std::uint64_t kTable = 1024;  // rows; with fewer it is no table of angles but one of frequencies
     const std::uint64_t rows = std::min(table.positions, bytes.count() / table.width / element);
     const std::uint64_t each = bytes.count() / std::max<std::uint64_t>(rows, 1) / table.width;
     if (!formula.empty()) formula += " + ";
@@ -159,7 +159,7 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   const Bytes exact = loaded.tensors + loaded.rotary;
   if (taken <= exact) return out;
   const Bytes more = taken - exact;
-  // Quantized tensors are repacked while they load: that is not followed.
+  // Quantized tensors are repacked while they load, which is not modelled.
   out.push_back(
       {Section::kWeights,
        "loading: fragmentation of PyTorch's allocator",
@@ -176,8 +176,8 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
 
 constexpr std::uint64_t kGpuAlignment = 128, kHostAlignment = 32;
 
-// Bytes of a tensor in a buffer of ggml beyond its own: it begins at a multiple of so many bytes, and on a GPU the last
-// row of a quantized one is filled up to 512 elements.
+// Bytes that a tensor takes in a ggml buffer beyond its own: it begins at a multiple of `alignment`, and on a GPU the
+// last row of a quantized one is padded to 512 elements.
 std::uint64_t padding_of(const TensorGroup& group, std::uint64_t alignment) {
   constexpr std::uint64_t kRow = 512;
   const std::uint64_t bytes = checked_mul(group.stored_bytes.count(), group.copies, "a tensor's bytes");
@@ -188,7 +188,7 @@ std::uint64_t padding_of(const TensorGroup& group, std::uint64_t alignment) {
   return round_up(bytes + row, alignment, "a tensor's bytes") - bytes;
 }
 
-// What stands between the tensors of a GGUF on the GPU of one stage, or in host memory.
+// The padding between the tensors of a GGUF, on one stage's GPU or in host memory.
 std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& request, const StageShare& part,
                                        std::uint64_t alignment) {
   if (!model.is_gguf || request.weights) return std::nullopt;
@@ -236,12 +236,12 @@ bool has_towers(const ModelSpec& model) {
          std::any_of(model.stored.begin(), model.stored.end(), in_tower);
 }
 
-bool hears(const ModelSpec& model) {
+bool has_audio(const ModelSpec& model) {
   return std::any_of(model.towers.begin(), model.towers.end(),
                      [](const TowerModel& side) { return side.what == TowerKind::kAudio; });
 }
 
-// The checkpoint is quantized, and the engine sees nothing of it.
+// Whether the checkpoint is quantized and the engine does not see it.
 bool ignores_quantization(const ModelSpec& model, const Request& request) {
   return engine_of(request).loading.asks_quant_method && is_declared(model.quantization) &&
          !model.quantization.names_method;
@@ -293,12 +293,12 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
           {{"engine", engine_of(request).name}, {"type", *asked.type}}}});
   asked.dtype = loaded_dtype(request, model.known_as->id, model.dtype);
   asked.with_mtp = request.mtp;
-  // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
-  // such a file, what it holds is there.
+  // A GGUF has the text model alone: image and audio encoders come in a projector file. Where the model itself is such
+  // a file, it has them.
   const Engine& engine = engine_of(request);
   asked.with_towers = !engine.extras.has_projector_files || model.is_gguf;
   if (engine.loading.leaves_towers != nullptr &&
-      engine.loading.leaves_towers(request, model.known_as->id, hears(model)))
+      engine.loading.leaves_towers(request, model.known_as->id, has_audio(model)))
     asked.with_towers = false;
   WeightShare& share = asked.share;
   share.tensor_parallel = request.parallel.tensor;
@@ -376,7 +376,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
                    {{"num_layers", std::min<std::uint64_t>(model.layers.size(), *request.llama_cpp.cpu_moe_layers)}}},
                   "llama.cpp --n-cpu-moe"));
   if (engine.loading.embedding_on_host) {
-    // The table, and the layers before the first on a GPU; the head with them where no GPU has it.
+    // The table and the layers before the first on a GPU; also the head, where no GPU has it.
     WeightRequest rest = asked;
     rest.share.embedding_on_host = false;
     rest.share.first_layer = 0;
@@ -393,8 +393,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     out.host_layers = *rest.share.layers;
     for (const WeightLine& line : lines)
       if (line.bytes > Bytes(0)) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
-    // Gemma 3n and 4 make their head before the table (src/models/gemma3n.cpp, gemma4.cpp): it is a copy on the host
-    // too.
+    // llama.cpp creates the head of Gemma 3n and 4 before the table (src/models/gemma3n.cpp, gemma4.cpp): it is a copy
+    // on the host as well.
     if (rest.share.last_stage && head_is_embedding &&
         is_one_of(model.known_as->id, {Arch::kGemma3n, Arch::kGemma4, Arch::kGemma4Unified})) {
       rest.share.embedding_on_host = true;

@@ -16,27 +16,26 @@ namespace kvplan {
 
 struct RankWeights {
   std::string type;                            // "bfloat16", "gptq-int4"
-  std::vector<std::vector<LedgerLine>> lines;  // of one rank of each stage; empty where nothing is known
-  // What PyTorch's allocator takes from the card for them, in its order; empty where the engine has another.
+  std::vector<std::vector<LedgerLine>> lines;  // one rank of each stage; empty where the weights are not known
+  // What PyTorch's allocator requests from the card for them, in order; empty for engines with another allocator.
   std::vector<std::vector<Bytes>> segments;
   bool is_known = true;
-  std::vector<LedgerLine> host;  // in host memory, of all ranks of one data parallel copy
-  // What a step of decoding reads of one rank's weights, all stages together: by every token, and of the experts. What
-  // lies in host memory is read too.
+  std::vector<LedgerLine> host;  // in host memory, for all ranks of one data parallel copy
+  // What a decoding step reads of one rank's weights, over all stages: for every token, and of the experts. Weights in
+  // host memory are included.
   Bytes read_always, experts;
   Bytes host_always, host_experts;  // the parts of them that lie in host memory
-  std::uint64_t host_layers = 0;    // so many first layers have all there, their cache too
+  std::uint64_t host_layers = 0;    // so many layers, from the first, are entirely in host memory, with their cache
   double bits = 16;                 // of a weight as stored, on average
 };
 
-// The model with its tensors as the classes of the request's engine make them.
+// The model with the tensors that the request's engine makes of it.
 ModelSpec as_made(const ModelSpec& model, const Request& request);
 
-// --weights, or what takes its place where the engine does not know the checkpoint's quantization.
+// --weights, or the type used where the engine does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);
 
-// `weigher` is the model's, for the request's types. Not in words: lines have bytes alone. Of one stage, where it is
-// named: the lines of the others stay empty.
+// `weigher` is the model's, for the request's types. Where a stage is named, the lines of the others stay empty.
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,
                          std::vector<Note>& notes);
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);

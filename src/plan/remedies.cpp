@@ -1,4 +1,4 @@
-// What makes a request fit that does not. Each remedy is a plan that make_plan gave.
+// What would make a request fit. Each remedy is a plan from make_plan.
 #include <algorithm>
 
 #include "engines/launch_words.h"
@@ -24,7 +24,7 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
       out.push_back({options, changed.card.count, total, plan.verdict.headroom, plan.host_total()});
       return true;
     } catch (const Error& error) {
-      take_as_misfit(error);  // a context below the lengths that were stated
+      take_as_misfit(error);  // a context below the stated lengths
       return false;
     }
   };
@@ -41,7 +41,7 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
     if (longest >= least && longest < wanted)
       add_if_fits(with_context(request, longest), {context_option(request, longest)});
   };
-  // llama.cpp deals layers to card and host: the fewest there that let the rest fit, of a mixture its experts first.
+  // llama.cpp can leave layers on the host: as few as make the rest fit, and of a mixture the experts first.
   const Engine& engine = engine_of(request);
   const auto add_offload = [&] {
     if (!engine.loading.embedding_on_host || request.llama_cpp.gpu_layers || request.llama_cpp.cpu_moe_layers) return;
@@ -75,7 +75,7 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
       if (const auto count = fewest(layers, with_experts))
         add_if_fits(with_experts(*count), {{"--n-cpu-moe", std::to_string(*count)}});
     const auto count = fewest(units, with_layers);
-    // Cards that take what each of them holds have more than even shares of it.
+    // Cards that each take what they can hold may together hold more layers than even shares.
     if (split_layers > (count ? units - *count : 0) &&
         add_if_fits(*split, {{"-ngl", std::to_string(split_layers)},
                              {"--tensor-split", shares_text(split->llama_cpp.tensor_split)}}))
@@ -83,12 +83,11 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
     if (count) add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
   };
   const std::uint64_t here = asked.request.parallel.gpus();
-  // The same cards in another layout give nothing up.
+  // Another layout of the same cards gives nothing up.
   if (here > 1 && own.parallel.given)
     if (const auto dealt = on_more_cards(cache, own, here))
       if (!dealt->options.empty()) add_if_fits(with_reserve(dealt->request), dealt->options);
-  // Tokens shared out otherwise between layers of a window and the others lose nothing: as near to the usual share as
-  // fits.
+  // Another ratio of the tokens for window layers and for full ones costs nothing: the one nearest the usual that fits.
   if (engine_of(request).has_window_ratio && !request.extras.swa_ratio) {
     for (int percent = 95; percent >= 5; percent -= 5) {
       Request shared = request;
@@ -97,7 +96,7 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
       if (add_if_fits(shared, {{"--swa-full-tokens-ratio", value}})) break;
     }
   }
-  // A larger share of the card loses nothing either, as far as the driver and what grows later leave it.
+  // A larger share of the card costs nothing either, as far as the driver and later growth leave room.
   if (!engine.share_option.empty() && asked.usable_share && !request.memory_utilization &&
       !request.kv_cache_memory_bytes) {
     constexpr int kMostPercent = 95;
@@ -107,9 +106,9 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
       if (add_if_fits(more, {{std::string(engine.share_option), "0." + std::to_string(percent)}})) break;
     }
   }
-  // A length that nobody named is given up early, one that was asked for last.
+  // A length that nobody named is shortened early, one that was asked for last.
   const bool named = request.max_model_len || request.llama_cpp.ctx_size;
-  // A file's weights are as they are: llama.cpp itself shortens the context, and then moves layers.
+  // A file's weights are what they are: llama.cpp itself shortens the context, and then moves layers to the host.
   const bool moves_layers = engine.loading.embedding_on_host && cache.model().is_gguf;
   if (!moves_layers) add_type(false);
   if (!named) add_shorter(kDefaultContext);

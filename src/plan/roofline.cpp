@@ -16,18 +16,19 @@ const Peak* peak_of(const Request& request) {
   return peak.tflops > 0 ? &peak : nullptr;
 }
 
-// Types whose activations are narrow too, so that the cores multiply at their rate; all others are widened to 16 bit.
+// How many times as fast as 16 bit the matrix cores multiply this type: only types whose activations are narrow too;
+// all others are widened to 16 bit.
 double times_16_bit(const Peak& peak, std::string_view weights) {
   if (weights.starts_with("fp8") || weights == "mxfp8") return peak.fp8;
   if (weights == "int8" || weights == "bnb-int8") return peak.int8;
   if (weights == "nvfp4") return std::max(peak.fp4, peak.fp8);
-  if (weights == "mxfp4") return peak.fp4 > 1 ? peak.fp8 : 1;  // beside FP8 activations at best
+  if (weights == "mxfp4") return peak.fp4 > 1 ? peak.fp8 : 1;  // with FP8 activations at best
   return 1;
 }
 
 double bandwidth_of(const Request& request) {
   if (request.card.bandwidth) return *request.card.bandwidth;
-  // What the maker says is a bound; what was read of it is below, and never lowers it.
+  // The maker's figure is a bound; what was measured is below it, and never lowers the bound.
   const double stated = request.card.name ? parse_gpu(*request.card.name).bandwidth_gb_s : 0;
   const auto measured = calibrated_bandwidth(request);
   return measured ? std::max(stated, measured->high / 1e9) : stated;
@@ -41,13 +42,13 @@ double real(Bytes bytes) {
   return static_cast<double>(bytes.count());
 }
 
-// Entries that a token at the end of `tokens` tokens attends to, at most.
+// An upper bound of the entries that a token after `tokens` tokens attends to.
 std::uint64_t attended(const Mixer& mixer, const Term& term, Tokens tokens, Tokens source_tokens) {
   const std::uint64_t entries = term.entries(tokens, source_tokens);
   const bool indexed = term.role == Role::kIndex || term.limit.kind != LimitKind::kNone;
   if (const auto* sparse = std::get_if<SparseMla>(&mixer); sparse != nullptr && !indexed && sparse->index_topk > 0)
     return std::min(entries, sparse->index_topk);
-  // How many entries these choose is not in the model: none at all keeps the bound a bound.
+  // The model does not say how many of these entries are chosen: none keeps the bound a bound.
   if (const auto* compressed = std::get_if<Compressed>(&mixer);
       compressed != nullptr && !indexed && compressed->index_head_dim > 0 && term.role != Role::kState)
     return 0;
@@ -55,7 +56,7 @@ std::uint64_t attended(const Mixer& mixer, const Term& term, Tokens tokens, Toke
   return entries;
 }
 
-// One step's reading of a layer's cache, of one sequence and one rank.
+// What one step reads of a layer's cache, for one sequence on one rank.
 Bytes layer_read(const Mixer& mixer, const CacheTypes& types, const Load& load, std::uint64_t ranks) {
   Bytes out;
   for (const Term& term : cache_terms(mixer)) {
@@ -68,7 +69,7 @@ Bytes layer_read(const Mixer& mixer, const CacheTypes& types, const Load& load, 
   return out;
 }
 
-// Of all layers, or of so many first ones.
+// Of all layers, or of the first so many.
 Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                  std::uint64_t first_layers = ~std::uint64_t{0}) {
   Bytes out;
@@ -91,7 +92,7 @@ double entries_sum(double tokens, double limit, double stride) {
   return (grown * (grown + 1) / 2 + (tokens - grown) * grown) / stride;
 }
 
-// Of a token and a cached one: in a prefill latents may be expanded first, which costs less where there are many.
+// Multiply-adds for a pair of tokens in a prefill, where expanding latents first costs less if there are many tokens.
 std::uint64_t prefill_macs(const Mixer& mixer) {
   const auto* mla = std::get_if<Mla>(&mixer);
   if (mla == nullptr) return macs_per_entry(mixer);
@@ -103,7 +104,7 @@ std::uint64_t prefill_macs(const Mixer& mixer) {
   return expanded > 0 ? std::min(expanded, macs_per_entry(mixer)) : macs_per_entry(mixer);
 }
 
-// Multiply-adds of attention over a whole prompt: each position attends to those before it.
+// Multiply-adds of attention over a whole prompt: every position attends to those before it.
 double attention_macs(const std::vector<LayerGroup>& groups, const Load& load) {
   const auto tokens = static_cast<double>(load.tokens_of_sequence().count());
   double out = 0;
@@ -124,8 +125,8 @@ double attention_macs(const std::vector<LayerGroup>& groups, const Load& load) {
   return out;
 }
 
-// What one step of decoding reads. Bytes of the slower host memory weigh as much more as they take longer: what is read
-// there and on the GPU is read one after the other.
+// The bytes that one decoding step reads. Bytes of the slower host memory are scaled by how much longer they take: host
+// and GPU memory are read one after the other.
 class Step {
  public:
   struct Reads {
@@ -146,7 +147,8 @@ class Step {
   double cache() const { return cache_; }
   double bytes(std::uint64_t sequences) const { return weights(sequences) + static_cast<double>(sequences) * cache_; }
 
-  // The fewest sequences whose caches are as much to read as the weights: the difference is convex and starts below 0.
+  // The fewest sequences whose caches are as many bytes to read as the weights: the difference is convex and starts
+  // below 0.
   std::optional<std::uint64_t> crossing() const {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
     const auto outweighs = [&](std::uint64_t n) { return static_cast<double>(n) * cache_ >= weights(n); };
@@ -166,21 +168,21 @@ class Step {
   }
 
   double always_, experts_, cache_;
-  double missed_ = 0;  // the chance that a token does not choose an expert
+  double missed_ = 0;  // the probability that a token does not choose a given expert
 };
 
-// Two channels of DDR5-6400, as desktops and laptops have them: servers have more, and older machines less.
+// Two channels of DDR5-6400, as desktops and laptops have: servers have more, older machines less.
 constexpr double kHostGbS = 100;
 
 }  // namespace
 
 namespace {
 
-// Operations of a prefill, by what shares them out.
+// Operations of a prefill, by how they are split over ranks.
 struct PrefillWork {
   double attention_weights = 0, experts = 0, others = 0;  // matrices that every token passes through
   double attention = 0;                                   // of tokens with each other
-  double head = 0;                                        // of the last token
+  double head = 0;                                        // for the last token
   double all() const { return attention_weights + experts + others + attention + head; }
 };
 
@@ -209,8 +211,8 @@ PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& 
   return out;
 }
 
-// The least seconds that the cores take for one prompt. Other data parallel ranks help with its experts alone, where
-// they share them.
+// A lower bound of the seconds that one prompt takes the cores. Other data parallel ranks help only with its experts,
+// where they share those.
 double prefill_seconds(const PrefillWork& work, const Plan& plan, const RankWeights& weights, double tflops) {
   const Request& request = plan.request;
   const auto ranks = static_cast<double>(request.parallel.tensor);
@@ -255,7 +257,7 @@ double host_bandwidth_of(const Request& request) {
 
 namespace {
 
-// Of cards that differ and work in turn: all that they hold over the time that each takes for its part.
+// For a mix of cards that work in turn: all bytes they hold over the time that each takes for its part.
 double rig_bandwidth(const Plan& plan) {
   double bytes = 0;
   double seconds = 0;
@@ -287,7 +289,7 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<La
   out.bandwidth_gb_s = gb_s;
   out.num_seqs = plan.request.num_seqs;
   out.cache_read = cache_read(model, groups, plan);
-  // Where copies share the experts out, those of a rank meet the tokens of all copies.
+  // Where copies share the experts, a rank's experts see the tokens of all copies.
   const bool shared = layout_copies(plan.request) == 1 || engine_of(plan.request).parallel.data_ranks_share_experts;
   const double met = shared ? copies * batch : batch;
   const std::uint64_t host_layers = plan.request.llama_cpp.no_kv_offload ? model.layers.size() : weights.host_layers;

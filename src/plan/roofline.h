@@ -1,5 +1,5 @@
-// Bounds of speed from the card's bandwidth. They rest on bytes that a step cannot avoid, so no engine is faster; how
-// near it comes is not said here.
+// Upper bounds of speed from the card's bandwidth. They count bytes that a step cannot avoid reading, so no engine is
+// faster; how close it comes is not modelled.
 //
 //   step(B)   = weights(B) + B * cache                    bytes of one rank, all pipeline stages together
 //   weights(B) = read by every token + experts * (1 - (1 - k/E)^B)      k of E experts a token: those met by B tokens
@@ -9,9 +9,9 @@
 //               matrices at the rate of their type where activations are as narrow (FP8, INT8, NVFP4 on cards that
 //               have such cores), else at 16 bit; latents in the cheaper of their two forms
 //
-// cache is what a sequence at full length attends to: a window its own tokens, an indexer all of its keys and the
-// index_topk entries that it chooses, a layer that shares another's cache reads it again; recurrent states are read
-// and written. Experts are taken as chosen evenly, host memory as no slower than the card's.
+// cache is what a sequence at full length attends to: for a window the tokens in it; for an indexer all keys and the
+// index_topk entries that it chooses; a layer that shares another's cache reads it again; recurrent states are read and
+// written. Experts are taken as chosen evenly, host memory as no slower than the card's.
 #ifndef KVPLAN_PLAN_ROOFLINE_H_
 #define KVPLAN_PLAN_ROOFLINE_H_
 
@@ -24,7 +24,7 @@ namespace kvplan {
 std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                                     const RankWeights& weights);
 
-// Operations of attention for one decoded token behind all others, with their keys and values at hand.
+// Operations of attention for one decoded token after all others, whose keys and values are cached.
 double decode_attention_flops(const std::vector<LayerGroup>& groups, const Load& load);
 
 }  // namespace kvplan

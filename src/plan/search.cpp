@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kMostTried = kAnyCount;
 
-// The largest n in [0, kMostTried] that fits, where all smaller ones do. Memory grows in nearly straight lines, so the
-// room at both ends of what is left to search points to the answer; halving takes over where it does not.
+// The largest n in [0, kMostTried] that fits, given that all smaller ones do. Memory grows almost linearly, so the room
+// at both ends of the interval points to the answer; bisection takes over where it does not.
 std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64_t)>& ask) {
   std::uint64_t low = 0;  // fits (0 trivially)
   std::uint64_t high = kMostTried + 1;
@@ -26,9 +26,9 @@ std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64
     (found.fits ? low_room : high_room) = found.room;
     return found.fits;
   };
-  // A bracket: away from the guess, a step at first (plans of paged engines guess exactly), then where the rooms of
-  // the last two questions meet zero, and a little beyond.
-  std::optional<std::pair<double, double>> before;  // tokens and room of the last question
+  // First a bracket: away from the guess, one step at first (guesses for paged engines are exact), then to where a line
+  // through the last two rooms crosses zero, and a little beyond.
+  std::optional<std::pair<double, double>> before;  // tokens and room of the previous probe
   for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMostTried), turn = 0;; ++turn) {
     const bool up = take(at);
     if (up ? at == kMostTried || high != kMostTried + 1 : low > 0 || at == 1) break;
@@ -46,7 +46,7 @@ std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64
     else
       at = at > step ? at - step : 1;
   }
-  // Engines take tokens in steps, mostly of 16 or 256: the answer tends to end one.
+  // Engines allocate tokens in steps, mostly of 16 or 256: the answer tends to be the end of one.
   constexpr std::uint64_t kStep = 256;
   for (int turn = 0;; ++turn) {
     const std::uint64_t width = high - low;
@@ -72,7 +72,7 @@ Probe probe(PlanCache& cache, const Request& request) {
     const VerdictReport verdict = verdict_of(cache, request);
     Probe out;
     out.fits = verdict.status == Verdict::kFits;
-    // A limit that is not memory says nothing about how far away the answer is.
+    // A limit other than memory does not tell how far away the answer is.
     if (verdict.headroom && (*verdict.headroom >= 0) == out.fits) out.room = static_cast<double>(*verdict.headroom);
     return out;
   } catch (const Error& error) {
@@ -87,7 +87,8 @@ std::uint64_t model_maximum(const PlanCache& cache, const Request& request) {
   return most == 0 ? kAnyCount : std::max(most, asked);
 }
 
-// Where lengths were stated the context is a bound alone, and pools of tokens hold any: it ends where the model's does.
+// Where lengths were stated the context is only an upper bound, which any pool of tokens satisfies: it ends at the
+// model's.
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess) {
   const std::uint64_t least = std::max<std::uint64_t>(1, longest_stated(request));
   const std::uint64_t longest =

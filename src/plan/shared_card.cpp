@@ -20,13 +20,13 @@ Bytes share_of(Bytes card, double share) {
   return Bytes(static_cast<std::uint64_t>(std::ceil(static_cast<double>(card.count()) * share)));
 }
 
-// What a plan has of the card while it runs.
+// The memory of the card that a plan takes while it runs.
 Bytes claimed(const Plan& plan, Bytes card) {
   if (!takes_share(plan.request)) return plan.fullest().total;
   return std::max(plan.fullest().total, share_of(card, plan.usable_share.value_or(1)));
 }
 
-// The plan of a further model: with the smallest share of the card that holds it, where its engine takes one.
+// The plan of a further model: with the smallest share of the card that holds it, for an engine that takes a share.
 Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
   PlanCache cache(model);
   if (!takes_share(request) || request.memory_utilization) return make_plan(cache, request);
@@ -38,12 +38,12 @@ Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
     if (verdict_of(cache, request).status == Verdict::kFits) return make_plan(cache, request);
   }
   request.memory_utilization.reset();
-  return make_plan(cache, request);  // it does not fit alone
+  return make_plan(cache, request);  // it does not fit even alone
 }
 
 }  // namespace
 
-Request beside_the_first(const ModelSpec& model, const Request& first) {
+Request further_request(const ModelSpec& model, const Request& first) {
   Request out = first;
   const Request none;
   out.weights = none.weights;
@@ -60,7 +60,7 @@ Request beside_the_first(const ModelSpec& model, const Request& first) {
   out.memory_utilization = none.memory_utilization;
   out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
   out.limits = none.limits;
-  // -c is another name of the length where an engine has no slots.
+  // -c is another name for the length in an engine without slots.
   if (out.llama_cpp.ctx_size && engine_of(out).slot_tokens == nullptr) {
     if (!out.max_model_len) out.max_model_len = out.llama_cpp.ctx_size;
     out.llama_cpp.ctx_size.reset();

@@ -1,4 +1,4 @@
-// Several models on one card, each in an engine of its own.
+// Several models on one card, each in its own engine.
 #ifndef KVPLAN_PLAN_SHARED_CARD_H_
 #define KVPLAN_PLAN_SHARED_CARD_H_
 
@@ -14,12 +14,12 @@ struct CardUser {
 };
 
 // The first model gets what the others leave. An engine that takes a share of the card gets the smallest one that holds
-// its request, in whole percent; of the others it is what they need. Throws Error where no card is named.
+// its request, in whole percent; for other engines it is what they need. Throws Error where no card is named.
 SharedCard share_card(const std::vector<CardUser>& users);
 
-// The request of a further model: on the same card, with types, layout and extras of its own, and no longer than it can
-// be.
-Request beside_the_first(const ModelSpec& model, const Request& first);
+// The request of a further model: on the same card, with its own types, layout and extras, and at most its own longest
+// context.
+Request further_request(const ModelSpec& model, const Request& first);
 
 }  // namespace kvplan
 

@@ -20,7 +20,7 @@ bool fits(PlanCache& cache, const Request& request) {
 std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request) {
   Request free = with_reserve(request);
   if (!free.parallel.given) free.parallel.tensor = free.parallel.pipeline = 1;
-  // Slots of the mean length take what one pool does that all share (--kv-unified).
+  // Slots of the mean length take as much as one pool that all share (--kv-unified).
   const bool pools = engine_of(free).slot_tokens != nullptr && engine_of(free).loading.places_parts;
   if (pools && free.avg_len && !free.max_model_len && !free.llama_cpp.ctx_size) free.max_model_len = free.avg_len;
   std::optional<UsersPlan> best;

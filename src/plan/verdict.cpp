@@ -15,7 +15,7 @@ std::int64_t difference(Bytes a, Bytes b) {
   return signed_difference(a.count(), b.count());
 }
 
-// Where processor and GPU share one memory, both shares must fit it.
+// Where processor and GPU share one memory, both their shares must fit in it.
 template <class Require>
 void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, Bytes high, const Require& require) {
   const std::optional<Bytes> all = shared_memory(plan.request);
@@ -24,7 +24,7 @@ void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, By
   if (gpu.total + host > *all) require(gpu.total + host, low + host, high + host, *all, VerdictLimit::kSharedMemory);
 }
 
-// What the engine keeps in the machine's own memory, where that is known. A machine without a card has nothing else.
+// What the engine keeps in host memory, where its size is known. A machine without a card has nothing else.
 template <class Require>
 void require_host_memory(const Plan& plan, const GpuMemory& gpu, const Require& require) {
   if (!plan.request.card.host_memory || plan.host.empty()) return;
@@ -39,12 +39,12 @@ void require_host_memory(const Plan& plan, const GpuMemory& gpu, const Require& 
   if (need > all || alone) require(need, low, high, all, VerdictLimit::kHostMemory);
 }
 
-// Whether the engine starts with what the verdict was held against.
+// Whether the engine starts under the limit that the verdict was compared with.
 std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
   const VerdictReport& verdict = plan.verdict;
   if (verdict.limit == VerdictLimit::kNone || verdict.limit == VerdictLimit::kMaxVram ||
       verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs ||
-      verdict.limit == VerdictLimit::kHostMemory)  // a file is mapped: it may start, and read from disk
+      verdict.limit == VerdictLimit::kHostMemory)  // files are mapped: it may start, and read from disk
     return std::nullopt;
   const bool fits = verdict.status == Verdict::kFits;
   if (engine.start == Start::kUnknown) return std::nullopt;
@@ -60,8 +60,8 @@ Bytes less(Bytes bytes, Bytes kept) {
   return bytes - std::min(bytes, kept);
 }
 
-// Sequences of the stated lengths, or of the request's, with `kept` bytes of the budget left alone; one that is beyond
-// memory runs none.
+// How many sequences of the stated lengths, or of the request's, run at once with `kept` bytes of the budget left free;
+// none where one exceeds the memory.
 std::optional<std::uint64_t> runs_at_once(const CacheLayout& layout, const Plan& plan, Bytes kept) {
   if (!plan.capacity) return std::nullopt;
   const Request& request = plan.request;
@@ -70,18 +70,18 @@ std::optional<std::uint64_t> runs_at_once(const CacheLayout& layout, const Plan&
   return layout.runs_at_once(less(plan.capacity->kv_cache_memory, kept), plan.load, running);
 }
 
-// Lengths that were stated decide where it is known what they take: by the engine's scheduler, by pages, or where there
-// is no engine by their bytes. Slots of a fixed length hold them all the same.
+// Stated lengths decide where their memory is known: by the engine's scheduler, by pages, or without an engine by their
+// bytes. Slots of a fixed length hold them in any case.
 struct Stated {
-  std::optional<std::uint64_t> running;  // of them at once
+  std::optional<std::uint64_t> running;  // how many of them at once
   std::uint64_t sequences = 0;
-  Bytes held;  // on the fullest GPU, while all of them run
+  Bytes held;  // on the fullest GPU, while all run
 };
 
 std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& layout, const Plan& plan, Bytes kept) {
   const Request& request = plan.request;
   if (request.seq_lens.empty() && !request.avg_len) return std::nullopt;
-  if (!request.seq_lens.empty() && request.parallel.data > 1) return std::nullopt;  // dealt to the copies
+  if (!request.seq_lens.empty() && request.parallel.data > 1) return std::nullopt;  // they are spread over the copies
   Stated out{runs_at_once(layout, plan, kept), 0, {}};
   if (!out.running && !engine.is_logical && !layout.block_size()) return std::nullopt;
   Load load = plan.load;
@@ -132,11 +132,11 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (memory) memory = plan.card_of(static_cast<std::size_t>(fullest - plan.memory.data()), *memory);
   if (memory && plan.request.limits.reserve) verdict.reserve = plan.request.limits.reserve->of(*memory);
   const Bytes kept = verdict.reserve.value_or(Bytes(0));
-  // A budget that the user set is the user's own.
+  // Nothing is kept free of a budget that the user set.
   const Bytes kept_of_budget = plan.request.kv_cache_memory_bytes ? Bytes(0) : kept;
   const std::optional<Stated> stated = stated_lengths(engine, layout, plan, kept_of_budget);
   const Bytes held = stated ? stated->held : plan.kv_cache.reserved;
-  // What the ledger has for full lengths and the stated ones do not take.
+  // The part of the ledger's bytes for full lengths that the stated lengths do not take.
   const Bytes spared = plan.kv_cache.reserved - std::min(held, plan.kv_cache.reserved);
   verdict.spared = spared;
   const Bytes total = fullest->total - spared;
@@ -152,21 +152,22 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     held_against(kind, need, limit);
     verdict.low = need_low;
     verdict.high = need_high;
-    // One limit that is close makes the verdict close, unless another is broken for certain.
+    // One limit that is close makes the verdict close, unless another is certainly broken.
     verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
     verdict.close = need_low <= limit && (verdict.close || limit < need_high);
     verdict.over = std::max(verdict.over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
   };
-  Bytes asked = held;  // of the budget: what was stated, or what the engine holds to start where that lacks room
-  // The engine's own rule for its cache, where a budget is known.
+  // Bytes of the budget: for the stated lengths, or what the engine must hold to start if that is more.
+  Bytes asked = held;
+  // The engine's own rule for its cache, where the budget is known.
   const auto require_cache = [&](Bytes budget) {
     if (verdict.status == Verdict::kDoesNotFit) return;
     Template shortfall = stated ? Template() : layout.shortfall(budget, plan.load);
     if (stated && (stated->running ? *stated->running < stated->sequences : held > budget))
       shortfall = {"the stated lengths need {needed:GiB} of cache, and {budget:GiB} are there",
                    {{"needed", held}, {"budget", budget}}};
-    // What an engine must hold to start, it must hold whatever was stated.
+    // What an engine must hold to start does not depend on the stated lengths.
     if (stated && shortfall.empty() && engine.start == Start::kOneSequence) {
       Load one = plan.load;
       one.num_seqs = 1;
@@ -185,7 +186,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (memory && engine.cache_budget != nullptr) {
     const Bytes card = less(*memory, kept);
     const bool has_budget = plan.capacity && !plan.request.kv_cache_memory_bytes;
-    // The cache is held against its budget; the card, where that leaves none, or holds less than both.
+    // The cache is compared with its budget; the total with the card where that leaves no budget, or holds less than
+    // both.
     const Bytes budget = has_budget ? less(plan.capacity->kv_cache_memory, kept) : Bytes(0);
     if (has_budget && budget == Bytes(0))
       require(total, low, high, std::min(card, less(usable_memory(engine, input, *memory), kept)),
@@ -194,7 +196,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       require(total, low, high, card, VerdictLimit::kCard);
     if (has_budget) {
       require_cache(budget);
-      // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
+      // The budget is as uncertain as the parts beside the cache: close where the ends of its range disagree.
       const Bytes most = asked + (high - total);
       const bool may_fit = low <= card && asked <= budget + (total - low);
       verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
@@ -225,7 +227,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   at_least(plan.request.limits.min_seqs, seqs, VerdictLimit::kMinSeqs);
   verdict.starts = starts(engine, layout, plan);
   if (engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
-  // The positions of an encoder are a table, or what it was trained with: there is nothing to stretch while it runs.
+  // The positions of an encoder are a table, or what it was trained with: no option extends them.
   if (const Tokens most = input.model.max_model_len;
       !verdict.refusal && most > Tokens(0) && plan.load.max_model_len > most && is_encoder(input))
     verdict.refusal = Refusal{"position_table",

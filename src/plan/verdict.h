@@ -7,16 +7,16 @@
 
 namespace kvplan {
 
-// The share of a card that an engine without a rule of its own (cache_budget) uses, and what that is of `memory`.
+// The share of a card that an engine without its own rule (cache_budget) uses, and the bytes of `memory` that it makes.
 double usable_share(const Engine& engine, const EngineInput& input);
 Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory);
 
-// All of the memory where processor and GPU share one; nothing for a card of its own.
+// The whole memory where processor and GPU share it; nothing for a separate card.
 std::optional<Bytes> shared_memory(const Request& request);
 
-// Fills plan.verdict from its ledger, cache and capacity.
+// Fills plan.verdict from the plan's ledger, cache and capacity.
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan);
-// What a reader is told besides: how many sequences run at once, and where it is close what to lower first.
+// Adds to the verdict how many sequences run at once and, where it is close, what to lower first.
 void advise(const CacheLayout& layout, Plan& plan);
 
 }  // namespace kvplan

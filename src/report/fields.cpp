@@ -17,7 +17,7 @@ namespace {
 constexpr int kSchemaVersion = 1;
 constexpr std::size_t kLongestCell = 4096;
 
-// RFC 4180: quote what holds a comma, a quote or a line end.
+// RFC 4180: quotes text with a comma, a quote or a line end.
 std::string quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";
@@ -33,7 +33,7 @@ bool accepts_null(const Json& schema) {
   return schema.empty() || schema.contains("anyOf");
 }
 
-// The schema with a description, and with more members.
+// The schema with a description and further members.
 Json described(Json schema, std::string_view description, std::string_view limits) {
   Json out = Json::object();
   if (!description.empty()) out["description"] = description;
@@ -45,10 +45,10 @@ Json described(Json schema, std::string_view description, std::string_view limit
   return out;
 }
 
-// The value, with `indent` before each further line.
+// Appends the value, with `indent` before every line after the first.
 void add_json(std::string& out, const Json& value, std::string_view indent) {
   std::string text = value.dump(2, ' ', false, Json::error_handler_t::replace);
-  // Nearly all are printable as they are, and some are large.
+  // Nearly all values are printable as they are, and some are large.
   const bool is_plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c < '\x7f'); });
   if (!is_plain || text.find("##[") != std::string::npos || text.find("hf_") != std::string::npos)
@@ -64,8 +64,8 @@ void add_json(std::string& out, const Json& value, std::string_view indent) {
 }  // namespace
 
 Json parsed(std::string_view text) {
-  // A config's own values have their keys in order, which a parse into a sorted tree keeps and one into a list of
-  // keys would search for each key.
+  // The keys of a config's value are in order. Parsing into a sorted tree keeps that; a list of keys would be searched
+  // for each key.
   const auto value = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   return value.is_discarded() ? Json(std::string(text)) : Json(value);
 }
@@ -100,7 +100,7 @@ Json AnyTable::schema(Json& definitions) const {
   const std::string name(name_);
   const Json reference{{"$ref", "#/$defs/" + name}};
   if (!name.empty() && definitions.contains(name)) return reference;
-  if (!name.empty()) definitions[name] = nullptr;  // its place is before those of its parts
+  if (!name.empty()) definitions[name] = nullptr;  // takes the place before those of its parts
   Json required = Json::array();
   Json properties = Json::object();
   if (kind_ == TableKind::kReport) {
@@ -131,8 +131,8 @@ Json AnyTable::json_of(const void* whole) const {
   return out;
 }
 
-// A list is written item by item: the tree of all takes some times the memory of the text, and a report may have every
-// card of every answer.
+// A list is written item by item: the tree of the whole takes several times the text's memory, and a report may have
+// every card of every answer.
 std::string AnyTable::text_of(const void* whole) const {
   std::string out;
   const auto add = [&](std::string_view key, const Json& value, std::string_view indent) {
@@ -166,7 +166,7 @@ void AnyTable::cells_of(const void* whole, Cells& out) const {
       row.cells(whole, out);
     } else if (row.extra.is_column) {
       const std::string_view title = row.extra.title.empty() ? row.key : row.extra.title;
-      // The first of a title counts.
+      // The first column with a title counts.
       if (std::none_of(out.begin(), out.end(), [&](const auto& cell) { return cell.first == title; }))
         out.emplace_back(title, whole != nullptr ? cell_text(row.json(whole)) : "");
     }
@@ -175,10 +175,10 @@ void AnyTable::cells_of(const void* whole, Cells& out) const {
 
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "";
-  // The digits of a real number differ between machines.
+  // The last digits of a real number differ between machines.
   if (value.is_number_float()) return std::to_string(static_cast<std::uint64_t>(value.get<double>()));
   if (!value.is_string()) return value.dump();
-  // A spreadsheet takes such a text for a formula, whatever space stands before it.
+  // A spreadsheet would take such a text for a formula, even after spaces.
   const std::string text = one_line(value.get_ref<const std::string&>(), kLongestCell);
   const auto first = text.find_first_not_of(' ');
   return (first != std::string::npos && std::string_view("=+-@").find(text[first]) != std::string_view::npos ? "'"

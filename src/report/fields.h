@@ -1,5 +1,5 @@
 // A field is one row of a table: its key, how it is read from the answer, and what it means. JSON, the JSON Schema and
-// CSV are made of the rows, so that they say the same.
+// CSV are made from the rows, so that they agree.
 #ifndef KVPLAN_REPORT_FIELDS_H_
 #define KVPLAN_REPORT_FIELDS_H_
 
@@ -17,15 +17,15 @@
 namespace kvplan {
 
 using Json = nlohmann::ordered_json;
-// A line of CSV: titles and texts.
+// A line of CSV, as titles and texts.
 using Cells = std::vector<std::pair<std::string_view, std::string>>;
 
-// What a row says beside its value.
+// The other properties of a row.
 struct Extra {
-  bool is_column = false;  // of CSV
+  bool is_column = false;  // it is a column of CSV
   bool is_json = true;
-  std::string_view title;   // of the column; empty: its key
-  std::string_view limits;  // what the schema asks of it besides its type: members of a JSON object
+  std::string_view title;   // of the column; empty: the key
+  std::string_view limits;  // members of a JSON object that the schema has in addition to the type
 
   constexpr Extra limit(std::string_view members) const { return {is_column, is_json, title, members}; }
 };
@@ -37,28 +37,29 @@ constexpr std::string_view kFromOne = R"("minimum": 1)";
 constexpr Extra column(std::string_view title = "") {
   return {true, true, title, ""};
 }
-// A figure that a spreadsheet wants beside those of JSON; of a part, the columns that the part has.
+// A figure that is only in CSV; for a part, the columns that it has.
 constexpr Extra csv_only() {
   return {true, false, "", ""};
 }
 
-// How a value of type T is written: fields_values.h.
+// How a value of type T is written, defined in fields_values.h.
 template <class T>
 struct ValueOf;
 
-// A row for values of a type that only its functions know.
+// A row whose value has a type that only its functions know.
 struct AnyRow {
   std::string_view key, description;
   Extra extra;
   Json (*schema)(Json& definitions) = nullptr;
   Json (*json)(const void* whole) = nullptr;
-  void (*items)(const void* whole, const std::function<void(const Json&)>& take) = nullptr;  // of a list, one by one
-  void (*cells)(const void* whole, Cells& out) = nullptr;  // of a part with fields of its own
+  // Passes on a list's items one by one.
+  void (*items)(const void* whole, const std::function<void(const Json&)>& take) = nullptr;
+  void (*cells)(const void* whole, Cells& out) = nullptr;  // for a part with its own fields
 };
 
 template <class T>
 struct Row : AnyRow {
-  // `Get` is at<&T::member>, or a function object without a state that takes a T.
+  // `Get` is at<&T::member>, or a stateless function object that takes a T.
   template <class Get>
   requires std::is_empty_v<Get>
   constexpr Row(std::string_view of_key, Get, std::string_view meaning = "", Extra beside = {})
@@ -90,12 +91,12 @@ constexpr std::array<AnyRow, count> rows_of(const Row<T> (&rows)[count]) {
 
 enum class TableKind : std::uint8_t {
   kPart,
-  kReport  // a whole one, which says first what it is
+  kReport  // a whole report, which begins with its kind
 };
 
 class AnyTable {
  public:
-  // A table with a name is a definition of the schema.
+  // A table with a name becomes a definition in the schema.
   constexpr AnyTable(const char* name, std::string_view description, std::span<const AnyRow> rows,
                      TableKind kind = TableKind::kPart)
       : name_(name), description_(description), rows_(rows), kind_(kind) {}
@@ -117,21 +118,21 @@ class Table : public AnyTable {
  public:
   using AnyTable::AnyTable;
   Json json(const T& whole) const { return json_of(&whole); }
-  // The text of a report: two spaces for each level, and a line break at the end.
+  // The text of a report: indented by two spaces, with a line break at the end.
   std::string text(const T& whole) const { return text_of(&whole); }
-  // Without a value: the titles alone.
+  // Without a value: only the titles.
   void cells(const T* whole, Cells& out) const { cells_of(whole, out); }
 };
 
-// The fields of T.
+// The table of T's fields.
 template <class T>
 const Table<T>& table();
 
 // The text of a cell; "" for null.
 std::string cell_text(const Json& value);
-// The same of values that no table has.
+// The same for values without a table.
 std::string json_text(const Json& json);
-// Columns in the order of the list, the others behind.
+// The columns of the list in its order, then the others.
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines);
 
 }  // namespace kvplan

@@ -1,4 +1,5 @@
-// The fields of what is made of plans: fleets, compare and fit, grids, differences. And CSV, a line for each plan.
+// The fields of answers made of plans: several models, compare and fit, grids, diffs. And CSV, with a line for each
+// plan.
 #include "report/fields_tables.h"
 #include "report/report.h"
 
@@ -6,7 +7,7 @@ namespace kvplan {
 
 namespace {
 
-// What has no plan: why, and the exit code that it alone would have.
+// For an entry without a plan: why, and the exit code it would have by itself.
 struct Failed {
   std::string_view source, error;
   Exit exit = Exit::kAnswered;
@@ -26,7 +27,7 @@ struct Fits {
   std::vector<FitItem> fits;
 };
 
-// A cell of a grid; nothing is known where the engine refused.
+// A cell of a grid; its values are null where the engine refused.
 struct CellOf {
   const Grid* grid;
   const GridCard* card;
@@ -59,7 +60,7 @@ std::vector<Note> notes_of(const Answers& answers) {
   return out;
 }
 
-// What spreadsheets know: columns in this order, later ones behind them.
+// The order of the columns, on which spreadsheets depend; later columns come after them.
 constexpr std::string_view kPlanColumns =
     "source error answer attention engine max_model_len num_seqs weights_dtype kv_cache_dtype bytes_per_token "
     "bytes_per_sequence logical_bytes reserved_bytes gpus weights_bytes kv_cache_bytes activation_bytes runtime_bytes "
@@ -70,7 +71,7 @@ constexpr std::string_view kGridColumns =
     "source error engine weights_dtype kv_cache_dtype max_model_len num_seqs gpu gpu_count tensor_parallel_size "
     "pipeline_parallel_size verdict headroom_bytes total_bytes longest_context most_sequences";
 
-// The cells of each part, one behind the other; a null pointer gives titles without values.
+// The cells of all parts in a row; a null pointer gives titles without values.
 template <class... Part>
 Cells cells_of(const Part*... parts) {
   Cells out;

@@ -1,4 +1,4 @@
-// The fields of a card that was measured by itself.
+// The fields of a card's measurement.
 #include "kvplan/card_measurement.h"
 #include "report/fields_speed.h"
 #include "report/fields_tables.h"

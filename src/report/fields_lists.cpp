@@ -22,7 +22,7 @@ struct Kinds {
 
 constexpr std::uint64_t kHead = 128;  // a usual width
 
-// Bytes of an element with its share of scales; nothing for a layout that is no type of plain vectors.
+// Bytes of an element including its share of the scales; nothing for a layout that plain vectors cannot have.
 template <PackRule DtypeInfo::*side>
 std::optional<double> element_bytes(const DtypeInfo& type) {
   if (type.id == Dtype::kFp8DsMla) return std::nullopt;

@@ -1,4 +1,4 @@
-// The fields of what is held against reality: measurements, calibrations, logs.
+// The fields of comparisons with reality: measurements, calibrations, logs.
 #include "report/fields_speed.h"
 #include "report/fields_tables.h"
 #include "report/report.h"
@@ -236,7 +236,7 @@ const Table<LogTotal>& table() {
   return fields;
 }
 
-// Nothing where no model was given.
+// Null where no model was given.
 template <class T>
 std::optional<T> if_planned(const LogCheck& check, const T& value) {
   return check.has_plan ? std::optional(value) : std::nullopt;
@@ -287,7 +287,7 @@ const Table<Diagnosis>& table() {
                   {"missing_bytes", at<&T::missing>, "memory that is short; null where the log does not tell"},
                   {"figures", at<&T::figures>, "worked out of the log's own"},
                   {"remedies", at<&T::remedies>, "least loss first"},
-                  {"beside", at<&T::beside>, "what else is told, and no fault"}});
+                  {"beside", at<&T::other_events>, "what else is told, and no fault"}});
   static constexpr Table<T> fields("", "", rows);
   return fields;
 }

@@ -1,4 +1,4 @@
-// The fields of a plan. Bytes are integers; what does not apply is null, never absent.
+// The fields of a plan. Bytes are integers; a value that does not apply is null, never absent.
 #include "kvplan/ranges.h"
 #include "report/fields_tables.h"
 #include "report/words.h"
@@ -20,7 +20,7 @@ std::optional<std::string_view> kernel_name(AttentionKernel kernel) {
   return std::nullopt;
 }
 
-// Of a draft or a projector, where there is one.
+// For a draft or a projector; null where there is none.
 template <class Part>
 std::optional<std::string_view> source_of(const Part& part) {
   return part ? std::optional<std::string_view>(part->source) : std::nullopt;

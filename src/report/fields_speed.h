@@ -1,4 +1,4 @@
-// The fields of a speed that was measured, in GB/s: of a card by itself, and beside a plan.
+// The fields of a measured speed in GB/s: of a card, and in a plan's measurement.
 #ifndef KVPLAN_REPORT_FIELDS_SPEED_H_
 #define KVPLAN_REPORT_FIELDS_SPEED_H_
 
@@ -13,7 +13,7 @@ struct MeasuredSpeed {
   Figure figure;  // bytes a second
 };
 
-// Nothing where it was not measured.
+// Null where it was not measured.
 inline std::optional<MeasuredSpeed> speed_of(const Figure& figure) {
   return figure.n > 0 ? std::optional(MeasuredSpeed{figure}) : std::nullopt;
 }

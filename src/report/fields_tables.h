@@ -1,4 +1,4 @@
-// Tables that several files ask for, and the parts of an answer that have a table of their own.
+// Tables that several files use, and parts of an answer with their own table.
 #ifndef KVPLAN_REPORT_FIELDS_TABLES_H_
 #define KVPLAN_REPORT_FIELDS_TABLES_H_
 
@@ -42,7 +42,7 @@ const Table<CalibrationOf>& table();
 template <>
 const Table<LogCheck>& table();
 
-// Adds what a report is called in the schema, with all that it names.
+// Adds a plan's report to the schema's definitions, with all definitions that it refers to.
 void define_plan(Json& definitions);
 void define_answers(Json& definitions);
 void define_measurements(Json& definitions);

@@ -1,4 +1,4 @@
-// How values of each type are written: the JSON, and what the schema says of it.
+// How values of each type are written: as JSON, and in the schema.
 #ifndef KVPLAN_REPORT_FIELDS_VALUES_H_
 #define KVPLAN_REPORT_FIELDS_VALUES_H_
 
@@ -19,21 +19,21 @@
 
 namespace kvplan {
 
-// A value that JSON text spells, as a config has it.
+// A value given as JSON text, as in a config.
 struct Spelled {
   std::string_view text;
 };
 
-Json parsed(std::string_view text);  // the text itself where it is no JSON
-// Schemas of plain types, of lists, and of words up to an empty one.
+Json parsed(std::string_view text);  // a string where the text is no JSON
+// Schemas of plain types, of lists, and of words (a list that ends with an empty one).
 Json plain_schema(const char* type);
 Json count_schema();
 Json list_schema(Json item);
 Json words_schema(std::string_view (*word)(int));
-// The same schema, which null fulfils too.
+// The same schema, also fulfilled by null.
 Json nullable(Json schema);
 
-// A struct has a table.
+// A struct is written by its table.
 template <class T>
 struct ValueOf {
   static constexpr bool has_fields = true, is_list = false;
@@ -60,7 +60,7 @@ struct ValueOf<T> : Plain {
 
 template <>
 struct ValueOf<double> : Plain {
-  static Json json(double value) { return value; }  // null where it is not finite
+  static Json json(double value) { return value; }  // null for infinity and NaN
   static Json schema(Json&) { return plain_schema("number"); }
 };
 
@@ -76,7 +76,7 @@ struct ValueOf<Quantity<Tag>> : Plain {
   static Json schema(Json& definitions) { return ValueOf<std::uint64_t>::schema(definitions); }
 };
 
-// By their names, which end with an empty one.
+// An enumeration, by its names; the list of names ends with an empty one.
 template <class T>
 requires std::is_enum_v<T>
 struct ValueOf<T> : Plain {
@@ -92,7 +92,7 @@ struct ValueOf<Spelled> : Plain {
   static Json schema(Json&) { return Json::object(); }
 };
 
-// Options and their values.
+// Options with their values.
 template <>
 struct ValueOf<std::vector<std::pair<std::string, std::string>>> : Plain {
   static Json json(const std::vector<std::pair<std::string, std::string>>& list) {
@@ -141,7 +141,7 @@ struct ValueOf<std::variant<T...>> : Plain {
   static Json schema(Json& definitions) { return {{"oneOf", {ValueOf<T>::schema(definitions)...}}}; }
 };
 
-// Nothing for an empty text, or for no count.
+// Null for an empty text or a count of 0.
 inline std::optional<std::string_view> if_any(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
@@ -152,7 +152,7 @@ template <class Tag>
 std::optional<Quantity<Tag>> if_any(Quantity<Tag> count) {
   return count == Quantity<Tag>(0) ? std::nullopt : std::optional(count);
 }
-// A member, or a member of a member, of what a pointer shows too: at<&Answer::plan, &Plan::total>.
+// Reads a member, or a member of a member, also through a pointer: at<&Answer::plan, &Plan::total>.
 template <auto first, auto... more>
 struct At {
   decltype(auto) operator()(const auto& whole) const {
@@ -164,7 +164,7 @@ struct At {
 };
 template <auto... members>
 constexpr At<members...> at;
-// The same by if_any.
+// The same through if_any.
 template <auto... members>
 struct OrNull {
   auto operator()(const auto& whole) const { return if_any(At<members...>()(whole)); }
@@ -172,7 +172,7 @@ struct OrNull {
 template <auto... members>
 constexpr OrNull<members...> or_null;
 
-// Nothing where any number would do.
+// Null where any number would fit.
 inline std::optional<std::uint64_t> if_bounded(std::optional<std::uint64_t> count) {
   return count && *count >= kAnyCount ? std::nullopt : count;
 }

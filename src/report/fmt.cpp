@@ -1,10 +1,10 @@
-// fmt, compiled once: header-only it costs every file that prints two seconds, and Debian's fmt::fmt is a shared
-// library.
+// fmt, compiled once: as headers only it would take two seconds in every file that prints, and Debian's fmt::fmt is a
+// shared library.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
-// What the headers declare and leave to a library.
+// Templates that the headers declare and a library must define.
 template FMT_API auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
 template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
 template FMT_API auto thousands_sep_impl(locale_ref loc) -> thousands_sep_result<char>;

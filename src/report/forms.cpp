@@ -36,15 +36,18 @@ std::string as_k8s(const Reply& reply, const ReportOptions&) {
 }
 
 constexpr std::array kForms{
-    ReportForm{.name = "table", .help = "for people (default)", .write = as_table, .reads = true},
+    ReportForm{.name = "table", .help = "for people (default)", .write = as_table, .is_for_people = true},
     ReportForm{"json", "for machines", as_json},
-    ReportForm{.name = "markdown", .help = "for a pull-request comment", .write = as_markdown, .reads = true},
+    ReportForm{.name = "markdown", .help = "for a pull-request comment", .write = as_markdown, .is_for_people = true},
     ReportForm{"github", "workflow annotations", as_github},
-    ReportForm{.name = "args", .help = "the engine's own command line", .write = as_args, .launches = true},
-    ReportForm{.name = "k8s", .help = "a container's arguments and resources", .write = as_k8s, .launches = true},
+    ReportForm{.name = "args", .help = "the engine's own command line", .write = as_args, .has_launch = true},
+    ReportForm{.name = "k8s", .help = "a container's arguments and resources", .write = as_k8s, .has_launch = true},
     ReportForm{"csv", "for a spreadsheet", as_csv},
-    ReportForm{
-        .name = "html", .help = "one page to share, without network", .write = as_html, .reads = true, .draws = true},
+    ReportForm{.name = "html",
+               .help = "one page to share, without network",
+               .write = as_html,
+               .is_for_people = true,
+               .has_curves = true},
 };
 
 }  // namespace
@@ -68,7 +71,7 @@ std::string written(const Reply& reply, std::string_view format, std::string_vie
   std::vector<std::string_view> others;
   for (const ReportForm& form : kForms)
     if ((form.write != as_json || reply.json) && (form.write != as_csv || reply.csv) &&
-        (!form.launches || reply.plan != nullptr))
+        (!form.has_launch || reply.plan != nullptr))
       others.push_back(form.name);
   Error error(Exit::kBadInput, "--format: " + std::string(question) + " has no form \"" + std::string(format) + "\"",
               "use " + join(others));

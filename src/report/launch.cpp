@@ -1,5 +1,5 @@
-// The plan as something to paste: the engine's own command line, and a container's resources and arguments. YAML's
-// plain style breaks on many characters; a string of JSON never does.
+// The plan as text to paste: the engine's own command line, and a container's resources and arguments. Many characters
+// are special in YAML's plain style; a JSON string is always safe.
 #include <fmt/format.h>
 
 #include "kvplan/characters.h"

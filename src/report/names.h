@@ -1,4 +1,4 @@
-// What programs call the values of enumerations; "" behind the last.
+// Names of enumeration values in JSON and CSV; "" after the last one.
 #ifndef KVPLAN_REPORT_NAMES_H_
 #define KVPLAN_REPORT_NAMES_H_
 

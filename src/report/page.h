@@ -1,5 +1,5 @@
-// An answer as a person reads it, before it has a form: a headline, blocks, notes, the next command. A question makes
-// one page, and every renderer shows it.
+// An answer for people, before it has a form: a headline, blocks, notes, the next command. Each question makes one
+// page, and every renderer can show it.
 #ifndef KVPLAN_REPORT_PAGE_H_
 #define KVPLAN_REPORT_PAGE_H_
 
@@ -16,14 +16,14 @@
 
 namespace kvplan {
 
-// Words that may be printed: one line, valid UTF-8, nothing hidden in it. A page takes no other, so that no string of
-// a file or a server comes past one_line.
+// Printable words: one line of valid UTF-8 without hidden characters. A page takes only these, so that no string from a
+// file or a server bypasses one_line().
 class Text {
  public:
   Text() = default;
   template <class Words>
   requires std::convertible_to<const Words&, std::string_view> Text(const Words& words)
-      : words_(one_line(words, kLongest)) {}  // NOLINT: every string may become one
+      : words_(one_line(words, kLongest)) {}  // NOLINT: implicit, so that every string goes through one_line()
   const std::string& str() const { return words_; }
   bool empty() const { return words_.empty(); }
   bool operator==(const Text&) const = default;
@@ -35,18 +35,18 @@ class Text {
 
 enum class Tone { kPlain, kStrong, kFaint, kGood, kBad, kCareful };
 
-// The smallest form that has room for a block: a comment on a pull request, a terminal, or a page to share.
+// The smallest form that shows a block: a pull-request comment, a terminal, or a document.
 enum class Detail { kComment, kScreen, kDocument };
 
 struct Column {
   enum class Kind {
     kText,
     kNumber,  // aligned right
-    kBelow,   // on a terminal it stands under its row: a formula, a source
+    kBelow,   // on a terminal it is below its row: a formula, a source
   };
   Text title;
   Kind kind = Kind::kText;
-  unsigned goes = 0;  // the n-th to be left out where a terminal is narrow; 0: it stays
+  unsigned goes = 0;  // the order in which columns are dropped on a narrow terminal; 0: never
 };
 
 struct TableRow {
@@ -71,7 +71,7 @@ struct BarRow {
   Tone tone = Tone::kPlain;
 };
 
-// Bars in one scale, against the budget where there is one.
+// Bars on one scale, with the budget marked where there is one.
 struct Bars {
   Text value_title, range_title;
   std::vector<BarRow> rows;
@@ -81,21 +81,21 @@ struct Bars {
 
 struct ChartSeries {
   Text name;
-  std::vector<double> y;  // one for each x
+  std::vector<double> y;  // one value for each x
 };
 struct Chart {
-  Text title;    // read aloud in place of the picture
+  Text title;    // the text alternative of the picture
   Text x_title;  // under the axis
   Text y_title;
   std::vector<double> x;
   std::vector<ChartSeries> series;
-  std::optional<double> limit;  // a level across the picture
+  std::optional<double> limit;  // a horizontal line
   Text limit_name;
-  std::optional<double> marked;  // an x of its own: the request
+  std::optional<double> marked;  // an x to mark: the request's
   Text marked_name;
   bool log_x = false;
   bool log_y = false;
-  bool x_is_tokens = false;  // ticks as 32k, 1M
+  bool x_is_tokens = false;  // x ticks as 32k, 1M
   bool y_is_tokens = false;
 };
 
@@ -105,8 +105,8 @@ struct Block {
   Text title;
   Detail detail = Detail::kScreen;
   std::variant<Sentences, PageTable, Bars, Chart> body;
-  Sentences remarks;       // under it
-  bool is_folded = false;  // a page to share opens it on demand
+  Sentences remarks;       // below it
+  bool is_folded = false;  // a document shows it only when opened
 };
 
 struct Headline {
@@ -119,18 +119,18 @@ struct PageNote {
   Tone tone = Tone::kFaint;
   Text label;  // "warning:"
   Text message;
-  Text file = {};  // of an annotation; the page's own where it names none
+  Text file = {};  // where an annotation is put; "" for the page's own
 };
 
 struct Page {
   Text title, facts;
-  Sentences about;  // what was asked
+  Sentences about;  // the question
   std::vector<Headline> headlines;
-  Sentences remedies;  // in short, where there is room for a line alone
+  Sentences remedies;  // short, for forms that show only one line
   std::vector<Block> blocks;
   std::vector<PageNote> notes;
-  Sentences next;  // commands that lead on; for terminals alone
-  Text file;       // that an annotation is put at
+  Sentences next;  // suggested next commands; only on terminals
+  Text file;       // where annotations are put
 };
 
 }  // namespace kvplan

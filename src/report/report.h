@@ -19,30 +19,31 @@ struct CardMeasurement;
 struct ReportOptions {
   bool color = false;
   int width = 80;
-  bool leads_on = false;  // for a person at a terminal: the next command
+  bool suggests_next = false;  // suggests a next command, for a person at a terminal
 };
 
-// An answer in every form: a page for people, fields for programs. What is empty the question does not have.
+// An answer in all forms: a page for people, fields for programs. Empty members are forms that the question does not
+// have.
 struct Reply {
   std::function<Page()> page;
   std::function<std::string()> json, csv;
-  const Plan* plan = nullptr;  // of the launch that is shown
-  std::string warning = "";    // of a command line, which cannot say it itself
+  const Plan* plan = nullptr;  // the plan whose launch is shown
+  std::string warning = "";    // for a command line, which cannot contain it
 };
 
 struct ReportForm {
   std::string_view name;
   std::string_view help;
   std::string (*write)(const Reply& reply, const ReportOptions& options);
-  bool reads = false;     // a person reads it
-  bool draws = false;     // it shows the curves of an answer
-  bool launches = false;  // it shows the engine's command line
+  bool is_for_people = false;  // it is for people
+  bool has_curves = false;     // it shows curves
+  bool has_launch = false;     // it shows the engine's command line
 };
 
 std::span<const ReportForm> forms();
-// Error that lists the known forms.
+// Throws Error that lists the known forms.
 const ReportForm& find_format(std::string_view name);
-// The reply in the form of that name; Error(kBadInput) where `question` has none such.
+// The reply in the form of that name; throws Error(kBadInput) where `question` does not have it.
 std::string written(const Reply& reply, std::string_view format, std::string_view question,
                     const ReportOptions& options);
 
@@ -51,9 +52,9 @@ Reply reply_of(const Plan& plan);
 PageNote machine_note(std::string_view cards, const Plan& plan);
 Reply explained(const Plan& plan);
 Reply reply_of(const std::vector<FleetEntry>& entries);
-// Several models on one card.
+// For several models on one card.
 Reply reply_of(const SharedCard& shared);
-// Engines side by side for one model.
+// For engines side by side, with one model.
 Reply side_by_side(const std::vector<FleetEntry>& entries);
 Reply compared(const Answers& answers);
 Reply fitted(const Answers& answers);
@@ -64,14 +65,14 @@ Reply reply_of(const LogCheck& check);
 Reply reply_of(const WatchReport& report);
 Reply reply_of(const CardMeasurement& seen);
 
-// The built-in tables: kinds, types, engines, cards.
+// For the built-in tables: kinds, types, engines, cards.
 Reply reply_of(std::span<const KindInfo> kinds);
 Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
 Reply dtypes_reply();
 Reply reply_of(std::span<const EngineRow> rows);
 Reply reply_of(std::span<const Gpu> cards);
 
-// The sentence a reviewer reads: "+3.1 GiB: num_key_value_heads 4 -> 8".
+// The sentence for a reviewer: "+3.1 GiB: num_key_value_heads 4 -> 8".
 std::string diff_headline(const PlanDiff& diff);
 
 // Forms for programs.
@@ -94,15 +95,15 @@ std::string gpus_json(std::span<const Gpu> cards);
 std::string engines_json(std::span<const EngineRow> rows);
 std::string dtypes_json();
 std::string kinds_json(std::span<const KindInfo> kinds);
-// The JSON Schema of all of them.
+// The JSON Schema of all reports.
 std::string schema_json(std::span<const KindInfo> kinds);
-// A calibration file.
+// The text of a calibration file.
 std::string calibration_json(const Calibration& calibration);
 
-// What to paste: the engine's own command line, and a container's arguments and resources.
+// Text to paste: the engine's own command line, and a container's arguments and resources.
 std::string launch_args(const Plan& plan);
 std::string launch_k8s(const Plan& plan);
-// What a command line cannot say of its plan; empty where there is nothing.
+// What the command line cannot express about its plan; empty for nothing.
 std::string launch_warning(const Plan& plan);
 
 }  // namespace kvplan

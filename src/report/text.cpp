@@ -59,8 +59,8 @@ std::string end_of(std::string_view text, std::size_t width) {
 
 namespace {
 
-// What a terminal or a workflow's runner would take for something else goes into the quotes of bash, zsh and ksh, which
-// know a byte by its number. Names of files may hold it.
+// Characters with a meaning for a terminal or a CI runner are written by number in $'...' quotes, as bash, zsh and ksh
+// read them. File names may contain them.
 bool must_be_escaped(std::string_view word) {
   for (std::size_t at = 0; at < word.size();) {
     const Character next = character_at(word, at);
@@ -74,7 +74,7 @@ bool must_be_escaped(std::string_view word) {
 
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
-  // zsh takes "=name" for the path of a program.
+  // In zsh "=name" is the path of a program.
   if (!word.empty() && word.front() != '=' && word.find_first_not_of(kPlain) == std::string::npos) return word;
   if (must_be_escaped(word)) {
     std::string out = "$'";

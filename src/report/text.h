@@ -1,4 +1,4 @@
-// Small tools of the pages: units, counts, widths.
+// Helpers for pages: units, counts, widths.
 #ifndef KVPLAN_REPORT_TEXT_H_
 #define KVPLAN_REPORT_TEXT_H_
 
@@ -13,19 +13,19 @@ namespace kvplan {
 
 std::string gib(Bytes bytes);                   // "2.14 GiB", always GiB
 std::string gib_number(Bytes bytes);            // "2.14"
-std::string human_bytes(Bytes bytes);           // "70,272 B", "68.6 KiB", "1.50 GiB": what reads best
+std::string human_bytes(Bytes bytes);           // "70,272 B", "68.6 KiB", "1.50 GiB": in the unit that reads best
 std::string grouped(std::uint64_t n);           // "163,840"
-std::string tokens_text(std::uint64_t tokens);  // "32k" where it is a whole number of 1024, else grouped
+std::string tokens_text(std::uint64_t tokens);  // "32k" for whole multiples of 1024, else grouped
 
 std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 layers"
 
-// The last `width` characters with "..." before them, where there are more.
+// The last `width` characters after "...", if there are more.
 std::string end_of(std::string_view text, std::size_t width);
 
-// How wide a text is on a terminal (counts code points).
+// The width of a text on a terminal (in code points).
 std::size_t text_width(std::string_view text);
 
-// A word as a shell takes it.
+// A word quoted for a shell.
 std::string shell_word(const std::string& word);
 
 }  // namespace kvplan

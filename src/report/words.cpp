@@ -25,7 +25,7 @@ std::string title_of(const ModelFacts& model) {
 
 namespace {
 
-// 671B, 8.03B, 494M.
+// "671B", "8.03B", "494M".
 std::string parameters_text(std::uint64_t n) {
   const auto count = static_cast<double>(n);
   if (count >= 1e11) return fmt::format("{:.0f}B", count / 1e9);
@@ -106,7 +106,7 @@ std::string kind_of(const LayerFacts& layer) {
 
 namespace {
 
-// Two sizes that print alike are told apart.
+// Two sizes that would print alike are printed so that they differ.
 std::string size_beside(Bytes bytes, Bytes other) {
   const bool alike = bytes != other && gib(bytes) == gib(other);
   return alike || bytes < Bytes(kGiB / 10) ? human_bytes(bytes) : gib(bytes);
@@ -127,11 +127,11 @@ std::string need_text(const VerdictReport& verdict) {
   const std::string budget = size_beside(verdict.budget, verdict.needed);
   const std::string option = verdict.limit == VerdictLimit::kMaxVram ? " (--max-vram)" : "";
   if (verdict.status == Verdict::kFits && verdict.needed == Bytes(0) && verdict.limit == VerdictLimit::kCacheBudget)
-    return human_bytes(verdict.budget) + " free";  // no cache
+    return human_bytes(verdict.budget) + " free";  // there is no cache
   if (verdict.status == Verdict::kFits)
     return need + " of " + budget + option + ": " +
            human_bytes(verdict.budget - std::min(verdict.needed, verdict.budget)) + " free";
-  // Whole blocks may not hold what the bytes would.
+  // Whole blocks may not hold as much as their bytes.
   if (verdict.needed <= verdict.budget) return need + " of " + budget + ", " + reason_of(verdict);
   return need + ", " + budget + " available" + option + ": " + human_bytes(verdict.needed - verdict.budget) + " short";
 }
@@ -165,7 +165,7 @@ std::string reason_of_limit(const VerdictReport& verdict) {
   return out;
 }
 
-// "3.18 GiB short"; what the engine says where whole blocks do not hold what the bytes would.
+// "3.18 GiB short"; the engine's own words where whole blocks do not hold as much as their bytes.
 std::string short_text(const VerdictReport& verdict) {
   if (verdict.needed <= verdict.budget) return reason_of(verdict);
   return human_bytes(verdict.needed - verdict.budget) + " short";
@@ -180,7 +180,7 @@ std::string reason_of(const VerdictReport& verdict) {
   std::string out = verdict.refusal ? in_words(verdict.refusal->words) + "; " + in_words(verdict.refusal->cure)
                                     : reason_of_limit(verdict);
   if (!verdict.has_sought || verdict.status == Verdict::kFits) return out;
-  // A refusal names its cure already.
+  // A refusal already contains its remedy.
   if (verdict.suggestions.empty()) return verdict.refusal ? out : out + "; no one change makes it fit";
   const Remedy& first = verdict.suggestions.front();
   out += "; " + options_of(first.changes);

@@ -1,4 +1,4 @@
-// Words that several pages share: each is made once, so that no page contradicts another.
+// Words that several pages share, each made in one place, so that no page contradicts another.
 #ifndef KVPLAN_REPORT_WORDS_H_
 #define KVPLAN_REPORT_WORDS_H_
 
@@ -10,35 +10,35 @@
 
 namespace kvplan {
 
-// "llama-3.1-8b"; its class where the file has no name of its own.
+// "llama-3.1-8b"; the class's name where the file has no name of its own.
 std::string title_of(const ModelFacts& model);
 // "8.03B parameters, 32 layers, gqa, bfloat16, up to 128k tokens".
 std::string facts_of_plan(const Plan& plan);
 // "vllm 0.33", or "no engine (the architecture's needs)".
 std::string engine_text(const Plan& plan);
-// What was asked for: "32,768 tokens x 1 sequence, vllm 0.33, weights fp8, KV bfloat16, TP 8".
+// The request: "32,768 tokens x 1 sequence, vllm 0.33, weights fp8, KV bfloat16, TP 8".
 std::string request_text(const Plan& plan);
 // "h100-80gb: 72.85 of 79.18 GiB (92 %)"; empty without a card.
 std::string card_text(const Plan& plan);
 // "ssm (mamba2)".
 std::string kind_of(const LayerFacts& layer);
 
-// FITS, DOES NOT FIT or NOT ALL AT ONCE with what is needed, available, free or short; nothing where it is not known.
+// FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short; empty where it is not known.
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan);
 std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "-"
 // "-ctk q8_0 -ctv q8_0".
 std::string options_of(const std::vector<std::pair<std::string, std::string>>& changes);
 
-// Why a verdict is what it is, in one sentence.
+// The reason for a verdict in one sentence.
 std::string reason_of(const VerdictReport& verdict);
-// A count that may be without an end.
+// A count that may be unlimited.
 std::string count_text(std::uint64_t n);
 std::string part_text(const std::optional<Bytes>& part);  // "2.14", "-"
 // "+2.14 GiB", "-37.5 MiB".
 std::string signed_size(std::int64_t bytes);
 
 std::vector<PageNote> notes_of(const std::vector<Note>& notes);
-// "not planned:" and the error, for those of several models that could not be read.
+// "not planned:" and the error, for a model of several that could not be read.
 PageNote not_planned(std::string_view error, std::string_view source);
 
 struct PartName {
@@ -49,14 +49,14 @@ struct PartName {
 // The four parts of a GPU's memory, in the order of every page.
 extern const std::array<PartName, 4> kParts;
 
-// A row of bars with the parts of `gpu` beside each other.
+// A row of bars with the parts of `gpu` side by side.
 BarRow stacked(std::string_view label, const GpuMemory& gpu);
-// The budget and the card of a plan, as lines across bars.
+// Marks the budget and the card of a plan on bars.
 void set_limits(const Plan& plan, Bars& bars);
 
 // A list of facts: what, how much, remarks.
 PageTable facts_table(std::vector<std::vector<std::string>> rows);
-// Rows under titles; columns of `numbers` align right, those of `goes` are left out in that order.
+// Rows under titles; columns in `numbers` align right, those in `goes` are dropped in that order.
 PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
                        const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes = {});
 

@@ -20,7 +20,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The index behind "layers." or "h."; nothing where the name has none.
+// The layer number after "layers." or "h."; nothing where the name has none.
 std::optional<std::uint64_t> layer_of(std::string_view name) {
   for (const std::string_view mark : {"layers.", ".h.", "blocks.", "block."}) {
     const auto at = name.find(mark);
@@ -65,7 +65,7 @@ Component component_of(std::string_view name, std::uint64_t num_layers) {
   if (has(name, "audio_tower") || has(name, "audio_encoder") || has(name, "audio_model")) return Component::kAudio;
   if (name.starts_with("encoder.") || has(name, "model.encoder.")) return Component::kEncoder;
   const auto layer = layer_of(name);
-  // Layers behind the decoder's own predict further tokens.
+  // Layers after the decoder's own are MTP layers.
   if (layer && num_layers > 0 && *layer >= num_layers) return Component::kMtp;
   if (has(name, "shared_expert")) return Component::kSharedExperts;
   if (has(name, "router") || has(name, ".gate.")) return Component::kRouter;
@@ -97,7 +97,7 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
     sum.bytes += Bytes(tensor.bytes);
   });
   for (const auto& [key, sum] : sums) {
-    // A tied head that the file holds all the same is not loaded twice.
+    // A tied head that is in the file too is not loaded twice.
     if (key.first == Component::kLmHead && tied && has_embedding) {
       model.notes.push_back({NoteLevel::kInfo,
                              "tied_head_stored",
@@ -128,7 +128,7 @@ void read_stored(const std::string& directory, ModelSpec& model) {
     return;
   }
   add_stored([&](const TensorVisitor& visit) { read_safetensors(files, visit, walked); }, model);
-  // sentence-transformers: dense layers behind the model have folders of their own.
+  // sentence-transformers: dense layers after the model are in separate folders.
   if (exists(directory + "/modules.json")) {
     Bytes more;
     std::error_code error;

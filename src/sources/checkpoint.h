@@ -1,5 +1,5 @@
-// A checkpoint's directory beyond its config: the headers of its safetensors, adapters, and layouts that hold several
-// models.
+// The parts of a checkpoint's directory other than its config: headers of safetensors, adapters, and layouts with
+// several models.
 #ifndef KVPLAN_SOURCES_CHECKPOINT_H_
 #define KVPLAN_SOURCES_CHECKPOINT_H_
 
@@ -12,20 +12,20 @@
 
 namespace kvplan {
 
-// The component that a tensor's name speaks of.
+// The component that a tensor belongs to, by its name.
 Component component_of(std::string_view tensor, std::uint64_t num_layers);
 
-// Reads the headers of the directory's safetensors into model.stored. Nothing where there are none. Throws Error.
+// Reads the headers of the directory's safetensors into model.stored. Does nothing where there are none. Throws Error.
 void read_stored(const std::string& directory, ModelSpec& model);
-// The sum that the directory's index gives, whatever files are there; nothing where there is no sound index.
+// Reads the sum in the directory's index, whatever files are there; does nothing without a valid index.
 void read_stored_index(const std::string& directory, ModelSpec& model);
-// The same for tensors that come from elsewhere: `each` calls its argument once for every tensor.
+// The same for tensors from elsewhere: `each` calls its argument once for every tensor.
 void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec& model);
 
-// An Error that names and counts what a directory without a decoder holds (a LoRA adapter, a diffusers pipeline);
-// returns where it is neither.
+// Throws Error that says what a directory without a decoder contains and how much (a LoRA adapter, a diffusers
+// pipeline); returns where it is neither.
 void refuse_layout(const std::string& directory);
-// True where refuse_layout would throw.
+// Whether refuse_layout would throw.
 bool is_other_layout(const std::string& directory);
 
 }  // namespace kvplan

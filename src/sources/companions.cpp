@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::uint64_t kMostRank = 1 << 20;
 
-constexpr std::uint64_t kMostGuesses = 1 << 20;
+constexpr std::uint64_t kMostDraftTokens = 1 << 20;
 constexpr std::string_view kSpeculativeExample =
     "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}";
-// Keys of vLLM's config/speculative.py that move no memory on the GPU, or whose share is small.
+// Keys of vLLM's config/speculative.py that do not change GPU memory, or hardly.
 constexpr std::string_view kSpeculativeIdle =
     "enforce_eager moe_backend attention_backend revision code_revision index_share_for_mtp_iteration "
     "disable_padded_drafter_batch disable_eagle_block_drop disable_by_batch_size disable_log_stats "
@@ -30,7 +30,8 @@ constexpr std::string_view kSpeculativeIdle =
     "prompt_lookup_min rejection_sample_method posterior_threshold posterior_alpha synthetic_acceptance_rates "
     "synthetic_acceptance_length";
 
-// "q_proj" of "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" where the name is of no such pair.
+// "q_proj" for "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" where the name is not of such a
+// pair.
 std::string module_of(std::string_view tensor) {
   const auto at = tensor.find(".lora_");
   if (at == std::string_view::npos) return {};
@@ -50,7 +51,7 @@ void check_rows(std::uint64_t rank) {
   if (rank > kMostRank) fail("a lora_A has " + std::to_string(rank) + " rows", "a LoRA's rank is a small number");
 }
 
-// r (8 where PEFT's LoraConfig says nothing), and the largest of rank_pattern.
+// r (8 by default in PEFT's LoraConfig), and the largest rank in rank_pattern.
 std::uint64_t declared_rank(const Fields& config) {
   constexpr std::uint64_t kPeftRank = 8;
   std::uint64_t rank = config.count_or("r", kPeftRank);
@@ -68,8 +69,8 @@ std::uint64_t declared_rank(const Fields& config) {
   return rank;
 }
 
-// target_modules as PEFT takes it: a list of names, "all-linear", or one regular expression over whole paths. No
-// module at all is refused there; what the file itself holds comes first.
+// target_modules as PEFT reads it: a list of names, "all-linear", or a regular expression over whole paths. PEFT
+// refuses an empty list; modules found in the file itself take precedence.
 std::vector<std::string> declared_targets(const Fields& config, bool is_needed, std::vector<Note>& notes) {
   constexpr std::string_view kRemedy = "write [\"q_proj\", \"v_proj\"], or \"all-linear\"";
   std::set<std::string> out;
@@ -86,7 +87,7 @@ std::vector<std::string> declared_targets(const Fields& config, bool is_needed, 
   if (config.is_string("target_modules")) {
     const std::string text = config.find_string("target_modules").value_or("");
     if (text == "all-linear") return {text};
-    // A name alone is no whole path ("model.layers.0.self_attn.q_proj") and matches none.
+    // A bare name is no whole path ("model.layers.0.self_attn.q_proj") and matches none.
     const bool is_pattern = text.find_first_of(".*+?[](){}|\\^$") != std::string::npos;
     if (!is_pattern && is_needed)
       fail("\"target_modules\" is \"" + one_line(text, 40) + "\", which PEFT holds against whole paths and finds none",
@@ -156,10 +157,10 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
                 [] { fail("--draft: standard input is for the model itself", "name the draft's config.json"); });
   }
   SourceOptions role = options;
-  role.hub.revision.clear();  // the model's own
+  role.hub.revision.clear();  // it belongs to the main model
   role.read.draft = DraftRole{method, target.hidden_size, target.vocab_size};
   ModelSpec draft = load_model(argument, role);
-  // What a head's own files repeat of the model is not kept twice.
+  // Tensors of the model that a head's own files repeat are not kept twice.
   const bool eagle = draft.draft_head && draft.draft_head->method == DraftMethod::kEagle;
   if (eagle || (draft.draft_head && draft.draft_head->method == DraftMethod::kEagle3))
     std::erase_if(draft.stored, [&](const StoredTensors& part) {
@@ -243,9 +244,9 @@ SpeculativeConfig parse_speculative_config(std::string_view text) {
   SpeculativeConfig out;
   out.model = words("model");
   out.num_tokens = number("num_speculative_tokens");
-  if (out.num_tokens > kMostGuesses)
+  if (out.num_tokens > kMostDraftTokens)
     fail("\"num_speculative_tokens\" is " + std::to_string(out.num_tokens),
-         "use at most " + std::to_string(kMostGuesses));
+         "use at most " + std::to_string(kMostDraftTokens));
   if (const std::string word = words("quantization"); !word.empty()) out.weights = word;
   if (const std::string word = words("method"); !word.empty()) {
     out.method = find_draft_method(word);
@@ -253,7 +254,7 @@ SpeculativeConfig parse_speculative_config(std::string_view text) {
   }
   for (const std::string_view key : split(kSpeculativeIdle)) config.touch(key);
   out.unread = config.unread();
-  // vLLM takes "ngram" and "mtp" for a model's name, too.
+  // vLLM also accepts "ngram" and "mtp" as a model's name.
   if (!out.method && (out.model == "ngram" || out.model == "[ngram]")) out.method = DraftMethod::kNgram;
   if (out.method == DraftMethod::kNgram || out.method == DraftMethod::kMtp) out.model.clear();
   return out;

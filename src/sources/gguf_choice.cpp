@@ -14,14 +14,14 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kFirstPart = "-00001-of-";
-constexpr unsigned kMaxParts = 400;  // of 3 GB each they hold more than a terabyte
+constexpr unsigned kMaxParts = 400;  // at 3 GB each more than a terabyte
 
 std::string_view file_name(std::string_view path) {
   const auto slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// "q4_k" is no part of "q4_k_m".
+// Whether the file's name contains the quantization as a whole: "q4_k" is not in "q4_k_m".
 bool names(std::string_view file, std::string_view quantization) {
   if (quantization.empty()) return true;
   const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
@@ -58,7 +58,7 @@ std::string choose_gguf(const std::vector<std::string>& files, std::string_view 
   }
   if (out.empty()) return "";
   if (out.size() == 1) return out.front();
-  // Nobody says which: the tools' own first choice.
+  // Without a quantization: the usual first choice of tools.
   if (quantization.empty())
     for (const std::string& file : out)
       if (names(lower(file_name(file)), "q4_k_m")) return file;

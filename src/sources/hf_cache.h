@@ -1,5 +1,5 @@
-// The HF tools' cache: models--org--name/refs/REVISION names a commit, snapshots/COMMIT/ holds links into blobs/.
-// Only read, never written.
+// The cache of the Hugging Face tools: models--org--name/refs/REVISION contains a commit, snapshots/COMMIT/ has links
+// into blobs/. It is read, never written.
 #ifndef KVPLAN_SOURCES_HF_CACHE_H_
 #define KVPLAN_SOURCES_HF_CACHE_H_
 
@@ -7,11 +7,11 @@
 
 namespace kvplan {
 
-// The snapshot's folder, where its config.json or a *.gguf can be read; "" where there is none. Links to blobs that are
-// gone, and files that broke off, count as absent.
+// The snapshot's folder, if its config.json or a *.gguf can be read; "" otherwise. Links to missing blobs and
+// incomplete files count as absent.
 std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
-// The same whatever the snapshot holds: for what is no model.
+// The same for any contents, also of repositories that are no model.
 std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
 }  // namespace kvplan

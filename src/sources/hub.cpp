@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr const char* kSingle = "model.safetensors";
 constexpr std::size_t kMaxShards = 400;
-// Checkpoints are cut into files of 5 GB or more: below that a single file is the better guess.
+// Checkpoints are split into files of 5 GB or more: a smaller one is probably a single file.
 constexpr std::uint64_t kOneFileElements = 2'500'000'000;
 
 ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const SourceOptions& options) {
@@ -53,7 +53,8 @@ class Fetch {
  public:
   Fetch(HubClient& client, std::string revision) : client_(client), revision_(std::move(revision)) {}
 
-  // The weights of the model whose config is in `snapshot`. False where the repository has no safetensors.
+  // Fetches the sizes of the weights of the model whose config is in `snapshot`. Returns false where the repository has
+  // no safetensors.
   bool weights(HubSnapshot& snapshot, std::uint64_t elements) {
     const bool found =
         elements > kOneFileElements ? index(snapshot) || single(snapshot) : single(snapshot) || index(snapshot);
@@ -67,7 +68,7 @@ class Fetch {
   }
 
  private:
-  // Where the config says how the weights are stored, no other file does; ModelOpt's has both.
+  // Where the config says how the weights are stored, no other file does, except for ModelOpt, which has both.
   static bool may_have_quant_config(const std::string& text) {
     const Fields config = Fields::parse(text);
     const auto quantization = config.child("quantization_config");
@@ -95,7 +96,7 @@ class Fetch {
     if (snapshot.weight_bytes == 0 && parsed.files.size() <= kMaxShards)
       for (const std::string& name : parsed.files) {
         const auto shard = fetch_safetensors(client_, revision_, name);
-        if (!shard) return true;  // what the index does not say the config must
+        if (!shard) return true;  // what the index does not say must be in the config
         snapshot.weight_bytes += shard->file_bytes - shard->bytes.size();
       }
     return true;
@@ -112,7 +113,7 @@ class Fetch {
 
   HubClient& client_;
   std::string revision_;
-  bool scaled_ = false;  // tensors of scales: the weights are quantized
+  bool scaled_ = false;  // there are tensors of scales: the weights are quantized
 };
 
 [[noreturn]] void missing_model(const HubMissing& missing, const HubSettings& settings, const HubId& id) {
@@ -133,8 +134,8 @@ std::uint64_t elements_of(const ModelSpec& model) {
   return sum.count();
 }
 
-// The GGUF that the name means, by the list of files; false where the repository has none at all. `commit` is set where
-// the server names it.
+// Finds the GGUF that the name means in the list of files; false where the repository has no GGUF. `commit` is set
+// where the server gives it.
 bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
   const auto listing = client.listing(id.revision, missing);
   if (!listing) return false;
@@ -166,7 +167,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
     if (!find_gguf(client, id, snapshot, missing, commit)) missing_model(missing, settings, id);
   } else if (auto config = client.file(id.revision, kConfig, kMaxConfigBytes, missing)) {
     check_json(*config, kConfig);
-    // All further files are those of this commit, whatever is pushed meanwhile.
+    // All other files are fetched at this commit, whatever is pushed meanwhile.
     const bool named = !config->commit.empty();
     commit = named ? config->commit : stand_in_commit(id.revision, config->body);
     if (const auto known = cache.find(commit, "")) {
@@ -175,7 +176,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
     }
     snapshot.config = std::move(config->body);
     const ModelSpec bare = read_config(snapshot.config, "", source, options.read);
-    // Repositories of GGUF files have a config at times, and no safetensors.
+    // Some repositories of GGUF files have a config but no safetensors.
     if (!Fetch(client, named ? commit : id.revision).weights(snapshot, elements_of(bare)))
       find_gguf(client, id, snapshot, missing, commit);
   } else if (missing.code == "RepoNotFound" || missing.code == "RevisionNotFound" ||
@@ -190,7 +191,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
   return model;
 }
 
-// What the HF tools' cache has of it; nothing where that is not enough.
+// The model from the Hugging Face tools' cache; nothing where that lacks something.
 std::optional<ModelSpec> from_hf_cache(const HubId& id, const HubSettings& settings, const std::string& source,
                                        const SourceOptions& options) {
   const std::string folder = find_in_hf_cache(settings.hf_cache, id.repo, id.revision);
@@ -226,7 +227,7 @@ ModelSpec load_from_hub(const std::string& argument, const SourceOptions& option
   try {
     return fetch(id, settings, cache, argument, options);
   } catch (const HubUnreachable& error) {
-    // An older copy serves better than none.
+    // An older copy is better than none.
     const auto snapshot = cache.find(known, id.gguf);
     if (!snapshot) throw;
     ModelSpec model = model_of(*snapshot, argument, options);

@@ -1,5 +1,5 @@
-// A model that is named as the Hub names it: from the HF tools' cache, else from kvplan's own, else fetched: its
-// config.json, then what says how large its weights are, which is two requests, or three.
+// A model by its name on the Hub: from the Hugging Face tools' cache, else from kvplan's own, else fetched. Fetching
+// takes its config.json and then the sizes of its weights, in two or three requests.
 #ifndef KVPLAN_SOURCES_HUB_H_
 #define KVPLAN_SOURCES_HUB_H_
 
@@ -10,8 +10,8 @@
 
 namespace kvplan {
 
-// `argument` is org/name[@revision] or the address of a model's page. Throws Error: kBadInput for what is no such
-// name, kHub for what could not be had.
+// `argument` is org/name[@revision] or the address of a model's page. Throws Error: kBadInput for an invalid name, kHub
+// where fetching failed.
 ModelSpec load_from_hub(const std::string& argument, const SourceOptions& options);
 
 }  // namespace kvplan

@@ -24,18 +24,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSums = "SHA256SUMS";  // as sha256sum writes it, of all other files of the folder
+constexpr const char* kSums = "SHA256SUMS";  // in the format of sha256sum, for all other files of the folder
 constexpr std::size_t kMaxSums = 64 * kKiB;
 constexpr const char* kHeader = "weights.header";
 constexpr const char* kSizes = "weights.json";
 constexpr std::size_t kMaxSizes = 64 * kKiB;
-constexpr std::size_t kMaxKeptFile = kMaxSafetensorsHeader + 8;  // a GGUF's beginning is no longer
+constexpr std::size_t kMaxKeptFile = kMaxSafetensorsHeader + 8;  // at least as long as a GGUF's beginning
 
 std::string part_name() {
   return ".part-" + random_name();
 }
 
-// Folders that only their owner reads: a private model's config may lie there.
+// Makes folders that only their owner can read, since a private model's config may be in them.
 bool make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
     if (const std::string each = path.substr(0, at); !os::make_own_folder(each) && !is_directory(each)) return false;
@@ -49,7 +49,7 @@ bool write_file(const std::string& path, std::string_view text) {
   return os::close(file) && done;
 }
 
-// What runs that were killed left behind.
+// Removes temporary files of runs that were killed.
 void sweep(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -78,7 +78,7 @@ std::string files_name(const std::string& commit, const std::string& what) {
   return commit + "~+" + percent_encoded(what);
 }
 
-// A folder of the cache: damage of any sort is an Error.
+// Reads a folder of the cache; any damage is an Error.
 class KeptFolder {
  public:
   explicit KeptFolder(const std::string& path) : path_(path) {
@@ -217,7 +217,7 @@ bool HubCache::place(const std::string& name, const std::function<bool(const std
   std::error_code ignored;
   bool done = os::make_own_folder(part) && fill(part);
   if (done && !os::rename(part, there)) {
-    // Another run was faster, or what lies there is damaged: ours is as good, or better.
+    // Another run was faster, or the existing folder is damaged: ours is as good, or better.
     const std::string old = snapshots + "/" + part_name();
     if (!is_sound()) os::rename(there, old);
     done = os::rename(part, there) || is_sound();
@@ -258,7 +258,7 @@ std::optional<KeptFiles> HubCache::write_files(const std::string& revision, cons
     folder.write(kSizes, sizes_text({0, file_bytes, {}, ""}));
     return folder.finish();
   };
-  // What was fetched now goes over what lies there.
+  // What was just fetched replaces what is there.
   if (!place(files_name(commit, what), fill, [] { return false; })) return std::nullopt;
   write_ref(revision, commit);
   return KeptFiles{folder_ + "/snapshots/" + files_name(commit, what), file_bytes};
@@ -273,7 +273,7 @@ void HubCache::write_ref(const std::string& revision, const std::string& commit)
     return;
   }
   if (os::rename(part, place)) return;
-  // A folder in its place is nothing of ours.
+  // A folder of that name is not ours.
   std::error_code ignored;
   if (is_directory(place)) fs::remove_all(place, ignored);
   if (!os::rename(part, place)) os::remove_file(part);

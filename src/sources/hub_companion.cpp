@@ -34,7 +34,7 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Of a repository's files: the projector of that type, else one of 16 bits, else the first; "" for none.
+// Among a repository's files the projector of that type, else one of 16 bits, else the first; "" for none.
 std::string choose_projector(const std::vector<std::string>& paths, const std::string& type) {
   std::string found;
   for (const std::string& path : paths) {
@@ -53,7 +53,7 @@ class Source {
       : settings_(read_hub_settings(options.hub)), id_(parse_hub_id(argument, settings_.endpoint)), what_(what) {
     if (what == Companion::kAdapter && !id_.gguf.empty() && !id_.gguf.ends_with(".gguf"))
       fail("an adapter has no quantization", "give org/name, or the address of a *.gguf");
-    // --revision is the model's own.
+    // --revision is the main model's.
     if (id_.revision.empty()) id_.revision = "main";
   }
 
@@ -78,7 +78,7 @@ class Source {
 
  private:
   bool is_folder() const { return what_ == Companion::kAdapter && id_.gguf.empty(); }
-  // The name of what is kept: folders of one repository hold one each.
+  // The name under which it is kept: each folder of a repository has its own.
   std::string name() const {
     if (is_folder()) return "adapter";
     return what_ == Companion::kProjector && !id_.gguf.ends_with(".gguf") ? "projector " + id_.gguf : id_.gguf;
@@ -97,7 +97,7 @@ class Source {
     return {is_folder() ? files.folder : files.folder + "/" + kGguf, files.file_bytes};
   }
 
-  // In kvplan's own cache, where it is sound.
+  // From kvplan's own cache, if valid there.
   std::optional<CompanionFile> kept(const HubCache& cache, const std::string& commit) const {
     const auto files = cache.find_files(
         commit, name(), is_folder() ? std::vector{kAdapterConfig, kAdapterWeights} : std::vector{kGguf});

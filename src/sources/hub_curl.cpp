@@ -18,7 +18,8 @@ namespace kvplan {
 
 namespace {
 
-// The numbers of libcurl's options and codes: part of its ABI since 7.32, checked against 7.88's documentation.
+// The numbers of libcurl's options and codes, which are part of its ABI since 7.32; checked against 7.88's
+// documentation.
 enum CurlOption : int {
   kWriteData = 10001,
   kUrl = 10002,
@@ -69,7 +70,7 @@ struct Curl {
   int (*getinfo)(void*, int, ...);
   CurlList* (*append)(CurlList*, const char*);
   void (*free_list)(CurlList*);
-  void* handle = nullptr;  // kept for the next request, which then needs no new connection
+  void* handle = nullptr;  // reused by the next request, which then needs no new connection
 };
 
 Curl open_curl() {
@@ -97,7 +98,7 @@ Curl open_curl() {
   return out;
 }
 
-// Never closed: a close may wait for a name server that does not answer, and the process ends soon.
+// Never closed: closing may wait for a name server that does not answer, and the process ends soon.
 const Curl& curl() {
   static const Curl instance = open_curl();
   return instance;
@@ -118,7 +119,7 @@ std::size_t take_header(char* data, std::size_t size, std::size_t count, void* u
     transfer.header_too_long = true;
     return 0;
   }
-  if (line.starts_with("HTTP/")) {  // a new answer: what stood before it was a proxy's, or "continue"
+  if (line.starts_with("HTTP/")) {  // a new response: any headers before it were a proxy's, or of "100 Continue"
     transfer.response.headers.clear();
     transfer.response.status = 0;
     if (const auto space = line.find(' '); space != std::string_view::npos)
@@ -140,7 +141,7 @@ std::size_t take_body(char* data, std::size_t size, std::size_t count, void* use
   try {
     response.body.append(data, std::min(room, bytes));
   } catch (const std::bad_alloc&) {
-    return 0;  // no exception passes through libcurl
+    return 0;  // no exception may pass through libcurl
   }
   if (bytes <= room) return bytes;
   response.is_cut = true;
@@ -187,8 +188,8 @@ HttpTrouble trouble_of(int code) {
   }
 }
 
-// libcurl takes HTTP_PROXY in small letters alone: in capitals a web server's visitor may have set it ("Proxy: ..." in
-// a request to a CGI program). Python's tools take it everywhere else, and so does this.
+// libcurl reads HTTP_PROXY only in lower case: in upper case a web server's visitor may have set it ("Proxy: ..." in a
+// request to a CGI program). Everywhere else Python's tools accept it in upper case, and so do we.
 std::string capital_proxy(const std::string& url) {
   const bool is_plain = origin_of(url).starts_with("http:");
   return is_plain && environment("http_proxy").empty() && environment("REQUEST_METHOD").empty()
@@ -196,7 +197,7 @@ std::string capital_proxy(const std::string& url) {
              : "";
 }
 
-// No connection to the server, or none to the proxy? libcurl names what it could not reach.
+// Whether the failed connection is to a proxy: libcurl names the host that it could not reach.
 bool names_a_proxy(std::string_view detail, const std::string& url) {
   if (!detail.starts_with("Failed to connect to ")) return false;
   const std::string origin = origin_of(url);
@@ -206,8 +207,8 @@ bool names_a_proxy(std::string_view detail, const std::string& url) {
   return detail.find(" via ") != std::string_view::npos || lower(detail).find(server) == std::string::npos;
 }
 
-// Authorities of a company: a file of certificates, or a folder of them. Python's requests, then curl, then OpenSSL
-// and httpx: the last that is set wins.
+// A company's certificate authorities: a file or a folder of certificates. The variables are those of Python's
+// requests, then curl, then OpenSSL and httpx: the last one that is set wins.
 void trust_given_authorities(const Curl& library, void* handle) {
   std::string bundle;
   for (const char* name : {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"})
@@ -294,7 +295,7 @@ HttpResponse http_get(const HttpRequest& request) {
   if (library.getinfo(handle, kInfoResponseCode, &status) == 0 && status != 0) response.status = status;
   const char* location = nullptr;
   if (library.getinfo(handle, kInfoRedirectUrl, &location) == 0 && location != nullptr) response.location = location;
-  // The buffers above are gone when this returns.
+  // The buffers above do not outlive this function.
   library.reset(handle);
   return response;
 }

@@ -1,5 +1,5 @@
-// libcurl, opened when a model must be fetched and never before: linking it would cost every local plan its start. The
-// few functions and numbers of its stable interface that are used are declared in the source file.
+// libcurl, opened only when a model must be fetched: linking it would slow down every local plan. The few functions and
+// numbers of its stable interface that are used are declared in the source file.
 #ifndef KVPLAN_SOURCES_HUB_CURL_H_
 #define KVPLAN_SOURCES_HUB_CURL_H_
 
@@ -14,27 +14,27 @@ namespace kvplan {
 struct HttpRequest {
   std::string url;
   std::string authorization;  // the header's value; "" for none
-  std::string range;          // "0-131071"; "" for the whole
+  std::string range;          // "0-131071"; "" for the whole file
   std::size_t limit = 0;      // of the body, after decompression
   std::chrono::milliseconds silence{10000}, total{120000};
-  std::function<void(std::uint64_t bytes)> progress;  // now and then
+  std::function<void(std::uint64_t bytes)> progress;  // called now and then
 };
 
 enum class HttpTrouble { kNone, kDns, kProxy, kConnect, kTimeout, kTls, kClosedEarly, kTooMuchHeader, kBroken };
 
 struct HttpResponse {
-  std::string host;  // that answered, or did not
+  std::string host;  // the one that answered, or did not
   HttpTrouble trouble = HttpTrouble::kNone;
   std::string detail;     // libcurl's words for it
-  long proxy_status = 0;  // what a proxy answered in place of a connection
+  long proxy_status = 0;  // status of a proxy's answer in place of a connection
   long status = 0;
-  std::map<std::string, std::string> headers;  // names in small letters; the last answer's
+  std::map<std::string, std::string> headers;  // of the last response, by names in lower case
   std::string body;                            // cut at the limit
-  bool is_cut = false;                         // there was more
+  bool is_cut = false;                         // the body was longer
   std::string location;                        // of a redirect, absolute
 };
 
-// One request, no redirect followed. Throws Error(kHub) where there is no libcurl.
+// Makes one request, and follows no redirect. Throws Error(kHub) where there is no libcurl.
 HttpResponse http_get(const HttpRequest& request);
 
 }  // namespace kvplan

@@ -19,25 +19,24 @@ using std::chrono::steady_clock;
 
 constexpr int kMaxRedirects = 5;
 constexpr int kMaxAttempts = 4;
-// Of the timeout: how long one answer may take in all, and all answers together.
+// Total time for one answer, and for all answers, in timeouts.
 constexpr int kTotalTimeouts = 12;
 constexpr int kPlanTimeouts = 18;
-// Of a list of files, all pages together; the Hub puts a thousand files on one.
+// For a list of files, all pages together; the Hub puts a thousand files on a page.
 constexpr std::size_t kMaxListing = 8 * kMiB;
 constexpr std::size_t kMaxPages = 40;
 constexpr std::size_t kMaxCursor = 4096;
-// Of all answers that a model takes: a config and what says how it is quantized, 16 MiB each, an index of 64 MiB and
-// headers of 64 MiB.
+// For all answers about a model: a config and its quantization, 16 MiB each, an index of 64 MiB and headers of 64 MiB.
 constexpr std::size_t kMaxBodies = 160 * kMiB;
 constexpr std::size_t kMaxRequests = 500;
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 44;  // 16 TiB: a longer file is no model's
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 44;  // 16 TiB: no model has longer files
 
 std::string header(const HttpResponse& response, const char* name) {
   const auto found = response.headers.find(name);
   return found == response.headers.end() ? "" : found->second;
 }
 
-// Who asks without a token is told 401 of a model that is not there.
+// Whether the file or model is missing. Without a token the Hub answers 401 for a model that does not exist.
 bool is_missing(const HttpResponse& response, HubMissing& missing) {
   const std::string code = header(response, "x-error-code");
   if (response.status != 404 && !has_word("RepoNotFound RevisionNotFound EntryNotFound", code)) return false;
@@ -81,8 +80,8 @@ std::optional<ContentRange> content_range(std::string_view text) {
   return ContentRange{*first, *last, *total};
 }
 
-// `<https://HOST/api/...?recursive=true&cursor=abc>; rel="next"`: the query of it. The rest of the address is ours:
-// what a mirror hands through names the Hub.
+// The query in `<https://HOST/api/...?recursive=true&cursor=abc>; rel="next"`. The rest of the address is ours: a
+// mirror may forward one that names the Hub.
 std::string next_query(std::string_view link) {
   for (std::size_t at = link.find('<'); at != std::string_view::npos; at = link.find('<', at + 1)) {
     const auto end = link.find('>', at);
@@ -207,7 +206,7 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
   throw HubUnreachable(without_port(origin_) + " redirects without end", "check HF_ENDPOINT");
 }
 
-// What holds the token would carry it into reports, errors and the cache.
+// Refuses a response with the token in it, which would get into reports, errors and the cache.
 void HubClient::check_echo(const HttpResponse& response) const {
   const bool is_in_header = std::any_of(response.headers.begin(), response.headers.end(),
                                         [&](const auto& each) { return echo_.is_in(each.second); });
@@ -216,7 +215,7 @@ void HubClient::check_echo(const HttpResponse& response) const {
                          "check HF_ENDPOINT, and renew the token");
 }
 
-// A server that names its own pause is obeyed where that is short.
+// A pause that the server asks for is kept if it is short.
 void HubClient::wait_before(int attempt, const HttpResponse& last) {
   milliseconds pause = settings_.timeout / 20 * (1 << attempt);
   if (const auto asked = number(header(last, "retry-after"))) {
@@ -252,9 +251,9 @@ HttpResponse HubClient::get(const std::string& url, const std::string& range, st
   }
 }
 
-// Whatever is neither a file nor a missing one.
+// Throws for any response that is neither a file nor a missing one.
 void HubClient::refuse(const HttpResponse& response) const {
-  // Another host was sent no token, and says nothing about the model.
+  // Another host got no token, and its answer says nothing about the model.
   if (const std::string own = without_port(origin_); response.host != own)
     throw HubUnreachable(
         response.host + ", where " + own + " sends the request on, answers " + std::to_string(response.status),
@@ -282,7 +281,7 @@ void HubClient::refuse(const HttpResponse& response) const {
                        "check HF_ENDPOINT, or try again later");
 }
 
-// Of the endpoint's own name another port is another host.
+// The endpoint's host name with another port is another host.
 std::string HubClient::name_of(const std::string& origin) const {
   const std::string name = without_port(origin);
   const bool is_another = origin != origin_ && name == without_port(origin_);
@@ -329,7 +328,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
                                        std::size_t count, HubMissing& missing) {
   HubFile out;
   const std::string range = std::to_string(begin) + "-" + std::to_string(begin + count - 1);
-  // A server that knows no ranges sends the file from its start, which serves for a beginning.
+  // A server without ranges sends the whole file, which also serves as its beginning.
   HttpResponse response = get(url_of(revision, name), range, count, out.commit);
   if (is_missing(response, missing)) return std::nullopt;
   const auto lie = [&] {
@@ -339,7 +338,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
   if (response.status == 206) {
     const auto got = content_range(header(response, "content-range"));
     if (!got || response.is_cut || got->first != begin || got->last - got->first + 1 != response.body.size()) lie();
-    // Short answers are for short files.
+    // A short answer is only right at the end of the file.
     if (response.body.size() < count && got->last + 1 != got->total) lie();
     out.total_bytes = got->total;
   } else if (response.status == 200 && begin == 0) {

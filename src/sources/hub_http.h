@@ -1,5 +1,5 @@
-// Files of a model from the Hub, or from a server that does not behave: redirects by hand, so that the token goes to
-// the endpoint alone; a bounded number of attempts, bytes and seconds.
+// Fetches files of a model from the Hub, or from a server that may misbehave: redirects are followed here, so that the
+// token goes only to the endpoint; attempts, bytes and seconds are limited.
 #ifndef KVPLAN_SOURCES_HUB_HTTP_H_
 #define KVPLAN_SOURCES_HUB_HTTP_H_
 
@@ -17,24 +17,24 @@
 
 namespace kvplan {
 
-// The server did not answer, or not in a way that means anything: an older copy will do.
+// The server did not answer, or not usefully: an older copy will do.
 class HubUnreachable : public Error {
  public:
   HubUnreachable(std::string_view what, std::string_view remedy) : Error(Exit::kHub, what, remedy) {}
 };
 
-// Throws HubUnreachable: what the server sent as `name` is not sound.
+// Throws HubUnreachable: what the server sent as `name` is not valid.
 [[noreturn]] void broken_file(std::string_view name, std::string_view why,
                               std::string_view remedy = "try again, or check HF_ENDPOINT");
 
 struct HubFile {
   std::string body;
-  std::string commit;             // X-Repo-Commit; "" where the server names none
-  std::uint64_t total_bytes = 0;  // of the whole file, where only its beginning was asked for
-  std::string cursor;             // of a list: the query of its next page; "" where it is the last
+  std::string commit;             // X-Repo-Commit; "" where the server does not send it
+  std::uint64_t total_bytes = 0;  // of the whole file, where only a part was asked for
+  std::string cursor;             // of a list: the query of its next page; "" for the last page
 };
 
-// What the Hub said of a file that it does not give.
+// The Hub's reason for not giving a file.
 struct HubMissing {
   std::string code;  // "RepoNotFound", "RevisionNotFound", "EntryNotFound", ""
 };
@@ -45,20 +45,20 @@ class HubClient {
   HubClient(const HubClient&) = delete;
   HubClient& operator=(const HubClient&) = delete;
 
-  // `name` is a path in the repository. The whole file; longer than `limit` is an Error. Nothing where it is missing,
-  // and `missing` says how.
+  // Fetches the file `name`, a path in the repository; Error where it is longer than `limit`. Nothing where it is
+  // missing, with the reason in `missing`.
   std::optional<HubFile> file(const std::string& revision, const std::string& name, std::size_t limit,
                               HubMissing& missing);
-  // The bytes from `begin` on, `count` at most, by a range request; fewer where the file ends before.
+  // Fetches `count` bytes from `begin` on, by a range request; fewer where the file ends before.
   std::optional<HubFile> part(const std::string& revision, const std::string& name, std::uint64_t begin,
                               std::size_t count, HubMissing& missing);
-  // The Hub's list of the repository's files, page by page as it answers it.
+  // Fetches the Hub's list of the repository's files, each page as it is answered.
   std::optional<std::vector<std::string>> listing(const std::string& revision, HubMissing& missing);
 
  private:
   std::optional<HubFile> whole(const std::string& url, const std::string& name, std::size_t limit, HubMissing& missing);
   std::string url_of(const std::string& revision, const std::string& name) const;
-  std::string name_of(const std::string& origin) const;  // for a message
+  std::string name_of(const std::string& origin) const;  // for messages
   HttpResponse get(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);
   HttpResponse get_once(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);
   void check_echo(const HttpResponse& response) const;

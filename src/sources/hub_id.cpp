@@ -42,7 +42,7 @@ std::string_view after_scheme(std::string_view url) {
   return at == std::string_view::npos ? url : url.substr(at + 3);
 }
 
-// The Hub writes the slashes of refs/pr/1 as %2F.
+// The Hub writes the slashes in refs/pr/1 as %2F.
 std::string slashes_back(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -127,7 +127,7 @@ HubId parse_hub_id(std::string_view argument, std::string_view endpoint) {
   }
   check_repo(id.repo);
   if (!id.revision.empty()) check_revision(id.revision);
-  if (is_hub_url(argument) && !id.gguf.empty()) check_revision(id.gguf);  // as plain a path as a branch's
+  if (is_hub_url(argument) && !id.gguf.empty()) check_revision(id.gguf);  // must be as plain a path as a branch
   return id;
 }
 

@@ -1,5 +1,5 @@
-// Names of models on the Hub: `org/name[:quantization][@revision]`, and the address of a model's page. Both come from
-// outside and become parts of URLs and of cache paths, so anything that is not plainly a name is refused.
+// Names of models on the Hub: `org/name[:quantization][@revision]`, or the address of a model's page. Both come from
+// outside and become parts of URLs and cache paths, so anything that is not clearly a name is refused.
 #ifndef KVPLAN_SOURCES_HUB_ID_H_
 #define KVPLAN_SOURCES_HUB_ID_H_
 
@@ -10,20 +10,20 @@ namespace kvplan {
 
 struct HubId {
   std::string repo;      // "org/name"
-  std::string revision;  // a branch, tag or commit; "" where none is named
-  std::string gguf;      // "Q4_K_M", or the path of a *.gguf in the repository; "" where none is named
+  std::string revision;  // a branch, tag or commit; "" where not given
+  std::string gguf;      // "Q4_K_M", or the path of a *.gguf in the repository; "" where not given
 };
 
 bool is_hub_url(std::string_view argument);
-// Throws Error(kBadInput) for what is no such name. `endpoint` is the mirror whose addresses count besides the Hub's
-// own.
+// Throws Error(kBadInput) for anything else. `endpoint` is a mirror whose addresses are accepted in addition to the
+// Hub's.
 HubId parse_hub_id(std::string_view argument, std::string_view endpoint);
 
 // Throws Error(kBadInput) unless it is a plain branch, tag, commit or "refs/pr/1".
 void check_revision(std::string_view revision);
 bool is_commit(std::string_view revision);  // a full hash
 
-// Bytes beyond letters, digits, '.', '_' and '-' as %XX: one part of a URL's path, or a file's name.
+// Encodes bytes other than letters, digits, '.', '_' and '-' as %XX, for one part of a URL's path or a file name.
 std::string percent_encoded(std::string_view text);
 
 }  // namespace kvplan

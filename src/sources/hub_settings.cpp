@@ -21,7 +21,7 @@ bool is_true(std::string_view value) {
   return has_word("1 on yes true", lower(value));
 }
 
-// A token with a line break in it would write headers of its own.
+// Refuses a token with a line break, which could add headers.
 std::string checked_token(std::string_view text, std::string_view from) {
   std::string token(trimmed(text));
   const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
@@ -59,7 +59,7 @@ std::string find_token(const HubOptions& options) {
   try {
     text = read_file(path, 64 * kKiB);
   } catch (const Error&) {
-    return "";  // another user's, say: the Hub's open models need none
+    return "";  // belongs to another user, for example: open models on the Hub need none
   }
   return checked_token(text, "the token file");
 }

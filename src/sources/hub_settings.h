@@ -1,4 +1,4 @@
-// What the environment and the command line say of the Hub: where it is, who asks, and where copies lie.
+// Settings for the Hub, from the environment and the command line: its address, the token, and the caches.
 #ifndef KVPLAN_SOURCES_HUB_SETTINGS_H_
 #define KVPLAN_SOURCES_HUB_SETTINGS_H_
 
@@ -11,28 +11,28 @@
 namespace kvplan {
 
 struct HubSettings {
-  std::string endpoint;  // "https://huggingface.co", no slash at the end
-  std::string token;     // "" for none; goes to the endpoint alone, and nowhere else
+  std::string endpoint;  // "https://huggingface.co", without a slash at the end
+  std::string token;     // "" for none; sent to the endpoint and nowhere else
   bool offline = false;
-  std::string hf_cache;                      // the HF tools' cache: folders models--org--name
-  std::string own_cache;                     // kvplan's own; "" where there is no place for one
-  std::chrono::milliseconds timeout{10000};  // for a connection, and for a silence
+  std::string hf_cache;                      // the Hugging Face tools' cache: folders models--org--name
+  std::string own_cache;                     // kvplan's own cache; "" where there is no place for one
+  std::chrono::milliseconds timeout{10000};  // for a connection, and for a pause in the data
 };
 
 // Reads HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, XDG_CACHE_HOME, KVPLAN_CACHE and
-// KVPLAN_HTTP_TIMEOUT_MS; `options` wins. Throws Error(kBadInput), which never holds the token.
+// KVPLAN_HTTP_TIMEOUT_MS; `options` win. Throws Error(kBadInput), which never contains the token.
 HubSettings read_hub_settings(const HubOptions& options);
 
-// The folder of the HF tools' cache; "" where it is unknown.
+// The folder of the Hugging Face tools' cache; "" where it is unknown.
 std::string hf_cache_folder();
 
 // The variable's value; "" where it is unset.
 std::string environment(const char* name);
-// A folder beneath the user's home; "" where that is unknown.
+// A folder under the user's home; "" where that is unknown.
 std::string home_folder(std::string_view beneath);
 
-// "scheme://host[:port]" in small letters, of a URL that is plainly one: http or https, no user, no odd characters.
-// "" for anything else, so that no two readers can take one URL for two hosts.
+// "scheme://host[:port]" in lower case, for a plain URL: http or https, no user name, no unusual characters. "" for
+// anything else, so that no two programs can read different hosts from one URL.
 std::string origin_of(std::string_view url);
 
 }  // namespace kvplan

@@ -15,10 +15,10 @@ namespace kvplan {
 
 namespace {
 
-// Longer than the headers of most models of one file, so that one request is enough.
+// Longer than the headers of most single-file models, so that one request is enough.
 constexpr std::size_t kFirstPartBytes = 128 * kKiB;
 
-// Most headers with their vocabulary are shorter; those of a set's further parts have none.
+// Longer than most headers with their vocabulary; later files of a set have none.
 constexpr std::size_t kFirstBytes = 8 * kMiB;
 constexpr std::size_t kFurtherBytes = 128 * kKiB;
 
@@ -26,7 +26,7 @@ constexpr std::size_t kFurtherBytes = 128 * kKiB;
   broken_file(path, why, "try again, or download the file");
 }
 
-// `left`: of what all headers of a set may take, which it counts down.
+// `left`: bytes that the headers of the set may still take; the header is subtracted.
 GgufHeader fetch_header(HubClient& client, const std::string& revision, const std::string& path, std::size_t count,
                         std::size_t& left, std::string& commit) {
   GgufHeader out;
@@ -47,7 +47,7 @@ GgufHeader fetch_header(HubClient& client, const std::string& revision, const st
       left -= out.bytes.size();
       return out;
     } catch (const Error& error) {
-      // Too little of it, or no header: more of it tells.
+      // Too short, or no header: a longer beginning will tell.
       if (out.bytes.size() >= out.file_bytes) broken(path, error.what());
     }
     if (out.bytes.size() >= left)

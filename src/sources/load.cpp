@@ -25,7 +25,7 @@ bool looks_local(std::string_view argument) {
          argument.ends_with(".safetensors") || exists(std::string(argument));
 }
 
-// A token in the place of a model must not be shown by the error that follows.
+// Refuses a token that was given as a model, without showing it.
 void refuse_token(std::string_view argument) {
   const bool is_token =
       argument.size() > 20 && argument.starts_with("hf_") && std::all_of(argument.begin(), argument.end(), [](char c) {
@@ -46,7 +46,7 @@ std::vector<std::string> entries(const std::string& directory, std::string_view 
   return out;
 }
 
-std::string quant_config_beside(const std::string& directory) {
+std::string read_quant_config(const std::string& directory) {
   const std::string path = directory + "/hf_quant_config.json";
   if (!exists(path)) return {};
   if (!is_file(path)) fail("hf_quant_config.json is no file", "put the file in its place, or take it away");
@@ -55,7 +55,7 @@ std::string quant_config_beside(const std::string& directory) {
   return out;
 }
 
-// Hugging Face's config, or Mistral's own; "" where neither is there.
+// Hugging Face's config, or Mistral's; "" where there is neither.
 std::string config_in(const std::string& directory) {
   for (const char* name : {"/config.json", "/params.json"})
     if (exists(directory + name)) return directory + name;
@@ -64,19 +64,19 @@ std::string config_in(const std::string& directory) {
 
 ModelSpec load_directory(const std::string& directory, const SourceOptions& options) {
   if (const std::string config = config_in(directory); !config.empty()) {
-    ModelSpec model = read_config(read_file(config), quant_config_beside(directory), directory, options.read);
+    ModelSpec model = read_config(read_file(config), read_quant_config(directory), directory, options.read);
     read_stored(directory, model);
     return model;
   }
   refuse_layout(directory);
   const std::vector<std::string> ggufs = entries(directory, ".gguf");
   if (ggufs.empty()) fail("the directory holds no config.json and no *.gguf", "give a model's directory");
-  // Of one, or of projectors and drafts alone, the file itself has something to say.
+  // A single file, or a folder of only projectors and drafts, is left to the reader, which reports what it is.
   const std::string chosen = choose_gguf(ggufs, "");
   return load_gguf(chosen.empty() ? ggufs.front() : chosen, options.read);
 }
 
-// A model of another tool's store: its folder, or a GGUF whatever its name ends in.
+// A model in another tool's store: its folder, or a GGUF with any name.
 ModelSpec load_stored(const std::string& argument, const SourceOptions& options) {
   const std::string path = find_in_store(argument);
   ModelSpec model = is_directory(path) ? load_directory(path, options) : load_gguf(path, options.read);
@@ -97,7 +97,7 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
     return model;
   }
   ModelSpec model =
-      read_config(read_file(directory + "/config.json"), quant_config_beside(directory), source, options.read);
+      read_config(read_file(directory + "/config.json"), read_quant_config(directory), source, options.read);
   const std::size_t notes = model.notes.size();
   try {
     read_stored(directory, model);
@@ -154,7 +154,7 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
       add({argument});
       continue;
     }
-    // A directory of configs, and of directories that hold one each.
+    // A directory of configs, or of directories that each have one.
     std::vector<std::string> found = entries(argument, ".json");
     for (const std::string& entry : entries(argument, ""))
       if (is_directory(entry) && !config_in(entry).empty()) found.push_back(entry);

@@ -1,4 +1,4 @@
-// From what a user names (a file, a directory, standard input) to a ModelSpec.
+// Loads a ModelSpec from what a user names: a file, a directory, standard input, a model of the Hub or of a store.
 #ifndef KVPLAN_SOURCES_LOAD_H_
 #define KVPLAN_SOURCES_LOAD_H_
 
@@ -11,10 +11,10 @@
 
 namespace kvplan {
 
-// What the command line says of the Hub; the environment says the rest (hub_settings.h).
+// The command line's settings for the Hub; the environment has others (hub_settings.h).
 struct HubOptions {
-  bool offline = false;  // the caches alone
-  std::string revision;  // of Hub ids that name none; "" is main
+  bool offline = false;  // only the caches
+  std::string revision;  // for Hub ids that give none; "" is main
   std::string token;     // "" for the environment's
 };
 
@@ -23,20 +23,20 @@ struct SourceOptions {
   HubOptions hub{};
 };
 
-// MODEL as the command line has it: a config.json, a directory with one, a *.gguf, "-", a Hub id or a model of a local
+// Loads a MODEL of the command line: a config.json, a directory with one, a *.gguf, "-", a Hub id or a model of a local
 // store. Throws Error with the source set.
 ModelSpec load_model(const std::string& argument, const SourceOptions& options);
 
-// The header of `path` (one file of a split set stands for all). Throws Error.
+// Reads the header of `path` (any file of a split set means the set). Throws Error.
 ModelSpec load_gguf(const std::string& path, const ReadOptions& options);
 
-// A directory of a cache: the same as a directory, but what is missing of its weights is no error: they are then what
-// the index, else the config says.
+// Loads a directory of a cache, where missing files of the weights are no error: their sizes then come from the index,
+// else from the config.
 ModelSpec load_snapshot(const std::string& directory, const std::string& source, const SourceOptions& options);
 
-// What MODEL arguments stand for: a directory without a model of its own becomes the configs in it, in name order.
-// A list file (@FILE, or a *.txt) stands for the MODELs that it names, a line each. `is_fleet` is set where the answer
-// is a list even with one entry. Throws Error for a directory or a list with nothing.
+// Expands MODEL arguments: a directory that has no model becomes the configs in it, by name; a list file (@FILE, or a
+// *.txt) becomes the MODELs on its lines. `is_fleet` is set where the answer is a list even if it has one entry. Throws
+// Error for an empty directory or list.
 std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet);
 
 }  // namespace kvplan

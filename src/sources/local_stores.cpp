@@ -26,7 +26,7 @@ constexpr std::string_view kLmStudio = "lmstudio:";
 constexpr std::string_view kLlamaCpp = "llama.cpp:";
 constexpr std::size_t kMaxManifest = kMiB;
 
-// One part of a path: a name, and no way out of its folder.
+// Checks one part of a path: a plain name that cannot leave its folder.
 void check_part(std::string_view part, std::string_view whole) {
   const bool plain = std::all_of(part.begin(), part.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -69,7 +69,7 @@ std::string ollama_manifest(std::string_view name) {
   return out;
 }
 
-// "sha256:ab12..." is the blob sha256-ab12...
+// "sha256:ab12..." is the file blobs/sha256-ab12...
 std::string blob_of(const std::string& digest) {
   if (!digest.starts_with("sha256:") || digest.size() != 71 ||
       digest.find_first_not_of("0123456789abcdef", 7) != std::string::npos)
@@ -142,7 +142,7 @@ constexpr std::array kStores{Store{kOllama, find_in_ollama}, Store{kLmStudio, fi
 }  // namespace
 
 std::string lmstudio_models() {
-  // The application writes down where its home is when it was moved.
+  // The application writes its home's path to a file when it was moved.
   std::string home = home_folder(".lmstudio");
   if (const std::string pointer = home_folder(".lmstudio-home-pointer"); !pointer.empty() && exists(pointer)) {
     home = trimmed(read_file(pointer, 4096));

@@ -1,4 +1,4 @@
-// Models by the names that other tools give them, in those tools' own folders. Nothing is fetched.
+// Models by the names of other tools, in those tools' folders. Nothing is fetched.
 //
 //   ollama:llama3.1:8b                    OLLAMA_MODELS, ~/.ollama/models, /usr/share/ollama/.ollama/models:
 //                                         manifests/HOST/NAMESPACE/MODEL/TAG names the blob that is the GGUF

@@ -34,7 +34,7 @@ std::vector<std::string> read_model_list(const std::string& argument) {
     });
     if (!is_text || trimmed(std::string_view(text).substr(0, text.find('\n'))).starts_with('{'))
       fail("this is no list of models", "write a MODEL on each line, or name a config *.json");
-    // Editors of some systems begin a text with a byte order mark.
+    // Some editors begin a text with a byte order mark.
     const std::string_view lines = text;
     for (std::string_view rest = lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0); !rest.empty();) {
       const auto end = rest.find('\n');

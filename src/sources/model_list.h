@@ -1,4 +1,4 @@
-// A file that names models, a line each; empty lines and what follows a # are left out.
+// A file that lists models, one on each line; empty lines and text after a # are ignored.
 #ifndef KVPLAN_SOURCES_MODEL_LIST_H_
 #define KVPLAN_SOURCES_MODEL_LIST_H_
 
@@ -7,14 +7,14 @@
 
 namespace kvplan {
 
-// Of one command line, whether a list, a directory or the words themselves name them.
+// The most models of one command line, whether lists, directories or words name them.
 inline constexpr std::size_t kMostModels = 10'000;
 
 // "@FILE", or a file that ends in .txt.
 bool is_model_list(const std::string& argument);
 
-// What it names. A path that is not there is looked for beside the list. Throws Error(kBadInput) for a list with
-// nothing, and for one that names a further list.
+// The models that it lists. A path that does not exist is also looked for next to the list. Throws Error(kBadInput) for
+// an empty list, and for one that contains another list.
 std::vector<std::string> read_model_list(const std::string& argument);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// In place of libcurl where it is not opened (cmake/Systems.cmake).
+// Replaces hub_curl.cpp where libcurl is not used (cmake/Systems.cmake).
 #include "kvplan/error.h"
 #include "sources/hub_curl.h"
 

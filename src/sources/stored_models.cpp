@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostEntries = 4096;        // of one folder
-constexpr std::size_t kMostEntriesOfAll = 16384;  // of all folders that are looked into
+constexpr std::size_t kMostEntriesOfAll = 16384;  // in all folders together
 
 bool is_plain(std::string_view name) {
   return !name.empty() && name.size() <= 128 && name.front() != '.' &&
@@ -24,10 +24,10 @@ bool is_plain(std::string_view name) {
          });
 }
 
-// Looks into folders, of which a store may have any number.
-class Looker {
+// Lists folders, of which a store may have any number.
+class FolderLister {
  public:
-  // Plain names in a folder; of folders, or of files.
+  // The plain names in a folder, either of folders or of files.
   std::vector<std::string> names_in(const std::string& folder, bool folders) {
     std::vector<std::string> out;
     std::error_code error;
@@ -46,7 +46,7 @@ class Looker {
   std::size_t left_ = kMostEntriesOfAll;
 };
 
-void add_hub(Looker& looker, std::vector<std::string>& out) {
+void add_hub(FolderLister& looker, std::vector<std::string>& out) {
   const std::string cache = hf_cache_folder();
   if (cache.empty()) return;
   constexpr std::string_view kPrefix = "models--";
@@ -60,7 +60,7 @@ void add_hub(Looker& looker, std::vector<std::string>& out) {
   }
 }
 
-void add_ollama(Looker& looker, std::vector<std::string>& out) {
+void add_ollama(FolderLister& looker, std::vector<std::string>& out) {
   std::vector<std::string> stores{environment("OLLAMA_MODELS")};
   if (stores[0].empty()) stores = {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
   for (const std::string& store : stores) {
@@ -72,7 +72,7 @@ void add_ollama(Looker& looker, std::vector<std::string>& out) {
   }
 }
 
-void add_lmstudio(Looker& looker, std::vector<std::string>& out) {
+void add_lmstudio(FolderLister& looker, std::vector<std::string>& out) {
   const std::string root = lmstudio_models();
   if (root.empty()) return;
   for (const std::string& publisher : looker.names_in(root, true)) {
@@ -90,7 +90,7 @@ void add_lmstudio(Looker& looker, std::vector<std::string>& out) {
 
 std::vector<std::string> stored_models() {
   std::vector<std::string> out;
-  Looker looker;
+  FolderLister looker;
   add_hub(looker, out);
   add_ollama(looker, out);
   add_lmstudio(looker, out);

@@ -1,4 +1,5 @@
-// Which models lie in the local stores, by the names that kvplan takes for them. Nothing is opened but folders.
+// The models in the local stores, by the names that kvplan accepts for them. Only folders are listed, no file is
+// opened.
 #ifndef KVPLAN_SOURCES_STORED_MODELS_H_
 #define KVPLAN_SOURCES_STORED_MODELS_H_
 
@@ -7,8 +8,8 @@
 
 namespace kvplan {
 
-// "org/name" of the HF tools' cache, "ollama:name:tag", "lmstudio:publisher/model@FILE", sorted. Names that no tool
-// gives, and folders that cannot be read, are left out.
+// "org/name" in the Hugging Face tools' cache, "ollama:name:tag", "lmstudio:publisher/model@FILE", sorted. Names that
+// no tool would give, and folders that cannot be read, are left out.
 std::vector<std::string> stored_models();
 
 }  // namespace kvplan

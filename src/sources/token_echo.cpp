@@ -9,9 +9,10 @@ namespace kvplan {
 
 namespace {
 
-// A shorter one is compared as it is alone: its letters may stand in any text.
+// A shorter token is only compared as it is: its letters may occur in any text.
 constexpr std::size_t kLeastFolded = 8;
-// Looked at piece by piece, so that the copies stay small; a token that is written with escapes fits the overlap.
+// The text is searched in overlapping pieces, so that the copies stay small; a token written with escapes fits in the
+// overlap.
 constexpr std::size_t kWindow = std::size_t{1} << 20;
 constexpr std::size_t kLongestLetter = 24;
 constexpr int kMostLayers = 3;
@@ -26,8 +27,7 @@ std::optional<unsigned> digit_of(char c, unsigned base) {
   return value < base ? std::optional(value) : std::nullopt;
 }
 
-// The character that `most` digits at most stand for, at the front of `text`; they are taken off. Nothing beyond ASCII:
-// a token has no such character.
+// Takes the character that at most `most` digits at the front of `text` stand for. Only ASCII, as in a token.
 std::optional<char> take_number(std::string_view& text, std::size_t least, std::size_t most, unsigned base) {
   std::uint64_t value = 0;
   std::size_t length = 0;
@@ -41,7 +41,7 @@ std::optional<char> take_number(std::string_view& text, std::size_t least, std::
   return static_cast<char>(value);
 }
 
-// The character of an escape at the front of `text`, which is taken off: \u0068 \x68 \150 \/ %68 &#104; &#x68;
+// Takes the character of an escape at the front of `text`: \u0068 \x68 \150 \/ %68 &#104; &#x68;
 std::optional<char> take_escape(std::string_view& text) {
   std::string_view rest = text.substr(1);
   std::optional<char> out;
@@ -87,7 +87,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-// The letters of base64 that the bytes alone decide, where they stand `shift` bytes behind a group's start.
+// The base64 letters that depend only on these bytes, where these are `shift` bytes after the start of a group.
 std::string base64_core(std::string_view bytes, std::size_t shift) {
   std::string out;
   const std::size_t bits = bytes.size() * 8;
@@ -101,10 +101,10 @@ std::string base64_core(std::string_view bytes, std::size_t shift) {
   return out;
 }
 
-// What becomes of each byte; 0 for one that is left out.
+// Maps each byte; to 0 where it is left out.
 using Letters = std::array<char, 256>;
 
-// Letters and digits alone, in lower case.
+// Letters and digits only, in lower case.
 constexpr Letters kFolded = [] {
   Letters out{};
   for (const char c : kBase64.substr(0, 62)) out[static_cast<unsigned char>(c)] = c;
@@ -112,7 +112,7 @@ constexpr Letters kFolded = [] {
   return out;
 }();
 
-// Those of base64, in the alphabet of bodies, whichever the text is in.
+// The letters of base64 in the usual alphabet, whichever alphabet the text uses.
 constexpr Letters kBase64Letters = [] {
   Letters out{};
   for (const char c : kBase64) out[static_cast<unsigned char>(c)] = c;
@@ -163,7 +163,7 @@ bool TokenEcho::is_in_window(std::string_view text) const {
       return true;
     if (i == kMostLayers || !may_hold_escapes(layer)) return false;
     std::string next = unescaped(layer);
-    if (next.size() == layer.size()) return false;  // an escape is longer than what it stands for
+    if (next.size() == layer.size()) return false;  // no escape was replaced: each is longer than its character
     layer = std::move(next);
   }
 }

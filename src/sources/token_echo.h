@@ -1,5 +1,5 @@
-// The token in what a server sends: refused, so that it gets into no cache, report, error or log. A server knows the
-// token, and the readers of a public log do not.
+// Refuses text from a server that contains the token, so that it gets into no cache, report, error or log. A server
+// knows the token; the readers of a public log must not.
 #ifndef KVPLAN_SOURCES_TOKEN_ECHO_H_
 #define KVPLAN_SOURCES_TOKEN_ECHO_H_
 
@@ -13,16 +13,17 @@ class TokenEcho {
  public:
   explicit TokenEcho(const std::string& token);
 
-  // Whether the text holds the token: as it is; in other letters, or with signs between them; written with escapes of
-  // JSON, of HTML or of addresses, each within the other; in base64 or in hexadecimal digits.
+  // Whether the text contains the token: as it is; in another case or with other characters in between; with escapes of
+  // JSON, HTML or URLs, also nested; in base64 or hexadecimal.
   bool is_in(std::string_view text) const;
 
  private:
   bool is_in_window(std::string_view text) const;
 
   std::string token_;
-  std::vector<std::string> folded_;  // letters and digits alone, in lower case: of the token, and of its digits
-  std::vector<std::string> base64_;  // what the token's bytes become at each of three places
+  // The token with only letters and digits, in lower case, and so its hexadecimal digits.
+  std::vector<std::string> folded_;
+  std::vector<std::string> base64_;  // the token's bytes in base64, at each of the three positions in a group
 };
 
 }  // namespace kvplan

@@ -1,5 +1,6 @@
-// Thompson's construction, and a walk that keeps the set of all states the text may have led to: each character costs
-// each state once, and nothing is tried again. Reading keeps its own stack, so that no nesting is one of calls.
+// Thompson's construction, and a simulation that keeps the set of all states that the text may have led to: each
+// character costs each state once, without backtracking. The parser keeps its own stack, so that nesting needs no
+// recursion.
 #include "weights/expression.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
-// What \d and its like stand for, nothing for another letter.
+// The class that \d and the like stand for; nothing for another letter.
 std::optional<std::bitset<256>> class_of(char letter) {
   bool (*is_in)(char) = nullptr;
   switch (letter) {
@@ -36,7 +37,7 @@ std::optional<std::bitset<256>> class_of(char letter) {
   return letter < 'a' ? ~out : out;
 }
 
-// An escape that stands for the character itself; letters and digits say something, or will.
+// Whether an escape stands for the character itself; those of letters and digits have a meaning, or may get one.
 bool is_literal_escape(char c) {
   return !is_word(c) || c == '_';
 }
@@ -58,12 +59,12 @@ class Expression::Reader {
   }
 
  private:
-  // A group that is still open.
+  // A group that is not closed yet.
   struct Level {
-    std::optional<Part> choices;  // what stands before the last "|"
-    std::optional<Part> run;      // what stands after it, but for
-    std::optional<Part> last;     // what a repetition would be of
-    bool is_repeated = false;     // last has one already
+    std::optional<Part> choices;  // alternatives before the last "|"
+    std::optional<Part> run;      // the sequence after it, without `last`
+    std::optional<Part> last;     // what a repetition would repeat
+    bool is_repeated = false;     // `last` already has a repetition
   };
 
   bool read_one() {
@@ -126,7 +127,7 @@ class Expression::Reader {
     return {before.first, behind.last};
   }
 
-  // The level as one part: its choices and its run.
+  // The level as one part: its alternatives and its sequence.
   Part closed(Level& level) {
     Part run;
     if (level.run && level.last) {
@@ -146,9 +147,9 @@ class Expression::Reader {
 
   bool repeat(char how) {
     Level& level = levels_.back();
-    // "a**" is none of Python's, and its "a*+" is not read.
+    // Python has no "a**", and its "a*+" is not supported.
     if (!level.last || level.is_repeated) return false;
-    // Lazy or not makes no difference to whether there is a match.
+    // Whether a repetition is lazy does not change whether there is a match.
     if (text_.substr(at_).starts_with('?')) ++at_;
     const Part body = *level.last;
     const Index split = out_.add({Kind::kSplit, 0, 0, 0, body.first});
@@ -179,7 +180,7 @@ class Expression::Reader {
     return true;
   }
 
-  // One character of a set, or a class within it, which is no end of a range.
+  // Reads one character of a set, or a class in it, which cannot end a range.
   bool read_member(Bytes& set, std::optional<std::uint8_t>& member) {
     char c = text_[at_++];
     member.reset();
@@ -201,7 +202,7 @@ class Expression::Reader {
     Bytes set;
     const bool is_negated = text_.substr(at_).starts_with('^');
     if (is_negated) ++at_;
-    // A "]" right at the beginning is one of the set.
+    // A "]" at the beginning belongs to the set.
     for (bool is_first = true;; is_first = false) {
       if (at_ == text_.size()) return false;
       if (text_[at_] == ']' && !is_first) break;
@@ -234,7 +235,7 @@ Expression::Index Expression::add(State state) {
 
 std::optional<Expression> Expression::read(std::string_view text) {
   if (text.size() > kMaxLength) return std::nullopt;
-  // A letter of several bytes would be several to "." and "+"; no module has one.
+  // A character of several bytes would count as several for "." and "+"; no module's name has one.
   if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7f; }))
     return std::nullopt;
   std::optional<Expression> out(std::in_place);
@@ -245,7 +246,8 @@ std::optional<Expression> Expression::read(std::string_view text) {
 }
 
 bool Expression::matches_start(std::string_view text, std::uint64_t& steps) const {
-  // States to look at, and those that wait for a character. seen: where in the text a state was entered last, from one.
+  // States to visit, and states waiting for a character. seen: the place in the text, from one, where each state was
+  // last entered.
   std::array<Index, kMaxStates> open, waiting;
   std::array<std::uint32_t, kMaxStates> seen;
   std::fill_n(seen.begin(), states_.size(), 0);
@@ -256,7 +258,7 @@ bool Expression::matches_start(std::string_view text, std::uint64_t& steps) cons
     seen[index] = place;
     open[open_count++] = index;
   };
-  steps += 4 + states_.size() / 64;  // so much time has a call taken that ends at once
+  steps += 4 + states_.size() / 64;  // the cost of a call that ends at once
   enter(start_);
   for (std::size_t at = 0;; ++at) {
     const bool is_end = at == text.size();

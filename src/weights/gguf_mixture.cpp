@@ -36,7 +36,7 @@ constexpr auto kNames = [] {
 const Ftype* find_ftype(std::string_view name) {
   std::string wanted = lower(name);
   std::replace(wanted.begin(), wanted.end(), '-', '_');
-  // Short names of llama-quantize.
+  // llama-quantize's short names.
   for (const auto& [alias, full] :
        {std::pair<std::string_view, std::string_view>{"q3_k", "q3_k_m"}, {"q4_k", "q4_k_m"}, {"q5_k", "q5_k_m"}})
     if (wanted == alias) wanted = full;
@@ -48,7 +48,7 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> words
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The type that replaces one whose blocks do not divide a row.
+// The type used instead where the blocks do not divide a row.
 std::string_view fallback(std::string_view type) {
   if (type.starts_with("iq1") || type.starts_with("iq2") || type.starts_with("iq3") || type == "iq4_xs")
     return "iq4_nl";
@@ -156,7 +156,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, co
     const bool wider = f == "iq2_s" || f == "iq2_m";
     if (is_value) return gqa_ >= 4 || num_experts_ >= 4 ? "q4_k" : wider ? "iq3_s" : "q2_k";
     if (eight && category == Category::kKey) return "q4_k";
-    // Here llama.cpp counts tensors, not layers: shared experts use the places up sooner.
+    // Here llama.cpp counts tensors rather than layers: shared experts make it reach the limit earlier.
     const std::uint64_t before = layer < downs_before_.size() ? downs_before_[layer] : layer;
     if (category == Category::kDown && before + (group.component == Component::kSharedExperts ? 1 : 0) < n / 8)
       return wider ? "iq3_s" : "q2_k";
@@ -243,7 +243,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, co
 
 Bytes GgufMixture::bytes_as(std::string_view name, bool is_output, std::uint64_t rows, std::uint64_t columns) const {
   auto type = find_ggml_type(name);
-  // The output is asked about the base type's blocks before its own.
+  // For the output, llama.cpp checks the base type's blocks before its own.
   const auto base = find_ggml_type(base_);
   if (is_output && base && columns % base->block != 0) type = find_ggml_type("q8_0");
   if (type && columns % type->block != 0) type = find_ggml_type(fallback(type->name));
@@ -262,7 +262,7 @@ Bytes GgufMixture::bytes(const TensorGroup& group, std::uint64_t layer, std::uin
   const Category kind = category(group);
   const std::string_view name = type_of(kind, layer, group);
   if (kind == Category::kKvB && nope_ + value_width_ > 0) {
-    // llama.cpp keeps the latent's maps to keys and to values apart, the first one turned.
+    // llama.cpp stores the latent's projections to keys and to values separately, the first one transposed.
     const std::uint64_t heads = rows / (nope_ + value_width_);
     return bytes_as(name, false, Elements(heads).count() * columns, nope_) +
            bytes_as(name, false, heads * value_width_, columns);

@@ -1,5 +1,5 @@
-// llama.cpp's mixtures: which ggml type each tensor of a file of a given sort has. "Q4_K_M" is no type but a rule over
-// the tensors' names, layers and shapes, so a file's bits per weight depend on the model (4.8 to 6.4 for Q4_K_M).
+// llama.cpp's mixtures: the ggml type of each tensor in a file. "Q4_K_M" is no type but a rule over the tensors' names,
+// layers and shapes, so a file's bits per weight depend on the model (4.8 to 6.4 for Q4_K_M).
 //
 // Source: llama.cpp, src/llama-quant.cpp (type selection without an importance matrix, and the fallback of rows that
 // are no whole number of blocks).
@@ -21,10 +21,10 @@ bool is_gguf_mixture(std::string_view name);
 
 class GgufMixture {
  public:
-  // `name` as in the list, case folded. Looks at the model's experts, heads and layers once.
+  // `name` is from the list, in any case. Looks at the model's experts, heads and layers once.
   GgufMixture(std::string_view name, const WeightModel& model);
 
-  // Bytes of `copies` matrices of rows x columns in one layer. Layer 0 for what stands outside.
+  // Bytes of `copies` matrices of rows x columns in one layer; outside of the layers, layer 0.
   Bytes bytes(const TensorGroup& group, std::uint64_t layer, std::uint64_t rows, std::uint64_t columns) const;
 
  private:
@@ -45,7 +45,7 @@ class GgufMixture {
   static Category category(const TensorGroup& group);
   std::string_view type_of(Category category, std::uint64_t layer, const TensorGroup& group) const;
   Bytes bytes_as(std::string_view type, bool is_output, std::uint64_t rows, std::uint64_t columns) const;
-  // How many layers before this one have a value projection.
+  // The number of earlier layers that have a value projection.
   std::uint64_t value_index(std::uint64_t layer) const;
 
   std::string_view ftype_;
@@ -57,7 +57,7 @@ class GgufMixture {
   bool tied_ = false;
   bool is_falcon_ = false;
   bool is_70b_ = false;
-  std::vector<std::uint64_t> downs_before_;  // ffn_down tensors of the layers before this one
+  std::vector<std::uint64_t> downs_before_;  // the ffn_down tensors of earlier layers, for each layer
   std::vector<std::uint64_t> value_layers_;  // layers with a value projection, ascending
 };
 

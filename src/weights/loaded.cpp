@@ -10,9 +10,9 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMostBlocks = 1024;  // of a tower; a config may say anything
+constexpr std::uint64_t kMostBlocks = 1024;  // of a tower, whose config may contain any number
 
-// Projections that one matrix holds, by the names of the checkpoints.
+// The fused matrix that contains these projections, by the names in checkpoints.
 std::string_view fused_name(std::string_view module) {
   const std::string_view name = module.substr(module.rfind('.') + 1);
   for (const std::string_view part : {"q_proj", "k_proj", "v_proj"})
@@ -23,14 +23,14 @@ std::string_view fused_name(std::string_view module) {
 }
 
 struct Tensor {
-  std::string parent;  // of a fused one, with the fused name; empty for one that stands alone
+  std::string parent;  // its name with that of the fused matrix; empty for a separate one
   Bytes bytes;
 };
 
-// Tensors of one layer, parts of a fused one together where the first of them stands.
+// The tensors of one layer; the parts of a fused one are joined at the place of the first.
 class LayerTensors {
  public:
-  // `beside`: scales and zero points of a packed matrix, tensors of their own.
+  // `beside`: scales and zero points of a packed matrix, which are separate tensors.
   void add(const TensorGroup& group, Bytes packed, Bytes beside) {
     add(group, packed, "");
     if (beside > Bytes(0)) add(group, beside, " scales");
@@ -57,8 +57,7 @@ class LayerTensors {
   std::vector<Tensor> tensors_;
 };
 
-// The packed part of a matrix: whole bits of each element, where it is stored in less than 16 (4.16 bits are 4, and
-// scales).
+// The packed part of a matrix stored in less than 16 bits: whole bits of each element (4.16 bits are 4 and scales).
 Bytes packed_part(Bytes bytes, double elements) {
   const double bits = std::floor(8 * static_cast<double>(bytes.count()) / std::max(elements, 1.0));
   if (bits < 1 || bits >= 16) return bytes;
@@ -75,13 +74,13 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
   LayerTensors first, last;
   std::vector<LayerTensors> layers(model.num_layers);
   for (const auto& held_group : weigher.groups(request)) {
-    const TensorGroup* const group = held_group.first;  // clang 14 lets no lambda have a binding
+    const TensorGroup* const group = held_group.first;  // clang 14 allows no structured bindings in lambdas
     const Bytes bytes = held_group.second;
     const Held held{*group, request.share};
     const std::uint64_t count = held.count();
     if (count == 0 || bytes == Bytes(0)) continue;
     out.tensors += bytes;
-    // All experts of a layer are one tensor; blocks of a tower have one each.
+    // All experts of a layer are one tensor; each block of a tower has its own.
     const bool is_one = group->is_expert || group->copies == 0 || group->copies > kMostBlocks;
     const std::uint64_t copies = is_one ? 1 : group->copies;
     const Bytes each(bytes.count() / count / copies);
@@ -100,7 +99,7 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
       continue;
     }
     held.each([&](std::uint64_t layer) {
-      // MTP layers stand behind the others.
+      // MTP layers come after the others.
       LayerTensors& here = layer < layers.size() ? layers[layer] : last;
       for (std::uint64_t i = 0; i < copies; ++i) here.add(*group, packed, each - packed);
     });

@@ -1,5 +1,5 @@
-// A model in the memory of an engine that runs on PyTorch: its tensors as the engine makes them, the table of rotary
-// angles beside them, and the allocator's pieces.
+// A model in the memory of an engine that runs on PyTorch: its tensors as the engine makes them, the tables of rotary
+// angles, and the allocator's blocks.
 #ifndef KVPLAN_WEIGHTS_LOADED_H_
 #define KVPLAN_WEIGHTS_LOADED_H_
 
@@ -11,21 +11,21 @@
 namespace kvplan {
 
 struct LoadedWeights {
-  Bytes tensors;    // their own bytes
+  Bytes tensors;    // of the tensors themselves
   Bytes rotary;     // of the tables
-  Bytes absorbed;   // of latent attention's up-projection, again in the model's type
-  Bytes allocated;  // of both, in the allocator's pieces
-  Bytes reserved;   // and the segments that those are cut from
+  Bytes absorbed;   // of MLA's up-projection, copied in the model's type
+  Bytes allocated;  // of all of these, in the allocator's blocks
+  Bytes reserved;   // of the segments that contain the blocks
   std::vector<Bytes> segments;
-  bool is_packed = false;  // some tensors are quantized: engines repack those while they load
+  bool is_packed = false;  // some tensors are quantized: engines repack these while loading
 };
 
-// One rank's share, in the order in which vLLM and SGLang make it: the embedding, layer by layer, the head. Queries,
-// keys and values are one tensor there, gate and up another, and so are all experts of a layer. Zeros where the config
-// does not name the tensors.
+// One rank's share, allocated in the order of vLLM and SGLang: the embedding, the layers, the head. Queries, keys and
+// values are one tensor there, gate and up another, and all experts of a layer a third. Zeros where the config does not
+// determine the tensors.
 //
-// Latent attention multiplies by kv_b_proj cut in two. vLLM looks at the matrix itself and keeps a second one only
-// where it is quantized; SGLang always copies (`copies_latents`).
+// MLA multiplies by the two halves of kv_b_proj. vLLM views the matrix itself, and makes a copy only where it is
+// quantized; SGLang always makes one (`copies_latents`).
 //
 // `tables`: bytes of each rotary table.
 LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, const WeightRequest& request,

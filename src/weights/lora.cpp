@@ -27,7 +27,7 @@ std::string_view last_word(std::string_view module) {
   return dot == std::string_view::npos ? module : module.substr(dot + 1);
 }
 
-// Modules that engines fuse, and what they hold.
+// Modules that engines fuse, and their parts.
 struct Fused {
   std::string_view name, parts;
 };

@@ -1,5 +1,5 @@
-// The memory of LoRA slots: pairs of matrices for every linear layer that an adapter may change, taken before any
-// adapter is there.
+// The memory of LoRA slots: a pair of matrices for every linear layer that an adapter may change, allocated before any
+// adapter is loaded.
 //
 //   A  rank x inputs, B  outputs x rank, for each slot
 //   cut by output (q, k, v, gate, up):  A whole on every rank, B cut        with fully sharded slots A is cut by rank
@@ -22,10 +22,10 @@ struct LoraRequest {
   std::uint64_t slots = 1, rank = 16;
   std::vector<std::string> targets;  // last words of module names ("q_proj", "qkv_proj"); empty: every linear layer
   bool with_experts = true;
-  bool with_embedding = false, with_head = false;  // where no target names them
-  std::uint64_t extra_vocab = 0;                   // rows beyond the vocabulary, and their own embeddings
-  std::uint64_t vocab_padding = 1;                 // of the head's B
-  bool head_is_cut = false;                        // B of the head is shared out over the ranks
+  bool with_embedding = false, with_head = false;  // even if no target names them
+  std::uint64_t extra_vocab = 0;                   // rows after the vocabulary, with their own embeddings
+  std::uint64_t vocab_padding = 1;                 // to which the head's B is rounded up
+  bool head_is_cut = false;                        // the head's B is split over the ranks
   bool fully_sharded = false;
   WeightShare share;
 };
@@ -33,13 +33,14 @@ struct LoraRequest {
 struct LoraReport {
   Bytes bytes;
   Elements elements;
-  std::uint64_t modules = 0;  // linear layers with a pair, each layer's and each expert's counted
+  std::uint64_t modules = 0;  // linear layers with a pair, counted for each layer and expert
 };
 
-// Bytes of one rank, in the model's 16 bit type (float32 models: 4 bytes).
+// Bytes on one rank, in the model's 16 bit type (float32 models: 4 bytes).
 LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request);
 
-// Whether a target names this module: by its last word, or by the fused one that holds it (qkv_proj holds q_proj).
+// Whether a target names this module: by its last word, or by the fused module that contains it (q_proj is in
+// qkv_proj).
 bool lora_targets(const std::vector<std::string>& targets, std::string_view module);
 
 }  // namespace kvplan

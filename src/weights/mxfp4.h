@@ -9,9 +9,9 @@
 
 namespace kvplan {
 
-// One expert's matrix, the piece of it that a rank has.
+// Bytes of one expert's matrix, of which `piece` is the rank's part.
 Bytes mxfp4_matrix(const WeightType& type, const TensorGroup& group, Piece piece, const Mxfp4Layout& layout);
-// Rows of its bias.
+// Rows of its bias, padded.
 std::uint64_t mxfp4_bias_rows(const TensorGroup& group, std::uint64_t rows, const Mxfp4Layout& layout);
 
 }  // namespace kvplan

@@ -12,17 +12,17 @@ namespace kvplan {
 
 namespace {
 
-// Bounds of one config. Checkpoints bring tens of expressions and globs, hundreds where each layer has its own. Whole
-// names and their beginnings are looked up: one for each matrix of each expert are tens of thousands.
-constexpr std::size_t kMaxRules = 200'000;     // some 700 bytes each, in the copies of a model: 140 MB
-constexpr std::size_t kMaxExpressions = 5000;  // 6 KiB each at worst: 30 MiB
+// Limits for one config. Checkpoints have tens of expressions and globs, or hundreds if each layer has its own. Whole
+// names and prefixes are looked up: with one for each matrix of each expert they are tens of thousands.
+constexpr std::size_t kMaxRules = 200'000;     // some 700 bytes each in a model's copies: 140 MB
+constexpr std::size_t kMaxExpressions = 5000;  // at most 6 KiB each: 30 MiB
 constexpr std::size_t kMaxGlobs = 50'000;      // some 100 bytes each: 5 MB
-// Of all matching: a third of a second. 378 expressions on 126 layers of 7 modules take half of it.
+// For all matching together, a third of a second. 378 expressions on 126 layers of 7 modules take half of it.
 constexpr std::uint64_t kMaxSteps = 100'000'000;
-// Of finding what names no module, for a note: 50 ms.
+// For finding rules that match no module, for a note: 50 ms.
 constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
 
-// The list by the key that it stands under.
+// Refuses a list, by its config key.
 [[noreturn]] void refuse_list(const SchemeRule& rule, const std::string& what) {
   const std::string list =
       rule.list.empty() ? "the quantization config" : '"' + std::string(rule.list) + "\" of the quantization config";
@@ -39,8 +39,8 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Whether an expression may say of one layer what it does not say of another: by a digit, or by what stands for one.
-// The number is a word of its own, between dots.
+// Whether an expression may match some layers and not others: it has a digit, or something that stands for one. The
+// layer's number is a word of its own between dots.
 bool tells_layers_apart(std::string_view expression) {
   const auto at = [&](std::size_t i) { return i < expression.size() ? expression[i] : '\0'; };
   for (std::size_t i = 0; i < expression.size(); ++i) {
@@ -48,23 +48,23 @@ bool tells_layers_apart(std::string_view expression) {
     if (c >= '0' && c <= '9') return true;
     if (c == '\\' && is_letter(at(++i))) return true;  // \d is layers 0 to 9
     if (c == '[') {
-      // "[qkv]" and "[a-z_]" have no digit; "--" begins a range at what stands before the digits.
+      // "[qkv]" and "[a-z_]" have no digit; "--" begins a range from a character below the digits.
       const std::size_t end = std::min(expression.find(']', i + 1), expression.size());
       const std::string_view set = expression.substr(i + 1, end - i - 1);
       const bool is_plain =
           std::all_of(set.begin(), set.end(), [](char m) { return is_letter(m) || m == '_' || m == '-'; });
       if (set.empty() || !is_plain || set.find("--") != std::string_view::npos) return true;
     }
-    // ".*" takes any number; right behind a letter there is none.
+    // ".*" matches any number; right after a letter there is no number.
     if (c == '.' && at(i + 1) != '*' && (i == 0 || !is_letter(expression[i - 1]))) return true;
   }
   return false;
 }
 
-// * and ? as the shell has them.
+// Matches * and ? as a shell does.
 bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
-  steps += 4;  // of a call that ends at once
+  steps += 4;  // the cost of a call that ends at once
   for (; t < text.size(); ++steps) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
@@ -100,7 +100,7 @@ std::string_view bare_module(std::string_view module) {
 
 namespace {
 
-// "0", "17"; not "007", which no layer is called.
+// "0", "17"; but not "007", which is no layer's number.
 std::optional<std::uint32_t> number_in(std::string_view word) {
   if (word.empty() || word.size() > 9 || (word.size() > 1 && word[0] == '0')) return std::nullopt;
   std::uint32_t out = 0;
@@ -149,7 +149,7 @@ RuleBook::Lists RuleBook::lists_of(const std::vector<SchemeRule>& rules) {
         ++out.unread;
       continue;
     }
-    // "model.layers.0." names all of that block, ".gate." a module by its own name.
+    // "model.layers.0." means everything in that block, ".gate." a module of that name.
     while (pattern.size() > 1 && pattern.back() == '.') pattern.remove_suffix(1);
     while (pattern.size() > 1 && pattern.front() == '.') pattern.remove_prefix(1);
     std::string_view text = bare_module(pattern);
@@ -157,7 +157,7 @@ RuleBook::Lists RuleBook::lists_of(const std::vector<SchemeRule>& rules) {
     const bool is_prefix = star != std::string_view::npos && star > 0 && star + 1 == text.size() && text.back() == '*';
     if (star != std::string_view::npos && !is_prefix) {
       if (++globs > kMaxGlobs) refuse_more(rule, kMaxGlobs, "globs");
-      // "?" tells one digit from two.
+      // "?" distinguishes numbers of one digit from those of two.
       out.globs[text.find_first_of("0123456789?") != std::string_view::npos ? 1 : 0].emplace_back(
           std::string(text) + ".*", entry.order);
       continue;
@@ -218,7 +218,7 @@ RuleBook::Order RuleBook::match(bool by_layer, std::string_view name, Order best
                       " expressions and globs, which take too long to hold against every module of every layer");
   };
   for (const auto& [below, order] : lists_->globs[which]) {
-    if (order >= best) break;  // in the list's order
+    if (order >= best) break;  // later in the list
     if (glob_names(below, module)) best = order;
     check(order);
   }
@@ -230,7 +230,7 @@ RuleBook::Order RuleBook::match(bool by_layer, std::string_view name, Order best
   return best;
 }
 
-// Takes the entries of one name for a module that has it.
+// Offers the entries for one name to a module that has it.
 void RuleBook::offer(const Found& found, Named& out) {
   for (const Numbered& entry : found.entries) {
     std::optional<std::uint64_t> layer;
@@ -255,7 +255,7 @@ void RuleBook::offer(const Found& found, Named& out) {
   }
 }
 
-// A name stands for the module itself, for a block of modules, and for the end of a name: any whole run of words.
+// A name matches the module itself, a block of modules, or the end of a name: any run of whole words.
 template <class Take>
 void RuleBook::each_found(std::string_view module, Take take) const {
   struct Word {
@@ -337,14 +337,14 @@ const SchemeRule* RuleBook::Named::find(std::uint64_t layer) const {
   return best == kNone ? nullptr : &(*book_->rules_)[best];
 }
 
-// Marks the rules that name one of the modules it is shown.
+// Marks the rules that match one of the modules passed to it.
 class RuleBook::Marker {
  public:
   explicit Marker(const RuleBook& book) : book_(book), is_used_(book.rules_->size(), false) {}
 
   void show(const Module& module) {
     std::vector<bool> layers;
-    std::set<std::string, std::less<>> beginnings;  // of the layers' numbers
+    std::set<std::string, std::less<>> beginnings;  // of layer numbers
     each_layer(module, [&](std::uint64_t layer) {
       if (layer >= layers.size()) layers.resize(layer + 1, false);
       layers[layer] = true;
@@ -396,10 +396,10 @@ class RuleBook::Marker {
     return next == kExpert || std::to_string(next).starts_with(open);
   }
 
-  // Tries one glob or expression in every layer, where it tells them apart, until it names one.
+  // Tries a glob or expression in every layer, if it distinguishes them, until it matches one.
   template <class Names>
   void look(const Module& module, bool by_layer, Order order, Names names) {
-    constexpr std::uint64_t kStepsOfName = 16;  // to write it down
+    constexpr std::uint64_t kStepsOfName = 16;  // the cost of composing a name
     const auto names_one = [&](const std::string& pattern, std::uint64_t layer) {
       const std::string name = with_layer(pattern, layer);
       book_.steps_ += kStepsOfName;
@@ -422,7 +422,7 @@ class RuleBook::Marker {
 };
 
 std::vector<const SchemeRule*> RuleBook::unmatched(const std::vector<Module>& modules) const {
-  // Of no weight: what it takes is bounded on its own, and counts towards nothing else.
+  // Has its own limit, and does not count towards the other one.
   const std::uint64_t before = std::exchange(steps_, kMaxSteps - kMaxStepsOfNotes);
   Marker marker(*this);
   for (const Module& module : modules) marker.show(module);

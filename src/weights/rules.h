@@ -1,6 +1,6 @@
-// Which modules a checkpoint's skip list or layer map names. Lists come as exact names, ends of names, globs and "re:"
-// expressions, often one entry for each of a hundred layers. Names are kept without their numbers, so that a module is
-// looked up once for all its layers.
+// Finds the modules that a checkpoint's exclusion list or layer map names. Lists contain exact names, ends of names,
+// globs and "re:" expressions, often one for each of a hundred layers. Names are stored without their numbers, so that
+// a module is looked up once for all its layers.
 #ifndef KVPLAN_WEIGHTS_RULES_H_
 #define KVPLAN_WEIGHTS_RULES_H_
 
@@ -24,58 +24,58 @@ namespace kvplan {
 
 class RuleBook {
  private:
-  using Order = std::size_t;  // of a rule in its list: the first that names a module decides
+  using Order = std::size_t;  // place of a rule in its list: the first that matches a module decides
 
  public:
-  // An Error where the list brings more expressions and globs than a checkpoint would; so may asking it.
+  // Throws Error where the list has more expressions and globs than any checkpoint; look-ups may throw it too.
   explicit RuleBook(const std::vector<SchemeRule>& rules);
-  // The same patterns, read already, with rules that may differ in their schemes.
+  // The same patterns, parsed before, with rules that may have other schemes.
   RuleBook(const RuleBook& same, const std::vector<SchemeRule>& rules) : lists_(same.lists_), rules_(&rules) {}
   RuleBook(const RuleBook&) = delete;
   RuleBook& operator=(const RuleBook&) = delete;
 
   bool empty() const { return rules_->empty(); }
-  // Rules that were no name, glob or expression that can be read.
+  // Rules that are no name, glob or expression that can be parsed.
   std::size_t unread() const { return lists_->unread; }
 
-  // What the list says of one module in all its layers; lives no longer than the book.
+  // What the list says about one module in all its layers; must not outlive the book.
   class Named {
    public:
-    // The first rule that names the module of this layer, null where none does.
+    // The first rule that matches the module in this layer; null where none does.
     const SchemeRule* find(std::uint64_t layer) const;
 
    private:
     friend class RuleBook;
     const RuleBook* book_ = nullptr;
     std::vector<std::string> names_;
-    Order every_ = kNone;                                   // of all layers
-    std::vector<std::pair<std::uint64_t, Order>> layers_;   // by layer, the first of each
-    std::vector<std::pair<std::string_view, Order>> open_;  // "layers.6*": beginnings of a layer's number, sorted
+    Order every_ = kNone;                                   // of the first rule for all layers
+    std::vector<std::pair<std::uint64_t, Order>> layers_;   // the first rule for each layer
+    std::vector<std::pair<std::string_view, Order>> open_;  // "layers.6*": prefixes of a layer's number, sorted
   };
-  // names: all that a module is called, "*" for the layer's number; a second "*" stands for the first of its experts.
+  // `names`: all names of a module, with "*" for the layer's number; a second "*" means its first expert.
   Named named(std::vector<std::string> names) const;
   Named named(std::string_view module) const { return named(std::vector<std::string>{std::string(module)}); }
   const SchemeRule* find(std::string_view module) const { return named(module).find(0); }
 
-  // A module in all its layers (0 for one outside of them) and copies.
+  // A module in all its layers (0 for one outside of the layers) and copies.
   struct Module {
     std::vector<std::string> names;
     std::vector<LayerRun> layers;
     std::uint64_t copies = 1;
   };
-  // The rules that name none of these modules, in the list's order; none where finding them would take too long.
+  // The rules that match none of these modules, in the list's order; empty where finding them would take too long.
   std::vector<const SchemeRule*> unmatched(const std::vector<Module>& modules) const;
 
  private:
   static constexpr Order kNone = static_cast<Order>(-1);
-  static constexpr std::uint32_t kLayer = static_cast<std::uint32_t>(-1);   // the number of the layer at hand
-  static constexpr std::uint32_t kExpert = static_cast<std::uint32_t>(-2);  // of the expert
-  static constexpr std::size_t kNumbers = 3;  // words of digits that a name gives up; further ones are text
+  static constexpr std::uint32_t kLayer = static_cast<std::uint32_t>(-1);   // stands for the current layer's number
+  static constexpr std::uint32_t kExpert = static_cast<std::uint32_t>(-2);  // stands for the current expert's number
+  static constexpr std::size_t kNumbers = 3;  // numbers taken out of a name; further ones stay text
 
-  // A name whose numbers are taken out: "layers.*.mlp.gate".
+  // A name without its numbers: "layers.*.mlp.gate".
   struct Numbered {
     std::uint32_t numbers[kNumbers] = {};
-    std::string_view open;  // the number that the name ends in, where it is only a beginning
+    std::string_view open;  // the number at the end of the name, if it is only a prefix of one
     Order order = kNone;
   };
   struct Hash : std::hash<std::string_view> {
@@ -83,7 +83,7 @@ class RuleBook {
   };
   using Names = std::unordered_map<std::string, std::vector<Numbered>, Hash, std::equal_to<>>;
 
-  // Entries of a key that a module's name has: its numbers in the key's places, `next` the word behind.
+  // Entries under a key that matches a module's name: the numbers at the key's places; `next` is the word that follows.
   struct Found {
     const std::vector<Numbered>& entries;
     std::span<const std::uint32_t> numbers;
@@ -93,7 +93,7 @@ class RuleBook {
   void each_found(std::string_view module, Take take) const;
   static void offer(const Found& found, Named& out);
   class Marker;
-  // A module by its whole name, and without the wrappers before it.
+  // A module by its full name, and by the name without wrappers.
   struct Called {
     std::string_view whole, bare;
     explicit Called(std::string_view name);
@@ -106,8 +106,8 @@ class RuleBook {
     Names exact;
     Names prefixes;
     std::vector<std::size_t> prefix_lengths;
-    // Those that answer alike for every layer, and those that need its number.
-    std::vector<std::pair<std::string, Order>> globs[2];  // with ".*" behind: a block's modules are its own
+    // Patterns that match all layers alike, and those that depend on the layer's number.
+    std::vector<std::pair<std::string, Order>> globs[2];  // followed by ".*": a match includes a block's modules
     std::vector<std::pair<Expression, Order>> expressions[2];
     std::size_t unread = 0;
   };
@@ -118,7 +118,7 @@ class RuleBook {
   mutable std::uint64_t steps_ = 0;       // of matching so far
 };
 
-// Without the wrappers that checkpoints put before the same module ("model.", "language_model.", "backbone.").
+// The name without the prefixes that checkpoints put before the same module ("model.", "language_model.", "backbone.").
 std::string_view bare_module(std::string_view module);
 
 }  // namespace kvplan

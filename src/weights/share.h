@@ -1,4 +1,4 @@
-// What one rank of a layout holds of a group of tensors.
+// The part of a group of tensors that one rank of a layout holds.
 #ifndef KVPLAN_WEIGHTS_SHARE_H_
 #define KVPLAN_WEIGHTS_SHARE_H_
 
@@ -10,14 +10,14 @@
 
 namespace kvplan {
 
-inline constexpr std::uint64_t kVocabPadding = 64;  // vLLM and SGLang pad before they cut
+inline constexpr std::uint64_t kVocabPadding = 64;  // vLLM and SGLang pad before they split
 
 // A rank's part of one matrix of the group.
 struct Piece {
   std::uint64_t rows = 0, columns = 0, copies = 0;
 };
 
-// Ranks that a tensor outside of the experts is cut to. Of MTP layers, what has heads is attention.
+// The ranks that split a tensor outside of the experts. In MTP layers a tensor with heads counts as attention.
 inline std::uint64_t cutting_ranks(const TensorGroup& group, const WeightShare& share) {
   const auto some_or_all = [&](std::uint64_t some) { return some > 0 ? some : share.tensor_parallel; };
   switch (group.component) {
@@ -36,7 +36,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   Piece piece{group.rows, group.columns, group.copies};
   std::uint64_t ranks = cutting_ranks(group, share);
   if (is_tower(group.component)) {
-    // A tower whose width the ranks do not divide is whole on each.
+    // A tower is replicated if the ranks do not divide its width.
     const std::uint64_t cut = group.split == Split::kColumns ? group.columns : group.rows;
     if (!share.cuts_towers || cut % ranks != 0 || group.units % ranks != 0) return piece;
   }
@@ -45,7 +45,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
     return piece;
   }
   if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;
-  // Fewer heads than ranks: each head is kept several times.
+  // With fewer heads than ranks each head is replicated.
   if (group.units > 0) ranks = std::min(ranks, group.units);
   if (group.split == Split::kVocab && share.pads_vocab)
     piece.rows = round_up(group.rows, kVocabPadding, "the padded vocabulary");
@@ -61,7 +61,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   return piece;
 }
 
-// The layers of a run that a stage holds.
+// A stage's layers within a run.
 struct Held {
   const TensorGroup& group;
   const WeightShare& share;
@@ -69,7 +69,7 @@ struct Held {
   bool holds(std::uint64_t layer) const {
     return !share.layers || (layer >= share.first_layer && layer - share.first_layer < *share.layers);
   }
-  // Layers of a run, without walking it.
+  // Number of layers in a run, without a loop.
   std::uint64_t count(const LayerRun& run) const {
     if (!share.layers || run.count == 0) return run.count;
     const auto below = [&](std::uint64_t bound) {
@@ -82,7 +82,7 @@ struct Held {
     if (group.place == Place::kFirst) return share.first_stage && !share.embedding_on_host ? 1 : 0;
     if (group.place == Place::kEach) return !share.layers || *share.layers > 0 ? 1 : 0;
     if (group.place == Place::kLast) {
-      // A tied head is the embedding itself, where both are on one rank.
+      // A tied head is the embedding itself if one rank has both.
       if (group.is_tied) return share.last_stage && (!share.first_stage || share.embedding_on_host) ? 1 : 0;
       return share.last_stage ? 1 : 0;
     }

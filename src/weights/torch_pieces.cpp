@@ -7,7 +7,7 @@ namespace {
 constexpr std::uint64_t kGrain = 512;
 constexpr std::uint64_t kMostSmall = kMiB;
 constexpr std::uint64_t kSmallSegment = 2 * kMiB;
-constexpr std::uint64_t kLeastLarge = 10 * kMiB;  // a segment of its own from here on
+constexpr std::uint64_t kLeastLarge = 10 * kMiB;  // larger blocks get their own segment
 constexpr std::uint64_t kSharedSegment = 20 * kMiB;
 constexpr std::uint64_t kLargeGrain = 2 * kMiB;
 constexpr std::string_view kPieces = "the allocator's pieces";

@@ -17,7 +17,7 @@ constexpr std::string_view kFp8Quality = "under 0.5 %";
 constexpr std::string_view kInt8Quality = "under 0.5 %";
 constexpr std::string_view kInt4Quality = "1 to 3 %";
 
-// Source: the packers' own storage: AutoGPTQ, AutoAWQ, bitsandbytes, HQQ, compressed-tensors, modelopt, gpt-oss's
+// Source: the storage of each packer: AutoGPTQ, AutoAWQ, bitsandbytes, HQQ, compressed-tensors, modelopt, gpt-oss's
 // checkpoints, mlx.core.quantize, exllamav2/3.
 // clang-format off
 constexpr std::array kTypes{
@@ -76,7 +76,7 @@ constexpr std::array kTypes{
 };
 // clang-format on
 
-// Underscores or dashes, small letters or not: the same name.
+// Names are equal with underscores or dashes, and in any case.
 std::string plain(std::string_view name) {
   std::string out = lower(name);
   std::replace(out.begin(), out.end(), '_', '-');
@@ -140,7 +140,7 @@ WeightType resolve(const WeightScheme& scheme) {
     type.name = scheme.type;
   }
   if (scheme.millibits > 0) {
-    // A zero point is as wide as the weights where it is packed like them.
+    // A zero point packed like the weights is as wide as they are.
     if (type.zero_bits > 0 && type.zero_bits * 1000 == type.millibits)
       type.zero_bits = static_cast<std::uint32_t>(ceil_div(scheme.millibits, 1000));
     type.millibits = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.millibits, 64000));

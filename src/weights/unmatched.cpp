@@ -9,16 +9,16 @@ namespace kvplan {
 
 namespace {
 
-// Lists repeat a checkpoint's whole index: norms, biases, tables, convolutions and towers, which nobody packs and which
-// stand here under fewer names.
-bool names_what_stays(std::string_view pattern) {
+// Whether a rule is about tensors that are never packed: lists repeat a checkpoint's whole index, with norms, biases,
+// tables, convolutions and towers, of which fewer names are known here.
+bool names_unpacked(std::string_view pattern) {
   for (const std::string_view word : {"norm", "bias", "embed", "conv", "rotary", "visual", "vision", "audio", "image",
                                       "projector", "merge", "aligner", "mtp"})
     if (pattern.find(word) != std::string_view::npos) return true;
   return false;
 }
 
-// "model.layers.61*" of a model of 61 layers: the one that predicts a further token.
+// Whether it names a layer: "model.layers.61*" in a model of 61 layers is the MTP layer.
 bool names_layer(std::string_view pattern, std::uint64_t layer) {
   const std::string word = "layers." + std::to_string(layer);
   const std::size_t at = pattern.find(word);
@@ -35,11 +35,11 @@ std::vector<RuleBook::Module> modules_of(const WeightModel& model) {
   return out;
 }
 
-// One list: how many rules it has, and those in vain.
+// One list: the number of its rules, and of those that match nothing.
 struct List {
   std::string_view key;
   std::size_t rules = 0, unmatched = 0;
-  std::string_view first = {};  // in vain
+  std::string_view first = {};  // the first that matches nothing
 };
 
 List& list_of(std::vector<List>& lists, std::string_view key) {
@@ -59,7 +59,7 @@ std::vector<Note> notes_of_unmatched(const WeightModel& model, const RuleBook& b
   std::vector<List> lists;
   for (const SchemeRule& rule : model.quantization.rules) ++list_of(lists, rule.list).rules;
   for (const SchemeRule* rule : book.unmatched(modules_of(model))) {
-    if (names_what_stays(rule->pattern) || names_layer(rule->pattern, model.num_layers)) continue;
+    if (names_unpacked(rule->pattern) || names_layer(rule->pattern, model.num_layers)) continue;
     List& list = list_of(lists, rule->list);
     if (list.unmatched++ == 0) list.first = rule->pattern;
   }

@@ -1,5 +1,4 @@
-// Rules of a checkpoint's lists that name no module of the model: what they say is applied to nothing, and the plan
-// says so.
+// Rules of a checkpoint's lists that match no module of the model: they have no effect, and the plan says so.
 #ifndef KVPLAN_WEIGHTS_UNMATCHED_H_
 #define KVPLAN_WEIGHTS_UNMATCHED_H_
 
@@ -12,10 +11,10 @@
 
 namespace kvplan {
 
-// All that checkpoints call a group's module.
+// All names that checkpoints use for a group's module.
 std::vector<std::string> names_of(const TensorGroup& group);
 
-// A note for each list of the declaration, with the share of it that names nothing.
+// A note for each list of the declaration, with the share of its rules that match nothing.
 std::vector<Note> notes_of_unmatched(const WeightModel& model, const RuleBook& book);
 
 }  // namespace kvplan

@@ -7,7 +7,6 @@
 #include <memory>
 #include <numeric>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
@@ -68,13 +67,13 @@ class Weigher::Storer {
   const WeightModel& model() const { return model_; }
   const std::string& name() const { return name_; }
 
-  // What the declaration's lists name in vain, found once.
+  // Rules in the declaration's lists that match nothing, found once.
   const std::vector<Note>& notes() const {
     if (!notes_) notes_ = declared_ ? notes_of_unmatched(model_, *rules_) : std::vector<Note>();
     return *notes_;
   }
 
-  // Bytes of the group's share, all its layers and copies.
+  // Bytes of the group's share, over all layers and copies.
   Bytes bytes(const TensorGroup& group, const WeightShare& share) const {
     if (group.is_derived && !share.keeps_types) return Bytes(0);
     const Held held{group, share};
@@ -88,7 +87,7 @@ class Weigher::Storer {
     if (keeps && group.kept == Kept::kTwoBit)
       return Bytes(ceil_div(piece.rows, 4)) * piece.columns * piece.copies * held.count();
     if (as_stored_ && group.stored_bytes > Bytes(0)) {
-      // A cut takes its share of the blocks.
+      // A split matrix has its share of the blocks.
       const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /
                        (static_cast<long double>(group.rows) * static_cast<long double>(group.columns));
       const bool whole = piece.rows == group.rows && piece.columns == group.columns;
@@ -112,15 +111,15 @@ class Weigher::Storer {
     return one(group, usual(group), piece, share) * held.count();
   }
 
-  // Bytes of a part of which no more than a number of elements is guessed: as its linear layers would be stored.
+  // Bytes of a part for which only a number of elements is estimated: stored like the linear layers in its place.
   Bytes bytes(const UnknownTensors& part, Elements elements) const {
     TensorGroup guess;
     guess.component = part.component;
     guess.role = part.component == Component::kEmbedding ? TensorRole::kEmbedding : TensorRole::kLinear;
     guess.module = part.component == Component::kEmbedding ? "model.embed_tokens" : "";
     guess.place = part.component == Component::kEmbedding ? Place::kFirst : Place::kLayers;
-    guess.columns = kGuessedColumns;
-    guess.rows = ceil_div(elements.count(), kGuessedColumns);
+    guess.columns = kEstimatedColumns;
+    guess.rows = ceil_div(elements.count(), kEstimatedColumns);
     if (mixture_) return mixture_->bytes(guess, 0, guess.rows, guess.columns);
     const WeightType* type = as_stored_ ? nullptr : usual(guess);
     if (type != nullptr && elements > Elements(0)) return matrix_bytes(*type, guess.rows, guess.columns);
@@ -128,15 +127,15 @@ class Weigher::Storer {
   }
 
  private:
-  static constexpr std::uint64_t kGuessedColumns = 4096;
+  static constexpr std::uint64_t kEstimatedColumns = 4096;
 
-  // Layers in turn that are stored alike; null: they stay plain.
+  // Consecutive layers with the same type; null: not quantized.
   struct Ruled {
     LayerRun run;
     const WeightType* type = nullptr;
   };
 
-  // What the rules say of a group, looked up once.
+  // The rules that apply to a group, looked up once.
   const std::vector<Ruled>& ruled(const TensorGroup& group) const {
     if (ruled_.empty()) ruled_.resize(model_.tensors.size());
     std::vector<Ruled>& out = ruled_[static_cast<std::size_t>(&group - model_.tensors.data())];
@@ -192,7 +191,7 @@ class Weigher::Storer {
     check_weight_type(asked);
   }
 
-  // The type of a group that no rule names; null: it stays plain.
+  // The type of a group that no rule matches; null: it is not quantized.
   const WeightType* usual(const TensorGroup& group) const {
     if (type_ && type_->scope == Scope::kEverything) return nullptr;
     switch (group.role) {
@@ -202,7 +201,8 @@ class Weigher::Storer {
       case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ && is_whole_groups(group) ? &*type_ : nullptr;
       case TensorRole::kLinear: break;
     }
-    // Packers leave towers as they are, but for bitsandbytes: it replaces every linear layer that its list spares not.
+    // Packers leave towers as they are, except bitsandbytes, which replaces every linear layer that its list does not
+    // exclude.
     if (is_tower(group.component) && !(declared_ && model_.quantization.dialect == "bitsandbytes")) return nullptr;
     if (group.component == Component::kRouter && !tables()) return nullptr;
     if (group.component == Component::kEmbedding && !tables()) return nullptr;
@@ -211,7 +211,7 @@ class Weigher::Storer {
     if (experts_only() && !group.is_expert) return nullptr;
     return type_ ? &*type_ : nullptr;
   }
-  // mlx-lm leaves a layer as it is whose inputs are no whole number of groups (utils.py quantize_model).
+  // mlx-lm does not quantize a layer if groups do not divide its inputs (utils.py quantize_model).
   bool is_whole_groups(const TensorGroup& group) const {
     return !type_ || type_->group == 0 || group.columns % type_->group == 0;
   }
@@ -223,7 +223,7 @@ class Weigher::Storer {
     return type && type->name == "mxfp4";
   }
 
-  // Blocks that a rank's width is no multiple of become the largest smaller ones that divide it, down to 32.
+  // Blocks that do not divide a rank's width are replaced by the largest smaller ones that do, down to 32.
   static WeightType refined(WeightType type, std::uint64_t width) {
     constexpr std::uint64_t kFinest = 32;
     const auto finer = static_cast<std::uint32_t>(std::gcd<std::uint64_t>(type.block, width));
@@ -283,7 +283,7 @@ struct Sum {
   Elements elements;
 };
 
-// What a rank holds of a part that the config does not determine: cut as such parts are.
+// A rank's share of a part that the config does not determine: split as such parts are.
 Elements share_of(const UnknownTensors& part, Elements elements, const WeightModel& model, const WeightShare& share) {
   TensorGroup like;
   like.component = part.component;
@@ -319,10 +319,10 @@ void add_unknown(const WeightModel& model, const Storer& storer, const WeightReq
   }
 }
 
-// The checkpoint's headers know better than any formula. A rank's share is the predicted one.
+// The sizes in the checkpoint's headers replace those computed. A rank has the computed share of them.
 void use_stored(const WeightModel& model, const WeightRequest& request, const std::map<Component, Sum>& predicted,
                 const std::map<Component, Sum>& whole, WeightReport& report) {
-  // A checkpoint in float32 that is loaded in 16 bit.
+  // A float32 checkpoint that is loaded in 16 bit.
   const bool halved = model.dtype == Dtype::kFloat32 && request.dtype && plain_bytes(*request.dtype) == 2;
   std::map<Component, Bytes> stored;
   std::map<Component, std::string> types;
@@ -340,7 +340,7 @@ void use_stored(const WeightModel& model, const WeightRequest& request, const st
   for (const auto& [component, sum] : whole) guess += sum.bytes;
   if (guess > Bytes(0) && all > Bytes(0)) {
     const double off = static_cast<double>(guess.count()) / static_cast<double>(all.count()) - 1;
-    // Beyond a quarter it is hardly the same model: shards are missing, or the config is another one's.
+    // A larger difference means another model: shards are missing, or the config belongs to another one.
     constexpr double kAnother = 0.25;
     const bool same = off > -kAnother && off < kAnother;
     const bool index = model.stored.front().type == "index";
@@ -372,60 +372,6 @@ void use_stored(const WeightModel& model, const WeightRequest& request, const st
 }
 
 }  // namespace
-
-Parameters count_parameters(const WeightModel& model) {
-  Parameters out;
-  Elements total, active, mtp;
-  for (const TensorGroup& group : model.tensors) {
-    if (group.component == Component::kMtp) {
-      mtp += group.stored();
-      continue;
-    }
-    total += group.stored();
-    active += group.active();
-  }
-  // A tower that the config does not determine is left out; a gap in the decoder leaves no total at all.
-  out.is_known = !model.tensors.empty();
-  for (const UnknownTensors& part : model.unknown_tensors)
-    if (!is_tower(part.component) && part.estimate > Elements(0)) out.is_known = false;
-  if (model.tensors.empty() && !model.stored.empty()) {
-    for (const StoredTensors& part : model.stored)
-      if (part.component != Component::kMtp) total += part.elements;
-    active = total;
-    out.is_known = true;
-  }
-  out.total = total.count();
-  out.active = active.count();
-  out.mtp = mtp.count();
-  return out;
-}
-
-void check_weight_type(std::string_view name, std::string_view option) {
-  if (find_weight_type(name) != nullptr || fractional_type(name) || is_gguf_mixture(name)) return;
-  std::vector<std::string_view> known;
-  for (const WeightType& type : weight_types()) known.push_back(type.name);
-  for (const std::string_view mixture : gguf_mixture_names()) known.push_back(mixture);
-  const std::string near = did_you_mean(name, known);
-  refuse(std::string(option) + ": \"" + one_line(name, 40) + "\" is no weight type",
-         near.empty() ? "known: " + known_weight_types() : near);
-}
-
-std::string declared_weight_type(const WeightModel& model) {
-  const QuantDeclaration& declared = model.quantization;
-  if (!is_declared(declared)) return std::string(name(model.dtype));
-  if (declared.scheme) return declared.scheme->type;
-  if (declared.expert_scheme) return declared.expert_scheme->type;
-  // Named layer by layer: the types, each once, in the order of the file. The dialect is a tool's name and says
-  // nothing.
-  std::vector<std::string> types;
-  for (const SchemeRule& rule : declared.rules)
-    if (rule.scheme && std::find(types.begin(), types.end(), rule.scheme->type) == types.end())
-      types.push_back(rule.scheme->type);
-  if (types.empty()) return declared.dialect;
-  std::string out = types.size() > 1 ? "mixed " + types.front() : types.front();
-  for (std::size_t i = 1; i < types.size(); ++i) out += "/" + types[i];
-  return out;
-}
 
 Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype,
                  const Weigher* like)
@@ -469,12 +415,12 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
     all.share = {};
     for (const TensorGroup& group : model.tensors)
       if (counts(group, request)) whole[group.component].bytes += storer.bytes(group, all.share);
-    WeightReport untold;
-    add_unknown(model, storer, all, whole, untold);
+    WeightReport unused;
+    add_unknown(model, storer, all, whole, unused);
     use_stored(model, request, sums, whole, report);
     return report;
   }
-  // A dialect that nobody knows may pack its weights to two bits, or not at all.
+  // An unknown dialect may pack its weights to two bits, or not at all.
   const bool vague = !request.type && is_declared(model.quantization) && !model.quantization.is_known;
   if (vague)
     report.notes.push_back(
@@ -483,7 +429,7 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
          {"the quantization \"{method}\" is not known: the weights are an estimate, between 2 and 16 "
           "bits each",
           {{"method", one_line(model.quantization.dialect, 40)}}}});
-  // Which tensor gets which type has changed from build to build: logs of 2024 have up to 1.4 % more.
+  // The types of a mixture's tensors changed from build to build: logs of 2024 have up to 1.4 % more.
   const bool mixed = request.type && is_gguf_mixture(*request.type) &&
                      (report.type.find("_k") != std::string::npos || report.type.starts_with("iq"));
   for (auto& [component, sum] : sums) {

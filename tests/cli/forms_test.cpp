@@ -53,7 +53,7 @@ TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 
     };
     if (form.name != "args" && form.name != "k8s")
       check(run_program({kModel, "--gpu-memory", "24GiB", "--format", name}));
-    if (!form.launches) check(run_program({kModel, "testdata/configs/mamba-2.8b.json", "--format", name}));
+    if (!form.has_launch) check(run_program({kModel, "testdata/configs/mamba-2.8b.json", "--format", name}));
     for (const Command& command : commands()) {
       CAPTURE(command.name);
       std::vector<std::string> arguments{std::string(command.name)};
@@ -67,7 +67,7 @@ TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 
       else if (!command.is_reference || !command.only.starts_with("--format"))
         continue;
       arguments.insert(arguments.end(), {"--format", name});
-      if (form.launches && command.name == "fit") arguments.insert(arguments.end(), {"--engine", "vllm"});
+      if (form.has_launch && command.name == "fit") arguments.insert(arguments.end(), {"--engine", "vllm"});
       if (has_word(command.lacks, name))
         check_line(run_program(arguments), "has no form \"" + name + "\"");
       else

@@ -257,13 +257,13 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   input.request.mtp = false;
   CHECK(draft_layers(input).label.empty());
   // Tokens guessed: as asked, else the engine's own number where anything guesses.
-  CHECK(guessed_tokens(input, 3) == 0);
+  CHECK(step_draft_tokens(input, 3) == 0);
   input.draft_method = DraftMethod::kNgram;
-  CHECK(guessed_tokens(input, 3) == 3);
+  CHECK(step_draft_tokens(input, 3) == 3);
   input.request.num_speculative_tokens = 5;
-  CHECK(guessed_tokens(input, 3) == 5);
+  CHECK(step_draft_tokens(input, 3) == 5);
   input.request.num_speculative_tokens = 1;
-  CHECK(guessed_tokens(input, 3) == 1);
+  CHECK(step_draft_tokens(input, 3) == 1);
 }
 
 TEST_CASE("parts: a draft model's layers stand behind the model's") {

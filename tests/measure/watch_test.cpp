@@ -197,7 +197,7 @@ TEST_CASE("watch: where the engine goes on after Ctrl-C its log stays") {
   options.stop = [&] { return stop; };
   pid_t left = 0;
   std::string log;
-  options.left = [&](pid_t pid, const std::string& file) {
+  options.on_left_running = [&](pid_t pid, const std::string& file) {
     left = pid;
     log = file;
   };

@@ -33,6 +33,14 @@ Request with_seqs(Request request, std::uint64_t seqs) {
   return request;
 }
 
+// The longest context fits, and one token more does not.
+void check_longest(const ModelSpec& model, const Request& request) {
+  const std::uint64_t longest = longest_that_fits(model, request);
+  REQUIRE(longest > 0);
+  CHECK(fits(model, with_context(request, longest)));
+  if (longest < kAnyCount) CHECK_FALSE(fits(model, with_context(request, longest + 1)));
+}
+
 }  // namespace
 
 TEST_CASE("fit is the exact inverse of the plan") {
@@ -52,10 +60,7 @@ TEST_CASE("fit is the exact inverse of the plan") {
         CAPTURE(gib);
         if (!fits(model, with_context(request, 1))) continue;  // the weights alone are too much, or it is refused
         ++answered;
-        const std::uint64_t longest = longest_that_fits(model, request);
-        REQUIRE(longest > 0);
-        CHECK(fits(model, with_context(request, longest)));
-        if (longest < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_context(request, longest + 1)));
+        check_longest(model, request);
         if (!fits(model, request)) continue;
         const std::uint64_t most = most_that_fit(model, request);
         REQUIRE(most > 0);
@@ -131,10 +136,7 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
           CAPTURE(card);
           if (!fits(model, with_context(request, 1))) continue;
           ++answered;
-          const std::uint64_t longest = longest_that_fits(model, request);
-          REQUIRE(longest > 0);
-          CHECK(fits(model, with_context(request, longest)));
-          if (longest < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_context(request, longest + 1)));
+          check_longest(model, request);
         }
       }
     }
@@ -167,10 +169,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
         CAPTURE(gib);
         if (!fits(model, with_context(request, 1))) continue;
         ++answered;
-        const std::uint64_t longest = longest_that_fits(model, request);
-        REQUIRE(longest > 0);
-        CHECK(fits(model, with_context(request, longest)));
-        if (longest < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_context(request, longest + 1)));
+        check_longest(model, request);
         if (!fits(model, request)) continue;
         const std::uint64_t most = most_that_fit(model, request);
         REQUIRE(most > 0);

@@ -184,7 +184,7 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
   request.engine = engine_named("vllm");
   request.card.name = "l40s";
   request.max_model_len = Tokens(16384);
-  const SharedCard shared = share_card({{&large, request}, {&small, beside_the_first(small, request)}});
+  const SharedCard shared = share_card({{&large, request}, {&small, further_request(small, request)}});
   REQUIRE(shared.models.size() == 2);
   CHECK(shared.status == Verdict::kFits);
   double sum = 0;
@@ -196,7 +196,7 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
   // Two that do not fit beside each other.
   request.card.name = "rtx-4090";
   request.max_model_len = Tokens(8192);
-  CHECK(share_card({{&large, request}, {&large, beside_the_first(large, request)}}).status == Verdict::kDoesNotFit);
+  CHECK(share_card({{&large, request}, {&large, further_request(large, request)}}).status == Verdict::kDoesNotFit);
 }
 
 }  // namespace

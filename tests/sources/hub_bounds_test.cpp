@@ -9,6 +9,13 @@
 namespace kvplan {
 namespace {
 
+// At the bound the model is planned; beyond it the Hub's answer is refused.
+void check_bound(const Run& at, const Run& beyond, const std::string& words) {
+  CAPTURE(at.err);
+  CHECK(at.exit == 0);
+  check_refused(beyond, Exit::kHub, words);
+}
+
 TEST_CASE("hub bounds: redirects of one request") {
   if (!has_curl()) return;
   const auto after = [](int redirects) {
@@ -25,10 +32,7 @@ TEST_CASE("hub bounds: redirects of one request") {
     site.hub.on("/hop/" + std::to_string(redirects), {with_commit(kSmallConfig)});
     return site.run({"org/small"});
   };
-  const Run most = after(5);
-  CAPTURE(most.err);
-  CHECK(most.exit == 0);
-  check_refused(after(6), Exit::kHub, "redirects without end");
+  check_bound(after(5), after(6), "redirects without end");
 }
 
 TEST_CASE("hub bounds: the length of names, revisions and tokens") {
@@ -106,24 +110,14 @@ TEST_CASE("hub bounds: bytes of an answer's headers") {
     site.serve("org/small", {{"config.json", out}});
     return site.run({"org/small"});
   };
-  const Run most = with_headers(256 << 10);
-  CAPTURE(most.err);
-  CHECK(most.exit == 0);
-  check_refused(with_headers((256 << 10) + 1), Exit::kHub, "sends headers without end");
+  check_bound(with_headers(256 << 10), with_headers((256 << 10) + 1), "sends headers without end");
 }
 
 TEST_CASE("hub bounds: bytes of a GGUF's header") {
   if (!has_curl()) return;
   const auto with_header = [](std::size_t bytes) {
     const auto file = [](std::size_t padding) {
-      return GgufWriter("llama")
-          .u32(".block_count", 2)
-          .u32(".embedding_length", 64)
-          .u32(".context_length", 2048)
-          .u32(".attention.head_count", 4)
-          .u32(".vocab_size", 100)
-          .text("padding", std::string(padding, 'x'))
-          .file();
+      return small_llama_gguf().text("padding", std::string(padding, 'x')).file();
     };
     const std::string bare = file(0);
     const std::uint64_t others = Gguf::parse(bytes_of(bare)).header_bytes();
@@ -131,10 +125,7 @@ TEST_CASE("hub bounds: bytes of a GGUF's header") {
     site.serve("org/x", {{"x.gguf", with_commit(file(bytes - others) + std::string(1000, '\0'))}});
     return site.run({"https://huggingface.co/org/x/blob/main/x.gguf"});
   };
-  const Run most = with_header(64 << 20);
-  CAPTURE(most.err);
-  CHECK(most.exit == 0);
-  check_refused(with_header((64 << 20) + 1), Exit::kHub, "the headers take more than 64 MiB");
+  check_bound(with_header(64 << 20), with_header((64 << 20) + 1), "the headers take more than 64 MiB");
 }
 
 TEST_CASE("hub bounds: pages of a list of files") {
@@ -175,10 +166,7 @@ TEST_CASE("hub bounds: requests for a model") {
     return run;
   };
   // The config, the index, a request for each shard, and one more for each redirect.
-  const Run most = with_redirects(500 - 2 - kShards);
-  CAPTURE(most.err);
-  CHECK(most.exit == 0);
-  check_refused(with_redirects(501 - 2 - kShards), Exit::kHub, "takes more than 500 requests");
+  check_bound(with_redirects(500 - 2 - kShards), with_redirects(501 - 2 - kShards), "takes more than 500 requests");
 }
 
 TEST_CASE("hub bounds: bytes of all answers for a model") {

@@ -15,13 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string gguf() {
-  return GgufWriter("llama")
-      .u32(".block_count", 2)
-      .u32(".embedding_length", 64)
-      .u32(".context_length", 2048)
-      .u32(".attention.head_count", 4)
-      .u32(".vocab_size", 100)
-      .file();
+  return small_llama_gguf().file();
 }
 
 struct Stores {

@@ -64,9 +64,11 @@ std::string test_file(const std::string& path) {
 }
 
 Arch test_arch(std::string_view name) {
-  if (const Family* family = find_family(name)) return family->is.id;
-  if (const GgufArch* arch = find_gguf_arch(name)) return arch_of(gguf_model_type(*arch, name, false));
-  return arch_of(std::string(name) + "_text");
+  const Family* family = find_family(name);
+  const GgufArch* const arch = family == nullptr ? find_gguf_arch(name) : nullptr;
+  if (family == nullptr)
+    family = find_family(arch != nullptr ? gguf_model_type(*arch, name, false) : std::string(name) + "_text");
+  return family == nullptr ? Arch::kOther : family->is.id;
 }
 
 ModelSpec test_model(const std::string& name) {

@@ -144,6 +144,17 @@ inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
+// The keys of a small Llama; the caller may add more.
+inline GgufWriter small_llama_gguf() {
+  GgufWriter out("llama");
+  out.u32(".block_count", 2)
+      .u32(".embedding_length", 64)
+      .u32(".context_length", 2048)
+      .u32(".attention.head_count", 4)
+      .u32(".vocab_size", 100);
+  return out;
+}
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_TESTS_SUPPORT_GGUF_WRITER_H_

@@ -1,34 +1,18 @@
 #include "support/hub_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <stdexcept>
 #include <string_view>
+#include <tuple>
+
+#include "support/loopback.h"
 
 namespace kvplan {
 
 namespace {
-
-bool send_all(int connection, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
-}
-
-bool is_readable(int fd) {
-  pollfd waiting{fd, POLLIN, 0};
-  return poll(&waiting, 1, 20) > 0;
-}
 
 std::string value_of(const std::string& head, const std::string& name) {
   const auto at = head.find("\r\n" + name + ": ");
@@ -42,16 +26,7 @@ std::string value_of(const std::string& head, const std::string& name) {
 HubServer::HubServer() {
   fallback_.status = 404;
   fallback_.body = "not here";
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  if (listener_ < 0 || bind(listener_, plain, size) != 0 || listen(listener_, 64) != 0 ||
-      getsockname(listener_, plain, &size) != 0)
-    throw std::runtime_error("no server on loopback");
-  port_ = ntohs(address.sin_port);
+  std::tie(listener_, port_) = listen_on_loopback();
   acceptor_ = std::thread([this] { accept_all(); });
 }
 

@@ -1,16 +1,15 @@
 #include "support/relay.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
+#include <tuple>
+
+#include "support/loopback.h"
 
 namespace kvplan {
 
@@ -65,28 +64,6 @@ const Tls& tls() {
   return instance;
 }
 
-sockaddr_in loopback(int port) {
-  sockaddr_in out{};
-  out.sin_family = AF_INET;
-  out.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  out.sin_port = htons(static_cast<std::uint16_t>(port));
-  return out;
-}
-
-bool is_readable(int fd) {
-  pollfd waiting{fd, POLLIN, 0};
-  return poll(&waiting, 1, 20) > 0;
-}
-
-bool send_all(int connection, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
-}
-
 }  // namespace
 
 bool has_tls() {
@@ -103,7 +80,7 @@ Certificate::Certificate(const std::string& folder, const std::string& name, con
 }
 
 Relay::Relay(int target) : target_(target) {
-  listen_on_loopback();
+  start();
 }
 
 Relay::Relay(int target, const Certificate& certificate) : target_(target) {
@@ -111,18 +88,11 @@ Relay::Relay(int target, const Certificate& certificate) : target_(target) {
   if (tls_ == nullptr || tls().use_certificate(tls_, certificate.path.c_str(), kPem) != 1 ||
       tls().use_key(tls_, certificate.key.c_str(), kPem) != 1)
     throw std::runtime_error("no TLS");
-  listen_on_loopback();
+  start();
 }
 
-void Relay::listen_on_loopback() {
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  if (listener_ < 0 || bind(listener_, plain, size) != 0 || listen(listener_, 64) != 0 ||
-      getsockname(listener_, plain, &size) != 0)
-    throw std::runtime_error("no server on loopback");
-  port_ = ntohs(address.sin_port);
+void Relay::start() {
+  std::tie(listener_, port_) = listen_on_loopback();
   acceptor_ = std::thread([this] { accept_all(); });
 }
 

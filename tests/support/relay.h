@@ -38,7 +38,7 @@ class Relay {
   std::vector<std::string> heads() const;
 
  private:
-  void listen_on_loopback();
+  void start();
   void accept_all();
   void serve(int client);
   void pump(int client, void* session, int server);

@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 128;  // bytes between the tensors of a buffer
+constexpr std::uint64_t kAlignment = 128;  // of the tensors in a buffer, in bytes
 constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
 constexpr const char* kCells = "the cells of a cache";
 
@@ -40,7 +40,7 @@ constexpr const char* kPooledKeys = "pooled index keys beside the plain ones";
 constexpr const char* kLatentValues = "latents kept a second time, as values";
 constexpr const char* kTypes = "types of the cache";
 
-// In the order in which they are told.
+// In the order in which reports list them.
 constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType,  kIndexValues, kPooledKeys,
                               kLatentValues,   kTypes,       kCross,      kFullWindows, kReserve,
                               kBeyondWindow,   kStreams,     kFullStates, kPadding,     kWidest,
@@ -50,33 +50,8 @@ std::int64_t signed_bytes(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
 }
 
-// Width of a head of keys and of values as the kernels see them. A latent is key and value at once.
-struct HeadSizes {
-  std::uint64_t key = 0, value = 0, units = 0;
-};
-
-// DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
-HeadSizes head_sizes(const CacheTerms& terms, bool whole_values) {
-  HeadSizes out;
-  std::uint64_t latent = 0;
-  std::uint64_t latent_rope = 0;
-  for (const Term& term : terms) {
-    if (term.growth != Growth::kToken || term.stride > 1) continue;
-    if (term.role == Role::kKey) {
-      out.key += term.shape.width;
-      out.units = term.shape.units;
-      if (term.part == Part::kLatent) latent = term.shape.width;
-      if (term.part == Part::kRope) latent_rope = term.shape.width;
-    } else if (term.role == Role::kValue) {
-      out.value = term.shape.width;
-    }
-  }
-  if (out.value == 0) out.value = whole_values ? latent + latent_rope : latent;
-  return out;
-}
-
-// Elements of the row that llama.cpp makes of `term` and those that it stores with it (a latent and its rope part), for
-// the last of them; 0 for the others.
+// Elements of the row that llama.cpp stores for `term` and those in the same row (a latent and its rope part): counted
+// for the last of them, 0 for the others.
 std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   std::uint64_t out = 0;
   const Term* last = &term;
@@ -90,64 +65,7 @@ std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   return last == &term ? out : 0;
 }
 
-bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
-  constexpr std::array<std::uint64_t, 8> kSame{40, 64, 72, 80, 96, 112, 128, 256};
-  const std::uint64_t share = head.units == 0 ? 1 : std::max<std::uint64_t>(1, num_heads / head.units);
-  if (head.key == head.value && std::find(kSame.begin(), kSame.end(), head.key) != kSame.end()) return true;
-  if (head.key == 192 && head.value == 128) return share % 8 == 0;
-  if (head.key == 320 && head.value == 256) return share % 32 == 0;
-  return (head.key == 512 || head.key == 576) && head.value == 512 && share >= 2;
-}
-
 }  // namespace
-
-bool llama_flash_attention(const EngineInput& input) {
-  const FlashAttention asked = input.request.llama_cpp.flash_attention;
-  if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
-  if (asked == FlashAttention::kOn || is_quantized(input.types.value)) return true;
-  const bool expands = llama_cpp_expands_latents(input.model);
-  const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
-  const LlamaPlacement placement(input);
-  for (const LayerCache& cache : input.caches) {
-    if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for any head
-    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact, whole_values);
-    if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
-  }
-  return true;
-}
-
-LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers) : gpus(request.parallel.pipeline) {
-  const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
-  units_on_gpu = std::min(request.llama_cpp.gpu_layers.value_or(llama_without_gpu(request) ? 0 : units), units);
-  first_on_gpu = units - units_on_gpu;
-  float sum = 0;
-  for (const double share : request.llama_cpp.tensor_split) ends_.push_back(sum += static_cast<float>(share));
-  for (float& end : ends_) end /= sum;
-}
-
-std::uint64_t LlamaPlacement::gpu_of(std::uint64_t unit) const {
-  if (ends_.empty()) return (unit - first_on_gpu) * gpus / units_on_gpu;
-  const float at = static_cast<float>(unit - first_on_gpu) / static_cast<float>(units_on_gpu);
-  const auto found = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
-  return std::min<std::uint64_t>(static_cast<std::uint64_t>(found), gpus - 1);
-}
-
-std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {
-  const LlamaPlacement placement(request, num_layers);
-  std::vector<StageShare> out(placement.gpus);
-  // The embedding is on the host anyway; the first GPU would hold it.
-  if (!out.empty()) out.front().has_embedding = true;
-  for (std::uint64_t unit = placement.first_on_gpu; unit <= num_layers; ++unit) {
-    StageShare& share = out[placement.gpu_of(unit)];
-    if (unit == num_layers) {
-      share.has_head = true;
-    } else {
-      if (share.layers == 0) share.first_layer = unit;
-      ++share.layers;
-    }
-  }
-  return out;
-}
 
 LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine, BatchRule batch_rule)
     : input_(input),
@@ -162,8 +80,9 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeep
   if (rolls_back && llama_cpp_rolls_back(input_.model))
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
   devices_.resize(placement_.gpus + 1);
-  constexpr std::uint64_t kFirstLatent = 5131;  // the build that keeps MLA's latent
-  constexpr std::uint64_t kFirstAlone = 7830;   // about the build that keeps it once: as K and as V before (#19067)
+  constexpr std::uint64_t kFirstLatent = 5131;  // the first build that caches MLA's latent
+  // About the first build that caches it once; before, as K and as V (#19067).
+  constexpr std::uint64_t kFirstAlone = 7830;
   const std::uint64_t build = llama_build(request).value_or(kFirstAlone);
   const bool expands = llama_cpp_expands_latents(input_.model) || build < kFirstLatent;
   keeps_latents_twice_ = !expands && build < kFirstAlone;
@@ -223,7 +142,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       tensor.stored_reason = kStates;
       kept.storage = Storage::kFloat32;
     } else if (term.growth == Growth::kSequence) {
-      tensor.cells = Cells::kSequence;  // keys and values of meta tokens: once for each sequence
+      tensor.cells = Cells::kSequence;  // keys and values of meta tokens, once for each sequence
       tensor.rows = 1;
       kept.storage = Storage::kKv;
     } else {
@@ -252,18 +171,18 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
     if (term.role == Role::kIndex && llama_cpp_keeps_pooled_keys(input_.model) && llama_is_0_6(input_.request)) {
       if (tensor.row_padding > Bytes(0)) tensor.row_padding = row_padding(kept, 2 * row_elements(terms, term));
-      add_beside(tensor, kept, kPooledKeys);
+      add_extra(tensor, kept, kPooledKeys);
     }
     if (keeps_latents_twice_ && term.part == Part::kLatent && term.role == Role::kKey && term.stride == 1) {
       Term value = term;
       value.role = Role::kValue;
-      add_beside(tensor, value, kLatentValues);
+      add_extra(tensor, value, kLatentValues);
     }
     add_tensor(tensor);
   }
 }
 
-// What the last row of a quantized tensor is filled up with on a GPU.
+// The padding of the last row of a quantized tensor on a GPU.
 Bytes LlamaCppLayout::row_padding(const Term& kept, std::uint64_t row) const {
   if (!is_quantized(term_dtype(kept, input_.types)) || row % kCudaRow == 0) return Bytes(0);
   Term rest = kept;
@@ -271,28 +190,28 @@ Bytes LlamaCppLayout::row_padding(const Term& kept, std::uint64_t row) const {
   return Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kCells));
 }
 
-// The cache of index keys is made like any other, with one head's V that nobody reads.
+// The cache of index keys is created like any other, so it has one head's V, which nothing reads.
 void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
   for (const Term& term : terms) {
     if (term.role != Role::kValue) continue;
     Term value = term;
     value.shape.units = 1;
     const bool on_host = index.device == placement_.gpus;
-    add_beside(index, value, kIndexValues, on_host ? Bytes(0) : row_padding(value, value.elements().count()));
+    add_extra(index, value, kIndexValues, on_host ? Bytes(0) : row_padding(value, value.elements().count()));
   }
 }
 
-// A tensor in the cells of `tensor` that the architecture does not ask for.
-void LlamaCppLayout::add_beside(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
-  Tensor beside = tensor;
-  beside.logical_cell = Bytes(0);
-  beside.cell = entry_bytes(term, input_.types);
-  beside.row_padding = padding;
-  beside.stored_reason = reason;
-  add_tensor(beside);
+// A tensor with as many cells as `tensor` that the architecture does not need.
+void LlamaCppLayout::add_extra(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
+  Tensor extra = tensor;
+  extra.logical_cell = Bytes(0);
+  extra.cell = entry_bytes(term, input_.types);
+  extra.row_padding = padding;
+  extra.stored_reason = reason;
+  add_tensor(extra);
 }
 
-// Layers without keys and values get a V of the widest layer's width all the same.
+// Layers without keys and values still get a V as wide as the widest layer's.
 void LlamaCppLayout::add_empty_layers() {
   std::vector<bool> has_cache(input_.model.num_layers, false);
   for (const LayerCache& cache : input_.caches)
@@ -333,7 +252,7 @@ void LlamaCppLayout::add_tensor(const Tensor& tensor) {
   tensors_.push_back(tensor);
 }
 
-// Cells of one stream, padded; rows of one sequence for states.
+// Padded cells of one stream; for states the rows of one sequence.
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart) {
   const bool shared = context.unified && !apart;
   const std::uint64_t reserve =
@@ -348,7 +267,7 @@ bool llama_keeps_sequences_apart(const EngineInput& input) {
   });
 }
 
-// Ollama's own engine has cells for all sequences together (kvcache/causal.go, Init).
+// Ollama's own engine has one set of cells for all sequences (kvcache/causal.go, Init).
 LlamaContext LlamaCppLayout::context_of(const Load& load) const {
   if (!own_engine_ || load.pooled) return llama_context(input_, load, batch_rule_);
   Load all = load;
@@ -398,7 +317,7 @@ std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint
   return out;
 }
 
-// Tensor by tensor, from what the architecture needs to what is allocated, each step booked under its reason.
+// Goes from the architecture's need to the allocation, tensor by tensor, and counts each difference under its reason.
 RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
   const LlamaContext context = context_of(load);
   LlamaContext raw = context;  // the same without padding
@@ -410,7 +329,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
     Bytes bytes;
     Template what, formula;
   };
-  std::map<std::string, Line> lines;  // by their names
+  std::map<std::string, Line> lines;  // by name
   RankCache out;
   for (const Tensor& tensor : tensors_) {
     if (tensor.device != device) continue;
@@ -460,7 +379,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
     }
     if (tensor.extra) gap[kMtp] += signed_bytes(total);
     out.reserved += total;
-    // One line for the buffers that llama.cpp prints apart.
+    // One line for each group of buffers that llama.cpp prints separately.
     const Template what = tensor.extra                       ? kMtp
                           : tensor.cells == Cells::kSequence ? kRecurrent
                           : tensor.cells == Cells::kWindow   ? "KV of windows"

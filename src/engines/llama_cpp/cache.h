@@ -1,4 +1,4 @@
-// The cache of a model in llama.cpp: buffers of cells on each device. The rules stand in llama_cpp.cpp.
+// The cache of a model in llama.cpp: buffers of cells on each device. The rules are in llama_cpp.cpp.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
 
@@ -11,12 +11,12 @@
 
 namespace kvplan {
 
-// llama.cpp's --ubatch-size where nobody names one.
+// llama.cpp's default of --ubatch-size.
 inline constexpr std::uint64_t kLlamaMicroBatch = 512;
-inline constexpr std::uint64_t kDefaultDraft = 3;    // tokens of a draft where --num-speculative-tokens names none
-inline constexpr std::uint64_t kPipelineCopies = 4;  // of the graph's inputs, where a pipeline has several GPUs
+inline constexpr std::uint64_t kDefaultDraft = 3;    // draft tokens where --num-speculative-tokens is not given
+inline constexpr std::uint64_t kPipelineCopies = 4;  // copies of the graph's inputs when several GPUs run as a pipeline
 
-// Stored in blocks.
+// Whether the type is stored in blocks.
 inline bool is_quantized(Dtype type) {
   return info(type).key.block > 1;
 }
@@ -33,35 +33,35 @@ struct LlamaContext {
   bool unified = false;
   friend bool operator==(const LlamaContext&, const LlamaContext&) = default;
 };
-// Tokens of a batch, and of a micro-batch, for the context of all sequences: Ollama's rule.
+// Ollama's rule for the tokens of a batch and a micro-batch, given the context of all sequences.
 using BatchRule = std::uint64_t (*)(std::uint64_t tokens);
 LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule batch_rule = nullptr);
 EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load);
-// Cells of a window's cache. Apart: each sequence has its own, whatever --kv-unified says (DeepSeek-V4).
+// Cells of a window's cache. `apart`: each sequence has its own, whatever --kv-unified says (DeepSeek-V4).
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart);
 bool llama_keeps_sequences_apart(const EngineInput& input);
 
-// Flash attention after "auto" is resolved, as CUDA has kernels for the head sizes.
+// Whether "auto" resolves to flash attention, by the head sizes that CUDA has kernels for.
 bool llama_flash_attention(const EngineInput& input);
-// A build like "b6900"; nothing where the version names none.
+// The number of a build like "b6900"; nothing for other versions.
 std::optional<std::uint64_t> llama_build(const Request& request);
-// Rows of logits that a graph is made for.
+// Rows of logits that a graph has room for.
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);
-// v0.5.0 or later, where a request names no build of before (about b11000).
+// Whether the request is for v0.5.0 or later, not for a build before it (about b11000).
 bool llama_is_0_5(const Request& request);
 // v0.6.0 (b11434) or later.
 bool llama_is_0_6(const Request& request);
 
-// No card is there, or none is used: a machine of which nothing but its memory is named.
+// Whether no card is there or used: only the memory of a machine is named.
 bool llama_without_gpu(const Request& request);
 
-// Where the layers live: units are the layers and, last, the output.
+// Where the layers are. Units are the layers, followed by the output.
 struct LlamaPlacement {
   std::uint64_t gpus = 1;
   std::uint64_t first_on_gpu = 0;  // layers before it stay in host memory
   std::uint64_t units_on_gpu = 0;
 
-  // `num_layers` counts the MTP layers of a file, used or not (load_tensors: n_layer_all).
+  // `num_layers` includes the MTP layers of a file, whether or not they are used (load_tensors: n_layer_all).
   LlamaPlacement(const Request& request, std::uint64_t num_layers);
   explicit LlamaPlacement(const EngineInput& input)
       : LlamaPlacement(input.request, input.model.num_layers + input.model.num_nextn_layers) {}
@@ -69,15 +69,15 @@ struct LlamaPlacement {
   std::uint64_t gpu_of(std::uint64_t unit) const;
 
  private:
-  std::vector<float> ends_;  // of the GPUs' shares, where -ts names them
+  std::vector<float> ends_;  // of the GPUs' shares, where -ts gives them
 };
 
-// The layers of weights on each GPU, by the same placement: -ngl units from the back, the output the last of them.
+// The layers of weights on each GPU by this placement: -ngl units from the back, the last of which is the output.
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request);
 
-// What Ollama's own engine keeps beyond llama.cpp, for the sake of prefixes that come again.
+// What Ollama's own engine keeps in addition to llama.cpp, to reuse prefixes.
 struct LlamaKeeps {
-  std::uint64_t window = 0;       // tokens of a window at least
+  std::uint64_t window = 0;       // least tokens of a window
   std::uint64_t checkpoints = 0;  // copies of a sequence's states
 };
 
@@ -94,27 +94,27 @@ class LlamaCppLayout : public CacheLayout {
   std::vector<LedgerLine> host(const Load& load) const override;
 
  private:
-  // What the cells of a buffer follow.
+  // What the number of cells of a buffer depends on.
   enum class Cells { kFull, kWindow, kCompressed, kSequence };
 
-  // One tensor of a layer: a term as llama.cpp stores it.
+  // One tensor of a layer: a term in the form that llama.cpp stores.
   struct Tensor {
-    std::size_t device = 0;  // host memory is the last one
+    std::size_t device = 0;  // the last number is host memory
     Cells cells = Cells::kFull;
     std::uint64_t window = 0, stride = 1;
     bool own_streams = false;        // one stream for each sequence whatever --kv-unified says
     std::uint64_t rows = 1;          // kSequence: entries of a sequence
-    std::uint64_t rollback = 0;      // kSequence: more copies of them
+    std::uint64_t rollback = 0;      // kSequence: further copies of them, to roll back to
     Bytes cell;                      // of one cell
-    Bytes widest;                    // what padding V to the widest layer adds to a cell
-    Bytes row_padding;               // of the tensor, once
+    Bytes widest;                    // bytes that padding V to the widest layer adds to a cell
+    Bytes row_padding;               // once for the tensor
     Term logical;                    // the term it stands for
-    Bytes logical_cell;              // at the model's own types
+    Bytes logical_cell;              // bytes of a cell at the model's own types
     std::string_view stored_reason;  // why cell differs from logical_cell
-    bool stored = true;              // false: llama.cpp keeps nothing of the term
-    bool extra = false;              // no part of the logical plan
+    bool stored = true;              // false: llama.cpp does not store the term
+    bool extra = false;              // not part of the logical plan
   };
-  // Tensors of one rule on one device.
+  // Tensors with the same rule on one device.
   struct Buffer {
     Cells cells;
     std::uint64_t window, stride;
@@ -129,7 +129,7 @@ class LlamaCppLayout : public CacheLayout {
   void add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra);
   void add_empty_layers();
   void add_index_values(const Tensor& index, const CacheTerms& terms);
-  void add_beside(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding = {});
+  void add_extra(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding = {});
   Bytes row_padding(const Term& kept, std::uint64_t row) const;
   void add_tensor(const Tensor& tensor);
   LlamaContext context_of(const Load& load) const;
@@ -141,7 +141,7 @@ class LlamaCppLayout : public CacheLayout {
 
   EngineInput input_;
   std::optional<LlamaKeeps> own_engine_;  // Ollama's
-  BatchRule batch_rule_;                  // null: as the request and llama.cpp have it
+  BatchRule batch_rule_;                  // null: the request's, or llama.cpp's
   bool flash_attention_;
   bool keeps_windows_;
   bool keeps_latents_twice_ = false;
@@ -154,7 +154,7 @@ class LlamaCppLayout : public CacheLayout {
   std::vector<CacheGroup> groups_;
 };
 
-// The layout of a request that llama.cpp runs, or Ollama's own engine; Error where it refuses one.
+// The layout of a request that llama.cpp or Ollama's own engine runs; throws Error where that refuses it.
 std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
                                               std::optional<LlamaKeeps> own_engine = {},
                                               BatchRule batch_rule = nullptr);

@@ -48,13 +48,13 @@ std::uint64_t add(std::uint64_t a, std::uint64_t b, Rest... rest) {
   return add(add(a, b), rest...);
 }
 
-// Widths of a layer's graph; the widest of all layers.
+// The widths of a layer's graph; each is the largest of all layers.
 struct Widths {
   std::uint64_t query = 0, output = 0, key_value = 0;  // attention
-  std::uint64_t copied = 0;                            // K and V elements whose type the kernels do not read
+  std::uint64_t copied = 0;                            // elements of K and V in a type that the kernels do not read
   std::uint64_t inner = 0, channels = 0, state = 0;    // recurrence: I, C, elements of the states
-  bool full = false;                                   // a cache without windows
-  std::uint64_t index_stride = 0;                      // tokens of an index key; 0 without an indexer
+  bool full = false;                                   // some cache has no window
+  std::uint64_t index_stride = 0;                      // tokens per index key; 0 without an indexer
   std::uint64_t window = 0;
 };
 
@@ -104,14 +104,14 @@ void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool 
 struct Moment {
   std::string_view what;
   std::uint64_t bytes = 0;
-  bool is_scores = false;  // of attention: one tensor, and by far the largest
+  bool is_scores = false;  // of attention: one tensor, by far the largest
 };
 
 // Sizes of one graph, in bytes.
 struct Graph {
   LlamaContext context;
   std::uint64_t mask = 0, hidden = 0;  // of a micro-batch
-  Moment logits, work;                 // the widest moment of a layer
+  Moment logits, work;                 // the largest moment of a layer
 };
 
 Graph graph_of(const EngineInput& input, const Load& load) {
@@ -137,10 +137,10 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   if (input.request.mtp || input.draft_method)
     rows = mul(rows,
                1 + (input.request.num_speculative_tokens > 0 ? input.request.num_speculative_tokens : kDefaultDraft));
-  if (llama_build(input.request)) rows = ub;  // before n_outputs_max
+  if (llama_build(input.request)) rows = ub;  // builds before n_outputs_max existed
   out.logits = {"logits", mul(mul(std::min(rows, ub), add(model.vocab_size, hidden)), kFloat)};
 
-  // Residual streams beside the first (Gemma 3n, DeepSeek-V4) are alive throughout.
+  // Further residual streams (Gemma 3n, DeepSeek-V4) exist throughout.
   const std::uint64_t residual = mul(3 * llama_cpp_residual_streams(model), hidden);
   const auto widest = [&out](std::string_view what, std::uint64_t bytes, bool is_scores = false) {
     if (bytes > out.work.bytes) out.work = {what, bytes, is_scores};
@@ -155,7 +155,7 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   }
   if (widths.query > 0) {
     const std::uint64_t cells = std::max(full_cells, window_cells);
-    // Of an indexer: scores in float32, a mask of its own, and one of the chosen cells as made and as used.
+    // For an indexer: scores in float32, its own mask, and a mask of the chosen cells in two types.
     const std::uint64_t chosen =
         widths.index_stride > 0 ? mul(mul(ub, ceil_div(cells, widths.index_stride)), 4 + 2 + 4) : 0;
     if (flash_attention)
@@ -168,7 +168,8 @@ Graph graph_of(const EngineInput& input, const Load& load) {
              true);
   }
   if (widths.inner > 0) {
-    // Projection (inner, gate and what passes the convolution), the convolution's input and output, time steps, scan.
+    // The projection (inner, gate and what passes the convolution), the convolution's input and output, time steps, the
+    // scan.
     const std::uint64_t channels = std::max(widths.channels, widths.inner);
     const std::uint64_t alive = add(mul(4, widths.inner), mul(2, channels));
     widest("recurrence", add(mul(row, alive), mul(mul(context.num_seqs, widths.state), kFloat)));
@@ -176,7 +177,7 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   return out;
 }
 
-// The MTP layers have a context of their own (common/speculative.cpp), with the model's context, batch and head: a
+// The MTP layers have their own context (common/speculative.cpp), as long as the model's and with its batch and head: a
 // compute buffer for one attention and one MLP. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520 MiB with Vulkan (planned
 // 656).
 std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load) {
@@ -196,9 +197,9 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
       "llama.cpp common/speculative.cpp, sched_reserve"};
 }
 
-// The buffer as ggml's own steps give it. Exact on one GPU that holds everything, where the file says what the graph is
-// made of and contexts of its architecture were executed. CUDA keeps experts alive for the sum that it fuses, on cards
-// that have the kernel; llama.cpp's --fit counts a copy of the hidden state for later GPUs that a run does not make.
+// The buffer by ggml's own steps. It is exact on one GPU that holds everything, if a file describes the graph and
+// contexts of its architecture were executed. On cards with the kernel CUDA keeps experts longer, for the fused sum;
+// llama.cpp's --fit counts a copy of the hidden state for later GPUs, which a run does not make.
 LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPlacement& placement,
                       std::uint64_t bytes) {
   const EngineInput& input = *in.engine;
@@ -240,7 +241,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   Moment most = graph.work;
   Template formula{" of a micro-batch of {n_ubatch} tokens", {{"n_ubatch", graph.context.n_ubatch}}};
   if (pipelined) {
-    // The masks are among the copies.
+    // The copies include the masks.
     most.bytes -= std::min(most.bytes, graph.mask);
     if (last && graph.logits.bytes > most.bytes) most = graph.logits;
     const std::uint64_t inputs = add(graph.mask, mul(graph.hidden, in.stage == 0 ? 1 : 2));
@@ -250,11 +251,11 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     most = graph.logits;
     formula = {" of {num_seqs} slots", {{"num_seqs", graph.context.num_seqs}}};
   }
-  // Beside scores, fewer tensors may be alive at once.
+  // Apart from the scores, fewer tensors may exist at once.
   Bytes low(most.bytes / 20 * (most.is_scores ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
-  // Smaller batches are multiplied where the weights lie.
+  // Smaller batches are multiplied where the weights are.
   constexpr std::uint64_t kLeastCopied = 32;
   if ((placement.first_on_gpu > 0 || experts_on_host) && graph.context.n_ubatch >= kLeastCopied) {
     std::uint64_t matrix = mul(model.hidden_size, model.intermediate_size);
@@ -291,7 +292,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     if (auto line = mtp_context(input, in.load)) out.push_back(std::move(*line));
   }
   if (input.draft != nullptr) {
-    // A context of its own, whose buffer stands beside the model's.
+    // The draft has its own context, whose buffer is separate from the model's.
     OverheadInput draft = in;
     draft.engine = input.draft.get();
     LedgerLine line = llama_cpp_overhead(draft).front();

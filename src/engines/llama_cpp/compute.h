@@ -1,4 +1,4 @@
-// What llama.cpp takes on a GPU beside weights and cache: the compute buffer and the driver's context.
+// What llama.cpp allocates on a GPU apart from weights and cache: the compute buffer and the driver's context.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_
 
@@ -9,7 +9,7 @@
 namespace kvplan {
 
 std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in);
-// Buffers in host memory, whatever the layers' places.
+// Buffers that are in host memory wherever the layers are.
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan

@@ -13,13 +13,14 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMostNodes = 20'000;  // more are estimated: to reserve them takes time by their square
+// Graphs with more are estimated: the time to place them grows with the square.
+constexpr std::uint64_t kMostNodes = 20'000;
 
 constexpr std::size_t kMostKnown = 32;
 
 using Buffers = std::optional<std::vector<std::uint64_t>>;
 
-// What was worked out, and from what. Contexts are padded: a search asks for many lengths that make the same graph.
+// A result and its inputs. Contexts are padded: a search asks for many lengths that have the same graph.
 struct Known {
   Request request;
   LlamaContext context;
@@ -28,7 +29,7 @@ struct Known {
   Buffers buffers;
 };
 
-// The last ones, the latest at the end.
+// The last results, the newest at the end.
 struct Memo : EngineMemo {
   std::vector<std::shared_ptr<const Known>> known;
 };
@@ -59,7 +60,7 @@ Buffers compute_buffers(const EngineInput& input, const LlamaContext& context, c
 
 std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load,
                                                                 std::optional<double> weight_bits) {
-  // Without what no graph follows from.
+  // Resets what no graph depends on.
   LlamaContext context = llama_context(input, load);
   context.unpadded = 0;
   Request request = input.request;
@@ -72,7 +73,7 @@ std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInpu
     const Known& known = **at;
     const bool same_weights = !weight_bits || known.weight_bits == *weight_bits;
     LlamaContext known_context = known.context;
-    // A graph has the same nodes at any length: one that is not covered is never.
+    // A graph has the same nodes at any length: a model that is not covered at one length never is.
     if (!known.buffers) known_context.n_ctx_seq = context.n_ctx_seq;
     if (same_weights && known_context == context && known.request == request) return known.buffers;
   }

@@ -1,5 +1,5 @@
-// The compute buffers of a context, as llama.cpp's own steps give them: the graph of a full micro-batch, dealt to the
-// devices and placed.
+// The compute buffers of a context by llama.cpp's own steps: the graph of a full micro-batch, distributed over the
+// devices, with its tensors placed.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_BUFFERS_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_BUFFERS_H_
 
@@ -11,8 +11,8 @@
 
 namespace kvplan {
 
-// Of each GPU in turn, and last of the host. `weight_bits` of a stored weight, where no file says more; absent: what
-// was asked with before. Nothing where kvplan cannot build the model's graph.
+// One for each GPU, then the host's. `weight_bits`: bits of a stored weight where no file gives its type; absent: as in
+// the previous call. Nothing where kvplan cannot build the model's graph.
 std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load,
                                                                 std::optional<double> weight_bits = {});
 

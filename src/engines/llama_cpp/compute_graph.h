@@ -1,5 +1,5 @@
-// The graph that llama.cpp makes of one micro-batch, as far as memory follows from it: tensors with a shape, what they
-// are made from, and the order in which they are computed. Names and rules are ggml's.
+// The graph that llama.cpp makes of one micro-batch, as far as memory depends on it: tensors with a shape, their
+// sources, and the order in which they are computed. Names and rules are ggml's.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_
 
@@ -10,7 +10,7 @@
 
 namespace kvplan {
 
-// How elements are stored: blocks of so many elements and bytes.
+// How elements are stored: the elements and bytes of a block.
 struct ElementType {
   std::uint32_t id = 0;  // ggml's number
   std::uint32_t block = 1, bytes = 4;
@@ -27,8 +27,8 @@ inline constexpr ElementType kElementI64{27, 1, 8};
 enum class Op : std::uint8_t {
   kNone,     // a weight, a cache, an input
   kView,     // reshape, view, permute, transpose
-  kInPlace,  // whatever may overwrite its source: additions, products, scales, activations, RMS norms
-  kRope,     // likewise
+  kInPlace,  // may overwrite its source: additions, products, scales, activations, RMS norms
+  kRope,     // the same
   kMatrix,
   kMatrixOfExperts,
   kGetRows,
@@ -48,12 +48,12 @@ struct GraphTensor {
   ElementType type = kElementF32;
   Dims ne{1, 1, 1, 1};            // elements of each dimension
   Dims nb{};                      // bytes from one to the next
-  std::array<TensorId, 9> src{};  // what it is made from
+  std::array<TensorId, 9> src{};  // the tensors it is computed from
   std::uint8_t num_src = 0;
-  TensorId view_of = kNoTensor;   // the tensor whose memory it is
-  std::int8_t place = kNowhere;   // the device that holds it already
-  std::int8_t device = kNowhere;  // that computes it
-  bool is_weight = false;         // operations go to where it lies
+  TensorId view_of = kNoTensor;   // the tensor whose memory it views
+  std::int8_t place = kNowhere;   // the device that already holds it
+  std::int8_t device = kNowhere;  // the device that computes it
+  bool is_weight = false;         // operations run where it is
   bool is_input = false;
   bool is_output = false;
 
@@ -65,7 +65,7 @@ struct GraphTensor {
 
 class ComputeGraph {
  public:
-  // Throws std::out_of_range where there is none.
+  // Throws std::out_of_range for kNoTensor.
   const GraphTensor& at(TensorId id) const { return tensors_.at(static_cast<std::size_t>(id)); }
   GraphTensor& at(TensorId id) { return tensors_.at(static_cast<std::size_t>(id)); }
   std::size_t size() const { return tensors_.size(); }
@@ -75,11 +75,11 @@ class ComputeGraph {
 
   TensorId add_tensor(const GraphTensor& tensor);
   TensorId input(ElementType type, Dims ne);
-  // What is there before the graph runs.
+  // A tensor that exists before the graph runs.
   TensorId stored(ElementType type, Dims ne, int place, bool is_weight);
-  // An operation with a result of its own.
+  // An operation with its own result.
   TensorId make(Op op, ElementType type, Dims ne, std::initializer_list<TensorId> sources);
-  // An operation that writes into a part of `target`.
+  // An operation that writes into part of `target`.
   TensorId write_rows(TensorId target, TensorId rows, TensorId ids);
 
   TensorId view(TensorId of, Dims ne, Dims nb);
@@ -87,7 +87,7 @@ class ComputeGraph {
   TensorId permute(TensorId of, std::array<int, 4> axes);
   TensorId transpose(TensorId of) { return permute(of, {1, 0, 2, 3}); }
 
-  TensorId like(Op op, TensorId a, TensorId b = kNoTensor);  // of a's shape
+  TensorId like(Op op, TensorId a, TensorId b = kNoTensor);  // in a's shape
   TensorId unary(TensorId a) { return like(Op::kInPlace, a); }
   TensorId add(TensorId a, TensorId b) { return like(Op::kInPlace, a, b); }
   TensorId mul(TensorId a, TensorId b) { return like(Op::kInPlace, a, b); }
@@ -100,7 +100,7 @@ class ComputeGraph {
   TensorId sum_rows(TensorId a);
   TensorId first_of_sorted(TensorId a, std::uint64_t count);
 
-  // Puts the tensor, and before it all that it is made from, into the order of computation.
+  // Appends the tensor to the order of computation, after everything it depends on.
   void expand(TensorId id);
 
  private:

@@ -1,4 +1,4 @@
-// How a context is sized, and what that depends on the release for.
+// How a context is sized, and how that depends on the release.
 #include <algorithm>
 
 #include "engines/llama_cpp/cache.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kContextCells = "the cells of a cache";
 constexpr std::uint64_t kDefaultBatch = 2048;
-constexpr std::uint64_t kFirstFixedPad = 6980;  // the build that pads by 256 with and without flash attention
+constexpr std::uint64_t kFirstFixedPad = 6980;  // the first build that pads to 256 with and without flash attention
 
 }  // namespace
 
@@ -30,7 +30,7 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
   if (build && *build < kFirstFixedPad && request.llama_cpp.flash_attention == FlashAttention::kOff) out.pad = 32;
   out.n_ctx_seq = round_up(out.unpadded, out.pad, kContextCells);
   out.streams = out.unified ? 1 : load.num_seqs;
-  // n_batch is held against what was asked for, before anything is padded.
+  // n_batch is limited by what was asked for, before padding.
   const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kContextCells);
   out.n_batch = std::min(request.llama_cpp.n_batch.value_or(kDefaultBatch), asked);
   const std::uint64_t n_ubatch = request.llama_cpp.n_ubatch.value_or(kLlamaMicroBatch);
@@ -42,7 +42,7 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
 
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context) {
   const Request& request = input.request;
-  // Servers of before do not limit the rows to those of their slots.
+  // Older servers do not limit the rows to those of their slots.
   if (!llama_is_0_5(request)) return context.n_ubatch;
   if (request.llama_cpp.all_logits) return context.n_ubatch;
   std::uint64_t rows = context.num_seqs;

@@ -1,7 +1,7 @@
-// ggml's graph allocator. A tensor takes the smallest hole that holds it, else it goes to the end; a hole is what was
-// taken and given back before the end. A tensor is given back behind the last node that reads it. An operation that can
-// work in place takes over the memory of a source of the same layout that nothing else reads; a view's memory is never
-// taken over, an output is never given back.
+// ggml's graph allocator. A tensor goes into the smallest hole that holds it, else to the end; holes are freed memory
+// before the end. A tensor is freed after the last node that reads it. An operation that can work in place takes over
+// the memory of a source with the same layout that nothing else reads; the memory of a view is never taken over, an
+// output is never freed.
 //
 // Source: ggml-alloc.c (ggml_dyn_tallocr_alloc, ggml_gallocr_alloc_graph_impl) of v0.5.0, unchanged in v0.6.0;
 //   ggml-cuda.cu (get_alloc_size), fattn.cu (copies of K and V that are not in 16 bit).
@@ -21,7 +21,7 @@ bool is_16_or_32_bit_float(const ElementType& type) {
   return !type.quantized();
 }
 
-// CUDA's attention for a few tokens reads every type; the one for batches reads float16 alone.
+// CUDA's attention for a few tokens reads every type; the one for batches reads only float16.
 std::uint64_t attention_bytes(const ComputeGraph& graph, const GraphTensor& tensor) {
   const GraphTensor& query = graph.at(tensor.src[0]);
   const GraphTensor& key = graph.at(tensor.src[1]);
@@ -35,7 +35,7 @@ std::uint64_t attention_bytes(const ComputeGraph& graph, const GraphTensor& tens
   };
   const auto end = [](std::uint64_t bytes) { return (bytes + kGpuAlignment - 1) / kGpuAlignment * kGpuAlignment; };
   std::uint64_t out = tensor.bytes();
-  // A latent's value is a part of its key.
+  // A latent's value is part of its key.
   const bool shared = value.is_view() && (value.view_of == tensor.src[1] || value.view_of == key.view_of);
   if (is_copied(key.type)) out = end(out) + key.elements() * 2;
   if (is_copied(value.type) && !shared) out = end(out) + value.elements() * 2;

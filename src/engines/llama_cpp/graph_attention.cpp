@@ -1,4 +1,4 @@
-// Attention over keys and values of heads.
+// Attention over keys and values of separate heads.
 //
 // Source: src/llama-graph.cpp (build_qkv, build_attn, build_attn_mha), src/llama-kv-cache.cpp (cpy_k, cpy_v, get_k,
 //   get_v, build_input_k_rot) of v0.5.0.
@@ -30,7 +30,7 @@ std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
 
 }  // namespace
 
-// The caches of plain keys and values; false where a layer's cache is another.
+// Finds the caches of plain keys and values; false where a layer has another kind of cache.
 bool GraphBuilder::read_caches() {
   caches_.resize(model_.num_layers);
   const bool keeps_windows = llama_cpp_keeps_windows(model_);
@@ -91,7 +91,7 @@ bool GraphBuilder::read_caches() {
   return true;
 }
 
-// A diffusion model's attention: every token of the batch to every other, and nothing kept.
+// A diffusion model's attention: among all tokens of the batch, without a cache.
 bool GraphBuilder::read_batch() {
   if (model_.graph.num_heads == 0) return false;
   keeps_nothing_ = true;
@@ -111,8 +111,8 @@ bool GraphBuilder::read_batch() {
   return true;
 }
 
-// Layers without keys of their own read those of the last layer of their sort. Which sort they are follows from the
-// others: full ones stand at equal distances.
+// Layers without their own keys read those of the last layer of their type, full or windowed. Their type follows from
+// the other layers: full ones are equally spaced.
 void GraphBuilder::share_caches() {
   std::vector<std::uint64_t> full;
   std::array<std::optional<KvCache>, 2> last;
@@ -142,20 +142,21 @@ void GraphBuilder::make_inputs(Cells& cells) {
   cells.k_ids = graph_.input(kElementI64, {tokens(), 1, 1, 1});
   cells.v_ids = graph_.input(kElementI64, {question_.transposes_values ? tokens() * widest : tokens(), 1, 1, 1});
   cells.mask = graph_.input(flash ? kElementF16 : kElementF32, {cells.count, tokens() / streams, 1, streams});
-  cells.k_turn = turning_matrix(key);
+  cells.k_turn = hadamard_matrix(key);
   const bool turns_values = element_type(input_.types.value).quantized() && value % 64 == 0;
   if (value > 0 && turns_values) cells.v_turn = graph_.input(kElementF32, {64, 64, 1, 1});
 }
 
-// A quantized cache is turned by a Hadamard matrix, so that no channel sticks out.
-TensorId GraphBuilder::turning_matrix(std::uint64_t width) {
+// A quantized cache is rotated by a Hadamard matrix, so that no channel has outliers.
+TensorId GraphBuilder::hadamard_matrix(std::uint64_t width) {
   if (width == 0 || width % 64 != 0 || !element_type(input_.types.key).quantized()) return kNoTensor;
   std::uint64_t size = 64;
   while (width % (size * 2) == 0) size *= 2;
   return graph_.input(kElementF32, {size, size, 1, 1});
 }
 
-// Queries, keys and values of the layer. Not whole: rows as the matrices give them, for norms over all heads.
+// Queries, keys and values of the layer. `whole` false: rows as the matrices give them, for norms over all heads
+// together.
 GraphBuilder::Heads GraphBuilder::project(TensorId x, bool whole) {
   const KvCache& cache = caches_[layer_];
   const std::uint64_t key_width = cache.heads * cache.key, value_width = cache.heads * cache.value;
@@ -217,7 +218,7 @@ void GraphBuilder::store(const KvCache& cache, const Heads& heads) {
     graph_.expand(graph_.write_rows(merged(cache.v), rows, cells.v_ids));
     return;
   }
-  // Transposed: each element is a row.
+  // Transposed: each element becomes a row.
   const GraphTensor value = graph_.at(heads.v);
   const std::uint64_t width = value.ne[0] * value.ne[1];
   TensorId rows = width * 4 == value.nb[2] ? graph_.reshape(heads.v, {width, value.ne[2], 1, 1})
@@ -245,7 +246,7 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
   return attend_heads(q, key, value, mask, sinks);
 }
 
-// Keys and values are those of the layer's cache, in as many streams as it has.
+// Attention to keys and values of the layer's cache, in as many streams as it has.
 TensorId GraphBuilder::attend_heads(TensorId q, TensorId key, TensorId value, TensorId mask, TensorId sinks) {
   const bool is_latent = caches_[layer_].latent > 0;
   const std::uint64_t streams = graph_.at(key).ne[3];
@@ -292,7 +293,7 @@ TensorId GraphBuilder::attend_batch(const Heads& heads) {
   return attend_heads(heads.q, heads.k, heads.v, full_.mask, kNoTensor);
 }
 
-// What is attended to, weighed by a gate for each head or each of its values.
+// The attention's output times a gate for each head, or for each of its values.
 TensorId GraphBuilder::gated(TensorId out, TensorId x) {
   const TensorId gate = graph_.unary(linear("attn_gate", x));
   const Dims whole = graph_.at(out).ne;
@@ -320,7 +321,7 @@ TensorId GraphBuilder::attend(const KvCache& cache, Heads heads, TensorId sinks)
   return out;
 }
 
-// What expands a latent's values again.
+// The matrix that expands a latent's values.
 TensorId GraphBuilder::value_matrix() {
   const std::uint64_t heads = model_.num_heads;
   return weight_as("attn_v_b", {caches_[layer_].latent, need("attn_output").ne[0] / heads, heads, 1});
@@ -340,9 +341,9 @@ TensorId GraphBuilder::attention(TensorId x) {
   const GraphWeight* q_norm = find("attn_q_norm");
   const GraphWeight* output = find("attn_output");
   const std::uint64_t values = model_.num_heads * cache.value;
-  // Queries and a gate for each of them in one matrix.
+  // One matrix gives queries and a gate for each of them.
   const bool doubled = has("attn_q") && output != nullptr && need("attn_q").ne[1] == 2 * output->ne[0] && values > 0;
-  // A norm over all heads together comes before the rows are cut into heads.
+  // A norm over all heads together is applied before the rows are split into heads.
   const bool wide = q_norm != nullptr && q_norm->ne[0] * q_norm->ne[1] != cache.key;
   Heads heads = project(x, !wide && !doubled);
   const auto shaped = [&](TensorId of, std::uint64_t width) {

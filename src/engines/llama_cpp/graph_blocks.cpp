@@ -63,7 +63,7 @@ TensorId GraphBuilder::embed() {
   graph_.expand(x);
   graph_.expand(graph_.input(kElementF32, {width, tokens(), 1, 1}));
   if (question_.is_0_6 && model_.graph.mixes_batches) {
-    // Rows of tokens are written into a copy of the embeddings.
+    // The tokens' rows are written into a copy of the embeddings.
     const TensorId ids = graph_.input(kElementI32, {tokens(), 1, 1, 1});
     const TensorId slots = graph_.input(kElementI64, {tokens(), 1, 1, 1});
     const TensorId given = graph_.input(kElementF32, {width, tokens(), 1, 1});
@@ -98,7 +98,7 @@ TensorId GraphBuilder::norm(TensorId x, std::string_view name) {
   const bool has_bias = has(std::string(name) + ".bias");
   const bool subtracts_mean = has_bias || model_.graph.norms_subtract_mean;
   TensorId out = graph_.like(subtracts_mean ? Op::kOther : Op::kInPlace, x);
-  // Told where to run where everything is on GPUs, lest it run on the device of the layer before.
+  // Where everything is on GPUs its device is set explicitly: by default it would run on that of the layer before.
   if (!is_outside_ && question_.placement.first_on_gpu == 0 && has(name))
     graph_.at(out).device = static_cast<std::int8_t>(device_of_layer());
   if (const TensorId scale = weight(name); scale != kNoTensor) out = graph_.mul(out, scale);
@@ -170,11 +170,11 @@ TensorId GraphBuilder::experts(TensorId x) {
   if (used == 0 || used > std::min(count, kMostUsed)) throw NotCovered();
   const std::uint64_t rows = graph_.at(x).ne[1];
   const bool weighs_first = model_.arch == Arch::kLlama4;
-  const bool weighs_chosen = has("ffn_gate_inp.bias");  // softmax over the chosen ones
+  const bool weighs_chosen = has("ffn_gate_inp.bias");  // softmax over the chosen experts only
 
   const TensorId logits = linear_with_bias("ffn_gate_inp", x);
   TensorId probs = weighs_chosen ? logits : graph_.unary(logits);
-  if (compresses()) probs = graph_.unary(probs);  // a root of softplus
+  if (compresses()) probs = graph_.unary(probs);  // sqrt(softplus)
   TensorId choice = weighs_first ? logits : probs;
   for (const std::string_view bias : {"exp_probs_b.bias", "exp_probs_b"})
     if (has(bias)) choice = graph_.add(probs, weight(bias));
@@ -188,7 +188,7 @@ TensorId GraphBuilder::experts(TensorId x) {
     const TensorId kept = graph_.rows(grouped, ids);
     choice = graph_.reshape(graph_.write_rows(graph_.unary(grouped), kept, ids), {count, rows, 1, 1});
   }
-  // A table has the experts of each token in the first layers of DeepSeek-V4.
+  // In the first layers of DeepSeek-V4 a table gives the experts of each token.
   const TensorId ids = has("ffn_gate_tid2eid") ? graph_.rows(weight("ffn_gate_tid2eid"), token_ids_)
                                                : graph_.first_of_sorted(choice, used);
   TensorId weights = graph_.rows(graph_.reshape(probs, {1, count, rows, 1}), ids);
@@ -226,7 +226,7 @@ TensorId GraphBuilder::experts(TensorId x) {
   out = expert_matrix("ffn_down_exps", out, ids);
   if (!weighs_first) out = graph_.mul(out, weights);
   graph_.expand(out);
-  // One view for each expert of a token, then their sum.
+  // One view per expert of a token, then their sum.
   std::vector<TensorId> parts;
   const Dims strides = graph_.at(out).nb;
   for (std::uint64_t i = 0; i < used; ++i) {

@@ -1,5 +1,5 @@
-// Builds the graph of one micro-batch, block by block, in the order in which llama.cpp does (src/llama-graph.cpp and
-// src/models). What a layer is made of follows from the tensors that it has.
+// Builds the graph of one micro-batch, block by block, in llama.cpp's order (src/llama-graph.cpp and src/models). The
+// tensors of a layer determine its blocks.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_
 
@@ -23,14 +23,14 @@ struct GraphQuestion {
   LlamaPlacement placement;
   std::uint64_t outputs = 1;  // rows of logits
   bool flash_attention = true;
-  // The cache holds values by channel, as it does where flash attention was off from the start. Where the context finds
-  // later that no kernel has the model's heads, they stay by token.
+  // The cache stores values by channel, as it does where flash attention was off from the start. Where the context only
+  // later finds no kernel for the model's heads, they stay stored by token.
   bool transposes_values = false;
   bool is_0_5 = true;
   bool is_0_6 = true;  // v0.6.0 or later: a batch may mix tokens and embeddings, states are gathered at once
 };
 
-// A block lacks what it is made of.
+// Thrown where a block lacks a tensor that it needs.
 struct NotCovered {};
 
 ElementType element_type(Dtype type);  // of a cache
@@ -46,11 +46,11 @@ class GraphBuilder {
   // The cache of one layer's attention.
   struct KvCache {
     std::uint64_t heads = 0, key = 0, value = 0;  // KV heads, widths of one
-    std::uint64_t latent = 0;                     // width of one that is kept as it is
+    std::uint64_t latent = 0;                     // width of a latent that is cached as it is
     bool windowed = false;
-    bool is_shared = false;  // another layer's
+    bool is_shared = false;  // it is another layer's
     TensorId k = kNoTensor, v = kNoTensor;
-    std::uint64_t index = 0;  // width of an indexer's key
+    std::uint64_t index = 0;  // width of an index key
     TensorId index_k = kNoTensor;
   };
   // The states of one layer.
@@ -59,7 +59,7 @@ class GraphBuilder {
     std::uint64_t heads = 0, vectors = 0, width = 0;
     TensorId conv = kNoTensor, state = kNoTensor;
   };
-  // One kind of cells.
+  // Cells of one kind of cache.
   struct Cells {
     std::uint64_t count = 0;
     TensorId mask = kNoTensor, k_ids = kNoTensor, v_ids = kNoTensor, k_turn = kNoTensor, v_turn = kNoTensor;
@@ -67,28 +67,28 @@ class GraphBuilder {
   struct Heads {
     TensorId q = kNoTensor, k = kNoTensor, v = kNoTensor;
   };
-  // What a compressor of one layer keeps: keys of blocks, and what the next blocks are made of.
+  // What one layer's compressor keeps: keys of finished blocks, and the sums for the next ones.
   struct Compressed {
     TensorId keys = kNoTensor, sums = kNoTensor, scores = kNoTensor;
   };
-  // The inputs of all compressors of a kind.
+  // The inputs that all compressors of a kind share.
   struct Compressor {
-    std::uint64_t ratio = 0, blocks = 0;  // tokens of a block; blocks that a batch may end
+    std::uint64_t ratio = 0, blocks = 0;  // tokens of a block; blocks that may end in one batch
     Cells cells;
     TensorId positions = kNoTensor, read_ids = kNoTensor, block_positions = kNoTensor;
     TensorId kept_ids = kNoTensor, kept_slots = kNoTensor;
   };
-  // Residual streams read as one, and how a block's output goes back into them.
+  // Residual streams merged into one, and how a block's output is added back to them.
   struct Mixed {
     TensorId x = kNoTensor, post = kNoTensor, combined = kNoTensor;
   };
 
-  // Weights of the layer that is built.
+  // Weights of the current layer.
   bool has(std::string_view name) const { return find(name) != nullptr; }
   const GraphWeight* find(std::string_view name) const;
-  const GraphWeight& need(std::string_view name) const;  // NotCovered where it is not there
+  const GraphWeight& need(std::string_view name) const;  // throws NotCovered where it is missing
   TensorId weight(std::string_view name);
-  TensorId weight_as(std::string_view name, Dims ne);  // of the same elements in other dimensions
+  TensorId weight_as(std::string_view name, Dims ne);  // the same elements in other dimensions
   int device_of_layer() const;
   int device_of(std::uint64_t unit) const;
   std::uint64_t tokens() const { return tokens_; }
@@ -100,7 +100,7 @@ class GraphBuilder {
   TensorId output_ids();
   TensorId chosen(TensorId x) { return graph_.rows(x, output_ids()); }
   TensorId norm(TensorId x, std::string_view name);
-  TensorId linear(std::string_view name, TensorId x);  // with its scale, without its bias
+  TensorId linear(std::string_view name, TensorId x);  // including its scale, without its bias
   TensorId linear_with_bias(std::string_view name, TensorId x);
   TensorId rope(TensorId x);
   TensorId mlp(TensorId x, std::string_view suffix = "");
@@ -114,7 +114,7 @@ class GraphBuilder {
   void share_caches();
   Cells& cells_of(const KvCache& cache) { return cache.windowed ? window_ : full_; }
   void make_inputs(Cells& cells);
-  TensorId turning_matrix(std::uint64_t width);
+  TensorId hadamard_matrix(std::uint64_t width);
   bool read_batch();
   TensorId attend_batch(const Heads& heads);
   TensorId attend_heads(TensorId q, TensorId key, TensorId value, TensorId mask, TensorId sinks);
@@ -197,7 +197,7 @@ class GraphBuilder {
   TensorId mlp_or_experts(TensorId x);
   TensorId layer(TensorId x);
   TensorId parallel_layer(TensorId x);
-  TensorId twofold_layer(TensorId x);
+  TensorId parallel_mixer_layer(TensorId x);
 
   const GraphQuestion& question_;
   const EngineInput& input_;
@@ -206,22 +206,22 @@ class GraphBuilder {
   ComputeGraph graph_;
   std::uint64_t tokens_ = 0;
   std::uint64_t layer_ = 0;
-  bool is_outside_ = false;  // what is built belongs to no layer
+  bool is_outside_ = false;  // building outside of the layers
   bool last_ = false;
   std::vector<KvCache> caches_;  // by layer
-  std::vector<States> states_;   // likewise
+  std::vector<States> states_;   // by layer
   bool has_states_ = false;
-  bool keeps_nothing_ = false;         // attention is to the batch alone
+  bool keeps_nothing_ = false;         // attention is within the batch only
   TensorId layer_inputs_ = kNoTensor;  // the layers' own embeddings
   TensorId first_value_ = kNoTensor;   // RWKV-7's values of the first layer
-  // Of all sequences: the input, what is read, all but the first, none.
+  // State indices: of all sequences, of those read, of all but the first, of none.
   TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
   Cells full_, window_;
-  Cells index_;                                            // of an indexer's keys
+  Cells index_;                                            // of index keys
   std::vector<Compressed> compressed_, compressed_index_;  // by layer
   Compressor overlapping_, distinct_, of_index_;
-  bool has_windows_ = false;  // a second cache for them
-  // Weights in the graph: by name, then by layer, last the one outside of them.
+  bool has_windows_ = false;  // windows have a second cache
+  // Weights in the graph: by name, then by layer; the last entry is for weights outside of the layers.
   std::map<std::string, std::vector<TensorId>, std::less<>> made_;
   TensorId token_ids_ = kNoTensor, positions_ = kNoTensor, outputs_ = kNoTensor, position_scale_ = kNoTensor;
 };

@@ -1,5 +1,5 @@
 // DeepSeek-V4: four residual streams (hyper connections), and attention to a window and to compressed keys. Blocks of
-// four tokens overlap and are chosen from by an indexer (CSA), blocks of 128 are all read (HCA).
+// four tokens overlap and an indexer chooses among them (CSA); blocks of 128 are all read (HCA).
 //
 // Source: src/models/deepseek4.cpp, src/llama-kv-cache-dsv4.cpp (dsv4_build_reserve_comp_plan), src/llama-graph.cpp
 //   (build_inp_dsv4) of v0.5.0, unchanged in v0.6.0. The operations that CUDA fuses are fused.
@@ -12,17 +12,17 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kOverlapping = 4;  // tokens of a block that overlaps with the one before
+constexpr std::uint64_t kOverlapping = 4;  // tokens of a block that overlaps the previous one
 constexpr std::string_view kCompressedCells = "cells of compressed keys";
 
 }  // namespace
 
-// A sequence has streams of its own, whatever --kv-unified says.
+// Each sequence has its own streams, whatever --kv-unified says.
 std::uint64_t GraphBuilder::own_streams() const {
   return std::max<std::uint64_t>(1, question_.context.num_seqs);
 }
 
-// As many blocks as end in a batch at most: one more for each sequence than its tokens make.
+// Inputs for the most blocks that may end in a batch: one per sequence more than its tokens fill.
 void GraphBuilder::make_compressor(Compressor& out, std::uint64_t ratio, std::uint64_t width) {
   const bool overlaps = ratio == kOverlapping, is_index = &out == &of_index_;
   const std::uint64_t streams = own_streams(), rows = (overlaps ? 2 : 1) * ratio * streams;
@@ -32,7 +32,7 @@ void GraphBuilder::make_compressor(Compressor& out, std::uint64_t ratio, std::ui
   out.cells.mask = graph_.input(question_.flash_attention || is_index ? kElementF16 : kElementF32,
                                 {out.cells.count, tokens() / streams, 1, streams});
   out.cells.k_ids = graph_.input(kElementI64, {out.blocks, 1, 1, 1});
-  out.cells.k_turn = is_index ? graph_.input(kElementF32, {width, width, 1, 1}) : turning_matrix(width);
+  out.cells.k_turn = is_index ? graph_.input(kElementF32, {width, width, 1, 1}) : hadamard_matrix(width);
   out.positions = graph_.input(kElementI32, {tokens(), 1, 1, 1});
   out.block_positions = graph_.input(kElementI32, {out.blocks, 1, 1, 1});
   out.read_ids = graph_.input(kElementI32, {(overlaps ? 2 : 1) * ratio * out.blocks, 1, 1, 1});
@@ -67,7 +67,7 @@ bool GraphBuilder::read_compressed() {
   const auto host = static_cast<int>(question_.placement.gpus);
   for (layer_ = 0; layer_ < model_.num_layers; ++layer_) {
     const std::uint64_t width = need("attn_kv").ne[1];
-    if (window_.k_turn == kNoTensor) window_.k_turn = turning_matrix(width);
+    if (window_.k_turn == kNoTensor) window_.k_turn = hadamard_matrix(width);
     KvCache& cache = caches_[layer_];
     cache.heads = 1;
     cache.key = cache.value = width;
@@ -89,14 +89,14 @@ bool GraphBuilder::read_compressed() {
   return true;
 }
 
-// What the blocks of a batch are made of: {tokens of a block, width, blocks}.
+// The values that the blocks of a batch are computed from: {tokens of a block, width, blocks}.
 TensorId GraphBuilder::blocks_of(TensorId stored, TensorId fresh, const Compressor& compressor) {
   const Dims before = graph_.at(stored).ne, strides = graph_.at(stored).nb;
   const TensorId whole = graph_.view(stored, before, strides);
   TensorId all = graph_.concat(graph_.view(whole, before, strides), fresh, 1);
   TensorId rows = kNoTensor;
   if (compressor.ratio == kOverlapping) {
-    // A row of nothing stands for the block before the first.
+    // A row of zeros stands for the block before the first.
     TensorId none = graph_.unary(graph_.view(all, {before[0], 1, 1, 1}, strides));
     none = graph_.reshape(none, {before[0], 1, 1, 1});
     all = graph_.concat(all, none, 1);
@@ -115,7 +115,7 @@ TensorId GraphBuilder::blocks_of(TensorId stored, TensorId fresh, const Compress
   return graph_.cont(graph_.permute(rows, {1, 0, 2, 3}));
 }
 
-// Keys of the blocks that end in this batch; what the next ones need is kept.
+// Computes the keys of blocks that end in this batch, and stores what the next blocks need.
 void GraphBuilder::compress(TensorId x, const Compressor& compressor, const Compressed& kept, const std::string& name) {
   const TensorId sums = graph_.matrix(weight(name + "_kv"), x);
   TensorId scores = graph_.matrix(weight(name + "_gate"), x);
@@ -181,7 +181,7 @@ TensorId GraphBuilder::compressed_attention(TensorId x) {
   return expanded(graph_.like(Op::kRope, graph_.reshape(out, graph_.at(q).ne), position_ids()));
 }
 
-// The output's two matrices, the first of them for groups of heads.
+// The output's two matrices, of which the first is per group of heads.
 TensorId GraphBuilder::expanded(TensorId x) {
   const GraphWeight& first = need("attn_output_a");
   const std::uint64_t values = graph_.at(x).ne[0] * graph_.at(x).ne[1], groups = values / first.ne[0];
@@ -192,7 +192,7 @@ TensorId GraphBuilder::expanded(TensorId x) {
   return graph_.matrix(weight("attn_output_b"), x);
 }
 
-// The embedding, once for each stream.
+// The embedding, copied for each stream.
 TensorId GraphBuilder::copied_streams(TensorId x) {
   graph_.expand(window_.mask);
   const std::uint64_t width = model_.hidden_size, streams = need("hc_attn_fn").ne[0] / width;
@@ -200,7 +200,7 @@ TensorId GraphBuilder::copied_streams(TensorId x) {
   return graph_.make(Op::kOther, kElementF32, {width, streams, tokens(), 1}, {x});
 }
 
-// The streams {hidden, streams, tokens} as one, by weights that follow from all of them.
+// The streams {hidden, streams, tokens} merged into one, with weights that depend on all of them.
 GraphBuilder::Mixed GraphBuilder::mix_streams(TensorId x, const std::string& name) {
   const Dims ne = graph_.at(x).ne;
   const std::uint64_t streams = ne[1], count = ne[2];
@@ -235,7 +235,7 @@ TensorId GraphBuilder::compressed_layer(TensorId x) {
   return split_stream(mlp_or_experts(norm(mixed.x, "ffn_norm")), x, mixed);
 }
 
-// The streams are added up, which no kernel fuses here.
+// Adds the streams up; no kernel fuses this here.
 TensorId GraphBuilder::compressed_head(TensorId x) {
   is_outside_ = true;
   const Dims ne = graph_.at(x).ne;

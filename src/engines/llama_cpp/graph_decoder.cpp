@@ -12,13 +12,13 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kTensorsOfLayer = 64;  // about: most layers have 40 to 60
+constexpr std::uint64_t kTensorsOfLayer = 64;  // roughly: most layers have 40 to 60
 
 }  // namespace
 
 GraphBuilder::GraphBuilder(const GraphQuestion& question, const GraphWeights& weights)
     : question_(question), input_(*question.input), model_(input_.model), weights_(weights) {
-  // As many tokens of each sequence as of any other.
+  // Every sequence has equally many tokens.
   const std::uint64_t seqs = std::max<std::uint64_t>(1, question.context.num_seqs);
   tokens_ = (question.context.n_ubatch + seqs - 1) / seqs * seqs;
   graph_.reserve(kTensorsOfLayer * model_.num_layers);
@@ -28,7 +28,7 @@ bool GraphBuilder::covers() const {
   return weights_.find("token_embd") != nullptr && weights_.find("output") != nullptr;
 }
 
-// The rows that logits are wanted of are chosen behind the last layer: a draft may want the hidden states of all.
+// Whether the rows whose logits are wanted are selected after the last layer, since a draft may want all hidden states.
 bool GraphBuilder::chooses_late() const {
   if (!question_.is_0_5) return false;
   return model_.graph.chooses_late || is_one_of(model_.arch, {Arch::kQwen3p5, Arch::kQwen3Next, Arch::kNemotronH,
@@ -40,7 +40,7 @@ bool GraphBuilder::build() {
     return build_all();
   } catch (const NotCovered&) {
     return false;
-  } catch (const std::out_of_range&) {  // a tensor that is not there
+  } catch (const std::out_of_range&) {  // a tensor is missing
     return false;
   }
 }
@@ -64,17 +64,18 @@ bool GraphBuilder::build_all() {
       [this](std::string_view name) { return made_.find(name) != made_.end() || is_replaced(name); });
 }
 
-// Tensors that files may have and a graph does not read: of Qwen3-Next's old files, and of a dense MLP beside experts.
+// Tensors that files may have and the graph does not read: from old files of Qwen3-Next, and of a dense MLP beside
+// experts.
 bool GraphBuilder::is_replaced(std::string_view name) const {
   if (name.starts_with("ssm_in")) return model_.arch == Arch::kQwen3Next && weights_.any("attn_gate");
-  // Kimi Linear's matrices are read alone.
+  // Kimi Linear's graph reads only the matrices.
   if (name.ends_with(".bias") || name.ends_with(".scale"))
     if ((name.starts_with("attn_") || name == "ssm_beta.scale") && weights_.any("ssm_conv1d_q")) return true;
   constexpr std::string_view kDense = "ffn_up ffn_gate ffn_down ffn_up.scale ffn_gate.scale ffn_down.scale";
   return has_word(kDense, name) && !made_.contains("ffn_up") && weights_.any("ffn_gate_inp");
 }
 
-// Nothing where the layer's mixer is none of these.
+// Nothing where the layer has none of these mixers.
 TensorId GraphBuilder::mixer(TensorId x) {
   if (has("shortconv.in_proj")) return short_convolution(x);
   if (has("ssm_in") && has("ssm_x")) return mamba(x);
@@ -98,7 +99,7 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (compresses()) return compressed_layer(x);
   const bool has_mlp = has("ffn_up") || has("ffn_gate_inp");
   const bool has_mixer = has("attn_output") || has("ssm_out") || has("shortconv.out_proj");
-  if (has("attn_output") && has("ssm_in")) return twofold_layer(x);
+  if (has("attn_output") && has("ssm_in")) return parallel_mixer_layer(x);
   if (!has_mlp && !has_mixer) return kNoTensor;
   const bool has_second_norm = has("ffn_norm") || has("post_attention_norm") || has("attn_output_norm");
   if (has_mlp && has_mixer && !has_second_norm) return parallel_layer(x);
@@ -113,7 +114,7 @@ TensorId GraphBuilder::layer(TensorId x) {
     residual = chosen(residual);
   }
   if (!has_mixer || !has_mlp) return graph_.add(out, residual);
-  const bool is_second_norm = !has("ffn_norm") && !has("post_ffw_norm");  // then it stands before the MLP
+  const bool is_second_norm = !has("ffn_norm") && !has("post_ffw_norm");  // then it is applied before the MLP
   if (has("post_attention_norm") && !is_second_norm) out = norm(out, "post_attention_norm");
   const bool residual_first = is_one_of(model_.arch, {Arch::kJamba, Arch::kLfm2});
   const TensorId middle = residual_first ? graph_.add(residual, out) : graph_.add(out, residual);
@@ -132,8 +133,8 @@ TensorId GraphBuilder::layer(TensorId x) {
   return residual_first || model_.arch == Arch::kPhi3 ? graph_.add(middle, out) : graph_.add(out, middle);
 }
 
-// Attention and Mamba-2 side by side (Falcon-H1).
-TensorId GraphBuilder::twofold_layer(TensorId x) {
+// Attention and Mamba-2 in parallel (Falcon-H1).
+TensorId GraphBuilder::parallel_mixer_layer(TensorId x) {
   const TensorId attended = attention(norm(x, "attn_norm"));
   const TensorId scanned = mamba2(norm(x, "attn_norm"));
   TensorId middle = graph_.add(graph_.add(attended, scanned), x);

@@ -1,5 +1,5 @@
-// The indexer of DeepSeek's sparse attention: small keys of their own, by which each token chooses those that it
-// attends to; all others are masked.
+// The indexer of DeepSeek's sparse attention: with small index keys each token chooses those that it attends to; all
+// others are masked.
 //
 // Source: src/models/deepseek32.cpp, src/llama-graph.cpp (build_attn with llm_graph_input_attn_k_dsa) of v0.5.0.
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// Its keys are always turned by a Hadamard matrix, and its mask is made for the fused kernel alone.
+// Its keys are always rotated by a Hadamard matrix, and its mask is made for the fused kernel only.
 void GraphBuilder::make_index_inputs(std::uint64_t width) {
   const std::uint64_t streams = question_.context.streams;
   index_.count = full_.count;
@@ -17,7 +17,7 @@ void GraphBuilder::make_index_inputs(std::uint64_t width) {
   index_.k_turn = graph_.input(kElementF32, {width, width, 1, 1});
 }
 
-// Of the layer's input and the low-rank query: {chosen, tokens of a stream, 1, streams}.
+// The chosen keys, from the layer's input and the low-rank query: {chosen, tokens of a stream, 1, streams}.
 TensorId GraphBuilder::chosen_keys(TensorId x, TensorId low_rank) {
   const std::uint64_t width = need("indexer.attn_k").ne[1], streams = question_.context.streams;
   TensorId key = norm(graph_.matrix(weight("indexer.attn_k"), x), "indexer.k_norm");
@@ -28,7 +28,7 @@ TensorId GraphBuilder::chosen_keys(TensorId x, TensorId low_rank) {
   return best_keys(x, low_rank, kept, streams);
 }
 
-// Of the keys that are kept.
+// The best of the cached keys.
 TensorId GraphBuilder::best_keys(TensorId x, TensorId low_rank, TensorId kept, std::uint64_t streams) {
   const std::uint64_t width = graph_.at(kept).ne[0], heads = need("indexer.proj").ne[1], each = tokens() / streams;
   TensorId query = graph_.matrix(weight("indexer.attn_q_b"), low_rank);
@@ -47,7 +47,7 @@ TensorId GraphBuilder::best_keys(TensorId x, TensorId low_rank, TensorId kept, s
   return graph_.cont(graph_.make(Op::kOther, kElementI32, {count, each, 1, streams}, {scores}));
 }
 
-// The mask with all but the chosen keys shut out.
+// The mask with all keys masked except the chosen ones.
 TensorId GraphBuilder::mask_of_chosen(TensorId mask, TensorId chosen) {
   const Dims ne = graph_.at(mask).ne, nb = graph_.at(mask).nb;
   const std::uint64_t streams = ne[3];
@@ -56,7 +56,7 @@ TensorId GraphBuilder::mask_of_chosen(TensorId mask, TensorId chosen) {
   all = graph_.view(all, {1, ne[0], ne[1], streams}, {nb[0], nb[0], nb[1], nb[2]});
   const TensorId shaped =
       graph_.view(chosen, {ids.ne[0], ids.ne[1], streams, 1}, {ids.nb[0], ids.nb[1], ids.nb[2], streams * ids.nb[3]});
-  // Zeros that nothing fills in before the graph runs: a tensor of each layer.
+  // Zeros that exist before the graph runs: one tensor in each layer.
   const ElementType type = compresses() ? graph_.at(mask).type : kElementF32;
   const TensorId zeros = graph_.unary(graph_.make(Op::kNone, type, {1, ids.ne[0], ids.ne[1], streams}, {}));
   const TensorId open = graph_.write_rows(all, zeros, shaped);

@@ -1,5 +1,5 @@
-// What a graph takes on each device: ggml's scheduler deals its nodes to the devices and copies what crosses between
-// them, and ggml's allocator places the tensors.
+// The memory of a graph on each device: ggml's scheduler assigns nodes to devices and copies what crosses between them,
+// and ggml's allocator places the tensors.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_
 
@@ -14,17 +14,17 @@ namespace kvplan {
 // GPUs are devices 0, 1, ...; the last device is the host.
 struct Devices {
   int gpus = 1;
-  std::uint64_t copies = 1;           // of each input, where GPUs run as a pipeline
-  bool copies_unused_inputs = false;  // from v0.6.0 on a pipeline copies the inputs that no node reads, too
-  bool takes_over = true;             // a GPU computes large batches with weights of host memory
+  std::uint64_t copies = 1;           // copies of each input where GPUs run as a pipeline
+  bool copies_unused_inputs = false;  // since v0.6.0 a pipeline also copies inputs that no node reads
+  bool takes_over = true;             // a GPU computes large batches even with weights in host memory
   int host() const { return gpus; }
   int count() const { return gpus + 1; }
 };
 
-// Bytes of the tensor in the device's memory, as ggml-cuda and ggml-cpu answer.
+// Bytes that the tensor takes on the device, by the rules of ggml-cuda and ggml-cpu.
 std::uint64_t allocated_bytes(const ComputeGraph& graph, const GraphTensor& tensor, bool on_gpu);
 
-// Free memory of one device, and the most that was taken: the best fitting hole, else the end.
+// Free memory of one device (best fit, else the end), and the most that was in use.
 class MemoryBlocks {
  public:
   explicit MemoryBlocks(std::uint64_t alignment) : alignment_(alignment) {}
@@ -39,21 +39,21 @@ class MemoryBlocks {
   };
   std::uint64_t alignment_;
   std::uint64_t peak_ = 0;
-  std::uint64_t end_ = 0;     // where the last block begins, which has no end
-  std::vector<Block> holes_;  // before it, by offset
+  std::uint64_t end_ = 0;     // where the last block begins; it has no end
+  std::vector<Block> holes_;  // before the end, ordered by offset
 };
 
 struct PlacedNode {
   TensorId tensor = kNoTensor;
   int device = 0;
-  bool keeps_source = false;  // no computation: it says that the tensor is read here
+  bool keeps_source = false;  // no computation: it marks that the tensor is read here
 };
 
-// The peak of each device for nodes in their order, leafs before them.
+// The peak on each device for nodes in their order, with the leafs before them.
 std::vector<std::uint64_t> allocate_graph(const ComputeGraph& graph, const Devices& devices,
                                           const std::vector<PlacedNode>& leafs, const std::vector<PlacedNode>& nodes);
 
-// The same for a graph whose nodes are yet to be dealt to the devices.
+// The same for a graph whose nodes are not assigned to devices yet.
 std::vector<std::uint64_t> reserve_graph(ComputeGraph& graph, const Devices& devices);
 
 }  // namespace kvplan

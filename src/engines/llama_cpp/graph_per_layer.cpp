@@ -5,13 +5,13 @@
 
 namespace kvplan {
 
-// One layer's rows of {width, tokens, layers}.
+// The rows of one layer out of {width, tokens, layers}.
 TensorId GraphBuilder::slice(TensorId x) {
   const Dims ne = graph_.at(x).ne;
   return graph_.view(x, {ne[0], ne[1], 1, 1}, graph_.at(x).nb);
 }
 
-// Builds after v0.6.0 look Gemma 4's rows up before all else, and scale them where they are added.
+// Builds after v0.6.0 look up Gemma 4's rows first of all, and scale them where they are added.
 bool GraphBuilder::looks_up_layers_first() const {
   return question_.is_0_6 && is_one_of(model_.arch, {Arch::kGemma4, Arch::kGemma4Unified});
 }
@@ -36,7 +36,7 @@ void GraphBuilder::embed_layers(TensorId x, TensorId looked_up) {
   is_outside_ = false;
 }
 
-// What the layer's own embedding adds.
+// The contribution of the layer's own embedding.
 TensorId GraphBuilder::layer_input(TensorId x) {
   const TensorId gated = graph_.unary(linear("inp_gate", x));
   TensorId own = slice(layer_inputs_);
@@ -48,7 +48,7 @@ TensorId GraphBuilder::magnitude(TensorId x) {
   return graph_.unary(graph_.sum_rows(graph_.unary(x)));
 }
 
-// The first stream as others: {hidden, tokens, streams}.
+// Makes further streams from the first: {hidden, tokens, streams}.
 TensorId GraphBuilder::make_streams(TensorId x) {
   is_outside_ = true;
   const std::uint64_t others = streams() - 1, width = model_.hidden_size;
@@ -98,7 +98,7 @@ TensorId GraphBuilder::altup_layer(TensorId x) {
   TensorId gate = linear("ffn_gate", out);
   constexpr std::uint64_t kSparseLayers = 10;
   if (layer_ < kSparseLayers) {
-    // All but the largest are cut off, by mean and deviation.
+    // Keeps only the largest values, by mean and deviation.
     const TensorId mean = graph_.sum_rows(gate);
     const TensorId deviation = graph_.unary(graph_.unary(graph_.sum_rows(graph_.unary(graph_.add(gate, mean)))));
     const TensorId cut = graph_.add(mean, graph_.unary(deviation));

@@ -46,7 +46,7 @@ bool GraphBuilder::read_states() {
   return true;
 }
 
-// Copies into what is there already.
+// Copies into an existing tensor.
 void GraphBuilder::copy_into(TensorId source, TensorId target) {
   GraphTensor out = graph_.at(target);
   if (!out.is_view()) out.view_of = target;
@@ -58,7 +58,7 @@ void GraphBuilder::copy_into(TensorId source, TensorId target) {
   graph_.expand(graph_.add_tensor(out));
 }
 
-// The states of the sequences of the batch: `read` makes of them what the layer uses.
+// The states of the batch's sequences: `read` turns them into what the layer uses.
 TensorId GraphBuilder::read_state(TensorId stored, const std::function<TensorId(TensorId)>& read) {
   const std::uint64_t width = graph_.at(stored).ne[0], count = graph_.at(stored).ne[1];
   const TensorId states = graph_.reshape(stored, {width, count, 1, 1});
@@ -88,7 +88,7 @@ TensorId GraphBuilder::read_state(TensorId stored, const std::function<TensorId(
   return out;
 }
 
-// The convolution's input: the last columns of before, then the batch. {columns, channels, sequences}
+// The convolution's input, {columns, channels, sequences}: the last columns of the previous batch, then this one.
 TensorId GraphBuilder::convolution_input(TensorId x) {
   const States& states = states_[layer_];
   const std::uint64_t channels = graph_.at(x).ne[0], seqs = question_.context.num_seqs;
@@ -194,7 +194,7 @@ TensorId GraphBuilder::mamba2(TensorId x) {
   return linear("ssm_out", y);
 }
 
-// LFM2's.
+// As in LFM2.
 TensorId GraphBuilder::short_convolution(TensorId x) {
   const States& states = states_[layer_];
   const std::uint64_t seqs = question_.context.num_seqs, each = tokens() / seqs;
@@ -213,7 +213,7 @@ TensorId GraphBuilder::short_convolution(TensorId x) {
   return graph_.reshape(out, {graph_.at(out).ne[0], tokens(), 1, 1});
 }
 
-// Qwen3-Next's and Qwen3.5's.
+// As in Qwen3-Next and Qwen3.5.
 TensorId GraphBuilder::delta_net(TensorId x) {
   const States& states = states_[layer_];
   const std::uint64_t seqs = question_.context.num_seqs, each = tokens() / seqs;
@@ -263,7 +263,7 @@ TensorId GraphBuilder::delta_net(TensorId x) {
   return graph_.reshape(out, {graph_.at(out).ne[0], tokens(), 1, 1});
 }
 
-// Kimi Linear's (KDA): queries, keys and values have matrices and convolutions of their own.
+// Kimi Linear's KDA: queries, keys and values each have a matrix and a convolution.
 TensorId GraphBuilder::kimi_delta(TensorId x) {
   const States& states = states_[layer_];
   const std::uint64_t seqs = question_.context.num_seqs, each = tokens() / seqs;

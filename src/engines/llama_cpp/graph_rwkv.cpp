@@ -1,4 +1,4 @@
-// RWKV-6 and RWKV-7: time mix and channel mix, each with the last token of before.
+// RWKV-6 and RWKV-7: time mix and channel mix, each with the previous token.
 //
 // Source: src/models/rwkv6-base.cpp, rwkv7-base.cpp, rwkv6.cpp, rwkv7.cpp; ggml.c (ggml_rwkv_wkv6, ggml_rwkv_wkv7) of
 //   v0.5.0.
@@ -21,7 +21,7 @@ TensorId GraphBuilder::norm_of_heads(TensorId x, std::uint64_t head) {
   return graph_.add(graph_.mul(x, weight("time_mix_ln")), weight("time_mix_ln.bias"));
 }
 
-// The matrix of states: what comes out first, and the states behind it.
+// The matrix of states: the output first, then the new states.
 TensorId GraphBuilder::mixed_states(TensorId mixed) {
   const States& states = states_[layer_];
   const std::uint64_t seqs = question_.context.num_seqs, width = model_.hidden_size;
@@ -127,7 +127,7 @@ TensorId GraphBuilder::rwkv_layer(TensorId x) {
   x = graph_.reshape(x, cut);
   const TensorId kept = graph_.reshape(read_state(states.conv), {width, 2, seqs, 1});
   const Dims shifts = graph_.at(kept).nb;
-  // The tokens before those of the batch.
+  // Each token's predecessor.
   const auto before = [&](TensorId of) {
     const Dims strides = graph_.at(of).nb;
     return graph_.concat(graph_.view(kept, one, shifts), graph_.view(of, {width, each - 1, seqs, 1}, strides), 1);

@@ -1,6 +1,6 @@
-// ggml's scheduler: each node gets a device, runs of nodes on one device are splits, and what a split reads from
-// another device's memory is copied to its own when it starts. Operations go to where their weights lie, or to a GPU
-// where the weights lie in host memory and the batch is large; the others go to where their neighbours are.
+// ggml's scheduler: each node gets a device; a run of nodes on one device is a split, and what a split reads from
+// another device's memory is copied when it starts. Operations go to the device of their weights, or to a GPU where the
+// weights are in host memory and the batch is large; others go to the device of their neighbours.
 //
 // Source: ggml-backend.cpp (ggml_backend_sched_split_graph) of v0.5.0 and v0.6.0; ggml-cuda.cu (supports_op,
 //   offload_op).
@@ -37,7 +37,7 @@ bool has_attention_kernel(const ComputeGraph& graph, const GraphTensor& node) {
   }
 }
 
-// Types whose rows CUDA looks up.
+// Types that CUDA can look up rows of.
 bool looks_up(const ElementType& type) {
   constexpr std::uint32_t kTypes[] = {0, 1, 2, 3, 6, 7, 8, 26, 30};  // f32 f16 q4_0 q4_1 q5_0 q5_1 q8_0 i32 bf16
   return std::find(std::begin(kTypes), std::end(kTypes), type.id) != std::end(kTypes);
@@ -61,7 +61,7 @@ class Scheduler {
     TensorId first = kNoTensor, others = kNoTensor;
   };
 
-  // Where the tensor's memory lies already.
+  // The device whose memory already holds the tensor.
   int place_of(const GraphTensor& tensor) const {
     return tensor.is_view() ? graph_.at(tensor.view_of).place : tensor.place;
   }
@@ -78,7 +78,7 @@ class Scheduler {
     return true;
   }
 
-  // A GPU takes the operation although its weight lies in host memory.
+  // Whether a GPU takes the operation although its weight is in host memory.
   static bool offloads(const GraphTensor& node) {
     switch (node.op) {
       case Op::kGetRows: return false;
@@ -179,7 +179,7 @@ class Scheduler {
     return copies_[index];
   }
 
-  // A tensor of the same layout, without a past.
+  // A tensor with the same layout and no sources.
   TensorId duplicate(TensorId id, int device) {
     GraphTensor out = graph_.at(id);
     out.op = Op::kNone;
@@ -257,7 +257,7 @@ class Scheduler {
         const TensorId source = graph_.at(id).src[i];
         if (copies_at_first_use() && graph_.at(source).is_input) copy_for_pipeline(source);
         if (device_of(source) == device || reaches(source, device)) continue;
-        // Host memory is no GPU's, and no GPU's is the host's.
+        // GPUs do not read host memory, nor the host that of GPUs.
         const TensorId copy = copy_for_split(source, device, inputs);
         graph_.at(id).src[i] = copy;
       }

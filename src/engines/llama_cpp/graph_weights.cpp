@@ -8,7 +8,7 @@ namespace kvplan {
 
 namespace {
 
-// Modules of a config's layers, and what llama.cpp's converter makes of them.
+// Modules of a config's layers, and their names in llama.cpp's converter.
 struct Module {
   std::string_view end, name;
 };
@@ -82,7 +82,7 @@ GraphWeights::GraphWeights(const ModelShape& model, double weight_bits) : weight
 
 bool GraphWeights::is_beside(std::string_view name) {
   return name.ends_with("input_scale") || name.starts_with("rope_f") || name.starts_with("nextn.") ||
-         name == "exp_probs_b_vl.bias";  // for tokens of images
+         name == "exp_probs_b_vl.bias";  // for image tokens
 }
 
 void GraphWeights::add(const ModelShape& model, const TensorGroup& group) {
@@ -108,7 +108,7 @@ void GraphWeights::put(const ModelShape& model, std::string_view name, const Ten
     for (std::uint64_t i = 0; i < run.count; ++i) {
       const std::uint64_t layer = run.first + i * run.step;
       if (layer >= layers) continue;
-      // Parts of one fused matrix are groups of their own.
+      // Parts of one fused matrix are separate groups.
       const bool joins = all[layer].ne[0] == weight.ne[0] && !group.is_expert && !model.is_gguf;
       const std::uint64_t before = joins ? all[layer].ne[1] : 0;
       all[layer] = weight;
@@ -130,7 +130,7 @@ void GraphWeights::add_module(const ModelShape& model, const TensorGroup& group)
     if (module == known.end) outside_[std::string(known.name)] = weight;
   if (group.layers.empty()) return;
   if (module.ends_with(".input_layernorm")) {
-    // The norms of a layer are counted together, and their biases with them.
+    // A layer's norms are one group, including their biases.
     const std::uint64_t copies = model.graph.norms_have_bias ? group.copies / 2 : group.copies;
     constexpr std::array<std::string_view, 4> kNorms{"attn_norm", "ffn_norm", "post_attention_norm", "post_ffw_norm"};
     if (copies == 0 || copies == 3 || copies > kNorms.size()) has_unknown_ = true;
@@ -145,7 +145,7 @@ void GraphWeights::add_module(const ModelShape& model, const TensorGroup& group)
     put(model, "attn_v_b", group, weight);
     return;
   }
-  // Scale and bias are counted as one.
+  // Scale and bias are one group.
   if (end.ends_with("self_attn.indexer.k_norm")) {
     put(model, "indexer.k_norm", group, {kElementF32, {group.rows / 2, 1, 1, 1}});
     put(model, "indexer.k_norm.bias", group, {kElementF32, {group.rows / 2, 1, 1, 1}});

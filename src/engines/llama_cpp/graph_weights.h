@@ -1,4 +1,4 @@
-// The tensors of a model under the names that llama.cpp has for them: which there are tells what a graph is made of.
+// The tensors of a model under llama.cpp's names: which of them exist determines the graph.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
 
@@ -19,16 +19,16 @@ struct GraphWeight {
 
 class GraphWeights {
  public:
-  // `weight_bits` of an element, where no file says how it is stored.
+  // `weight_bits`: bits of an element, where no file gives its type.
   GraphWeights(const ModelShape& model, double weight_bits);
   // "attn_q" and "attn_q.bias" of a layer, "token_embd" outside of them; null where there is none.
   const GraphWeight* find(std::string_view name, std::uint64_t layer) const;
   const GraphWeight* find(std::string_view name) const;
-  // Some layer has it.
+  // Whether some layer has it.
   bool any(std::string_view name) const { return in_layers_.find(name) != in_layers_.end(); }
-  // A tensor whose place in a graph is not known is in the model.
+  // Whether the model has a tensor whose place in the graph is not known.
   bool has_unknown() const { return has_unknown_; }
-  // Names in layers that no part of a graph asked for, scales and factors of rotations aside.
+  // Names in layers that no part of a graph asked for, other than scales and rotation factors.
   template <class Used>
   bool all_used(const Used& is_used) const {
     for (const auto& [name, layers] : in_layers_)
@@ -42,7 +42,8 @@ class GraphWeights {
   void add_module(const ModelShape& model, const TensorGroup& group);
   void put(const ModelShape& model, std::string_view name, const TensorGroup& group, const GraphWeight& weight);
 
-  std::map<std::string, std::vector<GraphWeight>, std::less<>> in_layers_;  // no elements: not in this layer
+  // An entry without elements: that layer lacks it.
+  std::map<std::string, std::vector<GraphWeight>, std::less<>> in_layers_;
   std::map<std::string, GraphWeight, std::less<>> outside_;
   double weight_bits_;
   bool has_unknown_ = false;

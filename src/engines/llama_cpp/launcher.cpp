@@ -18,7 +18,7 @@ std::string_view ggml_name(Dtype type) {
   }
 }
 
-// Options of drafts have names of their own, and the old ones are refused. Builds before v0.5.0 count as older.
+// Since then options of drafts have their own names, and the old ones are refused. Builds before v0.5.0 count as older.
 constexpr std::uint64_t kSpeculativeNamesSince = 5;
 
 void add_extras(const LaunchInput& input, Arguments& out) {
@@ -33,7 +33,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
       case DraftMethod::kMtp: out.add("--spec-type", "draft-mtp"); break;
       case DraftMethod::kEagle3: out.add("--spec-type", "draft-eagle3"); break;
       case DraftMethod::kNgram: out.add("--spec-type", "ngram-mod"); break;
-      default: break;  // what -md alone means
+      default: break;  // what -md alone does
     }
     if (const std::uint64_t tokens = input.request->num_speculative_tokens; tokens > 0)
       out.add(!renamed                                     ? "--draft-max"
@@ -65,7 +65,8 @@ void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
   }
 }
 
-// A slot is cut to the context that the file was trained with, stretched or not: the key itself is overridden.
+// llama.cpp limits a slot to the context that the file was trained with, even with scaling: the key itself is
+// overridden.
 void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
   if (!is_beyond(input)) return;
   if (input.model.is_gguf)

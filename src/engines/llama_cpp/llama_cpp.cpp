@@ -1,17 +1,17 @@
 // llama.cpp: one buffer of cells for each kind of cache, sized when the context is made.
 //
-// A context of n_ctx tokens is shared out before anything is stored. Without --kv-unified each of the n_parallel
-// sequences has a stream of its own, with it all of them share one:
+// The n_ctx tokens of a context are divided when it is made. Without --kv-unified each of the n_parallel sequences has
+// its own stream; with it they share one:
 //
 //   n_ctx_seq = pad256(n_ctx / sequences), streams = sequences      each on its own
 //   n_ctx_seq = pad256(n_ctx),             streams = 1              --kv-unified (llama-server without -np)
 //   bytes     = sum over layers of cells * streams * (row(type_k, K elements) + row(type_v, V elements))
 //   n_ubatch  = min(n_ubatch, n_batch, n_ctx)                       before any padding
 //
-// Cells of a layer are n_ctx_seq, and for the layers of a window w in the architectures that have a second cache
-// (iSWA) pad256(min(n_ctx_seq, w * (unified ? sequences : 1) + n_ubatch)): a micro-batch is written before the window
-// moves. --swa-full gives them n_ctx_seq. Architectures that run as "llama", "qwen2", "qwen3", "phi3" and their like
-// keep every token, whatever window their config names. Other rules:
+// The cells of a layer are n_ctx_seq; for layers with a window w, in the architectures that have a second cache (iSWA),
+// they are pad256(min(n_ctx_seq, w * (unified ? sequences : 1) + n_ubatch)), since a micro-batch is written before the
+// window moves. --swa-full gives them n_ctx_seq. Architectures that run as "llama", "qwen2", "qwen3", "phi3" and the
+// like keep every token, whatever window their config names. Other rules:
 //
 //   - a row of a quantized type is ggml's: blocks of 32 over all heads of the layer. Keys and values have types of
 //     their own; MLA and DeepSeek-V4 want them equal. A quantized V needs flash attention.
@@ -68,7 +68,7 @@ bool stores(Dtype type) {
   }
 }
 
-// float16 whatever the checkpoint's type, also where it declares FP8 for its cache.
+// float16, whatever the checkpoint's type, even where it declares FP8 for its cache.
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   types.key = request.cache_type_k.value_or(Dtype::kFloat16);
@@ -143,8 +143,8 @@ void check_types(const EngineInput& input) {
   check_blocks(input, llama_flash_attention(input));
 }
 
-// The draft's context: as long as the model's, with as many sequences (v0.5.0); one sequence of a slot's length in
-// builds; -cd where it is given.
+// The draft's context. v0.5.0: as long as the model's, with as many sequences; builds: one sequence as long as a slot;
+// -cd where given.
 std::function<Load(const Load&)> draft_load(const Request& request) {
   const bool one = llama_build(request).has_value();
   return [one, own = request.extras.draft_ctx](const Load& load) {
@@ -191,7 +191,7 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
 
 namespace {
 
-// --ctx-size is n_ctx, all slots together: what one slot, or the pool of all, then has.
+// --ctx-size is n_ctx, over all slots: the tokens of one slot, or of the pool of all.
 Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   if (request.llama_cpp.kv_unified || request.sequences() <= 1) return ctx_size;
   constexpr std::uint64_t kPad = 256;

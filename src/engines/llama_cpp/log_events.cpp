@@ -1,5 +1,5 @@
-// Lines of llama.cpp's and llama-server's log that say why a model was not loaded, and what was done instead.
-// Source: ggml/src/ggml-backend.cpp, ggml-alloc.c, ggml-cuda.cu, ggml-vulkan.cpp, ggml-metal; src/llama-context.cpp,
+// Lines of llama.cpp's and llama-server's log that tell why a model was not loaded, and what happened instead. Source:
+// ggml/src/ggml-backend.cpp, ggml-alloc.c, ggml-cuda.cu, ggml-vulkan.cpp, ggml-metal; src/llama-context.cpp,
 // llama-kv-cache.cpp, llama-model-loader.cpp; common/fit.cpp; tools/server/server-context.cpp.
 #include "engines/log_lines.h"
 
@@ -55,7 +55,7 @@ constexpr LogTemplate kEvents[] = {
     {"request ({asked:tokens} tokens) exceeds the available context size ({longest:tokens} tokens)", kRequestTooLong},
     {"the request exceeds the available context size", kRequestTooLong},
     {"failed to find free space in the KV cache, retrying with smaller batch size", kPreempted},
-    // Whose log it is.
+    // These tell which engine wrote the log.
     {"llama_model_loader:", kMark},
     {"llama_model_load", kMark},
     {"ggml_backend", kMark},

@@ -1,4 +1,4 @@
-// The figures of llama.cpp's log, oldest to newest spellings.
+// The figures of llama.cpp's log, in its older and newer spellings.
 #include "engines/log_lines.h"
 
 namespace kvplan {
@@ -26,7 +26,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("{device:word} model buffer size = {weights:size}"),
     log_figure("load_tensors: {device:word} buffer size = {weights:size}"),
 
-    // The context: the names of three functions stand before these.
+    // The context: these follow the names of three functions.
     log_figure(": n_seq_max = {n_seq_max:seqs}"),
     log_figure(": n_ctx = {n_ctx:tokens}"),
     log_figure(": n_ctx_per_seq = {n_ctx_seq:tokens}"),
@@ -45,7 +45,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("n_ctx_slot = {n_ctx_slot:tokens}, kv_unified = {kv_unified:word}"),
     log_figure("using full-size SWA {swa_full:word} (ref:"),
 
-    // Caches. Each has a line for a device, and one for all of it.
+    // Caches. Each has a line per device, and one for the total.
     log_figure("kv_size = {kv_size:tokens}, offload = {*}, type_k = {cache_type_k:word}"),
     log_figure("offload = {*}, type_v = {cache_type_v:word}"),
     log_figure("creating SWA KV cache, size = {window_cells:tokens} cells"),
@@ -61,7 +61,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("llama_memory_recurrent: size = {state_total:size} ({state_cells} cells"),
     log_figure("llama_kv_cache_recurrent: size = {state_total:size} ({state_cells} cells"),
 
-    // Buffers, and the table of all.
+    // Buffers, and the table of all of them.
     log_figure("{device:word} output buffer size = {output_buffer:size}"),
     log_figure("{device:word} compute buffer size = {compute_buffer:size}"),
     log_figure("{device:word} compute buffer size is {compute_buffer:size}"),

@@ -1,5 +1,5 @@
-// Source: llama.cpp v0.5.0, src/models/*.cpp (who sets swa_type), llm_arch_supports_rs_rollback; the classes are of
-// scripts/llama_cpp_classes.py.
+// Source: llama.cpp v0.5.0, src/models/*.cpp (which ones set swa_type), llm_arch_supports_rs_rollback;
+// scripts/llama_cpp_classes.py writes the classes.
 #include "engines/llama_cpp/models.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// "class NAME" or "arch NAME" of classes.txt, in whichever spelling.
+// Whether classes.txt has "class NAME" or "arch NAME", in any spelling.
 bool registers(std::string_view sort, std::string_view name) {
   const std::string wanted = folded(name);
   for (std::string_view line : llama_cpp_class_lines().subspan(1))
@@ -37,12 +37,12 @@ constexpr Arch kRollsBack[] = {Arch::kKimiK3,    Arch::kQwen3p5, Arch::kQwen4Exp
 
 bool llama_cpp_runs(const ModelShape& model) {
   if (model.is_gguf) return registers(kArch, model.architecture);
-  // A class may have several names; its model_type then tells.
+  // A class may have several names: then its model_type decides.
   return model.architecture.empty() || registers(kClass, model.architecture) || registers(kArch, model.model_type);
 }
 
 bool llama_cpp_keeps_windows(const ModelShape& model) {
-  // EXAONE 4: only the 32B has windows, and llama.cpp knows it by its 64 layers.
+  // EXAONE 4: only the 32B has windows, and llama.cpp recognises it by its 64 layers.
   if (model.arch == Arch::kExaone4) return model.num_layers == 64;
   return std::find(std::begin(kWindowed), std::end(kWindowed), model.arch) != std::end(kWindowed);
 }

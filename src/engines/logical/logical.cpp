@@ -1,8 +1,8 @@
-// The engine that is none: what the architecture needs, without an allocator.
+// The logical engine: what the architecture needs, without an allocator.
 //
-// A rank of tensor parallelism holds its share of the heads, and the whole of what cannot be split; a pipeline stage
-// holds its layers, split as vLLM splits them. Nothing is rounded, so reserved equals logical on every GPU, but for a
-// draft's cache.
+// A tensor parallel rank holds its share of the heads, and the whole of what cannot be split; a pipeline stage holds
+// its layers, split as in vLLM. Nothing is rounded, so reserved equals logical on every GPU, except for a draft's
+// cache.
 #include <algorithm>
 #include <map>
 
@@ -89,7 +89,7 @@ class LogicalLayout : public CacheLayout {
 
   std::vector<CacheGroup> groups() const override { return groups_; }
 
-  // A tensor for each term of a layer.
+  // One tensor for each term of a layer.
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     std::vector<CacheBuffer> out;
     for (const auto& [kind, caches] : stage_kinds_[rank / tensor_parallel_]) {
@@ -108,7 +108,7 @@ class LogicalLayout : public CacheLayout {
   Capacity capacity(Bytes budget, const Load& load) const override {
     Capacity out;
     out.kv_cache_memory = budget;
-    // Tokens beyond the fixed part, at the slope beyond every window: budget over bytes per token.
+    // The tokens that fit besides the fixed part, at the bytes per token beyond every window.
     std::uint64_t slope = 0;
     for (std::size_t s = 0; s < stages_.size(); ++s)
       slope =
@@ -122,7 +122,7 @@ class LogicalLayout : public CacheLayout {
  private:
   using Kinds = std::map<std::string_view, std::vector<LayerCache>>;
 
-  // Drafts stand on the last stage.
+  // Drafts are on the last stage.
   Bytes draft_bytes(std::size_t stage, const Load& load) const {
     return stage + 1 == stages_.size() ? draft_.bytes(load) : Bytes(0);
   }
@@ -144,7 +144,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return std::make_unique<LogicalLayout>(input);
 }
 
-// The floor: one prefill chunk of hidden states in 16 bit; and an allowance for what any process takes.
+// The floor: one prefill chunk of hidden states in 16 bit, and an allowance for what any process takes.
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const bool whole = is_encoder(input);
@@ -173,7 +173,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
 
-// Pairs for every linear layer of one adapter.
+// Pairs for every linear layer, for one adapter.
 LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>&) {
   constexpr std::uint64_t kDefaultRank = 16;
   LoraSlots out;

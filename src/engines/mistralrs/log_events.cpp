@@ -11,7 +11,7 @@ constexpr LogTemplate kEvents[] = {
     {"This model does not fit on the devices [{devices:text}], and exceeds total capacity by {missing:size}",
      kDoesNotFitDevices},
     {"This model does not fit on the devices [{devices:text}]", kDoesNotFitDevices},
-    // Whose log it is.
+    // These tell which engine wrote the log.
     {"mistralrs_core", kMark},
 };
 

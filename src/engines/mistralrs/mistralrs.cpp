@@ -1,8 +1,8 @@
 // mistral.rs: a paged pool with one rule for every layer.
 //
-// Source: mistral.rs of 2026, mistralrs-core/src/paged_attention/mod.rs and cache_engine.rs (read). No run and no log
-// stands behind these rules.
-// - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in whole MiB over the bytes of a
+// Source: mistral.rs of 2026, mistralrs-core/src/paged_attention/mod.rs and cache_engine.rs (read). These rules were
+// checked against no run and no log. - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in
+// whole MiB over the bytes of a
 //   block of all layers. Every layer keeps every token, sliding ones too.
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
 // - The budget is a share (0.9) of the card less what is in use.
@@ -20,7 +20,7 @@ constexpr EngineVersion kVersions[] = {
      "keys, and the cache without PagedAttention"},
 };
 constexpr Tokens kPromptChunk{4096};
-constexpr double kShare = 0.9;  // of the card, for weights and cache
+constexpr double kShare = 0.9;  // of the card, for weights and cache together
 constexpr std::uint64_t kBlock = 32;
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
@@ -85,11 +85,11 @@ Engine mistralrs_engine() {
              overhead};
   out.log.events = kMistralRsLogEvents;
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
-  out.loading.halves_float32 = true;  // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
+  out.loading.halves_float32 = true;           // utils/normal.rs: bfloat16, else float16, on every GPU that has either
   out.settings = settings;
   out.options = "--block-size";
   out.makers = "NVIDIA Apple";  // CUDA and Metal
-  // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
+  // pipeline/speculative.rs of 0.6; the releases of 2026 replace it by MTP and DFlash.
   out.extras.draft_methods = "draft_model";
   out.extras.lora = LoraStorage::kFiles;
   out.log.figures = kMistralrsLogFigures;

@@ -1,4 +1,4 @@
-// MLX (mlx-lm): a cache for each layer that grows as the sequence does.
+// MLX (mlx-lm): each layer has a cache that grows with the sequence.
 //
 // Source: mlx-lm 0.32.2, mlx_lm/models/cache.py and make_cache of each module; executed.
 // - KVCache and QuantizedKVCache grow in steps of 256 tokens.
@@ -42,23 +42,23 @@ std::uint64_t bits_of(Dtype type) {
   return type == Dtype::kInt8 ? 8 : type == Dtype::kInt4 ? 4 : 0;
 }
 
-// Modules whose recurrent states are as their input: Mamba 1, RG-LRU, lightning attention without its float32 form,
-// RWKV 7. All others compute theirs in float32 (models/ssm.py, gated_delta.py).
+// Modules whose recurrent states have their input's type: Mamba 1, RG-LRU, lightning attention outside of its float32
+// form, RWKV 7. All others compute theirs in float32 (models/ssm.py, gated_delta.py).
 constexpr std::string_view kPlainStates = "mamba.py jamba.py recurrent_gemma.py bailing_moe_linear.py rwkv7.py";
-// DeepSeek-V3.2's indexer stands in every layer, and caches its keys as values too (models/deepseek_v32.py).
+// DeepSeek-V3.2's indexer is in every layer, and caches its keys as values too (models/deepseek_v32.py).
 constexpr std::string_view kIndexInEveryLayer = "deepseek_v32.py glm_moe_dsa.py";
-// Latent attention with a cache of whole keys and values (models/deepseek_v2.py).
+// Latent attention whose cache holds full keys and values (models/deepseek_v2.py).
 constexpr std::string_view kExpandsLatents = "deepseek_v2.py minicpm3.py youtu_llm.py";
-// Layers that share another's keys and values fill a cache of their own with them (models/hunyuan.py).
+// Layers that share another layer's keys and values store them again in their own cache (models/hunyuan.py).
 constexpr std::string_view kCachesShared = "hunyuan.py";
-// Modules whose caches stand in lists, which generate.py's maybe_quantize_kv_cache passes over: --kv-bits does nothing
+// Modules that keep their caches in lists, which generate.py's maybe_quantize_kv_cache skips: --kv-bits has no effect
 // (executed).
 constexpr std::string_view kInLists =
     "baichuan_m1.py deepseek_v32.py falcon_h1.py glm_moe_dsa.py longcat_flash.py longcat_flash_ngram.py "
     "minimax_m3_vl.py";
-// Its scores are computed by hand, from keys that are plain (models/gemma2.py; executed).
+// Computes its scores by hand, which needs keys that are not quantized (models/gemma2.py; executed).
 constexpr std::string_view kPlainScores = "gemma2.py";
-// Its attention has one KV head whatever the config says (models/recurrent_gemma.py).
+// Always one KV head, whatever the config says (models/recurrent_gemma.py).
 constexpr std::string_view kOneKvHead = "recurrent_gemma.py";
 
 MlxModule module_of(const ModelShape& model) {
@@ -86,16 +86,16 @@ bool rotates(const EngineInput& input) {
   if (input.request.mlx.max_kv_size && !module_of(input.model).makes_caches) return true;
   const Rotation rotation = module_of(input.model).rotation;
   if (rotation == Rotation::kNever || std::none_of(input.caches.begin(), input.caches.end(), has_window)) return false;
-  // A window of all layers is sliding_window's, not one of layer_types.
+  // A window in all layers comes from sliding_window, not from layer_types.
   return rotation == Rotation::kAlways || !std::all_of(input.caches.begin(), input.caches.end(), has_window);
 }
 
-// --max-kv-size, where the module heeds it.
+// --max-kv-size, where the module uses it.
 std::optional<Tokens> kept_tokens(const EngineInput& input) {
   return module_of(input.model).makes_caches ? std::nullopt : input.request.mlx.max_kv_size;
 }
 
-// The layers' terms as the module has them.
+// The caches as the module makes them.
 std::vector<LayerCache> caches_of(const EngineInput& input) {
   std::vector<LayerCache> out = input.caches;
   if (const auto kept = kept_tokens(input))
@@ -112,7 +112,7 @@ std::vector<LayerCache> caches_of(const EngineInput& input) {
   return has_word(kIndexInEveryLayer, module) ? with_indexes(std::move(out)) : out;
 }
 
-// Caches that mlx-lm cannot quantize: it loads the model, and stops when a prompt reaches --quantized-kv-start.
+// Caches that mlx-lm cannot quantize: it loads the model, and fails when a prompt reaches --quantized-kv-start.
 std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (const std::string_view type = input.model.root_type;
       !type.empty() && !input.model.is_gguf && module_of(input.model).name.empty())
@@ -130,7 +130,7 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
     return Refusal{"plain_scores", "mlx-lm's module computes its scores from a cache that is not quantized", cure};
   const std::vector<LayerCache> caches = caches_of(input);
   for (const LayerCache& cache : caches) {
-    // Beside an indexer the latent's cache is one of a list, and lists are left in 16 bit.
+    // With an indexer the latent's cache is in a list, and lists stay in 16 bit.
     const bool is_indexed = std::any_of(cache.compact.begin(), cache.compact.end(),
                                         [](const Term& term) { return term.role == Role::kIndex; });
     for (const Term& term : cache.compact) {
@@ -174,7 +174,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     const bool chunked = has_chunks && term.limit.kind == LimitKind::kChunk;
     if (!rotating && !chunked) term.limit = {};
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    // Chunks stay as they are: ChunkedKVCache has no quantized form.
+    // Chunks are not quantized: ChunkedKVCache has no quantized form.
     const bool quantizes = term.storage == Storage::kKv && !chunked && !has_lists;
     const std::uint64_t bits = quantizes ? bits_of(term_dtype(term, types)) : 0;
     LayerBuffer out = plain_buffer(term, entry_bytes(term, plain, units, columns));
@@ -225,15 +225,15 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t chunk =
       std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count());
   std::vector<LedgerLine> out{mlp_activations(input, chunk, "a prefill step")};
-  Bytes beside;
+  Bytes in_step;
   const bool has_rotating = rotates(input) || module_of(input.model).name == "llama4.py";
   for (const LayerCache& cache : caches_of(input))
     for (const Term& term : cache.compact)
       if (has_rotating && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&
           term.role != Role::kState)
-        beside += entry_bytes(term, input.types) * chunk;
-  if (beside > Bytes(0))
-    out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", beside, {0, 1},
+        in_step += entry_bytes(term, input.types) * chunk;
+  if (in_step > Bytes(0))
+    out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", in_step, {0, 1},
                                 {"{tokens} tokens of every rotating cache", {{"tokens", chunk}}},
                                 "mlx-lm models/cache.py: window + S - 1 during prefill"));
   out.push_back(of_kind(LineId::kSampled,
@@ -251,9 +251,9 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 namespace {
 
-// Of a card of the catalogue, whose budget is Metal's own working set (max_recommended_working_set_size, to which
-// mlx-lm sets the limit of wired memory), all; of a size that is a machine's memory, the share that macOS lets a GPU
-// keep wired by default.
+// The share of the memory. A card of the catalogue gives its working set, all of which mlx-lm uses (it sets the limit
+// of wired memory to max_recommended_working_set_size); a size is the whole machine's memory, of which macOS lets a GPU
+// wire a share by default.
 double utilization(const EngineInput& input) {
   constexpr double kWired = 0.75;
   const CardRequest& card = input.request.card;
@@ -264,7 +264,7 @@ double utilization(const EngineInput& input) {
 
 }  // namespace
 
-// Its server prints that it listens, and nothing when the model is there (server.py).
+// Its server prints that it listens, and nothing once the model is loaded (server.py).
 constexpr StageMark kStages[] = {{"Starting httpd at", StartStage::kProcess}};
 
 Engine mlx_engine() {
@@ -273,7 +273,7 @@ Engine mlx_engine() {
   out.options = "--max-kv-size";
   out.makers = "Apple";
   out.settings = settings;
-  out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
+  out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, its only method
   out.extras.lora = LoraStorage::kFiles;
   out.launch = mlx_launch;
   out.refusal = refusal;

@@ -28,7 +28,7 @@ constexpr std::string_view kModules =
     "qwen3_vl.py qwen3_vl_moe.py recurrent_gemma.py rwkv7.py seed_oss.py smollm3.py solar_open.py spark2_5.py "
     "stablelm.py starcoder2.py step3p5.py talkie.py telechat3.py youtu_llm.py";
 
-// model_types that another file serves.
+// model_types that another module's file serves.
 constexpr std::string_view kRemapped =
     "mistral=llama.py iquestcoder=llama.py xverse=llama.py llava=mistral3.py phi-msft=phixtral.py "
     "falcon_mamba=mamba.py joyai_llm_flash=deepseek_v3.py kimi_k2=deepseek_v3.py qwen2_5_vl=qwen2_vl.py "
@@ -38,10 +38,10 @@ constexpr std::string_view kRotating =
     "afmoe.py baichuan_m1.py cohere2.py exaone4.py exaone_moe.py gear.py gemma3.py gemma3_text.py gemma3n.py "
     "gemma4.py gemma4_text.py gpt_oss.py iquestloopcoder.py laguna.py mellum.py mimo_v2_flash.py muse_glimmer.py "
     "muse_spark.py olmo3.py plamo3.py recurrent_gemma.py spark2_5.py step3p5.py";
-// mistral3, pixtral and smollm3 hold llama's layers, and have no make_cache.
+// mistral3, pixtral and smollm3 use llama's layers, and have no make_cache.
 constexpr std::string_view kRotatingByLayerTypes = "llama.py ministral3.py";
 
-// With a make_cache of their own, or of the class that theirs extends: make_prompt_cache leaves all to it.
+// Modules with their own make_cache, or one inherited from another class: make_prompt_cache then does nothing else.
 constexpr std::string_view kMakeCaches =
     "afm7.py afmoe.py baichuan_m1.py bailing_hybrid.py bailing_moe_linear.py bailing_moe_v3.py cohere2.py "
     "deepseek_v32.py deepseek_v41.py exaone4.py exaone_moe.py falcon_h1.py gear.py gemma3.py gemma3_text.py "
@@ -62,7 +62,7 @@ constexpr std::string_view kPlainRouters =
     "exaone_moe.py glm4_moe.py glm4_moe_lite.py glm_moe_dsa.py kimi_k25.py kimi_vl.py mimo_v2_flash.py "
     "muse_spark.py nemotron_h.py solar_open.py";
 
-// The word of the list that begins so; "" where none does.
+// The word in the list that begins with `beginning`; "" where none does.
 std::string_view find_word(std::string_view words, std::string_view beginning) {
   for (std::size_t at = words.find(beginning); at != std::string_view::npos; at = words.find(beginning, at + 1))
     if (at == 0 || words[at - 1] == ' ') return words.substr(at, words.find(' ', at) - at);
@@ -79,7 +79,7 @@ MlxModule mlx_module(std::string_view root_type, std::string_view model_type) {
     out.name.remove_prefix(equals + 1);
   if (out.name.empty()) out.name = find_word(kModules, wanted + ".py");
   if (out.name.empty()) {
-    out.rotation = Rotation::kAlways;  // as the architecture has it
+    out.rotation = Rotation::kAlways;  // wherever the architecture has a window
     return out;
   }
   out.makes_caches = has_word(kMakeCaches, out.name);

@@ -1,5 +1,5 @@
-// A model's tensors as mlx-lm's modules make them: `sanitize` drops towers and layers that predict further tokens,
-// `quant_predicate` keeps some layers from the type of the rest, `cast_predicate` keeps float32.
+// A model's tensors as mlx-lm's modules make them: `sanitize` drops towers and MTP layers, `quant_predicate` keeps some
+// layers in another type, `cast_predicate` keeps float32.
 // Source: mlx-lm 0.32.2, mlx_lm/models.
 #include <algorithm>
 
@@ -12,8 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// Layers that a module's quant_predicate names, beside the routers: by the ends of their names as Llama's would be
-// called.
+// Layers that a module's quant_predicate names besides the routers, by the ends of their names in Llama's spelling.
 struct Predicate {
   std::string_view modules, ends;
   Kept kept;
@@ -32,7 +31,7 @@ constexpr Predicate kPredicates[] = {
     {"spark2_5.py", "self_attn.g_proj", Kept::kPlain},
 };
 
-// Tensors that cast_predicate keeps in float32, whatever the model's type.
+// Tensors that cast_predicate leaves in float32, whatever the model's type.
 struct Float32 {
   std::string_view modules, ends;
 };
@@ -47,20 +46,20 @@ constexpr Float32 kFloat32[] = {
     {"muse_spark.py", "add_attn_alpha add_attn_beta add_ffn_alpha add_ffn_beta"},
 };
 
-// The only modules that keep their vision tower.
+// The only module that keeps its vision tower.
 constexpr std::string_view kWithTowers = "muse_spark.py";
 
-// Modules whose head is a layer of its own, whatever the config says.
+// Modules with a separate head, whatever the config says.
 constexpr std::string_view kOwnHead =
     "klear.py dbrx.py deepseek.py deepseek_v2.py deepseek_v3.py deepseek_v32.py deepseek_v41.py glm4.py glm4_moe.py "
     "glm4_moe_lite.py glm_moe_dsa.py gptj.py gpt_oss.py kimi_k25.py kimi_vl.py mimo_v2_flash.py muse_spark.py "
     "nanochat.py nemotron_h.py phi.py phimoe.py pixtral.py plamo.py qwen.py qwen2_moe.py solar_open.py stablelm.py "
     "step3p5.py";
-// Modules that have none.
+// Modules without a head.
 constexpr std::string_view kNoHead =
     "afm7.py cohere.py cohere2.py gemma.py gemma2.py gemma3n.py gpt2.py hunyuan.py lfm2.py lfm2_moe.py lfm2-vl.py "
     "lille-130m.py phi3small.py";
-// What a config means that says nothing in the decoder's own part: ModelArgs.
+// Modules whose ModelArgs tie the head by default, where the decoder's section is silent.
 constexpr std::string_view kTiedByDefault =
     "bitnet.py exaone.py falcon_h1.py gear.py gemma4.py gemma4_text.py glm.py gpt_bigcode.py granite.py "
     "granitemoe.py granitemoehybrid.py jamba.py lille-130m.py llama.py mamba.py ministral3.py olmo2.py olmoe.py "
@@ -111,7 +110,7 @@ void drop_towers(Parts& parts) {
   std::erase_if(parts, [](const auto& part) { return is_tower(part.component); });
 }
 
-// Tensors of one layer as the module has them in all.
+// Puts tensors that some layers have into every layer, as the module does.
 void put_in_every_layer(std::string_view part, EngineTensors& model) {
   std::vector<std::string> done;
   std::erase_if(model.tensors, [&](TensorGroup& group) {
@@ -146,7 +145,7 @@ std::vector<TensorGroup>::const_iterator find_table(const EngineTensors& model) 
                       [](const TensorGroup& group) { return group.module == "model.embed_tokens"; });
 }
 
-// A file that names no hidden_size_per_layer_input has inputs of each layer all the same (models/gemma4_text.py).
+// A file without hidden_size_per_layer_input still gets the inputs of each layer (models/gemma4_text.py).
 void add_layer_inputs(EngineTensors& model) {
   constexpr std::uint64_t kWidth = 256, kVocabulary = 262144;
   const auto stated = [](const ConfigFact& fact) { return fact.key.ends_with("hidden_size_per_layer_input"); };
@@ -169,7 +168,7 @@ void add_layer_inputs(EngineTensors& model) {
   model.tensors.push_back(plain("model.layers.*.post_per_layer_input_norm", hidden, layers));
 }
 
-// Dense MLPs as wide as intermediate_size_mlp in the place of experts (models/llama4_text.py).
+// Dense MLPs of width intermediate_size_mlp in place of experts (models/llama4_text.py).
 void make_dense(EngineTensors& model) {
   const auto fact = std::find_if(model.facts.begin(), model.facts.end(),
                                  [](const ConfigFact& one) { return one.key == "intermediate_size_mlp"; });
@@ -190,7 +189,7 @@ void make_dense(EngineTensors& model) {
   add("model.layers.*.mlp.down_proj", hidden, *width);
 }
 
-// A bias for each expert, which files of this class keep as a buffer (models/lfm2_moe.py).
+// A bias for each expert, which files of this class store as a buffer (models/lfm2_moe.py).
 void add_expert_biases(EngineTensors& model) {
   const bool without = std::any_of(model.facts.begin(), model.facts.end(), [](const ConfigFact& fact) {
     return fact.key.ends_with("use_expert_bias") && fact.value == "false";
@@ -206,8 +205,8 @@ void add_expert_biases(EngineTensors& model) {
   model.tensors.insert(model.tensors.end(), biases.begin(), biases.end());
 }
 
-// Experts alone are quantized, and those of the first and the last layer are not (models/muse_spark.py).
-void spare_all_but_experts(EngineTensors& model) {
+// Only experts are quantized, and not those of the first and the last layer (models/muse_spark.py).
+void quantize_only_experts(EngineTensors& model) {
   if (model.num_layers == 0) return;
   const std::uint64_t last = model.num_layers - 1;
   std::vector<TensorGroup> ends;
@@ -246,7 +245,7 @@ void add_phimoe_biases(EngineTensors& model) {
   model.tensors.insert(model.tensors.end(), biases.begin(), biases.end());
 }
 
-// Ternary weights, four in a byte, with one scale for each matrix (models/bitlinear_layers.py).
+// Ternary weights, four to a byte, with one scale per matrix (models/bitlinear_layers.py).
 void pack_ternary(EngineTensors& model) {
   std::vector<TensorGroup> scales;
   for (TensorGroup& group : model.tensors) {
@@ -259,7 +258,7 @@ void pack_ternary(EngineTensors& model) {
   model.tensors.insert(model.tensors.end(), scales.begin(), scales.end());
 }
 
-// Two factors for each gate of the residual stream, worked out from it (models/muse_spark.py).
+// Two factors for each gate of the residual stream, computed from it (models/muse_spark.py).
 void split_gates(EngineTensors& model) {
   for (TensorGroup& group : model.tensors) {
     if (!ends_in(group.module, "post_attention_residual_gate.gate post_feedforward_residual_gate.gate")) continue;
@@ -278,7 +277,7 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
   if (module.name == "ernie4_5_moe.py") drop("e_score_correction_bias");
   if (has_word("deepseek_v32.py glm_moe_dsa.py", module.name)) put_in_every_layer(".indexer.", model);
   if (module.name == "gemma3n.py") {
-    // Layers that read another's cache have the projections all the same (models/gemma3n.py).
+    // Layers that read another layer's cache still have these projections (models/gemma3n.py).
     for (const std::string_view part : {"self_attn.k_proj", "self_attn.v_proj", "self_attn.k_norm"})
       put_in_every_layer(part, model);
     for (TensorGroup& group : model.tensors)
@@ -292,9 +291,9 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
   }
   const auto ends = [](const TensorGroup& group, std::string_view words) { return ends_in(group.module, words); };
   for (TensorGroup& group : model.tensors) {
-    // alpha_p, alpha_n, beta and eps of its activation (models/activations.py XieLU).
+    // alpha_p, alpha_n, beta and eps of the activation (models/activations.py XieLU).
     if (module.name == "apertus.py" && ends(group, "mlp.act_fn")) group.rows = 4;
-    // One KV head whatever the config says.
+    // Always one KV head, whatever the config says.
     if (module.name == "recurrent_gemma.py" && group.units > 0 && ends(group, "self_attn.k_proj self_attn.v_proj")) {
       group.rows /= group.units;
       group.units = 1;
@@ -306,7 +305,7 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
   }
 }
 
-// `sanitize` of these modules turns FP8 weights into 16 bit; blocks of 32 x 32 alone stay packed (utils.py load_model).
+// `sanitize` in these modules converts FP8 weights to 16 bit; only blocks of 32 x 32 stay packed (utils.py load_model).
 void unpack_fp8(const MlxModule& module, EngineTensors& model) {
   constexpr std::string_view kUnpacks =
       "deepseek_v3.py deepseek_v32.py glm_moe_dsa.py kimi_k25.py mimo_v2_flash.py minimax.py ministral3.py "
@@ -339,7 +338,7 @@ void mlx_tensors(EngineTensors& model) {
   }
   if (module.name == "muse_spark.py") {
     std::erase_if(model.tensors, [](const TensorGroup& group) { return group.module.starts_with("audio_tower."); });
-    spare_all_but_experts(model);
+    quantize_only_experts(model);
     split_gates(model);
   }
   if (module.name == "bitnet.py") pack_ternary(model);

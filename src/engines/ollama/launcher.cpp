@@ -1,4 +1,4 @@
-// How Ollama is started. What a plan rests on is environment; the model is named by who asks. Source:
+// The environment of Ollama's server: the plan's settings. The model is named by each request. Source:
 // envconfig/config.go.
 #include "engines/ollama/launcher.h"
 
@@ -31,11 +31,11 @@ Launch ollama_launch(const LaunchInput& input) {
   launch.engine = "ollama";
   launch.image = "ollama/ollama:latest";
   launch.gpus_per_node = request.parallel.gpus();
-  // Of one request: Ollama multiplies it by the parallel ones.
+  // Per request: Ollama multiplies it by the number of parallel ones.
   launch.environment.emplace_back("OLLAMA_CONTEXT_LENGTH", std::to_string(input.load.max_model_len.count()));
   const bool is_quantized = input.types.key == Dtype::kQ8_0 || input.types.key == Dtype::kQ4_0;
   if (is_quantized) launch.environment.emplace_back("OLLAMA_KV_CACHE_TYPE", std::string(name(input.types.key)));
-  // A quantized cache is taken with flash attention alone.
+  // A quantized cache needs flash attention.
   if (is_quantized || request.llama_cpp.flash_attention == FlashAttention::kOn)
     launch.environment.emplace_back("OLLAMA_FLASH_ATTENTION", "1");
   else if (request.llama_cpp.flash_attention == FlashAttention::kOff)

@@ -17,7 +17,7 @@ constexpr LogTemplate kEvents[] = {
     {"process has terminated: signal: killed", kHostOutOfMemory},
     {"llama runner process has terminated: {reason:text}", kDied},
     {"llama-server process has terminated: {reason:text}", kDied},
-    // Whose log it is.
+    // These tell which engine wrote the log.
     {"source=server.go", kMark},
     {"source=sched.go", kMark},
     {"source=runner.go", kMark},

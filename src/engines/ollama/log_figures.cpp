@@ -25,7 +25,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("msg=\"compute graph\" device={device:word} size=\"{compute_buffer:size}\""),
     log_figure("msg=\"compute graph\" backend={device:word} {*}size=\"{compute_buffer:size}\""),
     log_figure("msg=\"total memory\" size=\"{total:size}\""),
-    // Its estimate of before the load, until its own engine measures by itself.
+    // Its estimate before loading, used until its own engine measured.
     log_figure("memory.required.full=\"{total:size}\""),
     log_figure("memory.required.kv=\"{kv_total:size}\""),
     log_figure("memory.required.kv: {kv_total:size}"),

@@ -1,9 +1,8 @@
-// Ollama: llama.cpp underneath, with defaults of its own.
+// Ollama: llama.cpp underneath, with its own defaults.
 //
 // Source: Ollama's documentation of context length, OLLAMA_KV_CACHE_TYPE and OLLAMA_NUM_PARALLEL, and its log lines
 // "kv cache" and "compute graph" (log_reader.cpp reads them). The cache itself follows llama_cpp.cpp.
-// - until 0.29 it ran some families in an engine of its own (fs/ggml/ggml.go, OllamaEngineRequired); since 0.30 it
-// starts
+// - until 0.29 it ran some families in its own engine (fs/ggml/ggml.go, OllamaEngineRequired); since 0.30 it starts
 //   llama-server for every GGUF (llm/llama_server.go).
 // - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel). Where nobody names it: 4096 below
 //   24 GiB of GPU memory, 32768 below 48 GiB, 262144 above, never more than the model's own; 4096 without a card.
@@ -36,8 +35,8 @@ constexpr EngineVersion kVersions[] = {
 };
 constexpr std::uint64_t kBatch = 512;
 
-// Families whose own engine keeps more than llama.cpp would. Windows: model/models/*/model.go, NewSWAMemCache.
-// States: kvcache/recurrent.go, DefaultCheckpointCount.
+// Families whose own engine keeps more than llama.cpp would. Windows: model/models/*/model.go, NewSWAMemCache. States:
+// kvcache/recurrent.go, DefaultCheckpointCount.
 struct OwnEngine {
   std::initializer_list<Arch> of;
   std::uint64_t since;
@@ -63,13 +62,13 @@ std::uint64_t batch_for(std::uint64_t tokens) {
   return tokens > 32768 ? 2048 : tokens > 4096 ? 1024 : kBatch;
 }
 
-// Whether the context decides on the batch, and of the micro-batch with it.
+// Whether the batch, and with it the micro-batch, depends on the context.
 bool has_batch_rule(const Request& request) {
   return !request.llama_cpp.n_batch && !request.llama_cpp.n_ubatch &&
          engine_version(engine_of(request), request) >= kLlamaServerSince;
 }
 
-// The request as the llama.cpp below sees it; with the batch of a load where one is given.
+// The request as the llama.cpp underneath sees it; with the batch for `load` where one is given.
 Request below(const Request& request, const Load* load = nullptr) {
   Request out = request;
   if (load != nullptr && has_batch_rule(request))
@@ -99,11 +98,11 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   EngineInput inner = *in.engine;
   inner.request = below(in.engine->request, &in.load);
-  inner.request.engine_version = "b7830";  // its logits still have a row for each token (ollama/ollama#16416: 796 MiB)
+  inner.request.engine_version = "b7830";  // logits still have a row for each token (ollama/ollama#16416: 796 MiB)
   OverheadInput out = in;
   out.engine = &inner;
   std::vector<LedgerLine> lines = llama_cpp_engine().overhead(out);
-  in.engine->memo = inner.memo;  // a search asks again
+  in.engine->memo = inner.memo;  // reused by the next question of a search
   return lines;
 }
 

@@ -16,7 +16,7 @@ constexpr std::string_view kOfGptOss = "triton trtllm_mha fa3 fa4 ascend intel_a
 
 constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";
 
-// What the backend lacks, in SGLang's words; empty where it has all.
+// What the backend lacks, in SGLang's words; empty where it supports all.
 Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
   const std::uint32_t major = capability / 10;
   const bool has_latents = sglang_has_latents(input);
@@ -41,7 +41,7 @@ Template missing(const EngineInput& input, std::string_view name, std::uint32_t 
 
 }  // namespace
 
-// is_mla of the model: one term of keys without values.
+// is_mla of the model: one term for keys and no values.
 bool sglang_has_latents(const EngineInput& input) {
   return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
     const auto has = [&](Role role) {

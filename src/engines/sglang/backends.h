@@ -1,4 +1,4 @@
-// The attention backends that a user names: what of card and model each wants, and its pages.
+// Attention backends that a user can name: what each needs of card and model, and its page size.
 #ifndef KVPLAN_ENGINES_SGLANG_BACKENDS_H_
 #define KVPLAN_ENGINES_SGLANG_BACKENDS_H_
 
@@ -9,11 +9,11 @@
 
 namespace kvplan {
 
-// Why SGLang does not start with the one that is named; absent where it does, or where none is named.
+// Why SGLang does not start with the named backend; absent where it does, or where none is named.
 std::optional<Refusal> sglang_backend_refusal(const EngineInput& input, std::uint32_t capability);
-// Tokens of a page of the one that is named; absent where none is.
+// Tokens of a page of the named backend; absent where none is named.
 std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input);
-// Keys of tokens that values are read from too.
+// Whether values are read from the cached keys.
 bool sglang_has_latents(const EngineInput& input);
 
 }  // namespace kvplan

@@ -14,12 +14,12 @@ namespace kvplan {
 
 namespace {
 
-// What the driver keeps before SGLang looks at the free memory; where the processor shares it, the host too: 7.2 to
-// 11.7 GiB on GB10 as logs print "avail mem", and 20 on some that stay so.
+// What the driver takes before SGLang looks at the free memory. Where the processor shares it the host takes some too:
+// 7.2 to 11.7 GiB on GB10 by the "avail mem" of logs, and lastingly 20 on some.
 constexpr std::uint64_t kContext = 512 * kMiB;
 constexpr std::uint64_t kHost = 10 * kGiB;
 
-// GiB that are free before the weights are loaded, in hundredths as the log tells them.
+// Free GiB before the weights are loaded, rounded to hundredths as the log prints them.
 double free_before(const Request& request, Bytes memory) {
   const bool shares = request.card.name && parse_gpu(*request.card.name).unified;
   const std::uint64_t taken = shares ? kHost : kContext;
@@ -27,19 +27,19 @@ double free_before(const Request& request, Bytes memory) {
   return std::round(static_cast<double>(free) / static_cast<double>(kGiB) * 100) / 100;
 }
 
-// With DP attention the ranks share out a chunk.
+// With DP attention each rank prefills its share of a chunk.
 std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings) {
   return request.parallel.dp_attention ? std::max<std::uint64_t>(settings.chunk / request.parallel.data, 1)
                                        : settings.chunk;
 }
 
-// Tokens of a prompt that are prefilled at once.
+// Tokens of a prompt that are prefilled in one step.
 std::uint64_t prefilled(const EngineInput& input, const SglangSettings& settings, const Load& load) {
   return sglang_prefills_whole(input) ? load.max_model_len.count() : rank_chunk(input.request, settings);
 }
 
-// One graph of a decoding batch for each size, and one of a prefill. Sizes share one pool, as large as the largest
-// prefill's activations. "Capture ... CUDA graph end", in GiB:
+// One graph of a decoding batch for each size, and graphs of the prefill. All sizes share one pool, as large as the
+// activations of the largest prefill. "Capture ... CUDA graph end", in GiB:
 //   decode since 0.5.6 (weak references to outputs): Qwen3-8B, 52 sizes 0.60 (0.61), 36 0.34 (0.44); Qwen3.6-27B with
 //     TP 3, 12 sizes 0.27 (0.29); Qwen3-0.6B, 6 sizes 0.11 (0.11); Qwen2.5-0.5B, 3 sizes 0.07 (0.08)
 //   of prefills: Qwen3-8B, 74 sizes up to 16,384 tokens 2.32 (2.30); Qwen3-VL-8B, 58 up to 8,192 1.40 (1.38)
@@ -79,7 +79,7 @@ LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
 
 }  // namespace
 
-// _profile_available_bytes: in GiB and floating point, as SGLang has it.
+// _profile_available_bytes: in GiB and floating point, as in SGLang.
 Bytes sglang_cache_budget(const BudgetInput& in) {
   constexpr auto kGib = static_cast<double>(kGiB);
   const double before = free_before(in.engine->request, in.gpu_memory);

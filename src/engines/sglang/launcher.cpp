@@ -1,4 +1,4 @@
-// How SGLang is started. Source: sglang/srt/server_args.py of 0.5.23.
+// The command line of SGLang. Source: sglang/srt/server_args.py of 0.5.23.
 #include "engines/sglang/launcher.h"
 
 #include "engines/engine.h"
@@ -9,9 +9,9 @@ namespace kvplan {
 
 namespace {
 
-// SGLang wants steps, breadth and verified tokens together, or picks all three by the model.
+// SGLang needs steps, breadth and verified tokens together, or picks all three by the model.
 void add_drafts(const LaunchInput& input, Arguments& out) {
-  constexpr std::uint64_t kGuesses = 3;
+  constexpr std::uint64_t kDefaultSteps = 3;
   const Request& request = *input.request;
   const DraftMethod method = *input.draft_method;
   out.add("--speculative-algorithm", method == DraftMethod::kModel    ? "STANDALONE"
@@ -21,7 +21,7 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
   if (input.draft) out.add("--speculative-draft-model-path", input.draft->name);
   if (const std::string_view type = draft_quantization(input); !type.empty())
     out.add("--speculative-draft-model-quantization", type);
-  const std::uint64_t steps = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kGuesses;
+  const std::uint64_t steps = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultSteps;
   if (method != DraftMethod::kNgram) {
     out.add("--speculative-num-steps", steps);
     out.add("--speculative-eagle-topk", 1);
@@ -36,9 +36,9 @@ bool is_since(const Request& request, std::uint64_t patch) {
   return version > kMinor || (version == kMinor && engine_patch(request) >= patch);
 }
 
-constexpr std::uint64_t kStrategyNameSince = 14;  // 0.5.12 has the old name alone
+constexpr std::uint64_t kStrategyNameSince = 14;  // 0.5.12 only has the old name
 constexpr std::uint64_t kGraphPhasesSince = 23;   // executed; 0.5.8 has one name for all graphs
-constexpr std::uint64_t kBlockTypesSince = 16;    // 0.5.14 has one FP4 type, without a name for its scales
+constexpr std::uint64_t kBlockTypesSince = 16;    // 0.5.14 has one FP4 type, whose name does not tell its scales
 
 // The choices of --kv-cache-dtype.
 std::string_view kv_name(Dtype type, const Request& request) {
@@ -47,7 +47,7 @@ std::string_view kv_name(Dtype type, const Request& request) {
     case Dtype::kBfloat16:
     case Dtype::kFp8E4m3:
     case Dtype::kFp8E5m2: return name(type);
-    case Dtype::kFp8DsMla: return "fp8_e4m3";  // what these models make of it
+    case Dtype::kFp8DsMla: return "fp8_e4m3";  // these models store it in this layout
     case Dtype::kNvfp4: return has_block_types ? "nvfp4" : "fp4_e2m1";
     case Dtype::kMxfp8: return has_block_types ? "mxfp8" : "";
     default: return "";
@@ -66,8 +66,8 @@ void add_budget(const LaunchInput& input, Arguments& out) {
   out.add("--max-total-tokens", *input.tokens);
 }
 
-// A context beyond the model's own: SGLang refuses it unless told otherwise, and its positions need stretching. Of a
-// model that names no maximum it takes one (get_context_length).
+// A context beyond the model's own: SGLang refuses it unless an option allows it, and the positions need scaling. For a
+// model without a maximum SGLang assumes one (get_context_length).
 void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
   constexpr Tokens kOfNone{2048};
   const bool names_none = input.max_model_len == Tokens(0) && input.load.tokens_of_sequence() > kOfNone;
@@ -80,7 +80,7 @@ void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch
     out.add("--json-model-override-args", keys);
 }
 
-// A command for each node.
+// One command for each node.
 void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, Launch& launch) {
   const Request& request = *input.request;
   const Nodes nodes = nodes_of(request.parallel.gpus());
@@ -105,7 +105,7 @@ void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, 
 }  // namespace
 
 Launch sglang_launch(const LaunchInput& input) {
-  constexpr std::uint64_t kExpertSizes = 5;  // 0.4 deals them by a switch
+  constexpr std::uint64_t kExpertSizes = 5;  // 0.4 distributes them with a flag
   const Request& request = *input.request;
   const ExtrasRequest& extras = request.extras;
   check_kernel(request);
@@ -114,7 +114,7 @@ Launch sglang_launch(const LaunchInput& input) {
   out.add_revision(input);
   out.add("--context-length", input.load.max_model_len.count());
   add_longer_context(input, out, launch);
-  // Of all copies together.
+  // Over all copies.
   if (request.max_num_seqs || request.sequences() > 1)
     out.add("--max-running-requests", request.max_num_seqs.value_or(request.sequences()));
   out.add_ranks("--tp-size", request.parallel.tensor);

@@ -61,7 +61,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
       line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots", LineId::kStatePool);
       line("state pool: padding slot", stage.slot, 1, "slot", LineId::kPaddingSlot);
       line("encoder tokens", stage.source, source_entries(load), "tokens");
-      line("states of guessed tokens", stage.slot, guessed_states(pools.slots), "slots", LineId::kGuessStates);
+      line("states of guessed tokens", stage.slot, states_of_drafts(pools.slots), "slots", LineId::kDraftStates);
       line(draft_label_, stage.draft, draft_tokens(pools), "tokens", LineId::kDraftCache);
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
@@ -69,7 +69,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // K and V of a layer apart, latents in one; a tensor of states holds all layers.
+  // K and V of a layer are separate, latents are one tensor; a tensor of states holds all layers.
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const SglangStage& stage = stages_[rank / ranks_];
     const SglangCounts pools = pools_for(load);
@@ -102,8 +102,8 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     }
     if (pools.slots > 0 && stage.slot > Bytes(0))
       out.push_back({"state pool with its padding slot", "states of all layers", stage.slot * (pools.slots + 1)});
-    if (const Bytes guessed = stage.slot * guessed_states(pools.slots); guessed > Bytes(0))
-      out.push_back({"states of guessed tokens", "states of all layers", guessed});
+    if (const Bytes states = stage.slot * states_of_drafts(pools.slots); states > Bytes(0))
+      out.push_back({"states of guessed tokens", "states of all layers", states});
     if (const Bytes draft = stage.draft * draft_tokens(pools); draft > Bytes(0))
       out.push_back({draft_label_, "one pool", draft});
     Bytes all;
@@ -153,7 +153,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     if (grows()) {
       out.tokens = tokens;
       out.num_blocks = tokens / page_;
-    } else if (states_) {  // a token costs nothing: as many as the context has (_zero_kv_max_tokens)
+    } else if (states_) {  // a token costs nothing: as many as the context (_zero_kv_max_tokens)
       out.tokens = std::min(load.max_model_len.count(), most_tokens_) / page_ * page_;
       out.num_blocks = *out.tokens / page_;
     }
@@ -168,8 +168,8 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // PrefillAdder: a request is admitted where the pools hold it to its last token, and a prefix of the radix tree is
-  // held once. Held against the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
+  // PrefillAdder: a request is admitted where the pools hold it up to its last token; a prefix in the radix tree is
+  // stored once. Compared with the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
     if (running.lengths.empty() || verified_ > 0 || load.source_tokens > Tokens(0)) return std::nullopt;
     SglangCounts free = pools_of(budget, load);
@@ -190,9 +190,10 @@ class SglangLayout final : public CacheLayout, private SglangStages {
       from.windows -= need.windows * times;
       from.slots -= need.slots * times;
     };
-    const std::uint64_t beside = prefix + (by_length && !shares_ ? page_ : 0);  // without a tree a page stays free
-    if (free.full < beside) return 0;
-    free.full -= beside;
+    const std::uint64_t must_be_free =
+        prefix + (by_length && !shares_ ? page_ : 0);  // without a tree a page stays free
+    if (free.full < must_be_free) return 0;
+    free.full -= must_be_free;
     SglangCounts turn;
     for (const Tokens length : running.lengths) {
       const SglangCounts need = need_of(length);
@@ -204,7 +205,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     if (turn.full > 0) turns = std::min(turns, free.full / turn.full);
     if (turn.windows > 0) turns = std::min(turns, free.windows / turn.windows);
     if (turn.slots > 0) turns = std::min(turns, free.slots / turn.slots);
-    if (turns == kMost) return std::nullopt;  // nothing grows: no pool bounds them
+    if (turns == kMost) return std::nullopt;  // nothing grows: no pool limits them
     take(free, turn, turns);
     std::uint64_t out = checked_mul(turns, running.lengths.size(), "the sequences");
     for (const Tokens length : running.lengths) {
@@ -216,8 +217,8 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // resolve_max_num_reqs: by tokens for the context, within bounds, and by the slots of states. The table of requests
-  // has a row more since a row is kept for padding.
+  // resolve_max_num_reqs: tokens / context, within limits, and at most the slots of states. The table of requests has
+  // one more row since a row is kept for padding.
   std::uint64_t requests(std::optional<Bytes> budget, const Load& load) const {
     constexpr double kLeast = 2048, kMostRequests = 4096, kShare = 512;
     if (!budget) return (running_ > 0 ? running_ : static_cast<std::uint64_t>(kLeast)) + padding_rows_;
@@ -277,7 +278,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // From the logical share to the pools, reason by reason; the last one takes what is left.
+  // From the logical share to the pools, one reason after another; the last one gets the remainder.
   void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
     std::int64_t rest = signed_difference(rank.reserved.count(), rank.logical.count());
     const auto reason = [&](const Template& text, Bytes amount) {
@@ -297,7 +298,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     if (pools.slots > 0) {
       reason("padding slot of the state pool", stage.slot);
       reason("state slots that the radix tree keeps", stage.slot * (pools.slots - load.num_seqs));
-      reason("states of guessed tokens", stage.slot * guessed_states(pools.slots));
+      reason("states of guessed tokens", stage.slot * states_of_drafts(pools.slots));
     }
     reason(draft_label_, stage.draft * draft_tokens(pools));
     if (rest != 0)

@@ -12,8 +12,8 @@
 namespace kvplan {
 
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes);
-// Requests that a rank runs at once, which the table of requests has rows for: what the pools of a budget take, or the
-// least where there is none.
+// Requests that a rank runs at once, which the table of requests has rows for: as many as the pools of a budget hold,
+// or the least number where there is no budget.
 std::uint64_t sglang_requests(const EngineInput& input, std::optional<Bytes> budget, const Load& load);
 
 }  // namespace kvplan

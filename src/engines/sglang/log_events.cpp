@@ -1,5 +1,5 @@
-// Lines of SGLang's log that say why it did not start, what it refuses and how its traffic goes.
-// Source: srt/model_executor/*configurator.py and model_runner.py, srt/managers/scheduler*.py,
+// Lines of SGLang's log that tell why it did not start, what it refuses and how busy it is. Source:
+// srt/model_executor/*configurator.py and model_runner.py, srt/managers/scheduler*.py,
 // srt/model_executor/cuda_graph_runner.py, srt/layers/quantization/fp8.py.
 #include "engines/log_lines.h"
 
@@ -47,7 +47,7 @@ constexpr LogTemplate kEvents[] = {
     {"Decode batch{*}#running-req: {running:seqs}, #full token: {tokens:tokens}, full token usage: {usage:share},{*}"
      "#queue-req: {waiting:seqs}",
      kTraffic},
-    // Whose log it is.
+    // These tell which engine wrote the log.
     {"sglang/srt/", kMark},
     {"server_args=ServerArgs(", kMark},
 };

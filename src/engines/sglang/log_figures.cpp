@@ -30,7 +30,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("disable_radix_cache{=}{no_prefix_caching:word}"),
     log_figure("type={*}, dtype={dtype:word}"),
 
-    // From the baseline to the weights.
+    // From the first reading of free memory to the weights.
     log_figure("Init nccl begin", "", "0.4"),
     log_figure("Init torch distributed ends. {*}mem usage={distributed_init:size}", "0.4", "0.5.20"),
     log_figure("Memory baseline taken. mem usage={distributed_init:size}", "0.5.21"),
@@ -61,7 +61,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("Post-capture KV sizing: KV cache allocated. {*}#tokens: {kv_tokens:tokens}", "0.5.16"),
     log_figure("Memory pool end. avail mem={available_after_pool:size}"),
 
-    // Graphs. "npu" where CUDA is not.
+    // Graphs. "npu" where there is no CUDA.
     log_figure("Capture cuda graph begin. {*}avail mem={available_before_graphs:size}", "", "0.5.13"),
     log_figure("Capture cuda graph end. {*}mem usage={cuda_graphs:size}", "", "0.5.13"),
     log_figure("Capture cuda graph end. {*}avail mem={available_after_graphs:size}", "", "0.5.13"),

@@ -1,4 +1,4 @@
-// What SGLang takes for LoRA adapters at its start.
+// What SGLang allocates for LoRA adapters at its start.
 #ifndef KVPLAN_ENGINES_SGLANG_LORA_H_
 #define KVPLAN_ENGINES_SGLANG_LORA_H_
 

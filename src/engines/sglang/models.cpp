@@ -16,26 +16,26 @@ namespace {
 
 constexpr std::uint64_t kSlotsPerRequest = 3;  // one live, two kept by the radix tree
 constexpr std::uint64_t kCutEmbeddingSince = 5;
-constexpr std::uint64_t kGuesses = 3;  // --speculative-num-steps where nothing names it
-// --max-running-requests where nothing names it (arg_groups/deepseek_v4_hook.py; server_args.py,
+constexpr std::uint64_t kDefaultDraftTokens = 3;  // --speculative-num-steps where not given
+// --max-running-requests where not given (arg_groups/deepseek_v4_hook.py; server_args.py,
 // _handle_speculative_decoding).
 constexpr std::uint64_t kRunningCompressed = 256;
-constexpr std::uint64_t kRunningGuesses = 48;
+constexpr std::uint64_t kRunningWithDrafts = 48;
 
-// Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
+// Models whose sliding-window layers have their own pool (model_config.py, is_hybrid_swa_model).
 constexpr Arch kHybridWindows[] = {Arch::kLlama4,       Arch::kGptOss,        Arch::kMimoV2,     Arch::kStep3p5,
                                    Arch::kGemma4,       Arch::kGemma4Unified, Arch::kGraniteSwa, Arch::kLaguna,
                                    Arch::kMellum,       Arch::kMuseGlimmer,   Arch::kInkling,    Arch::kDeepseekV4,
                                    Arch::kUnlimitedOcr, Arch::kGraniteMoeSwa};
-// Classes whose type is on the list, and who are not; and the other way round.
+// Classes that have one pool although their type is in the list above, and the other way round.
 constexpr std::string_view kOnePool[] = {"Llama4ForCausalLM", "Step3p7FlashForCausalLM"};
 constexpr std::string_view kTwoPools[] = {"BeamForCausalLM"};
-constexpr std::string_view kPagedStates[] = {"KimiK3ForConditionalGeneration"};  // states beside pages, on Blackwell
+constexpr std::string_view kPagedStates[] = {"KimiK3ForConditionalGeneration"};  // states in pages, on Blackwell
 
 constexpr std::uint64_t kBareLatentsSince = 9;     // ModelRunner.calculate_mla_kv_cache_dim
-constexpr std::uint64_t kExtraBufferSince = 14;    // "auto" is that strategy
-constexpr std::uint64_t kWindowsOnBlackwell = 12;  // before, TRT-LLM's kernels of gpt-oss took one pool
-constexpr std::uint64_t kNemotronPagesSince = 12;  // before, models with states had pages of one token
+constexpr std::uint64_t kExtraBufferSince = 14;    // since then "auto" is that strategy
+constexpr std::uint64_t kWindowsOnBlackwell = 12;  // before that, TRT-LLM's kernels of gpt-oss used one pool
+constexpr std::uint64_t kNemotronPagesSince = 12;  // before that, models with states had pages of one token
 
 template <class List, class Wanted>
 bool is_in(const List& list, const Wanted& wanted) {
@@ -76,7 +76,7 @@ bool sglang_compressed(Arch arch) {
   return arch == Arch::kDeepseekV4;
 }
 
-// Pages of the attention backend that is the default on the card: TRT-LLM's have 64 tokens.
+// Page size of the card's default attention backend: TRT-LLM's have 64 tokens.
 std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
   const ModelShape& model = input.model;
   if (sglang_compressed(model.arch)) return 256;
@@ -99,11 +99,11 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
       types.key = Dtype::kFp8E4m3;
     else if (sparse && compute_capability(request.card.name) > 0)
       types.key = types.value = types.model;
-    // ModelOptFp8Config reads kv_cache_quant_algo and the object alone.
+    // ModelOptFp8Config reads kv_cache_quant_algo, and kv_cache_scheme only as an object.
     else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))
       types.key = types.value = types.model;
   }
-  // FlashMLA's layout, with scales; TRT-LLM's kernels of Blackwell take the bare latent (calculate_mla_kv_cache_dim;
+  // FlashMLA's layout has scales; TRT-LLM's kernels on Blackwell store the latent without (calculate_mla_kv_cache_dim;
   // 0.5.8 has one layout for all cards).
   const bool bare = is_blackwell(request) && sglang_since(request, kBareLatentsSince);
   const bool scaled = compressed || (sparse && !bare);
@@ -124,7 +124,7 @@ std::uint64_t sglang_slots(const EngineInput& input) {
   const ExtrasRequest& extras = input.request.extras;
   if (!sglang_has_radix_cache(input)) return 1;
   const bool is_auto = extras.mamba_strategy.empty() || extras.mamba_strategy == "auto";
-  // Kernels that track states in chunks alone can keep them in a buffer.
+  // Kernels that only track states per chunk can keep them in a buffer.
   const bool has_chunks = !is_one_of(input.model.arch, {Arch::kMamba, Arch::kJamba, Arch::kLfm2, Arch::kZaya});
   if (extras.mamba_strategy == "extra_buffer" ||
       (is_auto && has_chunks && sglang_since(input.request, kExtraBufferSince)))
@@ -144,17 +144,17 @@ bool sglang_since(const Request& request, std::uint64_t patch) {
 std::uint64_t sglang_running(const EngineInput& input) {
   const Request& request = input.request;
   const std::uint64_t otherwise = sglang_compressed(input.model.arch) ? kRunningCompressed
-                                  : input.draft_method                ? kRunningGuesses
+                                  : input.draft_method                ? kRunningWithDrafts
                                                                       : 0;
   const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
-  // Attention's data parallel ranks share them out.
+  // The data parallel ranks of attention share them.
   return request.parallel.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.parallel.data, 1) : all;
 }
 
-// Tokens that are verified at once, the last real one among them.
+// Tokens verified in one step, the last accepted one included.
 std::uint64_t sglang_verified(const EngineInput& input) {
   if (!input.draft_method) return 0;
-  return input.request.extras.verify_tokens.value_or(guessed_tokens(input, kGuesses) + 1);
+  return input.request.extras.verify_tokens.value_or(step_draft_tokens(input, kDefaultDraftTokens) + 1);
 }
 
 std::uint64_t sglang_attention_ranks(const Request& request) {

@@ -58,7 +58,7 @@ std::uint64_t SglangPools::slots_of(std::uint64_t share, std::uint64_t slot) con
   return static_cast<std::uint64_t>(static_cast<double>(share - padding) / each);
 }
 
-std::uint64_t SglangPools::guessed_states(std::uint64_t slots, std::uint64_t padding) const {
+std::uint64_t SglangPools::states_of_drafts(std::uint64_t slots, std::uint64_t padding) const {
   if (!states_ || verified_ == 0) return 0;
   const std::uint64_t requests = std::min(running_, slots / slots_);
   return checked_mul(checked_add(requests, padding, "the states"), verified_, "the states");
@@ -82,7 +82,7 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     Bytes taken = stage.ring * ring_rows(load) + stage.source * source_entries(load);
     if (stage.slot > Bytes(0)) {
       const std::uint64_t padding = budgets_padding_ ? 1 : 0;
-      taken += stage.slot * checked_add(out.slots + padding, guessed_states(out.slots, padding), "the slots");
+      taken += stage.slot * checked_add(out.slots + padding, states_of_drafts(out.slots, padding), "the slots");
     }
     const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
     if (stage.charge > 0) {
@@ -105,7 +105,8 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
     std::uint64_t fit = scaled / cell;
     if (counts_all_first_ && has_windows() && !all_windows_ && stage.full > Bytes(0)) {
-      // Tokens of all layers first, and of those the main pool's: cut down twice (set_num_token_hybrid of 0.5.8).
+      // First tokens of all layers, then the main pool's part of those: rounded down twice (set_num_token_hybrid of
+      // 0.5.8).
       const Bytes both = stage.full + stage.windows;
       fit = checked_mul(left / both.count() * both.count(), ratio_.whole, "the budget") / cell;
     }
@@ -150,7 +151,7 @@ Bytes SglangPools::bytes(const SglangStage& stage, const SglangCounts& pools, co
     out += stage.windows * checked_add(pools.windows, page_, "the pool") +
            stage.page_windows * window_pages(pools.windows);
   out += stage.ring * ring_rows(load);
-  if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(pools.slots), 1, "the slots");
+  if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + states_of_drafts(pools.slots), 1, "the slots");
   out += stage.draft * draft_tokens(pools);
   return out + stage.source * source_entries(load);
 }

@@ -1,5 +1,5 @@
-// SGLang's pools: what a token, a page and a slot take on a rank, the smallest pools that hold a load, and the pools
-// that it makes of a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py
+// SGLang's pools: the bytes of a token, a page and a slot on a rank, the smallest pools that hold a load, and the pools
+// that SGLang makes of a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py
 // (read).
 #ifndef KVPLAN_ENGINES_SGLANG_POOLS_H_
 #define KVPLAN_ENGINES_SGLANG_POOLS_H_
@@ -17,7 +17,7 @@
 
 namespace kvplan {
 
-// Shares as fractions, so that tokens are whole numbers exactly.
+// Ratios as fractions, so that whole numbers of tokens are exact.
 struct SglangRatio {
   std::uint64_t part = 4;
   std::uint64_t whole = 5;
@@ -25,20 +25,20 @@ struct SglangRatio {
 inline constexpr SglangRatio kSwaRatio{4, 5};
 inline constexpr SglangRatio kCompressedRatio{1, 10};
 
-// What one stage's rank stores.
+// What one rank of a stage stores.
 struct SglangStage {
-  Bytes full;          // a token of the main pool
-  Bytes windows;       // a token of the second pool
-  Bytes full_page;     // a page of the main pool, beside its tokens (DeepSeek-V4's padded entries)
-  Bytes place;         // of a token of the main pool in the second
-  Bytes spare;         // what DeepSeek-V4's pools have beyond their tokens and a page
-  Bytes page_windows;  // sums that follow the second pool by its pages (DeepSeek-V4, ratio 4)
-  Bytes ring;          // a row of what is fixed for a request (DeepSeek-V4, ratio 128)
-  double charge = 0;   // DeepSeek-V4: what the budget counts for a token of the main pool, without padding
-  Bytes slot;          // one state slot
-  Bytes draft;         // a token of the draft's pool
-  Bytes draft_charge;  // what the budget counts for it
-  Bytes source;        // an encoder token
+  Bytes full;          // of a token in the main pool
+  Bytes windows;       // of a token in the second pool
+  Bytes full_page;     // of a page in the main pool, beyond its tokens (DeepSeek-V4's padded entries)
+  Bytes place;         // of a main pool token's place in the second pool
+  Bytes spare;         // of DeepSeek-V4's pools beyond their tokens and a page
+  Bytes page_windows;  // of sums that follow the second pool page by page (DeepSeek-V4, ratio 4)
+  Bytes ring;          // of a row of the sums that are fixed for a request (DeepSeek-V4, ratio 128)
+  double charge = 0;   // DeepSeek-V4: bytes that the budget counts for a token of the main pool, without padding
+  Bytes slot;          // of one state slot
+  Bytes draft;         // of a token in the draft's pool
+  Bytes draft_charge;  // that the budget counts for it
+  Bytes source;        // of an encoder token
   std::map<std::string, std::uint64_t> full_kinds, window_kinds, state_kinds;
   std::vector<LayerCache> caches;
   TermSum logical;
@@ -60,7 +60,7 @@ class SglangPools {
         return fits(n);
       } catch (const Error& error) {
         take_as_misfit(error);
-        return false;  // an overflow is more than any pool
+        return false;  // an overflow exceeds any pool
       }
     };
     if (!good(1)) return 0;
@@ -81,54 +81,54 @@ class SglangPools {
     return (draft_in_windows_ ? pools.windows : pools.full) + page_;
   }
   bool has_windows() const { return window_ > 0; }
-  // Pages of the second pool as compressors count them: a page, or a window each (swa_page_size).
+  // Pages of the second pool as compressors count them: a page, or one for each window (swa_page_size).
   std::uint64_t window_pages(std::uint64_t tokens) const { return has_windows() ? tokens / sums_page_ : 0; }
-  // Pages of the main pool, the dummy among them.
+  // Pages of the main pool, including the dummy page.
   std::uint64_t full_pages(std::uint64_t tokens) const { return tokens > 0 ? tokens / page_ + 1 : 0; }
-  // SGLang refuses a window pool that does not hold more than a window and a page.
+  // SGLang refuses a window pool that holds no more than a window and a page.
   std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
 
-  // Rows of the fixed sums: a ring for each request, two more and a row, in whole strides
+  // Rows of the fixed sums: a ring for each request, two more rings and a row, in whole strides
   // (_get_c128_state_fixed_bytes).
   std::uint64_t ring_rows(const Load& load) const;
   bool grows() const;
   Bytes fullest_slot() const;
   std::uint64_t source_entries(const Load& load) const;
-  // The window pool that goes with `full` tokens.
+  // The size of the window pool for `full` tokens.
   std::uint64_t windows_of(std::uint64_t full) const;
   // The smallest pools that hold the load.
   SglangCounts pools_for(const Load& load) const;
-  // A slot of padding first; guesses take `verified_` states of each request that runs, and of the padding
+  // The first slot is padding; drafts take `verified_` states of each running request, and of the padding
   // (_handle_max_mamba_cache).
   std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const;
-  // States of guesses beside so many slots, with `padding` requests more.
-  std::uint64_t guessed_states(std::uint64_t slots, std::uint64_t padding = 1) const;
+  // States of draft tokens for so many slots and `padding` more requests.
+  std::uint64_t states_of_drafts(std::uint64_t slots, std::uint64_t padding = 1) const;
   // The state pool's part of the budget.
   Bytes state_share(Bytes budget) const;
-  // The pools that SGLang makes of a budget: the least of all stages.
+  // The pools that SGLang makes of a budget: the smallest of all stages.
   SglangCounts pools_of(Bytes budget, const Load& load) const;
-  // Tokens of a budget, were there one pool for all layers.
+  // Tokens that a budget would hold if all layers had one pool.
   std::uint64_t undivided(Bytes budget) const;
   // The smallest budget whose pools hold the load.
   Bytes least_budget(const Load& load) const;
   Bytes bytes(const SglangStage& stage, const SglangCounts& pools, const Load& load) const;
-  // Of the fullest rank.
+  // Bytes of the fullest rank.
   Bytes fullest(const Load& load) const;
 
   std::uint64_t page_ = 1;
   SglangRatio ratio_ = kSwaRatio;
-  std::uint64_t window_ = 0;  // the widest window of the second pool; 0 where there is none
+  std::uint64_t window_ = 0;  // the widest window of the second pool; 0 without one
   std::uint64_t sums_page_ = 1;
-  std::uint64_t ring_ = 0;                  // rows that a request's ring has; 0 where there is none
-  std::uint64_t running_ = 0;               // requests at once; 0: what fits
-  std::uint64_t fixed_windows_ = 0;         // tokens of the second pool, whatever the first has; 0: a ratio of it
-  std::uint64_t slots_ = 1;                 // of a request
-  std::optional<std::uint64_t> all_slots_;  // as many as these, whatever the budget
+  std::uint64_t ring_ = 0;                  // rows of a request's ring; 0 without one
+  std::uint64_t running_ = 0;               // requests at once; 0: as many as fit
+  std::uint64_t fixed_windows_ = 0;         // tokens of the second pool, whatever the first has; 0: a ratio decides
+  std::uint64_t slots_ = 1;                 // slots of a request
+  std::optional<std::uint64_t> all_slots_;  // this many slots, whatever the budget
   std::uint64_t most_tokens_ = kMost;       // --max-total-tokens
-  double state_ratio_ = 0.9;                // of the state pool's bytes to those of tokens
-  bool budgets_padding_ = true;             // else the padding slots come out of what the budget leaves
-  std::uint64_t verified_ = 0;              // tokens verified at once; 0: nothing guesses
-  bool counts_all_first_ = false;           // two pools share out whole tokens of all layers
+  double state_ratio_ = 0.9;                // bytes of the state pool / bytes of the tokens
+  bool budgets_padding_ = true;             // else the padding slots are allocated outside of the budget
+  std::uint64_t verified_ = 0;              // tokens verified in one step; 0: no speculative decoding
+  bool counts_all_first_ = false;           // two pools divide whole tokens of all layers
   bool all_windows_ = true;
   bool draft_in_windows_ = false;
   bool states_ = false;

@@ -16,15 +16,15 @@ namespace {
 
 using Found = std::optional<Refusal>;
 
-constexpr std::uint64_t kWiderKernels = 23;       // 0.5.8 refuses on Blackwell too what 0.5.23 pads
-constexpr std::uint64_t kPlainLatentsSince = 16;  // "fp4_e2m1" of the releases before was for latents too
+constexpr std::uint64_t kWiderKernels = 23;       // 0.5.8 refuses, on Blackwell too, what 0.5.23 pads
+constexpr std::uint64_t kPlainLatentsSince = 16;  // in earlier releases "fp4_e2m1" was for latents too
 constexpr std::uint64_t kNvfp4OnHopper = 23;      // ModelOptFp4Config.get_min_capability: 100 in 0.5.8
 
 constexpr std::string_view kPlainKernels[] = {"MiniMaxM2ForCausalLM"};
-constexpr std::uint64_t kWindowsWanted = 12;  // 0.5.8 takes a model of two pools without windows
+constexpr std::uint64_t kWindowsWanted = 12;  // 0.5.8 accepts a model of two pools without windows
 
-// Models that would have to run with transformers' own class, which the library does not hold ready for that
-// (model_loader/utils.py, models/transformers.py).
+// Models that need transformers' own class, which the library does not have ready for this (model_loader/utils.py,
+// models/transformers.py).
 constexpr std::string_view kNoClass = "T5ForConditionalGeneration";
 constexpr std::string_view kNoClassBefore =
     "RecurrentGemmaForCausalLM WhisperForConditionalGeneration GPTJForCausalLM GraniteMoeSharedForCausalLM";
@@ -47,7 +47,7 @@ Found library_class(const EngineInput& input) {
   return std::nullopt;
 }
 
-// get_min_capability of ModelOpt's classes.
+// get_min_capability of the ModelOpt classes.
 Found quantization(const EngineInput& input, std::uint32_t capability) {
   const QuantDeclaration& declared = input.model.quantization;
   if (capability == 0 || input.request.weights || !declared.dialect.starts_with("modelopt") || !declared.scheme)
@@ -64,7 +64,7 @@ Found quantization(const EngineInput& input, std::uint32_t capability) {
                  "use a newer card"};
 }
 
-// Fp8MoEMethod.create_weights: a rank's share of an expert is whole blocks.
+// Fp8MoEMethod.create_weights: a rank's part of an expert must be whole blocks.
 Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const std::optional<WeightScheme>& scheme = input.model.quantization.scheme;
   const Request& request = input.request;
@@ -72,7 +72,7 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const std::uint64_t ranks = request.parallel.expert ? 1 : request.parallel.tensor;
   if (request.weights || !scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
   if (experts.width % ranks != 0 || experts.width / ranks % scheme->block_rows == 0) return std::nullopt;
-  // FlashInfer's kernels, which not every class takes.
+  // FlashInfer's kernels, which some classes do not use.
   const bool pads = std::find(std::begin(kPlainKernels), std::end(kPlainKernels), input.model.architecture) ==
                     std::end(kPlainKernels);
   if (capability / 10 == 10 && pads && sglang_since(request, kWiderKernels)) return std::nullopt;
@@ -92,7 +92,7 @@ Found windows(const EngineInput& input) {
                  "use a config that names its sliding layers"};
 }
 
-// Keys of tokens that values are read from too.
+// Whether values are read from the cached keys.
 bool has_latents(const LayerCache& cache) {
   const auto has = [&](Role role) {
     return std::any_of(cache.compact.begin(), cache.compact.end(),
@@ -111,8 +111,8 @@ bool is_sparse(const EngineInput& input) {
                                                  std::any_of(input.caches.begin(), input.caches.end(), has_latents));
 }
 
-// DeepSeek's sparse attention on cards before Hopper: the indexer's DeepGEMM and FlashAttention 3 at these widths have
-// no kernels there (sgl-project/sglang#35420).
+// DeepSeek's sparse attention on cards before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
+// for these widths there (sgl-project/sglang#35420).
 Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90;
   if (capability == 0 || capability >= kHopper || sglang_compressed(input.model.arch) || !is_sparse(input))
@@ -124,7 +124,7 @@ Found old_card(const EngineInput& input, std::uint32_t capability) {
                  "use a Hopper or Blackwell card"};
 }
 
-// DeepSeek's sparse attention takes two types; NVFP4 is for plain attention alone (attention_backend.py).
+// DeepSeek's sparse attention takes two types; NVFP4 is only for plain attention (attention_backend.py).
 Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
   if (is_sparse(input) && (type == Dtype::kFp8E5m2 || type == Dtype::kNvfp4))

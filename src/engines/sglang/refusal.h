@@ -1,4 +1,4 @@
-// What SGLang refuses at its start, whatever the memory.
+// What SGLang refuses at its start for reasons other than memory.
 #ifndef KVPLAN_ENGINES_SGLANG_REFUSAL_H_
 #define KVPLAN_ENGINES_SGLANG_REFUSAL_H_
 
@@ -8,7 +8,8 @@
 
 namespace kvplan {
 
-// The first that it would meet; absent where none is known. A card that is not named has every kernel.
+// The first refusal it would meet; absent where none is known. Where no card is named, all kernels are taken to be
+// there.
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan

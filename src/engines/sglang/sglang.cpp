@@ -1,4 +1,4 @@
-// SGLang: token pools that are sized once, from what the weights leave of the static share of the card (layout.cpp).
+// SGLang: token pools that are sized once, from what the weights leave of the card's static share (layout.cpp).
 #include "engines/parallel.h"
 #include "engines/sglang/card.h"
 #include "engines/sglang/launcher.h"
@@ -35,7 +35,7 @@ constexpr EngineVersion kVersions[] = {
     {"0.5", "as 0.5.23, the newest that was executed"},
 };
 
-// Its platform pages: CUDA from compute capability 7.5, ROCm on Instinct and Strix Halo, XPU.
+// The list of its platform pages: CUDA from compute capability 7.5, ROCm on Instinct and Strix Halo, XPU.
 bool runs_on_card(const Gpu& card) {
   constexpr unsigned kOldest = 75;
   constexpr unsigned kRocm[] = {0x90a, 0x942, 0x950, 0x1151};
@@ -55,7 +55,7 @@ Engine sglang_engine() {
   out.share_option = "--mem-fraction-static";
   out.settings = sglang_settings;
   out.parallel.cuts_towers = true;
-  out.loading.counted = CountedAs::kReserved;  // "mem usage" of its log: a difference of free memory
+  out.loading.counted = CountedAs::kReserved;  // "mem usage" in its log: the difference in free memory
   out.has_window_ratio = true;
   out.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
   out.loading.rotary_in_float32 = true;

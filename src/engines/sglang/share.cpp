@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// Prefill chunk and largest captured batch by the card (handle_gpu_memory_settings).
+// Prefill chunk and largest captured batch, by the card (handle_gpu_memory_settings).
 struct CardDefaults {
   std::uint64_t below_gib, chunk, batch, batch_tp4;
 };
@@ -22,28 +22,28 @@ constexpr CardDefaults kCards[] = {{20, 2048, 8, 8},
                                    {60, 4096, 32, 160},
                                    {160, 8192, 256, 512},
                                    {~std::uint64_t{0}, 16384, 512, 512}};
-constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // of 20 to 35 GiB, until 0.5.20
+constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // cards of 20 to 35 GiB, until 0.5.20
 constexpr std::uint64_t kLargerChunksSince = 20;
-constexpr std::uint64_t kOldChunkMib = 25000;  // 0.4: chunks of 8192 from here on, else of 2048
+constexpr std::uint64_t kOldChunkMib = 25000;  // 0.4: chunks of 8192 from this size on, else 2048
 
-constexpr std::uint64_t kFormulaSince = 5;                   // 0.5.5: what is left free is counted in parts
-constexpr std::uint64_t kPrefillGraphsSince = 12;            // they are captured by default
-constexpr std::uint64_t kImagesWithPrefillGraphsSince = 16;  // sgl-project/sglang#30620; 0.5.15 goes without
-constexpr std::uint64_t kDraftsUntil = 14;                   // later ones count the draft with the weights
+constexpr std::uint64_t kFormulaSince = 5;                   // 0.5.5: the memory left free is a sum of parts
+constexpr std::uint64_t kPrefillGraphsSince = 12;            // from here on they are captured by default
+constexpr std::uint64_t kImagesWithPrefillGraphsSince = 16;  // sgl-project/sglang#30620; not yet in 0.5.15
+constexpr std::uint64_t kDraftsUntil = 14;                   // later releases count the draft with the weights
 constexpr std::uint64_t kKeptBackSince = 18;
-constexpr std::uint64_t kBatchByRequestsSince = 20;  // batches of graphs end at --max-running-requests
-constexpr double kGibMib = 1024;                     // MiB of a GiB
+constexpr std::uint64_t kBatchByRequestsSince = 20;  // from here on --max-running-requests limits the batches of graphs
+constexpr double kGibMib = 1024;                     // MiB in a GiB
 
 bool has_name(std::string_view name, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// Its config class has a tower where the file names none.
+// Whether the config class has a tower by default.
 bool has_own_tower(const ModelShape& model) {
   return has_name(model.architecture, {"Step3p7FlashForCausalLM"});
 }
 
-// What the driver reports of the card, in MiB: SGLang asks nvidia-smi, which counts more than CUDA does.
+// The card's memory as the driver reports it, in MiB: SGLang asks nvidia-smi, which reports more than CUDA.
 double driver_mib(const EngineInput& input) {
   const Request& request = input.request;
   if (request.card.name)
@@ -53,11 +53,11 @@ double driver_mib(const EngineInput& input) {
 }
 
 bool is_older(const EngineInput& input) {
-  return !sglang_since(input.request, 0);  // than 0.5
+  return !sglang_since(input.request, 0);  // releases before 0.5
 }
 
-// handle_cuda_graph_config: what the prefill's graphs do not go with. (DeepSeek-V3 on Blackwell goes without them too,
-// but that is settled after the share.)
+// handle_cuda_graph_config: conditions that exclude the prefill's graphs. (DeepSeek-V3 on Blackwell has none either,
+// but that is decided after the share.)
 bool captures_prefill(const EngineInput& input) {
   const ModelShape& model = input.model;
   const Request& request = input.request;
@@ -72,7 +72,7 @@ bool captures_prefill(const EngineInput& input) {
                                        "MuseGlimmerForConditionalGeneration", "PaddleOCRVLForConditionalGeneration"});
 }
 
-// Sizes of the prefill that are captured up to the chunk (generate_prefill_cuda_graph_batch_sizes).
+// Captured sizes of the prefill, up to the chunk (generate_prefill_cuda_graph_batch_sizes).
 std::uint64_t prefill_sizes(std::uint64_t chunk) {
   const auto steps = [&](std::uint64_t first, std::uint64_t last, std::uint64_t step) {
     last = std::min(last, chunk);
@@ -96,14 +96,14 @@ double draft_reserve(const EngineInput& input) {
   return (input.draft_method == DraftMethod::kModel ? 6 : 2) * kGibMib;
 }
 
-// What is left free for activations and graphs since 0.5.5, in MiB.
+// The memory left free for activations and graphs since 0.5.5, in MiB.
 double reserve_mib(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const SglangSettings settings = sglang_card_settings(input);
   const auto batch = static_cast<double>(settings.batch);
   double out = 512 + 1.5 * static_cast<double>(std::max<std::uint64_t>(settings.chunk, 2048)) +
                static_cast<double>(request.parallel.tensor * request.parallel.pipeline) / 8 * kGibMib;
-  // Until prefill graphs came, decode graphs were counted even where they are off.
+  // Until prefill graphs existed, decode graphs were counted even where they are off.
   if (!request.enforce_eager || !sglang_since(request, kPrefillGraphsSince)) out += 2 * batch;
   if (request.parallel.dp_attention) {
     const double padded = batch * static_cast<double>(request.parallel.data);
@@ -118,7 +118,7 @@ double reserve_mib(const EngineInput& input, double mib) {
   return out;
 }
 
-// adjust_mem_fraction_for_vlm: the larger the tower against ViT-L/14, the less.
+// adjust_mem_fraction_for_vlm: the larger the tower relative to ViT-L/14, the smaller the share.
 double tower_factor(const EngineInput& input) {
   const std::optional<VisionShape>& vision = input.model.vision;
   if (!sglang_multimodal(input) || (!vision && !has_own_tower(input.model))) return 1;
@@ -129,7 +129,7 @@ double tower_factor(const EngineInput& input) {
   return 0.95 * std::clamp(1 - 0.1 * (ratio - 1), 0.8, 1.05);
 }
 
-// 0.4.9 to 0.5.4: reserves by the size of the card, in GiB.
+// 0.4.9 to 0.5.4: reserves by the card's size, in GiB.
 double share_by_size(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const auto ranks = static_cast<double>(request.parallel.tensor * request.parallel.pipeline);
@@ -141,7 +141,7 @@ double share_by_size(const EngineInput& input, double mib) {
   return sglang_multimodal(input) ? share * 0.90 : share;
 }
 
-// Until 0.4.8: by the ranks alone.
+// Until 0.4.8: by the ranks only.
 double share_by_ranks(const EngineInput& input) {
   const std::uint64_t ranks = input.request.parallel.tensor;
   const bool third = engine_version(engine_of(input.request), input.request) < 4;
@@ -157,7 +157,7 @@ double share_by_ranks(const EngineInput& input) {
 
 std::uint64_t sglang_prefill_captured(const EngineInput& input) {
   if (!captures_prefill(input)) return 0;
-  // A rank's chunk is captured: DP attention deals the whole one out.
+  // A rank captures its chunk: DP attention divides the whole one.
   const Parallel& parallel = input.request.parallel;
   return prefill_sizes(sglang_card_settings(input).chunk / (parallel.dp_attention ? parallel.data : 1));
 }
@@ -190,41 +190,41 @@ SglangSettings sglang_card_settings(const EngineInput& input) {
 }
 
 std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest) {
-  const bool guesses = input.draft_method.has_value();
+  const bool has_draft = input.draft_method.has_value();
   std::uint64_t out = 0;
   std::uint64_t last = 0;
   for (std::uint64_t size = 1; size <= largest; ++out) {
     last = size;
-    if (guesses)
+    if (has_draft)
       size += size < 8 ? 1 : size < 32 ? 2 : size == 32 ? 8 : size < 64 ? 4 : size < 256 ? 8 : 16;
     else
       size += size < 4 ? size : size < 16 ? 4 : size < 256 ? 8 : size < 512 ? 16 : 32;
   }
-  return last < largest ? out + 1 : out;  // the largest is always there
+  return last < largest ? out + 1 : out;  // the largest is always included
 }
 
 bool sglang_multimodal(const EngineInput& input) {
   const ModelShape& model = input.model;
   if (model.is_gguf || sglang_runs_library_class(input)) return false;
-  // Only with --enable-multimodal; 0.4.4 served them as they are.
+  // Only with --enable-multimodal; 0.4.4 always served them.
   if (sglang_sizes_by_card(input.request) &&
       has_name(model.architecture,
                {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
     return false;
-  return model.vision || model.hears || has_own_tower(model) ||
+  return model.vision || model.has_audio || has_own_tower(model) ||
          has_name(model.architecture, {"WhisperForConditionalGeneration", "Gemma4ForConditionalGeneration",
                                        "Gemma4UnifiedForConditionalGeneration"});  // with a tower or without
 }
 
 namespace {
 
-// AMD's kernels want room of their own for a context beyond 8192 tokens, of a given share too (attention_hook.py).
-// MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 has it not.
+// AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even from a share that was given
+// (attention_hook.py). MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 does not.
 double share_beside_kernels(const EngineInput& input) {
   constexpr std::uint64_t kSince = 14, kLongContext = 8192;
   const Request& request = input.request;
   if (!request.card.name || !sglang_since(request, kSince) || parse_gpu(*request.card.name).vendor != "AMD") return 1;
-  // Latents go to them with 16 or 128 heads of a rank alone.
+  // They are used for latents only with 16 or 128 heads on a rank.
   const std::uint64_t heads = input.model.num_heads / request.parallel.tensor;
   if (has_latents(input) && heads != 16 && heads != 128) return 1;
   return request.max_model_len.value_or(input.model.max_model_len).count() > kLongContext ? 0.85 : 1;
@@ -250,7 +250,7 @@ double sglang_share(const EngineInput& input) {
 
 Bytes sglang_kept_back(const EngineInput& input) {
   if (!sglang_multimodal(input) || !sglang_since(input.request, kKeptBackSince)) return Bytes(0);
-  // Qwen3-VL on a large Hopper card hands its images on through CUDA's IPC and keeps no embeddings.
+  // Qwen3-VL on a large Hopper card passes its images on through CUDA IPC and keeps no embeddings.
   const bool shares =
       compute_capability(input.request.card.name) / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
       has_name(input.model.architecture, {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration"});

@@ -1,5 +1,5 @@
-// The share of a card that SGLang gives to weights and pools where nobody names one, by its release, and what is kept
-// back of it. Source: server_args.py, arg_groups/memory_hook.py, kv_cache_configurator.py.
+// The share of a card that SGLang uses for weights and pools where none is given, by release, and what it keeps back
+// from it. Source: server_args.py, arg_groups/memory_hook.py, kv_cache_configurator.py.
 #ifndef KVPLAN_ENGINES_SGLANG_SHARE_H_
 #define KVPLAN_ENGINES_SGLANG_SHARE_H_
 
@@ -9,24 +9,25 @@
 
 namespace kvplan {
 
-// Whether the release goes by the card: since 0.4.9. Plain "0.4" is what most of its releases did, by the ranks alone.
+// Whether the release's share depends on the card: since 0.4.9. Plain "0.4" stands for what most of its releases did,
+// which depends only on the ranks.
 bool sglang_sizes_by_card(const Request& request);
 
-// Prefill chunk and the largest captured batch, as the card or the user has them.
+// Prefill chunk and largest captured batch, by the card or as given.
 struct SglangSettings {
   std::uint64_t chunk = 0, batch = 0;
 };
 SglangSettings sglang_card_settings(const EngineInput& input);
-// The captured batch sizes up to the largest.
+// Number of captured batch sizes up to the largest.
 std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest);
-// Sizes of the prefill that are captured; 0 where they are not.
+// Number of captured sizes of the prefill; 0 where it is not captured.
 std::uint64_t sglang_prefill_captured(const EngineInput& input);
 
-// mem_fraction_static as it is named, or as SGLang picks it.
+// mem_fraction_static as given, or as SGLang picks it.
 double sglang_share(const EngineInput& input);
-// Whether it serves images or sounds; a few classes do so only when told.
+// Whether it serves images or audio; a few classes do so only with an option.
 bool sglang_multimodal(const EngineInput& input);
-// Of the budget, for what is allocated after the pools are sized (mm_runtime_reservation_gb).
+// Kept back from the budget for allocations after the pools are sized (mm_runtime_reservation_gb).
 Bytes sglang_kept_back(const EngineInput& input);
 
 }  // namespace kvplan

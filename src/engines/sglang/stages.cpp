@@ -1,4 +1,4 @@
-// SGLang: token pools that are sized once, from what the weights leave of the static share of the card.
+// SGLang: token pools that are sized once, from what the weights leave of the card's static share.
 //
 // Source: SGLang 0.5.8 and 0.5.23 (executed, tests/conformance): srt/model_executor/pool_configurator.py,
 // srt/mem_cache/memory_pool.py, kv_cache_configurator.py, configs/mamba_utils.py, server_args.py; start-up logs of 0.3
@@ -38,42 +38,43 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kSharedIndexSince = 5;  // layers that share an indexer keep no index keys
+constexpr std::uint64_t kSharedIndexSince = 5;  // from here on layers that share an indexer have no index keys
 
-// Sums of ratio 128 are kept for each request (sglang#28612); before, for each token of the window pool. A log of
-// 0.5.13 prints 32781.44 bytes a token for DeepSeek-V4-Pro at a ratio of 0.15, one of 0.5.15 13735.04.
+// Sums of ratio 128 are stored per request (sglang#28612); before, per token of the window pool. For DeepSeek-V4-Pro at
+// a ratio of 0.15 a log of 0.5.13 prints 32781.44 bytes a token, one of 0.5.15 13735.04.
 constexpr std::uint64_t kRequestSumsSince = 15;
 
-// The padding slots come out of the state pool's share (sglang#32184, of 23 July 2026: 0.5.17 is the first release that
-// was cut from what holds it).
+// The padding slots are part of the state pool's share (sglang#32184 of 23 July 2026: 0.5.17 is the first release after
+// it).
 constexpr std::uint64_t kBudgetsPaddingSince = 17;
 
-// Without a radix cache --max-running-requests sizes the window pool (sglang#28755, of June 2026).
+// Without a radix cache --max-running-requests sizes the window pool (sglang#28755, June 2026).
 constexpr std::uint64_t kWindowsByRequestSince = 15;
 constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
 
-constexpr std::uint64_t kAlignment = 576;  // bytes to which DeepSeek-V4 pads a page
+constexpr std::uint64_t kAlignment = 576;  // DeepSeek-V4 pads a page to so many bytes
 
-// DeepSeek-V4: sums of ratio 4 follow the window pool page by page, and the budget counts what pads a page. 0.5.23
-// prints 7086.75 bytes a token for Flash at a ratio of 0.1, 0.5.20 has 7705.45 by its formula.
+// DeepSeek-V4: sums of ratio 4 follow the window pool page by page, and the budget includes the padding of a page.
+// 0.5.23 prints 7086.75 bytes a token for Flash at a ratio of 0.1, 0.5.20 has 7705.45 by its formula.
 constexpr std::uint64_t kSumsByPageSince = 21;
-constexpr std::uint64_t kSumsRatio = 4;  // rows of their pool are rounded up to it
+constexpr std::uint64_t kSumsRatio = 4;  // the rows of their pool are rounded up to it
 
-// Without a radix cache, and always for Kimi Linear, so many state slots (model_runner.py of 0.5.8).
+// State slots without a radix cache, and for Kimi Linear in any case (model_runner.py of 0.5.8).
 constexpr std::uint64_t kOldSlots = 512;
 constexpr std::uint64_t kOldSlotsUntil = 14;
 
-// Until then the pools hold the table from a token's place in the one to that in the other (full_to_swa_index_mapping).
+// Until then the pools include the table that maps a token's place in the main pool to the second
+// (full_to_swa_index_mapping).
 constexpr std::uint64_t kPlacesApartSince = 12;
 
-constexpr std::uint64_t kPaddingRowSince = 15;  // of the table of requests
+constexpr std::uint64_t kPaddingRowSince = 15;  // the table of requests has one
 
-// Until then the table of requests was sized by the tokens that all layers alike would have (init_memory_pool of
+// Until then the table of requests was sized by the tokens that one pool for all layers would hold (init_memory_pool of
 // 0.5.9).
 constexpr std::uint64_t kRequestsAfterSplitSince = 10;
 
-// Until then the budget counted an FP8 latent at its bare width, whatever the pool stores (get_cell_size_per_token;
-// 0.5.17 asks calculate_mla_kv_cache_dim).
+// Until then the budget counted an FP8 latent without scales, however the pool stores it (get_cell_size_per_token;
+// 0.5.17 uses calculate_mla_kv_cache_dim).
 constexpr std::uint64_t kCountsScalesSince = 17;
 
 const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
@@ -160,8 +161,8 @@ SglangRatio SglangStages::window_ratio(const ExtrasRequest& extras, bool compres
   const std::uint64_t common = std::gcd(part, kParts);
   return {part / common, kParts / common};
 }
-// A window, what is evicted late and two pages for each request, two chunks and a page beside them
-// (SWAChunkCapPoolConfigurator); 0 where a ratio sizes the pool. With guesses, which need more, the ratio stands in.
+// For each request a window, what is evicted late, and two pages; besides two chunks and a page
+// (SWAChunkCapPoolConfigurator). 0 where a ratio sizes the pool, as it does with drafts, which need more.
 std::uint64_t SglangStages::windows_by_request(const EngineInput& input) const {
   const Request& request = input.request;
   if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 ||
@@ -173,7 +174,7 @@ std::uint64_t SglangStages::windows_by_request(const EngineInput& input) const {
                   "the windows");
 }
 
-// What options say of the pools.
+// Reads the options of the pools.
 void SglangStages::read_pools(const EngineInput& input) {
   const Request& request = input.request;
   const ExtrasRequest& extras = request.extras;
@@ -189,7 +190,7 @@ void SglangStages::read_pools(const EngineInput& input) {
   state_ratio_ = extras.state_ratio.value_or(state_ratio_);
 }
 
-// Entries of a ring of compressor sums: twice as many where tokens are guessed (get_compress_state_ring_size).
+// Entries in a ring of compressor sums: twice as many with speculative decoding (get_compress_state_ring_size).
 std::uint64_t SglangStages::ring_of(const Term& term) const {
   return checked_mul(term.limit.total().count(), verified_ > 0 ? 2 : 1, "a ring");
 }
@@ -198,17 +199,16 @@ bool SglangStages::kept_by_request(const Term& term) const {
          term.limit.total().count() >= window_;
 }
 
-// What `entry` takes of each page of DeepSeek-V4's, which is padded.
+// The bytes of `entry` in each page of DeepSeek-V4's, padding included.
 Bytes SglangStages::padded_page(Bytes entry, std::uint64_t stride) const {
   const std::uint64_t page = checked_mul(entry.count(), page_ / stride, "a page");
   return Bytes(round_up(page, kAlignment, "a page"));
 }
-// A pool of compressed entries has as many of them to spare as the others have in a page: `stride` pages in place of
-// one.
+// A pool of compressed entries has as many spare ones as the others have in a page: `stride` pages instead of one.
 Bytes SglangStages::spare_pages(Bytes page, std::uint64_t stride) {
   return page * (stride - 1);
 }
-// What the budget counts of it for a token.
+// The bytes of it that the budget counts for a token.
 double SglangStages::charged(Bytes entry, std::uint64_t stride) const {
   return sums_by_page_ ? static_cast<double>(padded_page(entry, stride).count()) / static_cast<double>(page_)
                        : static_cast<double>(entry.count()) / static_cast<double>(stride);
@@ -227,7 +227,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
   CacheTypes bare = types_;
   bare.key = bare.value = Dtype::kFp8E4m3;
   Bytes window_entry;
-  std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope together
+  std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope part together
   for (const Term& term : cache.compact) {
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
     const Bytes entry = entry_bytes(term, types_, local_units(term, ranks_), columns);
@@ -238,7 +238,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
     if (term.growth == Growth::kSequence) {
       stage.slot += entry;
       in_states = true;
-    } else if (term.growth == Growth::kSourceToken && arch_ != Arch::kMllama) {  // Mllama's lie among the tokens
+    } else if (term.growth == Growth::kSourceToken && arch_ != Arch::kMllama) {  // Mllama's are among the tokens
       stage.source += entry;
       in_full = true;
     } else if (term.role == Role::kState) {
@@ -285,7 +285,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
   if (in_states) ++stage.state_kinds[kind];
 }
 
-// Gemma 3n: the layers that read another's cache have a pool of their own all the same.
+// Gemma 3n: layers that read another layer's cache still have their own pool.
 void SglangStages::fill_shared(SglangStage& stage) {
   std::uint64_t writing = 0;
   for (const LayerCache& cache : stage.caches)
@@ -293,7 +293,7 @@ void SglangStages::fill_shared(SglangStage& stage) {
   if (writing > 0) stage.full = Bytes(stage.full.count() / writing * stage.caches.size());
 }
 
-// Whisper: the encoder's attention, the decoder's own and the cross attention are numbered as layers of one pool
+// Whisper: the encoder's attention, the decoder's and the cross attention are numbered as layers of one pool
 // (model_config.py, num_attention_layers).
 void SglangStages::number_encoder(SglangStage& stage, const ModelShape& model) {
   std::uint64_t encoder = model.num_layers;
@@ -304,7 +304,7 @@ void SglangStages::number_encoder(SglangStage& stage, const ModelShape& model) {
   stage.source = Bytes(0);
 }
 
-// The draft stands on the last stage.
+// The draft is on the last stage.
 void SglangStages::add_draft(const EngineInput& input) {
   const DraftLayers drafts = draft_layers(input);
   if (drafts.caches.empty() || stages_.empty()) return;
@@ -318,7 +318,7 @@ void SglangStages::add_draft(const EngineInput& input) {
             Bytes(ceil_div(entry_bytes(term, drafts.types, local_units(term, ranks_), 0).count(), term.stride));
   stage.draft_charge =
       layers > 0 ? Bytes(checked_mul(stage.full.count(), drafts.caches.size(), "a draft") / layers) : stage.draft;
-  // DSV4PoolConfigurator counts one layer, whatever the draft.
+  // DSV4PoolConfigurator counts one layer for any draft.
   const std::size_t counted = counts_bare_latents_ ? drafts.caches.size() : 1;
   stage.charge +=
       stage.charge * static_cast<double>(counted) / static_cast<double>(std::max<std::size_t>(stage.caches.size(), 1));

@@ -1,4 +1,4 @@
-// What the stages of SGLang's pipeline store of a model, worked out once.
+// What each pipeline stage stores of a model, computed once.
 #ifndef KVPLAN_ENGINES_SGLANG_STAGES_H_
 #define KVPLAN_ENGINES_SGLANG_STAGES_H_
 
@@ -16,19 +16,19 @@ class SglangStages : protected SglangPools {
  protected:
   SglangStages(const EngineInput& input, std::vector<Note>& notes);
 
-  // What a rank of the stage stores of a layer.
+  // Adds what a rank of the stage stores of a layer.
   void add(SglangStage& stage, const LayerCache& cache) const;
 
   std::uint64_t ranks_;
   CacheTypes types_;
   Arch arch_;
   bool two_pools_;
-  bool request_sums_ = true;  // DeepSeek-V4: those of ratio 128
-  bool sums_by_page_ = true;  // DeepSeek-V4: those of ratio 4
+  bool request_sums_ = true;  // DeepSeek-V4: those of ratio 128 are per request
+  bool sums_by_page_ = true;  // DeepSeek-V4: those of ratio 4 follow the pages
   bool counts_bare_latents_ = false;
   bool requests_before_split_ = false;
   std::uint64_t padding_rows_ = 1;
-  std::optional<Term> all_index_;  // index keys on every layer
+  std::optional<Term> all_index_;  // the index keys that every layer has
   Template draft_label_;
 
  private:

@@ -1,5 +1,5 @@
-// A model's tensors as SGLang's classes make them: types that its layers name, what they keep beside the checkpoint's
-// tensors, what is whole on each rank.
+// A model's tensors as SGLang's classes make them: types that its layers fix, tensors that they add to the
+// checkpoint's, and what every rank holds whole.
 // Source: the classes of SGLang 0.5.8 and 0.5.23 (srt/models, srt/layers), built on the meta device
 // (tests/conformance/sglang).
 #include "engines/sglang/tensors.h"
@@ -27,7 +27,7 @@ bool ends_in(std::string_view name, std::string_view ends) {
   });
 }
 
-// Of these classes, as the config names its own: SGLang's registry goes by that.
+// Whether the class that the config names is one of these: SGLang's registry goes by that.
 bool is(const EngineTensors& model, std::string_view classes) {
   return has_word(classes, model.architecture);
 }
@@ -49,17 +49,18 @@ constexpr std::string_view kQwen3p5 =
 constexpr std::string_view kQwen3p5Moe = "Qwen3_5MoeForConditionalGeneration Qwen3_5MoeForCausalLM";
 constexpr std::string_view kLfm2 = "Lfm2ForCausalLM Lfm2VlForConditionalGeneration";
 
-// Types that the classes name, by the ends of modules.
+// Types that the classes fix, by the ends of module names.
 struct TypeRule {
-  std::string_view classes;  // "" for every one
+  std::string_view classes;  // "" for all
   std::string_view ends;
   Kept kept;
-  std::uint64_t since = 0, until = ~std::uint64_t{0};  // releases 0.5.since to before 0.5.until
+  std::uint64_t since = 0, until = ~std::uint64_t{0};  // releases from 0.5.since to before 0.5.until
 };
 constexpr TypeRule kTypes[] = {
     {"", "A_log indexer.k_norm compressor.norm", Kept::kFloat32},
     {"", "indexer.weights_proj compressor.wkv compressor.wgate", Kept::kPlain},
-    {"GlmMoeDsaForCausalLM", "indexer.wk", Kept::kPlain},  // one matrix with the weights of heads (wk_weights_proj)
+    {"GlmMoeDsaForCausalLM", "indexer.wk",
+     Kept::kPlain},  // one matrix together with the heads' weights (wk_weights_proj)
     {kKimi, "conv1d", Kept::kFloat32},
     {"FalconH1ForCausalLM", "lm_head", Kept::kFloat32},
     {kNemotronH, "gate", Kept::kFloat32, 0, kExecuted},
@@ -68,7 +69,7 @@ constexpr TypeRule kTypes[] = {
     {kGemma3n, "altup.correct_output_scale", Kept::kFloat32},
     {kKimi, "fc1_latent_proj fc2_latent_proj", Kept::kPlain},
 };
-// Corrections of routers in the model's own type, where others have float32.
+// Classes whose routers have corrections in the model's own type, where others have float32.
 constexpr std::string_view kPlainCorrections = "KimiLinearForCausalLM Ernie4_5_MoeForCausalLM";
 
 void settle_types(EngineTensors& model) {
@@ -82,7 +83,7 @@ void settle_types(EngineTensors& model) {
         continue;
       if (ends_in(group.module, rule.ends)) group.kept = rule.kept;
     }
-    // gpt-oss: biases of experts that are not packed.
+    // gpt-oss: biases of experts that are not quantized.
     if (model.arch == Arch::kGptOss && group.is_expert && group.role == TensorRole::kPlain &&
         !is_declared(model.quantization))
       group.is_float32 = true;
@@ -90,8 +91,8 @@ void settle_types(EngineTensors& model) {
   }
 }
 
-// Tensors beside the checkpoint's: buffers, and copies in another order.
-TensorGroup beside(Component component, std::string module, std::uint64_t elements, bool in_float32 = false) {
+// A tensor added to the checkpoint's: a buffer, or a copy in another order.
+TensorGroup added_tensor(Component component, std::string module, std::uint64_t elements, bool in_float32 = false) {
   TensorGroup out;
   out.component = component;
   out.role = TensorRole::kPlain;
@@ -102,9 +103,10 @@ TensorGroup beside(Component component, std::string module, std::uint64_t elemen
   out.is_float32 = in_float32;
   return out;
 }
-// The same for each layer of a group, or as often as it stands in a tower.
-TensorGroup beside(const TensorGroup& group, std::string_view what, std::uint64_t elements, bool in_float32 = false) {
-  TensorGroup out = beside(group.component, group.module + "." + std::string(what), elements, in_float32);
+// The same for each layer of a group, or each of its copies in a tower.
+TensorGroup added_tensor(const TensorGroup& group, std::string_view what, std::uint64_t elements,
+                         bool in_float32 = false) {
+  TensorGroup out = added_tensor(group.component, group.module + "." + std::string(what), elements, in_float32);
   out.layers = group.layers;
   out.place = group.place;
   out.copies = group.copies;
@@ -116,8 +118,8 @@ void add(EngineTensors& model, std::vector<TensorGroup> more) {
   for (TensorGroup& group : more) model.tensors.push_back(std::move(group));
 }
 
-// The decoders whose attention has scales of K and V, which a quantized checkpoint may fill (RadixAttention's
-// quant_config): of latents for the two ways of attending.
+// Decoders whose attention has scales of K and V, which a quantized checkpoint may set (RadixAttention's quant_config);
+// latents have them for both ways of attending.
 constexpr std::string_view kWithScales =
     "LlamaForCausalLM Qwen2ForCausalLM MiniMaxM2ForCausalLM MiMoV2FlashForCausalLM MixtralForCausalLM "
     "MistralForCausalLM Mistral3ForConditionalGeneration";
@@ -138,12 +140,12 @@ void add_scales(EngineTensors& model) {
     const bool latent = ends_in(group.module, "kv_a_proj_with_mqa attn.wkv");
     if (!latent && !ends_in(group.module, "self_attn.k_proj")) continue;
     if (const std::uint64_t scales = scales_of_attention(model, latent); scales > 0)
-      more.push_back(beside(group, "scales", scales, true));
+      more.push_back(added_tensor(group, "scales", scales, true));
   }
   add(model, std::move(more));
 }
 
-// NVFP4 experts have their block scales once more in the order of CUTLASS, but for Blackwell's TRT-LLM kernels
+// NVFP4 experts keep a second copy of their block scales in CUTLASS's order, except for Blackwell's TRT-LLM kernels
 // (ModelOptNvFp4FusedMoEMethod, blockscale_swizzled).
 void add_swizzled_scales(EngineTensors& model) {
   const std::uint32_t major = compute_capability(model.request->card.name) / 10;
@@ -151,15 +153,15 @@ void add_swizzled_scales(EngineTensors& model) {
   if (major == 10 || model.request->weights || !scheme || scheme->type != "nvfp4") return;
   constexpr std::uint64_t kGroup = 16;
   std::vector<TensorGroup> more;
-  // DeepSeek-V3's shared expert is one of its 257 (determine_num_fused_shared_experts).
-  constexpr std::uint64_t kFusedBeside = 256;
+  // DeepSeek-V3's shared expert becomes one of 257 (determine_num_fused_shared_experts).
+  constexpr std::uint64_t kFusedExperts = 256;
   const bool fuses = std::any_of(model.tensors.begin(), model.tensors.end(), [&](const TensorGroup& group) {
-    return is(model, "DeepseekV3ForCausalLM") && group.is_expert && group.copies == kFusedBeside;
+    return is(model, "DeepseekV3ForCausalLM") && group.is_expert && group.copies == kFusedExperts;
   });
   for (const TensorGroup& group : model.tensors) {
     const bool is_routed = group.is_expert || (fuses && group.component == Component::kSharedExperts);
     if (!is_routed || group.role != TensorRole::kLinear || group.component == Component::kMtp) continue;
-    TensorGroup copy = group;  // a byte for each block, counted in elements of two
+    TensorGroup copy = group;  // a byte for each block, counted as elements of two bytes
     copy.role = TensorRole::kPlain;
     copy.module += ".blockscale_swizzled";
     copy.columns = group.columns / kGroup / 2;
@@ -169,17 +171,17 @@ void add_swizzled_scales(EngineTensors& model) {
   add(model, std::move(more));
 }
 
-// Norms that keep 1 + weight beside the weight (GemmaRMSNorm.gemma_weight).
+// Norms that keep 1 + weight in addition to the weight (GemmaRMSNorm.gemma_weight).
 void add_norms(EngineTensors& model) {
   if (!is_newer(model) || !(is(model, kQwen3p5) || is(model, kQwen3p5Moe) || is(model, "Qwen3NextForCausalLM"))) return;
   std::vector<TensorGroup> more;
   for (const TensorGroup& group : model.tensors)
     if (group.component == Component::kNorms && !ends_in(group.module, "linear_attn.norm"))
-      more.push_back(beside(group, "gemma_weight", group.rows));
+      more.push_back(added_tensor(group, "gemma_weight", group.rows));
   add(model, std::move(more));
 }
 
-// A fact of the config by the end of its key.
+// A config value, by the end of its key.
 std::uint64_t fact(const EngineTensors& model, std::string_view key, std::uint64_t otherwise) {
   for (const ConfigFact& each : model.facts)
     if (each.key.ends_with(key)) return whole_number(each.value).value_or(otherwise);
@@ -191,7 +193,7 @@ TensorGroup cut_rows(TensorGroup group) {
   return group;
 }
 
-// What single classes have otherwise in their towers.
+// What some classes do differently in their towers.
 void settle_tower(EngineTensors& model, TensorGroup& group, std::vector<TensorGroup>& more) {
   const std::string& name = group.module;
   const bool is_whole = is(model, "KimiK3ForConditionalGeneration") || ends_in(name, "fc1 fc2 fc1.bias");
@@ -201,33 +203,35 @@ void settle_tower(EngineTensors& model, TensorGroup& group, std::vector<TensorGr
   if (is(model, kTowersOfKimi) && name.find("vision_tower") != std::string::npos && is_whole)
     group.split = Split::kNone;
   if (is(model, "Qwen2_5_VLForConditionalGeneration")) {
-    // The width of its MLP is filled up to what the ranks divide.
+    // The width of its MLP is padded to a multiple of the ranks.
     const std::uint64_t ranks = model.request->parallel.tensor;
     if (ends_in(name, "visual.blocks.fc1 visual.blocks.fc1.bias"))
       group.rows = 2 * round_up(group.rows / 2, ranks, "a tower's width");
     if (ends_in(name, "visual.blocks.fc2")) group.columns = round_up(group.columns, ranks, "a tower's width");
     if (ends_in(name, "visual.patch_embed"))  // inverse frequencies
-      more.push_back(beside(group, "inv_freq", group.rows / fact(model, "vision_config.num_heads", 16) / 4, true));
+      more.push_back(
+          added_tensor(group, "inv_freq", group.rows / fact(model, "vision_config.num_heads", 16) / 4, true));
   }
-  // SigLIP's places are a vocabulary, padded like one; their numbers are a buffer of 64 bits.
+  // SigLIP's positions are an embedding, padded like a vocabulary; their numbers are a 64-bit buffer.
   if (is(model, kGemma3) && ends_in(name, "vision_tower.position_embedding")) {
     constexpr std::uint64_t kUsualWidth = 768;
     const std::uint64_t width = fact(model, "vision_config.hidden_size", kUsualWidth), places = group.rows / width;
-    more.push_back(beside(group, "position_ids", 2 * places, true));
+    more.push_back(added_tensor(group, "position_ids", 2 * places, true));
     group.rows = round_up(places, 64, "a tower's places") * width;
   }
   if (is(model, "Mistral3ForConditionalGeneration") && ends_in(name, "patch_conv")) {
-    // Frequencies, twice; before, angles of all places.
+    // Frequencies, twice; in earlier releases the angles of all positions.
     const std::uint64_t side =
         fact(model, "vision_config.image_size", 1540) / fact(model, "vision_config.patch_size", 14);
     const std::uint64_t width = fact(model, "vision_config.head_dim", 64);
-    more.push_back(beside(group, "frequencies", is_newer(model) ? width : side * side * width, true));
+    more.push_back(added_tensor(group, "frequencies", is_newer(model) ? width : side * side * width, true));
   }
   if (model.arch == Arch::kMllama) {
     if (ends_in(name, "vision_model.patch_embedding")) group.split = Split::kRows;
     if (ends_in(name, "transformer.qkv global_transformer.qkv"))
-      more.push_back(cut_rows(beside(group, "bias", group.rows)));
-    if (ends_in(name, "transformer.proj global_transformer.proj")) more.push_back(beside(group, "bias", group.rows));
+      more.push_back(cut_rows(added_tensor(group, "bias", group.rows)));
+    if (ends_in(name, "transformer.proj global_transformer.proj"))
+      more.push_back(added_tensor(group, "bias", group.rows));
   }
 }
 
@@ -235,13 +239,13 @@ void settle_towers(EngineTensors& model) {
   const auto drop = [&](auto& parts) {
     std::erase_if(parts, [](const auto& part) { return is_tower(part.component); });
   };
-  // Images only with --enable-multimodal: the class makes no tower.
+  // Images need --enable-multimodal: without it the class makes no tower.
   if (is(model, "Llama4ForConditionalGeneration")) {
     drop(model.tensors);
     drop(model.unknown);
     drop(model.stored);
   }
-  // The head that pools what SigLIP gives.
+  // The head that pools SigLIP's output.
   if (is(model, kGemma3))
     std::erase_if(model.tensors, [](const TensorGroup& group) {
       return group.component == Component::kVision && group.module.find("vision_tower.head.") != std::string::npos;
@@ -256,7 +260,7 @@ void settle_towers(EngineTensors& model) {
   add(model, std::move(more));
 }
 
-// Decoders that the classes' own part of the config ties or not, and those that have a head whatever it says.
+// Decoders whose own section of the config decides whether the head is tied, and those that always have a head.
 void settle_heads(EngineTensors& model) {
   constexpr std::string_view kByText = "Mistral3ForConditionalGeneration GlmAsrForConditionalGeneration";
   constexpr std::string_view kOwn = "Lfm2MoeForCausalLM WhisperForConditionalGeneration";
@@ -264,15 +268,15 @@ void settle_heads(EngineTensors& model) {
     if (group.role != TensorRole::kHead) continue;
     if (is(model, kByText)) group.is_tied = model.ties_head.value_or(false);
     if (is_newer(model) && (is(model, kOwn) || is(model, kLfm2))) group.is_tied = false;
-    // ModelOpt's FP8 is in the head too, where its list does not name it. (DeepSeek-V4 has DeepSeek's own FP8 beside
-    // ModelOpt's experts.)
+    // ModelOpt's FP8 applies to the head too, where its list does not exclude it. (DeepSeek-V4 has DeepSeek's own FP8
+    // with ModelOpt's experts.)
     if (!group.is_tied && model.arch != Arch::kDeepseekV4 && model.quantization.dialect.starts_with("modelopt") &&
         model.quantization.scheme && model.quantization.scheme->type.starts_with("fp8"))
       group.role = TensorRole::kLinear;
   }
 }
 
-// A rank's part of an expert is whole blocks for FlashInfer's TRT-LLM kernels (fused_moe_triton/layer.py).
+// For FlashInfer's TRT-LLM kernels a rank's part of an expert is whole blocks (fused_moe_triton/layer.py).
 void pad_experts(EngineTensors& model) {
   constexpr std::string_view kPads = "Qwen3MoeForCausalLM Qwen3NextForCausalLM";
   constexpr std::uint64_t kBlock = 128;
@@ -290,7 +294,7 @@ void pad_experts(EngineTensors& model) {
   }
 }
 
-// What single decoders keep beside the checkpoint's tensors.
+// What some decoders add to the checkpoint's tensors.
 void settle_decoders(EngineTensors& model) {
   std::vector<TensorGroup> more;
   const bool is_blackwell = compute_capability(model.request->card.name) / 10 == 10;
@@ -300,37 +304,38 @@ void settle_decoders(EngineTensors& model) {
     if (group.component == Component::kMtp || is_tower(group.component)) continue;
     const bool keys = ends_in(name, "self_attn.k_proj") && group.units > 0;
     if (is(model, "FalconH1ForCausalLM") && keys)
-      more.push_back(beside(group, "qk_norm", 2 * (group.rows / group.units)));
-    // Three layers of four turn, and norm queries and keys.
+      more.push_back(added_tensor(group, "qk_norm", 2 * (group.rows / group.units)));
+    // Three of four layers rotate and normalise queries and keys.
     if (is(model, "Llama4ForConditionalGeneration Llama4ForCausalLM") && !is_newer(model) && keys &&
         std::exchange(first, false)) {
-      more.push_back(beside(group, "qk_norm", group.rows / group.units));
+      more.push_back(added_tensor(group, "qk_norm", group.rows / group.units));
       more.back().layers = {{0, model.num_layers / 4 * 3, 1}};
     }
-    // One projection of all three has a bias for the keys, too.
+    // The fused projection of all three has a bias for the keys as well.
     if (is(model, "WhisperForConditionalGeneration") && ends_in(name, "k_proj"))
-      more.push_back(cut_rows(beside(group, "bias", group.rows)));
+      more.push_back(cut_rows(added_tensor(group, "bias", group.rows)));
     if (is_newer(model) && is(model, "Lfm2MoeForCausalLM") && group.component == Component::kRouter &&
         group.role == TensorRole::kLinear)
-      more.push_back(beside(group, "expert_bias", group.rows, true));
-    if (is(model, "ApertusForCausalLM") && ends_in(name, "mlp.act_fn")) more.push_back(beside(group, "beta_eps", 2));
+      more.push_back(added_tensor(group, "expert_bias", group.rows, true));
+    if (is(model, "ApertusForCausalLM") && ends_in(name, "mlp.act_fn"))
+      more.push_back(added_tensor(group, "beta_eps", 2));
     if (is(model, "MambaForCausalLM FalconMambaForCausalLM") && ends_in(name, "D"))
-      more.push_back(cut_rows(beside(group, "dt_bias_zero", group.rows)));
-    // Places of states between steps, for 256 requests.
+      more.push_back(cut_rows(added_tensor(group, "dt_bias_zero", group.rows)));
+    // Buffers for states between steps, for 256 requests.
     if (is_newer(model) && (is(model, kLfm2) || is(model, "Lfm2MoeForCausalLM")) && ends_in(name, "conv.in_proj"))
-      more.push_back(beside(group, "intermediate_state_indices", 256, true));
-    // MXFP4 experts have biases whether the model has or not.
+      more.push_back(added_tensor(group, "intermediate_state_indices", 256, true));
+    // MXFP4 experts have biases even if the model has none.
     const bool is_mxfp4 = model.quantization.expert_scheme
                               ? model.quantization.expert_scheme->type == "mxfp4"
                               : model.quantization.scheme && model.quantization.scheme->type == "mxfp4";
     if (is(model, "KimiK3ForConditionalGeneration") && group.is_expert && is_declared(model.quantization) &&
         group.role == TensorRole::kLinear) {
-      TensorGroup bias = beside(group, "bias", group.rows);
+      TensorGroup bias = added_tensor(group, "bias", group.rows);
       bias.is_expert = true;
       if (group.split == Split::kRows) bias.split = Split::kRows;
       more.push_back(std::move(bias));
     }
-    // Float32 in place of a byte for each block.
+    // Float32 scales in place of a byte for each block.
     if (model.arch == Arch::kDeepseekV4 && is_blackwell && group.is_expert && is_mxfp4) {
       TensorGroup wider = group;
       wider.role = TensorRole::kPlain;
@@ -348,7 +353,7 @@ void settle_decoders(EngineTensors& model) {
   add(model, std::move(more));
 }
 
-// Layers that read another's cache have keys and values of their own all the same.
+// Layers that read another layer's cache still have projections of keys and values.
 void settle_gemma3n(EngineTensors& model) {
   if (!is(model, kGemma3n)) return;
   std::vector<TensorGroup> more;
@@ -358,14 +363,14 @@ void settle_gemma3n(EngineTensors& model) {
     if (std::find(done.begin(), done.end(), group.module) != done.end()) return true;
     done.push_back(group.module);
     group.layers = {{0, model.num_layers, 1}};
-    if (ends_in(group.module, "self_attn.k_norm")) more.push_back(beside(group, "v_norm", group.rows));
+    if (ends_in(group.module, "self_attn.k_norm")) more.push_back(added_tensor(group, "v_norm", group.rows));
     if (ends_in(group.module, "self_attn.k_proj")) {
-      more.push_back(beside(group, "target_sparsity", 1, true));
-      more.push_back(beside(group, "router_input_scale", 1));
+      more.push_back(added_tensor(group, "target_sparsity", 1, true));
+      more.push_back(added_tensor(group, "router_input_scale", 1));
     }
     return false;
   });
-  more.push_back(beside(Component::kOther, "model.per_layer_scales", 2));
+  more.push_back(added_tensor(Component::kOther, "model.per_layer_scales", 2));
   add(model, std::move(more));
 }
 
@@ -376,26 +381,26 @@ void settle_gemma4(EngineTensors& model) {
     const std::string& name = group.module;
     if (name == "model.embed_tokens" || ends_in(name, "embed_tokens_per_layer")) group.split = Split::kNone;
     if (ends_in(name, "self_attn.k_proj") && group.units > 0)
-      more.push_back(beside(group, "v_norm", group.rows / group.units));
+      more.push_back(added_tensor(group, "v_norm", group.rows / group.units));
     if (ends_in(name, "input_layernorm")) {
-      more.push_back(beside(group, "layer_scalar", 1));
+      more.push_back(added_tensor(group, "layer_scalar", 1));
       more.back().copies = more.back().used = 1;
     }
     if (group.component == Component::kRouter && group.role == TensorRole::kLinear)
-      more.push_back(beside(group, "root_size_and_norm", group.columns + 1));
+      more.push_back(added_tensor(group, "root_size_and_norm", group.columns + 1));
     if (!is_tower(group.component)) continue;
     if (ends_in(name, "qkv fc1")) group.split = Split::kRows;
     if (ends_in(name, "proj fc2")) group.split = Split::kColumns;
-    constexpr std::uint64_t kBounds = 22;  // least and most of what each layer takes and gives
+    constexpr std::uint64_t kBounds = 22;  // minimum and maximum of the inputs and outputs of each layer
     if (ends_in(name, "vision_tower.layers.extra"))
-      more.push_back(beside(group, "v_norm_and_bounds", group.rows / 2 + 1 + kBounds));
-    if (ends_in(name, "input_proj")) more.push_back(beside(group, "std", 2 * group.rows));
-    if (ends_in(name, "embedding_projection")) more.push_back(beside(group, "norm", group.columns));
+      more.push_back(added_tensor(group, "v_norm_and_bounds", group.rows / 2 + 1 + kBounds));
+    if (ends_in(name, "input_proj")) more.push_back(added_tensor(group, "std", 2 * group.rows));
+    if (ends_in(name, "embedding_projection")) more.push_back(added_tensor(group, "norm", group.columns));
   }
   add(model, std::move(more));
 }
 
-// Packed experts on AMD: Triton's form leaves the indices of their groups and their order, which Marlin's empties
+// Packed experts on AMD: Triton's format keeps the indices and the order of their groups, which Marlin's empties
 // (CompressedTensorsWNA16TritonMoE). Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95 without.
 void keep_group_indices(EngineTensors& model) {
   const std::optional<std::string>& card = model.request->card.name;
@@ -407,7 +412,7 @@ void keep_group_indices(EngineTensors& model) {
     if (!group.is_expert || group.role != TensorRole::kLinear ||
         !ends_in(group.module, "up_proj gate_up_proj down_proj"))
       continue;
-    TensorGroup indices = beside(group, "g_idx", checked_mul(2, group.columns, "the indices of groups"), true);
+    TensorGroup indices = added_tensor(group, "g_idx", checked_mul(2, group.columns, "the indices of groups"), true);
     indices.copies = group.copies;
     indices.is_expert = true;
     if (group.split == Split::kColumns) indices.split = Split::kRows;
@@ -422,7 +427,7 @@ void settle_deepseek_v4(EngineTensors& model) {
     if (ends_in(group.module, "attn_sink")) group.split = Split::kNone;
 }
 
-// HunYuan's queries and keys are normed where the file says so; transformers' class does it always.
+// HunYuan normalises queries and keys where the file says so; transformers' class always does.
 void settle_hunyuan(EngineTensors& model) {
   if (!is(model, "HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM")) return;
   const bool is_named = std::any_of(model.facts.begin(), model.facts.end(),
@@ -431,7 +436,7 @@ void settle_hunyuan(EngineTensors& model) {
   std::erase_if(model.tensors, [](const TensorGroup& group) { return ends_in(group.module, "q_norm k_norm"); });
 }
 
-// What src/models derives for serving engines, and SGLang has as well.
+// Drops the tensors that src/models derives for serving engines, except those that SGLang has as well.
 void drop_derived(EngineTensors& model) {
   // Qwen2.5-VL's tower has inverse frequencies in place of a table of angles.
   const std::string_view has = is(model, "Qwen2_5_VLForConditionalGeneration")
@@ -467,45 +472,6 @@ std::string sglang_makes_by(const Request& request) {
          std::to_string(compute_capability(request.card.name) / 10) + " " + std::to_string(parallel.tensor) + " " +
          std::to_string(parallel.data) + (parallel.expert ? " e" : "") + (parallel.dp_attention ? " d " : " ") +
          request.weights.value_or("");
-}
-
-// FlashInfer's kernels of Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py).
-Mxfp4Layout sglang_mxfp4_layout(const Request& request) {
-  if (compute_capability(request.card.name) / 10 != 10) return {0, 1};  // as it is, with scales of whole blocks alone
-  return {sglang_since(request, kExecuted) ? 128U : 256U, 256};
-}
-
-bool sglang_pads_vocab(const Request& request) {
-  constexpr std::uint64_t kOldestExecuted = 8;
-  return sglang_since(request, kOldestExecuted);
-}
-
-// Gemma 3's classes rotate plainly whatever the config scales, and kept no table before.
-Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
-  constexpr std::uint64_t kGemmaTablesSince = 9;  // 0.5.8 has none
-  constexpr std::uint64_t kGemmaPositions = 131072;
-  const bool is_gemma = input.arch == Arch::kGemma3;
-  const bool newer = sglang_since(*input.request, kExecuted);
-  const Bytes frequencies = Bytes(table.width / 2 * 4);
-  if (is_gemma && !sglang_since(*input.request, kGemmaTablesSince)) return frequencies;
-  // Classes of transformers: the frequencies, LFM2's as they are and as they were.
-  if (!newer && has_word("Exaone4ForCausalLM VoxtralForConditionalGeneration", input.architecture)) return frequencies;
-  if (!newer && has_word("Lfm2ForCausalLM Lfm2VlForConditionalGeneration", input.architecture)) return frequencies * 2;
-  // An indexer may turn with the table of the attention beside it; DeepSeek-V4 makes none that no layer turns with.
-  if (table.of_indexer &&
-      (is_one_of(input.arch, {Arch::kGlmMoeDsa, Arch::kDeepseekV4}) || has_word("HYV4ForCausalLM", input.architecture)))
-    return Bytes(0);
-  const std::uint64_t rows = is_gemma ? std::min(table.positions, kGemmaPositions) : table.positions;
-  // DeepSeek-V4's angles are there once more as complex numbers (freqs_cis).
-  const std::uint64_t times = input.arch == Arch::kDeepseekV4 ? 2 : 1;
-  const std::uint64_t width = round_up(table.width, 2, "a rotary table");
-  Bytes out = Bytes(checked_mul(rows, width, "a rotary table")) * element * times;
-  if (is_gemma) out += frequencies;
-  // Which of time, height and width each frequency turns by (MRotaryEmbedding.axis_map).
-  constexpr std::string_view kWithAxes =
-      "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cosmos3EdgeForConditionalGeneration";
-  if (table.is_multimodal && newer && has_word(kWithAxes, input.architecture)) out += Bytes(table.width / 2 * 8);
-  return out;
 }
 
 }  // namespace kvplan

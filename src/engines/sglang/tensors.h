@@ -11,13 +11,13 @@
 namespace kvplan {
 
 void sglang_tensors(EngineTensors& model);
-// What of a request they depend on: the release, the card's kernels, the ranks.
+// What they depend on in a request: the release, the card's kernels, the ranks.
 std::string sglang_makes_by(const Request& request);
 
-// What an MXFP4 expert's inner and outer width are rounded up to.
+// The multiples that an MXFP4 expert's inner and outer width are padded to.
 Mxfp4Layout sglang_mxfp4_layout(const Request& request);
 Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
-// Rows of a vocabulary are a multiple of 64 on one rank too (VocabParallelEmbedding).
+// Whether vocabulary rows are padded to 64 on a single rank too (VocabParallelEmbedding).
 bool sglang_pads_vocab(const Request& request);
 
 }  // namespace kvplan

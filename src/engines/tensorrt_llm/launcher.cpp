@@ -1,4 +1,4 @@
-// How TensorRT-LLM is started. Source: tensorrt_llm/commands/serve.py.
+// The command line of TensorRT-LLM. Source: tensorrt_llm/commands/serve.py.
 #include "engines/tensorrt_llm/launcher.h"
 
 #include "engines/launch_words.h"

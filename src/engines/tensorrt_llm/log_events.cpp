@@ -1,6 +1,6 @@
-// Lines of TensorRT-LLM's log that say why it did not start and what it refuses.
-// Source: tensorrt_llm/_torch/pyexecutor/py_executor_creator.py, cpp/tensorrt_llm/runtime/tllmBuffers.h,
-// tensorrt_llm/executor and the Triton backend's checks of a request.
+// Lines of TensorRT-LLM's log that tell why it did not start and what it refuses. Source:
+// tensorrt_llm/_torch/pyexecutor/py_executor_creator.py, cpp/tensorrt_llm/runtime/tllmBuffers.h, tensorrt_llm/executor
+// and the Triton backend's checks of a request.
 #include "engines/log_lines.h"
 
 namespace kvplan {
@@ -22,7 +22,7 @@ constexpr LogTemplate kEvents[] = {
      "({longest:tokens})",
      kRequestTooLong},
     {"Prompt length ({asked:tokens}) exceeds maximum input length ({longest:tokens})", kRequestTooLong},
-    // Whose log it is.
+    // These tell which engine wrote the log.
     {"[TensorRT-LLM]", kMark},
     {"[TRT-LLM]", kMark},
     {"tensorrt_llm/", kMark},

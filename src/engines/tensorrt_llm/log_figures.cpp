@@ -1,4 +1,4 @@
-// The figures of TensorRT-LLM's log: its C++ runtime's, and those of the PyTorch back end.
+// The figures of TensorRT-LLM's log: from its C++ runtime and its PyTorch back end.
 #include "engines/log_lines.h"
 
 namespace kvplan {

@@ -23,7 +23,7 @@ constexpr EngineVersion kVersions[] = {
      "source (read) and log: plain KV in blocks of 32. From source alone: MLA, the share of free memory. Not "
      "checked: windows by max_attention_window, states of hybrid models, draft models"},
 };
-constexpr std::uint64_t kSmallBlocksSince = 20;  // 0.20; the releases around it differ by build option
+constexpr std::uint64_t kSmallBlocksSince = 20;  // 0.20; in nearby releases it depends on a build option
 constexpr double kFreeShare = 0.9;
 constexpr Tokens kMaxNumTokens{8192};
 
@@ -120,13 +120,13 @@ Engine tensorrt_llm_engine() {
   out.start = Start::kAnything;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.parallel.expert = true;
-  // Its support matrix: CUDA alone, from Ampere on.
+  // Its support matrix: only CUDA, from Ampere on.
   out.options =
       "--block-size --mamba-ssm-cache-dtype --enable-expert-parallel --enable-lora --max-loras "
       "--max-lora-rank --max-cpu-loras --lora-targets";
   out.makers = "NVIDIA";
   out.supports = [](const Gpu& card) { return card.capability == 0 || card.capability >= 80; };
-  // llmapi/llm_args.py of 1.0: MTP, Medusa, Eagle (eagle3 by an option), NGram, DraftTarget; its Lookahead is not
+  // llmapi/llm_args.py of 1.0: MTP, Medusa, Eagle (eagle3 by an option), NGram, DraftTarget. Its Lookahead is not
   // planned.
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.extras.lora = LoraStorage::kSlots;

@@ -6,10 +6,10 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kLatentSince = 5000;        // 5.0: MLA's modules cache the latent
+constexpr std::uint64_t kLatentSince = 5000;        // 5.0: MLA's modules cache the latent from here on
 constexpr std::uint64_t kSparseLatentSince = 5018;  // 5.18, cache_utils.py: "indexed_attention", DynamicIndexedLayer
 constexpr std::uint64_t kMimoWindowSince = 5020;    // 5.20, configuration_mimo_v2_flash.py: sliding_window_size + 1
-constexpr std::uint64_t kMimoWindow = 128;          // as files have it; the class's own default is 129 already
+constexpr std::uint64_t kMimoWindow = 128;          // as files give it; the class's own default is already 129
 constexpr std::string_view kOffset = "seqlen_offset";
 
 bool is_scaled(const Term& term) {
@@ -30,7 +30,7 @@ bool is_inkling(Arch arch) {
   return is_one_of(arch, {Arch::kInkling, Arch::kInkling2});
 }
 
-// Before each prompt: prompt_length of configuration_cpmant.py, which its one checkpoint has too.
+// Tokens before each prompt: prompt_length of configuration_cpmant.py, the same in its one checkpoint.
 constexpr std::uint64_t kCpmantPrompt = 32;
 
 CacheTerms with_prompt(const CacheTerms& terms) {
@@ -43,8 +43,8 @@ CacheTerms with_prompt(const CacheTerms& terms) {
   return out;
 }
 
-// modeling_deepseek_v4.py. A layer of a window alone has keys and values apart, in the others they are one tensor. The
-// compressor keeps the tokens that fill no window yet, and where windows overlap the first half of the last whole one.
+// modeling_deepseek_v4.py. A layer with only a window stores keys and values separately, others in one tensor. The
+// compressor keeps the tokens of an unfinished window and, where windows overlap, the first half of the last whole one.
 CacheTerms compressed_terms(const CacheTerms& terms) {
   std::uint64_t ratio = 1;
   for (const Term& term : terms) ratio = std::max(ratio, term.stride);
@@ -71,14 +71,14 @@ CacheTerms compressed_terms(const CacheTerms& terms) {
 
 CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms) {
   const ModelShape& model = input.model;
-  if (model.arch == Arch::kOpenaiGpt) return {};  // its class keeps no cache
+  if (model.arch == Arch::kOpenaiGpt) return {};  // its class has no cache
   if (model.arch == Arch::kCpmant) return with_prompt(terms);
   if (model.arch == Arch::kDeepseekV4) return compressed_terms(terms);
   CacheTerms out = terms;
   for (Term& term : out) {
-    // modeling_dots3_note.py hands float32 embeddings to its indexers.
+    // modeling_dots3_note.py passes float32 embeddings to its indexers.
     if (is_scaled(term)) term.storage = model.arch == Arch::kDots3Note ? Storage::kFloat32 : Storage::kModel;
-    if (model.arch == Arch::kGptNeo) term.limit = {};  // its config names no window to the cache
+    if (model.arch == Arch::kGptNeo) term.limit = {};  // its config gives the cache no window
     // modeling_inkling.py computes its convolutions in float32, whatever the model's type.
     if (is_inkling(model.arch) && term.shape.columns > 0) term.storage = Storage::kFloat32;
     if (model.arch == Arch::kXlstm) term.storage = Storage::kModel;  // xLSTMCache copies into tensors of that type

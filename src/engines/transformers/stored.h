@@ -9,19 +9,19 @@
 
 namespace kvplan {
 
-// The compressor's tokens that fill no window yet: an entry for each beyond the last whole window (LayerBuffer::wraps).
+// The compressor's tokens in an unfinished window: one entry for each after the last whole window (LayerBuffer::wraps).
 inline constexpr std::string_view kRest = "compressor rest";
 
-// The caches with what is stored as their expanded form; the compact one stays what the architecture needs.
+// The caches with what transformers stores as their expanded form; the compact form stays what the architecture needs.
 std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<LayerCache> caches);
 
 // Whether K and V of every head are stored in place of a latent.
 bool expands_latents(const EngineInput& input);
 
-// Whether convolution states keep every column of their kernel; else one less, the past inputs alone.
+// Whether convolution states keep every column of the kernel; else one fewer, only the past inputs.
 bool keeps_all_columns(Arch arch);
 
-// Why a term is not stored as the architecture needs it; "" where it is.
+// Why a term is stored differently from what the architecture needs; "" where it is not.
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term);
 
 }  // namespace kvplan

@@ -46,7 +46,7 @@ constexpr EngineVersion kVersions[] = {
 constexpr std::uint64_t kFp8Since = 5021;  // cache_utils.py: Fp8QuantizedLayer
 
 constexpr std::uint64_t kQuantGroup = 64;
-constexpr std::uint64_t kResidual = 128;  // tokens that a QuantizedCache keeps unquantized
+constexpr std::uint64_t kResidual = 128;  // a QuantizedCache leaves so many tokens unquantized
 
 template <std::size_t N>
 bool listed(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -96,7 +96,7 @@ void check_implementation(const Request& request, CacheTypes& types) {
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
-  // What a checkpoint declares for other engines' caches is not read here.
+  // The cache type that a checkpoint declares is for other engines, and not read here.
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
   check_implementation(request, types);
@@ -120,14 +120,14 @@ Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t bits) {
   return Bytes(ceil_div(checked_mul(elements, bits, "a cache"), 8)) + Bytes(ceil_div(elements, kQuantGroup)) * 4;
 }
 
-// A layer of full attention, the kind that offloading moves.
+// Whether it is full attention, the only kind that offloading moves.
 bool grows_forever(const CacheTerms& terms) {
   return std::any_of(terms.begin(), terms.end(), [](const Term& term) {
     return term.growth == Growth::kToken && term.limit.kind == LimitKind::kNone && term.role != Role::kState;
   });
 }
 
-// Of the layers that are offloaded, those that are on the GPU all the same: the one in use and the next.
+// The offloaded layers that are on the GPU at any time: the one in use and the next.
 std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   std::vector<std::uint64_t> out;
   for (const LayerCache& cache : input.caches)
@@ -135,7 +135,7 @@ std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   return out;
 }
 
-// The input with what is stored as the expanded form of every cache, those of a draft too.
+// The input with the stored form as the expanded form of every cache, including a draft's.
 EngineInput stored_form(const EngineInput& input) {
   EngineInput out = input;
   out.caches = stored_caches(input, input.caches);
@@ -147,7 +147,7 @@ EngineInput stored_form(const EngineInput& input) {
   return out;
 }
 
-// An image is no part of every prompt: its cross attention is planned where --encoder-len asks for it.
+// Not every prompt has an image: its cross attention is planned only with --encoder-len.
 bool is_optional(const EngineInput& input, const Term& term) {
   return term.growth == Growth::kSourceToken && input.model.arch == Arch::kMllama && !input.request.encoder_len;
 }
@@ -225,7 +225,7 @@ Bytes largest_tensor(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-// K and V of the largest window of one layer: what a StaticSlidingWindowLayer rolls into a copy.
+// K and V of the largest window of a layer: a StaticSlidingWindowLayer rolls them into a copy.
 Bytes rolled_window(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches) {
@@ -240,7 +240,7 @@ Bytes rolled_window(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-// What windows pin of a prompt that fills the context, beyond what they keep.
+// What windows keep pinned of a prompt that fills the context, beyond their own size.
 Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
@@ -253,7 +253,7 @@ Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-// What cross attention to the largest image would hold, where nobody said that there is one.
+// The bytes of cross attention to the largest image, which are not planned without --encoder-len.
 Bytes image_cache(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
@@ -281,7 +281,7 @@ void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
                                 "transformers cache_utils.py: torch.cat each step"));
   const Bytes pinned = pinned_by_views(input, in.load);
   if (pinned > Bytes(0)) {
-    // Pinned only between the prefill and the first token: in the range, not in the estimate.
+    // Pinned only between the prefill and the first token: part of the range, not of the estimate.
     out.push_back({Section::kActivation, "prompt pinned by windows after a prefill", Bytes(0), Bytes(0), pinned,
                    "tokens beyond the windows, until the first decoded token",
                    "transformers cache_utils.py: a view keeps the whole tensor"});
@@ -298,7 +298,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   else
     add_dynamic_copies(in, out);
   out.push_back(mlp_activations(input, prompt, "a prompt in one pass"));
-  // eager_attention_forward: the masked scores, their softmax in float32 and its copy in the model's type.
+  // eager_attention_forward: the masked scores, their softmax in float32, and its copy in the model's type.
   if (input.request.attention == AttentionKernel::kNaive)
     if (auto scores =
             score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
@@ -328,7 +328,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
-// QuantizedCache.__init__: layer types that are not full_attention; generate() besides: encoder-decoders.
+// QuantizedCache.__init__ refuses layer types other than full_attention; generate() also encoder-decoders.
 std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (!quantized(input.types.key)) return std::nullopt;
   const bool fits = std::all_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {

@@ -1,11 +1,12 @@
-// One request after another is admitted and runs to its length; the last is the one that finds no room.
+// Requests are admitted one after another and run to their length; the count ends at the first that finds no room.
 //
-// A request is admitted where the pool has the blocks of its whole prompt, windows at most those that the check before
-// start-up charges (KVCacheManager.allocate_slots, full_sequence_must_fit; max_admission_blocks_per_request). While it
-// is prefilled a state takes a second block and a third, for the batches in flight and a checkpoint. What it keeps is
-// less: windows and chunks give back the blocks behind them (remove_skipped_blocks), states keep one.
+// A request is admitted where the pool has the blocks of its whole prompt, for windows at most as many as the check
+// before start-up charges (KVCacheManager.allocate_slots, full_sequence_must_fit; max_admission_blocks_per_request).
+// During its prefill a state takes a second and a third block, for the batches in flight and a checkpoint. Afterwards a
+// request keeps less: windows and chunks free the blocks that they have passed (remove_skipped_blocks), states keep
+// one.
 //
-// Held against the scheduler itself: the rows "at_once" of testdata/conformance/vllm-*.jsonl.
+// Compared with the scheduler itself: the rows "at_once" of testdata/conformance/vllm-*.jsonl.
 #include "engines/vllm/at_once.h"
 
 #include <algorithm>
@@ -17,17 +18,17 @@ namespace {
 
 constexpr std::string_view kRunningBlocks = "the blocks of running requests";
 
-// Tokens at the end of a request that it decodes itself: its prompt is shorter by them. The executed rows' own number.
+// Tokens at the end of a request that are decoded, and no part of its prompt: the number of the executed rows.
 constexpr std::uint64_t kAnswer = 64;
-// The last two tokens of a request are not computed yet, or in flight.
+// The last two tokens of a request are not computed yet, or are in flight.
 constexpr std::uint64_t kUncomputed = 2;
 
 std::uint64_t prompt_of(std::uint64_t length) {
   return length > kAnswer ? length - kAnswer : length;
 }
 
-// States that a prefill holds for a moment: one for each batch in flight, one more as a checkpoint; blocks longer than
-// a batch are crossed one at a time.
+// States that a prefill may hold: one for each batch in flight and one for a checkpoint; blocks longer than a batch are
+// crossed one at a time.
 std::uint64_t most_states(const VllmSpec& spec, const ChargeRules& charge, std::uint64_t prompt) {
   const bool split = prompt > charge.batch_tokens && spec.block_size <= charge.batch_tokens;
   return std::min<std::uint64_t>(ceil_div(prompt, spec.block_size), split ? 3 : 2);
@@ -71,8 +72,7 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
     case SpecType::kChunked:
       return ceil_div(length, spec.block_size) - computed / spec.window * spec.window / spec.block_size;
     case SpecType::kState: {
-      // Before 0.27 the state at the end of each batch stayed; behind a prefix the first one took the place of the
-      // prefix' own.
+      // Before 0.27 the state at the end of each batch stayed; after a prefix the first one replaced the prefix's own.
       const std::uint64_t prompt = prompt_of(length);
       const std::uint64_t rest = prompt - std::min(prefix, prompt);
       if (charge.mamba_mode != MambaMode::kAlign || pool.rules->caches_states || rest <= charge.batch_tokens)
@@ -88,7 +88,7 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
   return charged_blocks(spec, charge, load);
 }
 
-// What a request takes at its most, and what it keeps.
+// The most blocks that a request takes, and those that it keeps.
 struct Blocks {
   std::uint64_t most = 0, kept = 0;
 };
@@ -118,9 +118,10 @@ class Counter {
     }
     if (is_first || prefix_ == 0) return {std::max(out.most, out.kept), out.kept};
     out.kept -= shared;
-    // Windows and states before the end of the prefix may be gone: a request is admitted as if it shared nothing.
+    // Windows and states before the end of the prefix may have been freed: a request is admitted as if it shared
+    // nothing.
     if (!forgets_) out.most = rest;
-    // A state for each block: the one at the end of the prefix is found, and taken out of the free blocks once more.
+    // A state for each block: the one at the end of the prefix is found, and taken from the free blocks again.
     if (pool_.charge->mamba_mode == MambaMode::kAll && !pool_.rules->caches_states) out.most = rest + found;
     if (has_windows_ && !pool_.rules->caches_states) out.most -= shared;
     return {std::max(out.most, out.kept), out.kept};
@@ -134,7 +135,7 @@ class Counter {
 
 }  // namespace
 
-// kept_blocks at the length where it is most: a window is cut anywhere within its first block and its last.
+// kept_blocks at the length where it is largest: a window may begin and end anywhere within its first and last block.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load) {
   const std::uint64_t charged = charged_blocks(spec, *pool.charge, load);
   if (spec.is_state()) return std::min(charged, kept_blocks(spec, pool, load.max_model_len.count()));
@@ -155,12 +156,12 @@ std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Runni
     turn.push_back(counter.of(length.count(), false));
     kept = checked_add(kept, turn.back().kept, kRunningBlocks);
   }
-  // The first request shares nothing with one before it.
+  // The first request has no earlier one to share with.
   const Blocks first = counter.of(running.lengths.front().count(), true);
   if (first.most > pool.blocks) return 0;
   std::uint64_t free = pool.blocks - first.kept;
   std::uint64_t out = 1;
-  // Whole turns that surely fit, then one request at a time.
+  // First the whole rounds that certainly fit, then one request at a time.
   std::uint64_t most = 0;
   for (const Blocks& blocks : turn) most = std::max(most, blocks.most);
   const std::uint64_t margin = checked_add(most, kept, kRunningBlocks);

@@ -1,5 +1,5 @@
-// How many requests vLLM's scheduler runs together: what its log prints as concurrency charges every request what it
-// takes to be admitted, a window's batches in flight for one; those that run hold less.
+// How many requests vLLM's scheduler runs together. The concurrency in its log is another number: it charges every
+// request what admission takes, such as a window's batches in flight, while running requests hold less.
 #ifndef KVPLAN_ENGINES_VLLM_AT_ONCE_H_
 #define KVPLAN_ENGINES_VLLM_AT_ONCE_H_
 
@@ -11,19 +11,19 @@
 
 namespace kvplan {
 
-// What the pool has to say of it.
+// What is needed to know about the pool.
 struct VllmPool {
   std::uint64_t blocks = 0;             // without the null block
-  std::vector<const VllmSpec*> groups;  // one of each group's layers
+  std::vector<const VllmSpec*> groups;  // one for each group
   const ChargeRules* charge = nullptr;
   const VllmRules* rules = nullptr;
   Tokens max_model_len;
 };
 
-// Blocks that a request of `load` has of `spec` while it runs, at most; never falls as the load grows.
+// The most blocks of `spec` that a request of `load` has while it runs; never decreases as the load grows.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load);
 
-// Absent where the rule is not known: a prefix that is shared by a release that keeps no states of it.
+// Absent where the rule is not known: for a shared prefix in a release that caches no states.
 std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Running& running);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// A model's tensors as vLLM's classes make them: what they leave out, pad, keep in another type or have beside.
-// What does not go by the release or the card is derived where the tensors are written (TensorGroup::is_derived).
+// A model's tensors as vLLM's classes make them: what they leave out, pad, keep in another type or add. What depends on
+// neither release nor card is derived where the tensors are written (TensorGroup::is_derived).
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -17,11 +17,13 @@ namespace kvplan {
 namespace {
 
 // Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kSharesProjections = 27;  // Gemma 3n's layers that read another's cache have none of their own
-constexpr std::uint64_t kBuffersForDraftAlone = 27;  // DeepSeek-V4 of 0.26 has the draft's buffer without a draft
-constexpr std::uint64_t kPadsHunyuan = 27;           // HunYuan's own class of 0.26 had its vocabulary as it is
-constexpr std::uint64_t kIndexesHy = 31;    // Hy-V4's class has indexers and sinks in float32; 0.30's has neither
-constexpr std::uint64_t kPadsExperts = 31;  // oracle/unquantized.py; 0.30 has none of it
+// From here on Gemma 3n's layers that read another layer's cache lack their own.
+constexpr std::uint64_t kSharesProjections = 27;
+constexpr std::uint64_t kBuffersForDraftAlone = 27;  // 0.26 has DeepSeek-V4's draft buffer even without a draft
+constexpr std::uint64_t kPadsHunyuan = 27;           // 0.26 did not pad the vocabulary in HunYuan's own class
+// From here on Hy-V4's class has indexers, and sinks in float32; 0.30's has neither.
+constexpr std::uint64_t kIndexesHy = 31;
+constexpr std::uint64_t kPadsExperts = 31;  // oracle/unquantized.py; not in 0.30
 
 bool ends_in(std::string_view name, std::string_view ends) {
   const std::vector<std::string_view> words = split(ends);
@@ -30,7 +32,7 @@ bool ends_in(std::string_view name, std::string_view ends) {
   });
 }
 
-// What the config says of a key of the decoder; "" where it says nothing that was read.
+// The value of a key in the decoder's config; "" where none was read.
 std::string_view stated(const EngineTensors& model, std::string_view key) {
   for (const ConfigFact& fact : model.facts)
     if ((fact.origin == Origin::kFile || fact.origin == Origin::kAlias) &&
@@ -44,7 +46,7 @@ void drop(EngineTensors& model, Test&& test) {
   std::erase_if(model.tensors, test);
 }
 
-// Layers of a tower behind the one that is read, the norm behind them all, and the head that pools
+// Drops a tower's layers after the one whose output is read, the norm after them all, and the pooling head
 // (models/llava.py init_vision_tower_for_llava, siglip.py).
 void leave_unread_parts(EngineTensors& model) {
   drop(model, [](const TensorGroup& group) {
@@ -52,13 +54,13 @@ void leave_unread_parts(EngineTensors& model) {
   });
 }
 
-// The router's bias is there where topk_method says so (models/deepseek_v2.py).
+// The router's bias exists where topk_method says so (models/deepseek_v2.py).
 void settle_router_bias(EngineTensors& model) {
   if (stated(model, "topk_method") == "\"noaux_tc\"") return;
   drop(model, [](const TensorGroup& group) { return ends_in(group.module, "e_score_correction_bias"); });
 }
 
-// Tensors of one layer as the class has them in all.
+// Puts tensors that some layers have into every layer, as the class does.
 void put_in_every_layer(EngineTensors& model, std::string_view ends) {
   std::vector<std::string> done;
   drop(model, [&](TensorGroup& group) {
@@ -70,7 +72,7 @@ void put_in_every_layer(EngineTensors& model, std::string_view ends) {
   });
 }
 
-// Its router in float32 where no kernel of the card takes it in 16 bit (fused_moe/router/gate_linear.py).
+// The router stays in float32 where the card has no kernel for it in 16 bit (fused_moe/router/gate_linear.py).
 void keep_router_in_float32(EngineTensors& model) {
   const unsigned card = vllm_capability(*model.request);
   if (card == 0 || card == 90 || card / 10 == 10) return;
@@ -78,12 +80,11 @@ void keep_router_in_float32(EngineTensors& model) {
     if (group.component == Component::kRouter && group.role == TensorRole::kLinear) group.kept = Kept::kFloat32;
 }
 
-// Experts that nothing packs are as wide as FlashInfer's kernel on Blackwell wants them
-// (fused_moe/oracle/unquantized.py).
+// Experts that are not quantized are padded for FlashInfer's kernel on Blackwell (fused_moe/oracle/unquantized.py).
 void pad_experts(EngineTensors& model, std::uint64_t version) {
   constexpr std::uint64_t kMultiple = 128;
   if (version < kPadsExperts || !vllm_is_data_blackwell(*model.request) || is_declared(model.quantization)) return;
-  // Its kernel knows SiLU and squared ReLU alone (experts/trtllm_bf16_moe.py).
+  // Its kernel only has SiLU and squared ReLU (experts/trtllm_bf16_moe.py).
   if (is_one_of(model.arch, {Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss})) return;
   const std::uint64_t ranks = std::max<std::uint64_t>(1, model.request->parallel.tensor);
   for (TensorGroup& group : model.tensors) {
@@ -94,7 +95,7 @@ void pad_experts(EngineTensors& model, std::uint64_t version) {
   }
 }
 
-// Kimi-K3: copies for FlashKDA where that runs, and rows that make its fused matrix a multiple of sixteen
+// Kimi-K3: copies for FlashKDA where that runs, and rows that pad its fused matrix to a multiple of sixteen
 // (models/kimi_k3/nvidia/kda.py).
 void fit_kda(EngineTensors& model) {
   constexpr std::uint64_t kMultiple = 16;
@@ -108,7 +109,7 @@ void fit_kda(EngineTensors& model) {
   std::vector<TensorGroup> more;
   for (const TensorGroup& rates : model.tensors) {
     if (!ends_in(rates.module, "self_attn.A_log") || rates.rows % ranks != 0) continue;
-    const std::uint64_t heads = rates.rows / ranks;  // one row of beta for each; the other rows are multiples
+    const std::uint64_t heads = rates.rows / ranks;  // beta has one row for each; the other rows are multiples
     TensorGroup padding = rates;
     padding.module = "model.layers.*.self_attn.padding";
     padding.rows = round_up(heads, kMultiple, "rows") - heads;
@@ -123,7 +124,7 @@ void fit_kda(EngineTensors& model) {
   model.tensors.insert(model.tensors.end(), more.begin(), more.end());
 }
 
-// A bias of each expert's choice, which files of this class keep as a buffer (models/lfm2_moe.py).
+// A bias for each expert's choice, which files of this class store as a buffer (models/lfm2_moe.py).
 void add_expert_biases(EngineTensors& model) {
   if (stated(model, "use_expert_bias") == "false") return;
   std::vector<TensorGroup> biases;
@@ -158,8 +159,8 @@ std::uint64_t batch_of(const EngineTensors& model) {
   return vllm_batched_tokens(asked, vllm_rules(*model.request));
 }
 
-// Scales of its FP8 blocks are powers of two, a byte each; buffers for the tokens that indexers choose of a batch, and
-// for what the draft reads of it (models/deepseek_v4).
+// The scales of its FP8 blocks are powers of two, one byte each; there are buffers for the tokens that indexers choose
+// in a batch, and for what the draft reads of it (models/deepseek_v4).
 void make_deepseek_v4(EngineTensors& model, std::uint64_t version) {
   const auto narrow = [](std::optional<WeightScheme>& scheme) {
     if (scheme && scheme->type == "fp8-block") scheme->type = "fp8-block-e8m0";
@@ -181,7 +182,7 @@ void make_deepseek_v4(EngineTensors& model, std::uint64_t version) {
   model.tensors.push_back(buffer("model._mtp_hidden_buffer", tokens, checked_mul(width, copies, "hidden states")));
 }
 
-// Ranks share out Llama 4's patches, its adapter and its projector too (models/mllama4.py).
+// The ranks also split Llama 4's patches, adapter and projector (models/mllama4.py).
 void cut_llama4_tower(EngineTensors& model) {
   for (TensorGroup& group : model.tensors) {
     if (group.role == TensorRole::kPlain) continue;
@@ -191,12 +192,12 @@ void cut_llama4_tower(EngineTensors& model) {
   }
 }
 
-// Rows of Llama 3.2 Vision's table for images, which transformers' backend leaves out.
+// Llama 3.2 Vision's embedding rows for images, which transformers' backend leaves out.
 void leave_image_rows(EngineTensors& model) {
   drop(model, [](const TensorGroup& group) { return group.module == "model.embed_tokens.image"; });
 }
 
-// GLM-OCR's merger is as wide within as the tower's MLPs (models/glm_ocr.py).
+// GLM-OCR's merger has the inner width of the tower's MLPs (models/glm_ocr.py).
 void size_glm_ocr_merger(EngineTensors& model) {
   const auto mlp = std::find_if(model.tensors.begin(), model.tensors.end(),
                                 [](const TensorGroup& group) { return group.module == "visual.blocks.fc2"; });
@@ -208,7 +209,7 @@ void size_glm_ocr_merger(EngineTensors& model) {
   }
 }
 
-// MOSS's encoder is Whisper's, whose MLPs are as wide as encoder_ffn_dim, 1,536 where the config names none
+// MOSS has Whisper's encoder, whose MLPs are encoder_ffn_dim wide, or 1,536 where the config names none
 // (models/moss_transcribe_diarize.py).
 void size_whisper_mlps(EngineTensors& model) {
   constexpr std::uint64_t kUsual = 1536;
@@ -219,8 +220,7 @@ void size_whisper_mlps(EngineTensors& model) {
   }
 }
 
-// Embeddings of a batch for each layer, where pictures or sounds stand among words (models/gemma3n_mm.py,
-// gemma4_mm.py).
+// A batch's embeddings for each layer, for models with image or audio input (models/gemma3n_mm.py, gemma4_mm.py).
 void add_layer_embeddings(EngineTensors& model) {
   if (!model.architecture.ends_with("ForConditionalGeneration")) return;
   const auto table = std::find_if(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& group) {
@@ -231,7 +231,8 @@ void add_layer_embeddings(EngineTensors& model) {
   model.tensors.push_back(buffer("per_layer_embeddings", batch_of(model), columns));
 }
 
-// ModelOpt packs the head as any layer, and lists it where it did not (quantization/modelopt.py get_quant_method).
+// ModelOpt quantizes the head like any layer, and lists it where it did not (quantization/modelopt.py
+// get_quant_method).
 void pack_unlisted_head(EngineTensors& model) {
   QuantDeclaration& declared = model.quantization;
   if (declared.dialect.starts_with("modelopt") && declared.scheme && !declared.expert_scheme && !declared.head_scheme &&
@@ -252,7 +253,7 @@ std::string vllm_makes_by(const Request& request) {
 
 void vllm_make_tensors(EngineTensors& model) {
   const std::uint64_t version = engine_version(engine_of(*model.request), *model.request);
-  // By the class that the config names, as the registry finds them.
+  // By the class that the config names, as in the registry.
   const auto runs = [&](std::string_view classes) { return has_word(classes, model.architecture); };
   leave_unread_parts(model);
   pack_unlisted_head(model);
@@ -283,7 +284,7 @@ void vllm_make_tensors(EngineTensors& model) {
     case Arch::kGemma4Unified: add_layer_embeddings(model); break;
     default: break;
   }
-  // The factor of the embedding, a buffer (models/gemma.py).
+  // The factor of the embedding is a buffer (models/gemma.py).
   if (is_one_of(model.arch, {Arch::kGemma, Arch::kGemma2, Arch::kGemma3}) || runs("VaultGemmaForCausalLM"))
     model.tensors.push_back(buffer("model.normalizer", 1, 1));
   if (runs("Lfm2MoeForCausalLM")) add_expert_biases(model);
@@ -291,7 +292,7 @@ void vllm_make_tensors(EngineTensors& model) {
   if (runs("MossTranscribeDiarizeForConditionalGeneration")) size_whisper_mlps(model);
   if (runs("LlavaNextVideoForConditionalGeneration"))
     drop(model, [](const TensorGroup& group) { return group.module == "image_newline"; });
-  // Its class has the router in float32 (models/beam).
+  // Its class keeps the router in float32 (models/beam).
   if (runs("BeamForCausalLM"))
     for (TensorGroup& group : model.tensors)
       if (group.component == Component::kRouter && group.role == TensorRole::kLinear) group.kept = Kept::kFloat32;
@@ -300,17 +301,17 @@ void vllm_make_tensors(EngineTensors& model) {
     for (TensorGroup& group : model.tensors)
       if (ends_in(group.module, "self_attn.sinks")) group.kept = Kept::kAsDeclared;
   }
-  // Without experts there is no router and none of its norms (models/diffusion_gemma.py).
+  // Without experts there is no router, and none of its norms (models/diffusion_gemma.py).
   if (runs("DiffusionGemmaForBlockDiffusion") && std::none_of(model.tensors.begin(), model.tensors.end(),
                                                               [](const TensorGroup& group) { return group.is_expert; }))
     drop(model, [](const TensorGroup& group) {
       return ends_in(group.module, "router.scale router.per_expert_scale router.norm router.root_size moe_norms");
     });
-  // The delta nets of OLMo keep A in the model's type (models/olmo_hybrid.py).
+  // OLMo's delta nets keep A in the model's type (models/olmo_hybrid.py).
   if (runs("OlmoHybridForCausalLM"))
     for (TensorGroup& group : model.tensors)
       if (ends_in(group.module, "A_log")) group.kept = Kept::kAsDeclared;
-  // GLM-4's class, which has biases where attention_bias says so (models/glm4.py).
+  // Runs GLM-4's class, which has biases where attention_bias says so (models/glm4.py).
   if (runs("Glm4vForConditionalGeneration") && stated(model, "attention_bias") != "true")
     drop(model, [](const TensorGroup& group) {
       return ends_in(group.module, "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias");

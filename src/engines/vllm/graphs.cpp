@@ -36,16 +36,17 @@ namespace {
 
 constexpr const char* kGraphBytes = "CUDA graphs";
 
-// Releases: V1's worker; graphs of whole decode steps beside the piecewise ones; and what later ones capture.
+// Releases: graphs of whole decode steps in addition to the piecewise ones; and what later releases capture.
 constexpr std::uint64_t kWholeGraphs = 12;
-constexpr std::uint64_t kFlashInferFp8 = 16;  // the oldest whose log names the backend
-constexpr std::uint64_t kGuessInPeak = 27;    // the line with "consumed"; 0.26 has it not
-constexpr std::uint64_t kWholeSteps = 27;     // sizes of steps with drafts; 0.26 has them not, 0.30 has
-constexpr std::uint64_t kKeepsPool = 29;      // of either runner: 86 graphs of Qwen3.5-4B 0.24 GiB, 0.55 in 0.22
-constexpr std::uint64_t kGuessesGraphs = 30;  // profile_cudagraph_memory of the new runner; 0 before
-constexpr std::uint64_t kWidestStep = 31;     // a step of all sequences has a size; 0.30 has it not, 0.33 has
+constexpr std::uint64_t kFlashInferFp8 = 16;   // the oldest whose log names the backend
+constexpr std::uint64_t kEstimateInPeak = 27;  // the line with "consumed"; not in 0.26
+constexpr std::uint64_t kWholeSteps = 27;      // sizes for steps with drafts; not in 0.26, but in 0.30
+constexpr std::uint64_t kKeepsPool = 29;       // of either runner: 86 graphs of Qwen3.5-4B 0.24 GiB, 0.55 in 0.22
+// profile_cudagraph_memory of the new runner; before: 0.
+constexpr std::uint64_t kEstimatesGraphs = 30;
+constexpr std::uint64_t kWidestStep = 31;  // a step of all sequences has a size; not in 0.30, but in 0.33
 
-// Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on of `step`.
+// Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on steps of `step`.
 std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step)
@@ -53,14 +54,14 @@ std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
   return out;
 }
 
-// Tokens of a diffusion model's canvas, which count as drafts (VllmConfig.num_speculative_tokens); 0: no such model.
+// Tokens of a diffusion model's canvas, which count as drafts (VllmConfig.num_speculative_tokens); 0 for other models.
 std::uint64_t canvas(const EngineInput& input) {
   for (const ConfigFact& fact : input.model.facts)
     if (fact.key == "canvas_length") return whole_number(fact.value).value_or(0);
   return 0;
 }
 
-// Layers that read what an encoder yields.
+// Whether layers attend to an encoder's output.
 bool crosses(const EngineInput& input) {
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
@@ -72,7 +73,7 @@ bool shares_memory(const Request& request) {
   return request.card.name && parse_gpu(*request.card.name).unified;
 }
 
-// FP8 caches go to FlashInfer where FlashAttention has no kernel for them, which it has on Hopper alone
+// FP8 caches use FlashInfer where FlashAttention has no kernel for them, which it has only on Hopper
 // (platforms/cuda.py). With drafts whole steps are not captured there (get_cudagraph_support).
 Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWorkspace = 394 * kMiB, kWidest = 256;
@@ -103,7 +104,7 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
     const auto end = std::upper_bound(sizes.begin(), sizes.end(), decoded);
     out.whole = static_cast<std::uint64_t>(end - sizes.begin());
     out.count += out.whole;
-    // Encoder-decoders run whole decode steps alone (VllmConfig, FULL_DECODE_ONLY): 0.22 GiB of Whisper-large-v3.
+    // Encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY): 0.22 GiB for Whisper-large-v3.
     if (crosses(input)) {
       out.count = out.whole;
       out.largest = out.whole > 0 ? *(end - 1) : 0;
@@ -117,13 +118,13 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
   const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kGraphBytes) : 1;
   const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
-  // A largest size that the class names holds whatever the number of sequences (GptOssForCausalLMConfig).
+  // Where the class names the largest size, it holds whatever the number of sequences (GptOssForCausalLMConfig).
   const std::uint64_t by_steps = vllm_names_largest_graph(input.model.arch, rules)
                                      ? limit
                                      : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, vllm_batched_tokens(input, rules)});
   std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
-  // Steps of whole requests with their drafts; without drafts the widest step alone.
+  // Steps of whole requests with their drafts; without drafts only the widest step.
   const std::uint64_t requests = std::min(seqs, limit);
   std::vector<std::uint64_t> steps;
   if (of_step > 1) {
@@ -163,7 +164,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   std::uint64_t pool = 0;
   if (rules.version >= kWholeGraphs) {
     each = has_experts ? 230 : 87;
-    // What the guess reserved is kept, and used again.
+    // The memory that estimating reserved is kept and reused.
     if (rules.version < kKeepsPool) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
@@ -185,19 +186,19 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
 }
 
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {
-  if (rules.version < kGuessInPeak || taken == Bytes(0)) return std::nullopt;
+  if (rules.version < kEstimateInPeak || taken == Bytes(0)) return std::nullopt;
   const bool is_new = vllm_has_new_runner(input, rules);
-  if (is_new && rules.version < kGuessesGraphs) return std::nullopt;  // it does not guess
+  if (is_new && rules.version < kEstimatesGraphs) return std::nullopt;  // it does not estimate
   const bool shares = shares_memory(input.request);
   if (is_new) {
-    // The largest whole graph is captured twice, and the second time stands for each of the others.
+    // The largest whole graph is captured twice, and the second capture stands for each of the others.
     constexpr std::uint64_t kEach = 30 * kMiB;
     const VllmGraphs captures = vllm_captured_graphs(input, rules);
-    const Bytes guessed = Bytes(kEach) * (captures.whole > 0 ? captures.whole - 1 : 0);
+    const Bytes estimated = Bytes(kEach) * (captures.whole > 0 ? captures.whole - 1 : 0);
     const Bytes theirs(taken.count() / captures.count * captures.whole);
     return ranged_line("vllm room for graphs, new runner", Section::kActivation,
                        "kept free for CUDA graphs beyond what they take",
-                       guessed > theirs ? guessed - theirs : Bytes(0),
+                       estimated > theirs ? estimated - theirs : Bytes(0),
                        {"{whole} whole graphs but the first * {each} MiB, less what they take",
                         {{"whole", captures.whole}, {"each", kEach / kMiB}}},
                        "estimate: profile_cudagraph_memory (v1/worker/gpu/cudagraph_utils.py) takes the second of two "
@@ -211,7 +212,7 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
 }
 
 bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules) {
-  return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.version >= kGuessesGraphs);
+  return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.version >= kEstimatesGraphs);
 }
 
 }  // namespace kvplan

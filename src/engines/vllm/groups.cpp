@@ -11,7 +11,7 @@ namespace {
 
 using Members = std::vector<std::size_t>;
 
-// All layers need the same number of token slots (UniformTypeKVCacheSpecs.is_uniform_type).
+// Whether all layers need the same number of token slots (UniformTypeKVCacheSpecs.is_uniform_type).
 bool uniform(const std::vector<VllmSpec>& specs) {
   const VllmSpec& first = specs.front();
   return std::all_of(specs.begin(), specs.end(), [&](const VllmSpec& spec) {
@@ -22,7 +22,7 @@ bool uniform(const std::vector<VllmSpec>& specs) {
   });
 }
 
-// Every page becomes as large as the largest: smaller ones cover more tokens, or are padded.
+// Makes every page as large as the largest: smaller ones hold more tokens, or are padded.
 void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
   Bytes largest;
   for (const VllmSpec& spec : specs) largest = std::max(largest, spec.padded);
@@ -47,7 +47,7 @@ Members strided(const Members& members, std::size_t first, std::size_t step) {
   return out;
 }
 
-// Groups of equal length, out of buckets of equal specs; the shortest bucket gives the length unless the longest is
+// Groups of equal length, formed from buckets of equal specs; the length is the shortest bucket's unless the longest is
 // not much longer.
 VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
   std::vector<Members> buckets;
@@ -77,7 +77,7 @@ VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
 }
 
 // V0: one block table for all layers, and a second one for the encoder's tokens in the same pool; self and cross
-// attention of one layer share its tensor (worker/cache_engine.py, get_num_layers).
+// attention of a layer share its tensor (worker/cache_engine.py, get_num_layers).
 VllmGroups one_table(const std::vector<VllmSpec>& specs) {
   VllmGroups out;
   out.pool = Pool::kUniform;
@@ -112,7 +112,7 @@ Bytes bytes_of(const PageCounts& counts) {
   return out;
 }
 
-// The length in [lowest, max of lengths] that pads them least; the longer of equals.
+// The length in [lowest, max of lengths] that pads least; among equals the longest.
 std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths) {
   const std::uint64_t highest = *std::max_element(lengths.begin(), lengths.end());
   std::uint64_t best = lengths.front();
@@ -129,8 +129,8 @@ std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths) {
 
 constexpr std::uint64_t kAllLayers = ~std::uint64_t{0};
 
-// DeepSeek-V4: the entries and index keys in one group, windows and states in others by block size and window, each
-// page as large as one of the first group's.
+// DeepSeek-V4: entries and index keys form one group; windows and states form others by block size and window, with
+// pages as large as the first group's.
 VllmGroups packed(std::vector<VllmSpec>& specs) {
   Members entries;
   std::vector<Members> buckets;
@@ -209,8 +209,8 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
 StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,
                      std::uint64_t last_layer) {
   StagePool out;
-  PageCounts slots;   // of a block
-  PageCounts widest;  // of the group whose pages are the most bytes
+  PageCounts slots;   // pages in a block
+  PageCounts widest;  // of the group with the most bytes of pages
   std::uint64_t longest = 0;
   for (const VllmGroup& group : groups.groups) {
     const PageCounts counts = page_counts(specs, group.members, first_layer, last_layer);
@@ -222,7 +222,7 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
   if (is_packed && groups.packed_block == PackedBlock::kWidestGroup) slots = widest;
   out.block = out.gate = bytes_of(slots);
   if (is_packed && groups.packed_block != PackedBlock::kWidestGroup) {
-    // The check before start-up counted a page of each size of the first group for every slot.
+    // The check before start-up counted a page of each of the first group's sizes for every slot.
     PageCounts tuples = page_counts(specs, groups.groups.front().members, first_layer, last_layer);
     for (auto& [page, count] : tuples) count = longest;
     out.gate = bytes_of(tuples);

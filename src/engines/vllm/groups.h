@@ -1,4 +1,4 @@
-// Groups of layers that share a block table, and what a block of the pool costs (v1/core/kv_cache_utils.py).
+// Groups of layers that share a block table, and the bytes of a block of the pool (v1/core/kv_cache_utils.py).
 #ifndef KVPLAN_ENGINES_VLLM_GROUPS_H_
 #define KVPLAN_ENGINES_VLLM_GROUPS_H_
 
@@ -11,7 +11,7 @@
 namespace kvplan {
 
 enum class Pool {
-  kNone,     // no layer caches
+  kNone,     // no layer has a cache
   kUniform,  // one group; a block holds a page of every layer
   kPaged,    // several groups; a block holds as many pages of one size as the longest group has layers
   kPacked,   // DeepSeek-V4: several groups of several page sizes, packed into one block
@@ -25,18 +25,18 @@ struct VllmGroups {
   Pool pool = Pool::kNone;
   PackedBlock packed_block = PackedBlock::kWidestGroup;
   std::vector<VllmGroup> groups;
-  std::optional<std::size_t> crossed;  // V0: a spec whose source tokens take blocks of the one group too
+  std::optional<std::size_t> crossed;  // V0: a spec whose source tokens take blocks of the one group as well
 };
 
-// Groups `specs`; page sizes and block sizes of the specs are made equal where that is vLLM's rule.
-// Error(kBadInput) where vLLM cannot.
+// Groups `specs`, and makes their page sizes and block sizes equal where that is vLLM's rule. Throws Error(kBadInput)
+// where vLLM cannot group them.
 VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules);
 
-// What one pipeline stage holds of the groups.
+// One pipeline stage's part of the groups.
 struct StagePool {
-  Bytes block;               // bytes of a block of the pool
-  Bytes gate;                // bytes that a block of a request counts for in "KV cache needed"
-  std::vector<Bytes> slots;  // the pages that `gate` is made of: a tensor of the pool each
+  Bytes block;               // of a block of the pool
+  Bytes gate;                // that a request's block counts for in "KV cache needed"
+  std::vector<Bytes> slots;  // the pages that make up `gate`: one tensor of the pool each
 };
 StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,
                      std::uint64_t last_layer);

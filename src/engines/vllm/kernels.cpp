@@ -13,13 +13,13 @@ constexpr std::uint64_t kFlashMlaBlock = 64;
 constexpr std::uint64_t kBlackwellLatentBlock = 32;
 constexpr std::uint64_t kWideBlock = 64;
 constexpr std::uint64_t kWidestHead = 512;
-constexpr std::uint64_t kMaskedHead = 256;  // the other one that TRITON_FLASHINFER takes
+constexpr std::uint64_t kMaskedHead = 256;  // the other head width that TRITON_FLASHINFER takes
 
 // kda_checkpoint.py; FLASHINFER_GDN_CHECKPOINT_ALIGNMENT of gdn_attn.py.
 constexpr std::uint64_t kFlashKdaAlignment = 16;
 constexpr std::uint64_t kDeltaAlignment = 64;
 
-// FlashKDA, and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
+// Whether the card runs FlashKDA and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
 bool has_prefill_kernels(const Request& request) {
   const unsigned major = vllm_capability(request) / 10;
   return !request.card.name || major == 9 || major == 10 || major == 12;
@@ -32,7 +32,7 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
   if (any_term(input, [](const Term& term) { return term.role == Role::kIndex; })) return kFlashMlaBlock;
   if (!vllm_has_flash_mla(request)) return kUsualBlock;
   if (!rules.latents_by_card || !request.card.name)
-    return kFlashMlaBlock;  // as logs print it where the card is not known
+    return kFlashMlaBlock;  // as printed by logs where the card is not known
   if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
   return plain_bytes(input.types.key) == 2 ? kUsualBlock : kFlashMlaBlock;
 }
@@ -55,7 +55,7 @@ std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input,
   const bool has_kernels = has_prefill_kernels(input.request);
   if (is_one_of(input.model.arch, {Arch::kKimiK3, Arch::kKimiLinear}))
     return rules.latent_checkpoints && has_kernels ? std::optional(kFlashKdaAlignment) : std::nullopt;
-  // Mamba 2: its state is a matrix of each head.
+  // Mamba 2: the state is a matrix for each head.
   const bool scans =
       any_term(input, [](const Term& term) { return term.part == Part::kScan && term.shape.vectors > 1; });
   if (scans) return rules.scan_checkpoints ? std::optional<std::uint64_t>(1) : std::nullopt;

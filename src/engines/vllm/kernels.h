@@ -1,4 +1,5 @@
-// Which kernel vLLM takes on a card, as far as memory follows from it: tokens of its block, states that it hands out.
+// The kernels that vLLM uses on a card, as far as memory depends on them: the tokens of their blocks, the states they
+// return.
 #ifndef KVPLAN_ENGINES_VLLM_KERNELS_H_
 #define KVPLAN_ENGINES_VLLM_KERNELS_H_
 
@@ -9,20 +10,20 @@
 
 namespace kvplan {
 
-// The block of a latent's kernel: the first backend of the card's list that takes the type (platforms/cuda.py
-// _get_backend_priorities). Indexed latents have 64 everywhere, dense ones 16 in FLASH_ATTN_MLA and Triton, 32 in
-// FLASHINFER_MLA, 64 in FlashMLA, which has Hopper's quantized ones and was the first choice of older releases. Without
-// a card: Hopper's.
+// The block of a latent's kernel, which is the first backend in the card's list that takes the type (platforms/cuda.py
+// _get_backend_priorities). For indexed latents it is 64 everywhere; for dense ones 16 in FLASH_ATTN_MLA and Triton, 32
+// in FLASHINFER_MLA, 64 in FlashMLA, which is used for quantized ones on Hopper and was the first choice of older
+// releases. Without a card: Hopper's.
 std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules);
 
-// Of grouped heads. FlashAttention 4 reads FP8 heads of 512 in pages of 64 tokens on Hopper (flash_attn.py
-// _get_sm90_fa4_fp8_kv_block_size); on data centre Blackwell Triton masks images beside FlashInfer, which agree on 64
-// (triton_flashinfer.py).
+// The block for grouped heads. FlashAttention 4 reads FP8 heads of width 512 in pages of 64 tokens on Hopper
+// (flash_attn.py _get_sm90_fa4_fp8_kv_block_size); on data centre Blackwell images' masks need Triton together with
+// FlashInfer, which agree on 64 (triton_flashinfer.py).
 std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules);
 
-// With prefix caching a request may hold one more state, of its prefill's last whole block, where the layers hand such
-// a state out (MambaSpec.num_prefill_checkpoint_blocks). The tokens that it must be a multiple of; nothing where there
-// is none.
+// With prefix caching a request may hold one more state, that of its prefill's last whole block, where the layers
+// return one (MambaSpec.num_prefill_checkpoint_blocks). The result is the number of tokens that it must be a multiple
+// of; nothing where there is no such state.
 std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// How vLLM is started. Source: vllm/engine/arg_utils.py and vllm/config of 0.33.
+// The command line of vLLM. Source: vllm/engine/arg_utils.py and vllm/config of 0.33.
 #include "engines/vllm/launcher.h"
 
 #include <algorithm>
@@ -46,11 +46,11 @@ std::string_view kv_name(Dtype type) {
   return name(type);
 }
 
-constexpr std::uint64_t kRpcPort = 13345;           // any free one, the same on all nodes
+constexpr std::uint64_t kRpcPort = 13345;           // any free port, the same on all nodes
 constexpr std::uint64_t kNodesSince = 12;           // --nnodes
-constexpr std::uint64_t kRopeParametersSince = 12;  // rope_scaling before
+constexpr std::uint64_t kRopeParametersSince = 12;  // before that, rope_scaling
 
-// A context beyond the model's own: vLLM refuses it unless told otherwise, and its positions need stretching.
+// A context beyond the model's own: vLLM refuses it unless an option allows it, and the positions need scaling.
 void add_longer_context(const LaunchInput& input, std::uint64_t version, Arguments& out, Launch& launch) {
   if (!is_beyond(input)) return;
   launch.environment.emplace_back("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1");
@@ -61,8 +61,8 @@ void add_longer_context(const LaunchInput& input, std::uint64_t version, Argumen
     out.add("--hf-overrides", keys);
 }
 
-// A command for each node. Copies that a node holds whole are data parallel over the nodes; one that spans nodes is
-// started by their number.
+// One command for each node. Copies that fit in a node are data parallel over the nodes; a copy that spans nodes is
+// started with their number.
 void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vector<std::string>& words, Launch& launch) {
   const Request& request = *input.request;
   const std::uint64_t copy = request.parallel.tensor * request.parallel.pipeline;
@@ -109,7 +109,7 @@ Launch vllm_launch(const LaunchInput& input) {
   out.add_revision(input);
   out.add("--max-model-len", input.load.max_model_len.count());
   add_longer_context(input, version, out, launch);
-  // The plan's sequences are those of one copy, and so is the cap.
+  // The plan's sequences are per copy, and so is the cap.
   if (request.max_num_seqs || input.load.num_seqs > 1)
     out.add("--max-num-seqs", request.max_num_seqs.value_or(input.load.num_seqs));
   out.add_ranks("--tensor-parallel-size", request.parallel.tensor);

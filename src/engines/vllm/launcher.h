@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// Of the command line, those that it has and not every engine.
+// Its options that not every engine has.
 inline constexpr std::string_view kVllmOptions =
     "--block-size --enable-prefix-caching --mamba-cache-mode --disable-hybrid-kv-cache-manager "
     "--enforce-eager --mamba-ssm-cache-dtype --decode-context-parallel-size "

@@ -1,6 +1,6 @@
-// Lines of vLLM's log that say why it did not start, what it refuses and how its traffic goes.
-// Source: v1/core/kv_cache_utils.py, v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py;
-// of V0: worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that moved have a row each.
+// Lines of vLLM's log that tell why it did not start, what it refuses and how busy it is. Source:
+// v1/core/kv_cache_utils.py, v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py; of V0:
+// worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that moved have a row each.
 #include "engines/log_lines.h"
 
 namespace kvplan {
@@ -107,13 +107,13 @@ constexpr LogTemplate kEvents[] = {
     {"tokens/s, Running: {running:seqs} reqs, Swapped: {swapped:seqs} reqs, Pending: {waiting:seqs} reqs, GPU KV cache "
      "usage: {usage:%}%",
      kTraffic},
-    // Its CPU backend.
+    // From its CPU backend.
     {"cpu_worker.py", kPhase},
     {"cpu_model_runner.py", kPhase},
     {"device_config=cpu", kPhase},
     {"platform cpu", kPhase},
     {"VLLM_CPU_", kPhase},
-    // Whose log it is.
+    // These tell which engine wrote the log.
     {"vllm/model_executor/", kMark},
     {"vllm/v1/", kMark},
     {"vllm/config", kMark},
@@ -132,7 +132,7 @@ constexpr StageMark kStages[] = {
     {"Loading weights took", StartStage::kWeights},
     {"Model loading took", StartStage::kWeights},
     {"Available KV cache memory", StartStage::kProfile},
-    // Its CPU backend has no line for the weights. Where it compiles nothing it warms nothing up either.
+    // Its CPU backend prints no line about the weights. Where it compiles nothing it does not warm up either.
     {"Warming up model for the compilation", StartStage::kWeights},
     {"Warming up done", StartStage::kProfile},
     {"GiB for KV cache on node", StartStage::kWeights},

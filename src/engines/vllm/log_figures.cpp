@@ -1,4 +1,4 @@
-// The figures of vLLM's log, oldest wording first. Its older "GB" is 2^30 bytes too.
+// The figures of vLLM's log, oldest wording first. Its older "GB" is 2^30 bytes as well.
 #include "engines/log_lines.h"
 
 namespace kvplan {
@@ -47,7 +47,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("Loading model weights took {weights:size}", "", "0.7"),
     log_figure("Model loading took {weights:size}"),
     log_figure("GiB memory and {*} seconds", "0.12"),
-    log_figure("Model loading took {*} GiB and", "", "0.29"),  // until 0.11, and the new runner's from 0.26 on
+    log_figure("Model loading took {*} GiB and", "", "0.29"),  // until 0.11; of the new runner since 0.26
 
     // V0's profile.
     log_figure("total_gpu_memory={gpu_memory:size}", "", "0.6"),
@@ -76,7 +76,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("# CPU blocks: {cpu_blocks:blocks}", "", "0.9"),
     log_figure("Maximum concurrency for {max_model_len:tokens} tokens per request: {max_concurrency:x}x"),
 
-    // V1's profile at DEBUG: #19312, and before it.
+    // V1's profile at DEBUG level: since #19312, and before it.
     log_figure(
         "Peak torch memory: {peak_torch:size}, non-torch forward-pass memory: {non_torch:size}, available KVCache "
         "memory: {kv_budget:size}",
@@ -89,7 +89,7 @@ constexpr LogTemplate kFigures[] = {
 
     // V1.
     log_figure("Available KV cache memory: {kv_budget:size}", "0.9"),
-    // Its CPU backend.
+    // From its CPU backend.
     log_figure("Explicitly set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
     log_figure("Auto set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
     log_figure("Available memory: {kv_budget:B}, total memory: {gpu_memory:B}"),

@@ -11,12 +11,13 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
-// Classes with embedding_modules in vLLM's model_executor/models: the embedding and the head are wrapped, too. Phi-3
-// and Mistral are Llama's class there. Qwen, Gemma and most others have none.
+// Classes with embedding_modules in vLLM's model_executor/models: the embedding and the head are wrapped too. Phi-3 and
+// Mistral use Llama's class. Qwen, Gemma and most others have none.
 constexpr Arch kEmbeds[] = {Arch::kLlama,    Arch::kMistral, Arch::kPhi3,     Arch::kGranite, Arch::kGraniteHybrid,
                             Arch::kExaone,   Arch::kExaone4, Arch::kNemotron, Arch::kSolar,   Arch::kMinicpm,
                             Arch::kFalconH1, Arch::kJamba,   Arch::kBamba,    Arch::kMixtral};
-constexpr std::uint64_t kNoExtraVocab = 12;  // releases before kept 256 more words; experts are wrapped since
+// Earlier releases reserved 256 more rows of vocabulary; experts are wrapped from here on.
+constexpr std::uint64_t kNoExtraVocab = 12;
 constexpr std::uint64_t kExtraVocab = 256;
 constexpr std::uint64_t kMostVocab = 258048;
 constexpr std::uint64_t kDefaultRank = 16;

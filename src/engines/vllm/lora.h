@@ -1,4 +1,4 @@
-// What vLLM takes for LoRA adapters at its start.
+// What vLLM allocates for LoRA adapters at its start.
 #ifndef KVPLAN_ENGINES_VLLM_LORA_H_
 #define KVPLAN_ENGINES_VLLM_LORA_H_
 

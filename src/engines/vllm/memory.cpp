@@ -1,5 +1,5 @@
-// The profile run: a batch of max_num_batched_tokens goes through the model, then max_num_seqs rows are sampled; the
-// larger peak is what vLLM prints as "peak activation" and takes from the budget (v1/worker/gpu_worker.py,
+// The profile run: a batch of max_num_batched_tokens goes through the model, then max_num_seqs rows are sampled. vLLM
+// prints the larger of the two peaks as "peak activation" and subtracts it from the budget (v1/worker/gpu_worker.py,
 // determine_available_memory; worker/worker.py in V0). Against printed figures, in GiB:
 //
 //   tokens * 3 * (hidden + intermediate / tp) * 2 B: gate and up, their product, residual, input and output of a layer
@@ -45,28 +45,30 @@ namespace {
 constexpr std::string_view kActivations = "the activations";
 
 // Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
-constexpr std::uint64_t kWithoutContext = 7;   // counted against what stood before: vllm-project/vllm#11809
-constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts: 1.40 GiB for 256 rows of 151,936
-constexpr std::uint64_t kSparingOnRocm = 17;   // 0.16 sorts: 2.1 GiB for 256 rows of 151,936, 0.6 of them outside
+constexpr std::uint64_t kWithoutContext = 7;  // memory taken before the start no longer counts: vllm-project/vllm#11809
+constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts all logits: 1.40 GiB for 256 rows of 151,936
+// 0.16 sorts all: 2.1 GiB for 256 rows of 151,936, 0.6 outside PyTorch.
+constexpr std::uint64_t kSparingOnRocm = 17;
 
 constexpr std::uint64_t kNewRunner = 26;          // worker/gpu/model_runner.py for dense models with attention alone
 constexpr std::uint64_t kNewRunnerOnly = 30;      // for every model
-constexpr std::uint64_t kImagesInNewRunner = 27;  // 0.26 still has the old one for Gemma-4
+constexpr std::uint64_t kImagesInNewRunner = 27;  // 0.26 still uses the old one for Gemma-4
 // ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30 and DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES of 0.26.
-constexpr std::uint64_t kNewRunnerOnRocm = 33;    // for every model; 0.33 has the list not
-constexpr std::uint64_t kDraftsInNewRunner = 33;  // models, Medusa, n-grams; 0.30 leaves them to the old one
+constexpr std::uint64_t kNewRunnerOnRocm = 33;    // for every model; 0.33 no longer has the list
+constexpr std::uint64_t kDraftsInNewRunner = 33;  // drafts by models, Medusa, n-grams; 0.30 leaves them to the old one
 constexpr std::string_view kOldOnRocm = "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM";
 constexpr std::string_view kNewWithExperts =
     "DeepseekV2ForCausalLM GraniteMoeForCausalLM InklingForCausalLM InklingForConditionalGeneration "
     "LongcatFlashNgramForCausalLM Qwen2MoeForCausalLM";
-constexpr std::uint64_t kConsumed = 27;      // the line with "consumed"; 0.26 has it not
-constexpr std::uint64_t kSamplesTwice = 33;  // _dummy_sampler_run; 0.32 has it not
+constexpr std::uint64_t kConsumed = 27;      // the line with "consumed"; not in 0.26
+constexpr std::uint64_t kSamplesTwice = 33;  // _dummy_sampler_run; not in 0.32
 
-// A first start compiles while it profiles, and benchmarks a kernel that reads the embedding on a copy of it.
-constexpr std::uint64_t kCompiledBefore = 30;  // logs of 0.30 and 0.31 have first starts that take no more
+// A first start compiles during the profile run, and benchmarks a kernel that reads the embedding on a copy of it.
+// First starts in logs of 0.30 and 0.31 take no more.
+constexpr std::uint64_t kCompiledBefore = 30;
 
-constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest that was read
-constexpr std::uint64_t kRoomByLength = 33;           // sparse_mla_prefill_workspace_factor; 0.26 has it not
+constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest release whose source was read
+constexpr std::uint64_t kRoomByLength = 33;           // sparse_mla_prefill_workspace_factor; not in 0.26
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
 LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes high, Template formula,
@@ -75,14 +77,14 @@ LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes h
       part, std::move(what), bytes, std::min(low, bytes), std::max(high, bytes), std::move(formula), std::move(source)};
 }
 
-// Bytes of an element of the logits while rows are sampled.
+// Bytes per element of the logits while rows are sampled.
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
   if (vllm_has_new_runner(input, rules)) return rules.version >= kSamplesTwice ? kTwice : kPlain;
   return rules.version >= (vllm_is_rocm(input.request) ? kSparingOnRocm : kSparingSampler) ? kSparing : kSorting;
 }
 
-// Tokens for an index key, of models whose latents are chosen by one.
+// Tokens per index key, for models whose latents are chosen by an indexer.
 std::optional<std::uint64_t> index_stride(const EngineInput& input) {
   if (!is_one_of(input.model.arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa, Arch::kDeepseekV4})) return std::nullopt;
   for (const LayerCache& cache : input.caches)
@@ -91,7 +93,7 @@ std::optional<std::uint64_t> index_stride(const EngineInput& input) {
   return std::nullopt;
 }
 
-// The embedding's rank, where a first start copies it.
+// The rank's part of the embedding, where a first start copies it.
 Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   if (input.request.enforce_eager || !vllm_has_new_runner(input, rules) || rules.version >= kCompiledBefore)
     return Bytes(0);
@@ -99,13 +101,15 @@ Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   return Bytes(rows) * checked_mul(input.model.hidden_size, 2, kActivations);
 }
 
-LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool samples, bool embeds) {
+// The peak of the profile run: of the sampler, of a layer with the batch, or of a first start that compiles, whichever
+// is the largest.
+LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_first_stage, bool is_last_stage) {
   const bool is_new = vllm_has_new_runner(input, rules);
   const std::string_view term = is_new                             ? "vllm activation, new runner"
                                 : rules.version >= kSparingSampler ? "vllm activation"
                                 : rules.version >= kV1             ? "vllm activation until 0.15"
                                                                    : "vllm activation until 0.8";
-  // The new runner's peak is so low that what a first start compiles with is beyond it.
+  // The new runner's peak is so low that the memory for compiling at a first start exceeds it.
   std::string source = "estimate: the profile run of v1/worker/";
   if (is_new)
     source +=
@@ -124,17 +128,17 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   const std::uint64_t rows = std::min(vllm_max_num_seqs(input.request, rules), tokens);
   const Bytes logits(index_stride(input) ? kIndexerLogits : 0);
   const Bytes layer = Bytes(tokens) * vllm_layer_row(input) + logits;
-  const std::uint64_t each = sampled_bytes(input, rules);
+  const std::uint64_t logit_bytes = sampled_bytes(input, rules);
   const Bytes libraries(is_new ? 32 * kMiB : 0);
-  const Template beside = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
+  const Template library_term = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
   Bytes sampler;
-  if (samples)
-    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kActivations) + Bytes(tokens) * hidden * 2;
-  const Bytes copied = embeds ? copied_embedding(input, rules) : Bytes(0);
+  if (is_last_stage)
+    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, logit_bytes, kActivations) + Bytes(tokens) * hidden * 2;
+  const Bytes copied = is_first_stage ? copied_embedding(input, rules) : Bytes(0);
   if (copied > std::max(sampler, layer))
     return ranged_line("vllm activation, first start", Section::kActivation, "activation peak (a first start compiles)",
                        copied + libraries,
-                       Template("{bytes} B of a rank's embedding", {{"bytes", copied.count()}}) + beside,
+                       Template("{bytes} B of a rank's embedding", {{"bytes", copied.count()}}) + library_term,
                        "estimate: a first start benchmarks what it compiles, on a copy of the embedding; a later one "
                        "was seen to take 0.15 to 0.19 GiB");
   if (sampler > layer)
@@ -144,29 +148,30 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
                     Template("{rows} rows * {vocab_size} logits * {each} B + {tokens} tokens * {hidden_size} * 2 B",
                              {{"rows", rows},
                               {"vocab_size", input.model.vocab_size},
-                              {"each", each},
+                              {"each", logit_bytes},
                               {"tokens", tokens},
                               {"hidden_size", hidden}}) +
-                        beside,
+                        library_term,
                     source));
   return ranged_line(term, Section::kActivation, "activation peak (batch)", layer + libraries,
                      Template("{tokens} tokens * 3 * ({hidden_size} + MLP width of a rank) * 2 B = {tokens} * {row} B",
                               {{"tokens", tokens}, {"hidden_size", hidden}, {"row", vllm_layer_row(input)}}) +
-                         (logits > Bytes(0) ? Template(" + 512 MiB of the indexer's logits") : Template()) + beside,
+                         (logits > Bytes(0) ? Template(" + 512 MiB of the indexer's logits") : Template()) +
+                         library_term,
                      source);
 }
 
-// The profile run reserves what prefills gather of the index keys, 128 FP8 bytes and 4 of a scale each; it stays
-// (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Room for 40 times the longest length; 16 beyond
-// 256 Ki tokens since sparse_mla_prefill_workspace_factor. GLM-5.2 with 819,200 tokens on four B200: 6.31 GiB printed,
-// 4.03 of them this.
+// The profile run allocates a buffer into which prefills gather index keys, 128 FP8 bytes and 4 of a scale each; it
+// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Room for 40 times the longest length; 16
+// beyond 256 Ki tokens since sparse_mla_prefill_workspace_factor. GLM-5.2 with 819,200 tokens on four B200: 6.31 GiB
+// printed, 4.03 of them this.
 std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRules& rules, Tokens longest) {
   constexpr std::uint64_t kKey = 132, kRoom = 40, kLongRoom = 16, kLong = 256 * 1024;
   const std::optional<std::uint64_t> stride = index_stride(input);
   if (!stride || rules.version < kIndexWorkspace) return std::nullopt;
   const std::uint64_t room = rules.version >= kRoomByLength && longest.count() > kLong ? kLongRoom : kRoom;
   const std::uint64_t keys = checked_mul(longest.count(), room, kActivations) / *stride;
-  // Since 0.27 what stays is printed with the memory "consumed".
+  // Since 0.27 memory that stays is printed as part of "consumed".
   return exact_line(
       rules.version < kConsumed ? Section::kActivation : Section::kRuntime, "indexer's workspace of prefills",
       Bytes(keys) * kKey,
@@ -175,15 +180,17 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
       "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");
 }
 
-// NCCL's buffers for NVLink's switches and symmetric memory: cards since Hopper, and where none is named large ones.
-bool talks_widely(const Request& request) {
+// Whether NCCL has buffers for NVLink's switches and symmetric memory: on cards since Hopper; without a named card, on
+// large ones.
+bool has_wide_buffers(const Request& request) {
   constexpr unsigned kHopper = 90;
   constexpr std::uint64_t kLarge = 70 * kGiB;
   if (const unsigned capability = vllm_capability(request); capability > 0) return capability >= kHopper;
   return !request.card.memory || *request.card.memory >= Bytes(kLarge);
 }
 
-// The CUDA context stands before the budget is taken; what grows after it: libraries' workspaces, NCCL's buffers.
+// The CUDA context exists before the budget is computed; this is what grows after it: libraries' workspaces, NCCL's
+// buffers.
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
   const bool alone = request.parallel.tensor == 1 && request.parallel.pipeline == 1;
@@ -201,7 +208,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && rules.version < kV1)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
-  if (!alone && talks_widely(request))
+  if (!alone && has_wide_buffers(request))
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 1400, " on a rank of several",
                 "0.95 to 2.43 GiB in 8 start-up logs of V1 on Hopper and Blackwell");
   if (!alone)
@@ -224,7 +231,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!is_new)
     return line("vllm outside since 0.27", "outside PyTorch, and kept by its allocator", 230, " on one GPU",
                 "0.15 to 0.48 GiB in start-up logs since 0.27, 0.1 to 0.7 more at a first start");
-  // PenaltiesState: int32 counts of every token for every request, and a bit.
+  // PenaltiesState: for every request an int32 count and a bit of every token.
   const std::uint64_t seqs = vllm_max_num_seqs(request, rules);
   const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kActivations), 33, kActivations) / 8);
   const Bytes base(144 * kMiB);
@@ -238,15 +245,15 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                   "first start"));
 }
 
-// The encoder runs over as many items as its budget holds, and its outputs stay while the batch is profiled
+// The encoder runs over as many items as its budget allows, and its outputs stay while the batch is profiled
 // (v1/core/encoder_cache_manager.py, multimodal/encoder_budget.py): budget = max(batch, tokens of the largest item).
 struct EncoderBudget {
-  std::uint64_t batch = 0, item = 0;  // tokens; 0: the config sizes no item
+  std::uint64_t batch = 0, item = 0;  // in tokens; 0: the config gives no item's size
   std::uint64_t budget = 0, held = 0;
 };
 
 std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules) {
-  constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors over the pixels of a token
+  constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors / pixels per token
   if (!input.model.vision || input.request.extras.language_model_only) return std::nullopt;
   std::uint64_t limit = input.request.extras.mm_limits.empty() ? 1 : 0;
   for (const auto& [what, count] : input.request.extras.mm_limits)
@@ -283,19 +290,19 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
       LineId::kEncoderCache};
 }
 
-// The encoder's own peak counts where it is beyond the batch's: the same rule as for a layer of the decoder.
-std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes beside) {
+// The encoder's own peak counts where it exceeds the batch's: by the same rule as for a layer of the decoder.
+std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);
-  // Of the MLP's part two thirds are split over the ranks: Qwen3.6-35B with TP 2 1.49 GiB (1.54 printed).
+  // Two thirds of the MLP's part are split over the ranks: Qwen3.6-35B with TP 2 1.49 GiB (1.54 printed).
   const std::uint64_t ranks = input.request.parallel.tensor;
   const std::uint64_t mlp =
       checked_add(checked_mul(vision.intermediate, 2, kActivations),
                   checked_mul(ceil_div(vision.intermediate, ranks), 4, kActivations), kActivations);
   const std::uint64_t row = checked_add(checked_mul(vision.width, 6, kActivations), mlp, kActivations);
   const Bytes peak = Bytes(patches) * row;
-  if (vision.width == 0 || peak <= beside) return std::nullopt;
-  const Bytes more = peak - beside;
+  if (vision.width == 0 || peak <= batch_peak) return std::nullopt;
+  const Bytes more = peak - batch_peak;
   return ranged_line(
       "vllm encoder", Section::kActivation, "vision encoder's pass beyond the batch", more,
       {"{patches} patches * {row} B of a rank's share of a layer, less the batch's peak and the encoder cache",
@@ -304,10 +311,10 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
 }
 
 // V0 profiled max_num_seqs prompts of an encoder-decoder, each with its largest image, and ran the encoder over all of
-// them at once; what it yields stands beside the batch (worker/enc_dec_model_runner.py, profile_run).
+// them at once; its output stays in addition to the batch (worker/enc_dec_model_runner.py, profile_run).
 // Llama-3.2-11B-Vision, 128 prompts of 65,536 tokens: 36.63 GiB as printed.
 std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRules& rules, const Load& load,
-                                         Bytes beside) {
+                                         Bytes batch_peak) {
   const bool crosses = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
     return std::any_of(cache.compact.begin(), cache.compact.end(),
                        [](const Term& term) { return term.growth == Growth::kSourceToken; });
@@ -316,7 +323,7 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t tokens =
       checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kActivations);
-  // Outputs of five layers are kept beside the last one's, once more where they are joined.
+  // The outputs of five layers are kept in addition to the last one's, and copied where they are joined.
   constexpr std::uint64_t kJoined = 24;  // two times six, twice
   const std::uint64_t row =
       checked_add(checked_mul(checked_add(vision.width, vision.intermediate, kActivations), 6, kActivations),
@@ -324,8 +331,8 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
                               checked_mul(input.model.hidden_size, 2, kActivations), kActivations),
                   kActivations);
   const Bytes peak = Bytes(tokens) * row;
-  if (vision.width == 0 || peak <= beside) return std::nullopt;
-  const Bytes more = peak - beside;
+  if (vision.width == 0 || peak <= batch_peak) return std::nullopt;
+  const Bytes more = peak - batch_peak;
   return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 20 * 16),
                   Bytes(more.count() / 20 * 24),
                   {"{patches} patches * {row} B, less the batch's peak", {{"patches", tokens}, {"row", row}}},
@@ -376,7 +383,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const VllmRules rules = vllm_rules(input.request);
   std::vector<LedgerLine> out;
-  out.push_back(activation(input, rules, in.stage + 1 == input.request.parallel.pipeline, in.stage == 0));
+  out.push_back(activation(input, rules, in.stage == 0, in.stage + 1 == input.request.parallel.pipeline));
   if (auto kept = loaded_weights("vllm weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) {
@@ -396,7 +403,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
 }
 
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules) {
-  constexpr std::uint64_t kSwap = 4 * kGiB;  // EngineArgs.swap_space, until V0 went
+  constexpr std::uint64_t kSwap = 4 * kGiB;  // EngineArgs.swap_space, until V0 was removed
   std::vector<LedgerLine> out;
   if (request.vllm.host_kv_cache)
     out.push_back(
@@ -411,12 +418,12 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
   return out;
 }
 
-Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside, Bytes captured) {
+Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others, Bytes captured) {
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);
   const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
-  if (!vllm_estimates_graphs(input, rules)) beside = beside > captured ? beside - captured : Bytes(0);
-  return requested > beside ? requested - beside : Bytes(0);
+  if (!vllm_estimates_graphs(input, rules)) others = others > captured ? others - captured : Bytes(0);
+  return requested > others ? requested - others : Bytes(0);
 }
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// What vLLM takes beside weights and cache: the activation peak of its profile run, memory outside PyTorch, CUDA
-// graphs.
+// What vLLM allocates besides weights and cache: the activation peak of its profile run, memory outside of PyTorch,
+// CUDA graphs.
 #ifndef KVPLAN_ENGINES_VLLM_MEMORY_H_
 #define KVPLAN_ENGINES_VLLM_MEMORY_H_
 
@@ -12,19 +12,19 @@ namespace kvplan {
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& input);
 
-// Whether the new runner serves it (VllmConfig.use_v2_model_runner).
+// Whether the new runner serves the request (VllmConfig.use_v2_model_runner).
 bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules);
-// Bytes that a token of a batch takes in a layer.
+// Bytes that one token of a batch takes in a layer.
 std::uint64_t vllm_layer_row(const EngineInput& input);
 
 EngineSettings vllm_settings(const EngineInput& input, const Load& load);
 
-// Caches in host memory, of one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.
+// Caches in host memory, for one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules);
 
-// What is left for the cache of a card's memory after `beside`: weights, activations and runtime. Until 0.20 the
-// graphs, which are part of `beside`, came out of what the utilization leaves.
-Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside, Bytes graphs);
+// The part of a card's memory left for the cache after `others`: weights, activations and runtime. Until 0.20 graphs,
+// which are part of `others`, were taken from what the utilization leaves free.
+Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others, Bytes graphs);
 
 }  // namespace kvplan
 

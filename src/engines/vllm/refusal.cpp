@@ -17,7 +17,7 @@ namespace {
 using Found = std::optional<Refusal>;
 
 // Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kSparseFp8 = 27;         // FLASHINFER_MLA_SPARSE_SM90; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kSparseFp8 = 27;         // FLASHINFER_MLA_SPARSE_SM90; not in 0.26, but in 0.30
 constexpr std::uint64_t kPackedByItself = 27;    // DeepSeek-V4's class asserts a cache in FP8 in 0.26
 constexpr std::uint64_t kModelOptOnAmpere = 27;  // ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30
 
@@ -27,7 +27,7 @@ constexpr unsigned kBlackwell = 100;
 constexpr std::uint64_t kFinestBlock = 32;
 constexpr std::uint64_t kWidestFlashInferHead = 256;
 
-// "8.0" of 80.
+// "8.0" for 80.
 NamedValue named_capability(std::string_view name, unsigned capability) {
   return {name, std::to_string(capability / 10) + "." + std::to_string(capability % 10)};
 }
@@ -36,8 +36,8 @@ bool is_fp8(Dtype type) {
   return type == Dtype::kFp8E4m3 || type == Dtype::kFp8E5m2 || type == Dtype::kFp8DsMla;
 }
 
-// Classes as the lines of testdata/conformance/launch-vllm.jsonl were refused: not in the registry, without
-// SupportsLoRA, without SupportsPP.
+// Classes by the refusals in testdata/conformance/launch-vllm.jsonl: not in the registry, without SupportsLoRA, without
+// SupportsPP.
 constexpr std::string_view kNotRegistered[] = {"JetMoEForCausalLM", "Step3p7FlashForCausalLM"};
 constexpr std::string_view kWithoutLora[] = {"FalconMambaForCausalLM",
                                              "Gemma3nForConditionalGeneration",
@@ -69,7 +69,7 @@ Found length(const EngineInput& input, const Load& load) {
                  "ask for less, or set VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"};
 }
 
-// ModelConfig.verify_with_parallel_config, and the layers that divide their heads.
+// ModelConfig.verify_with_parallel_config, and layers that divide their heads by the ranks.
 Found ranks(const EngineInput& input) {
   constexpr const char* kCure = "use a --tensor-parallel-size that divides them";
   const std::uint64_t tp = input.request.parallel.tensor;
@@ -136,7 +136,7 @@ Found card(const EngineInput& input, std::uint64_t version) {
   return std::nullopt;
 }
 
-// Blocks of FP8 weights that ranks cut: validate_fp8_block_shape, and experts apart.
+// Blocks of FP8 weights that ranks split: validate_fp8_block_shape, and for experts separately.
 Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
   const std::optional<WeightScheme>& scheme = input.model.quantization.scheme;
   const Request& request = input.request;
@@ -161,13 +161,13 @@ Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
                     "block_n = {block}",
                     {{"width", width}, {"block", block}}},
                    cure};
-  // Triton alone takes smaller blocks, and only where the card computes in FP8.
+  // Only Triton takes smaller blocks, and only where the card computes in FP8.
   const unsigned capability = vllm_capability(request);
   if (capability == 0 || capability >= kAda) return std::nullopt;
   return Refusal{"fp8_experts", "No FP8 MoE backend supports the deployment configuration", cure};
 }
 
-// Layers that no kernel of the card takes, or not with this type of the cache.
+// Layers for which the card has no kernel, or none with this cache type.
 Found kernels(const EngineInput& input, std::uint64_t version) {
   const unsigned capability = vllm_capability(input.request);
   const Dtype type = input.types.key;
@@ -195,7 +195,7 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
   if (input.model.arch == Arch::kMimoV2 && capability >= kBlackwell)
     return Refusal{"no_fp8_cache", "FlashAttention does not support fp8 kv-cache on this device",
                    "use --kv-cache-dtype bfloat16"};
-  // Triton's attention: of latents, sinks, and heads that FlashInfer does not take.
+  // Triton's attention: for latents, sinks, and heads that FlashInfer does not take.
   const bool is_triton = is_latent || has_sinks || any_term(input, [](const Term& term) {
                            return term.role == Role::kValue && term.shape.width > kWidestFlashInferHead;
                          });
@@ -208,7 +208,7 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
       "use --kv-cache-dtype bfloat16"};
 }
 
-// What ModelConfig, SpeculativeConfig and VllmConfig check before a model is made.
+// What ModelConfig, SpeculativeConfig and VllmConfig check before the model is created.
 Found configuration(const EngineInput& input) {
   if (input.request.parallel.expert && input.model.experts.count == 0)
     return Refusal{"expert_parallel",

@@ -1,4 +1,4 @@
-// What vLLM refuses at its start, whatever the memory: by model, release and card.
+// What vLLM refuses at its start for reasons other than memory: by model, release and card.
 #ifndef KVPLAN_ENGINES_VLLM_REFUSAL_H_
 #define KVPLAN_ENGINES_VLLM_REFUSAL_H_
 
@@ -8,8 +8,8 @@
 
 namespace kvplan {
 
-// The first that it would meet, in its own words where it has some; absent where none is known. A card that is not
-// named has every kernel.
+// The first refusal it would meet, in its own words where it has some; absent where none is known. Where no card is
+// named, all kernels are taken to be there.
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan

@@ -11,40 +11,41 @@ namespace kvplan {
 namespace {
 
 // Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kCeilConcurrency = 10;  // before: tokens / length
-constexpr std::uint64_t kHybridManager = 10;    // one block table for all layers before (V0, early V1)
+constexpr std::uint64_t kCeilConcurrency = 10;  // before that, tokens / length
+constexpr std::uint64_t kHybridManager = 10;    // before that, one block table for all layers (V0, early V1)
 constexpr std::uint64_t kChunkedGroups = 13;    // #29627 flipped VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE
-constexpr std::uint64_t kBatchForSource = 14;   // 1500 tokens of Whisper in a log of 0.12, a whole batch in one of 0.15
+constexpr std::uint64_t kBatchForSource = 14;   // a log of 0.12 has 1500 tokens for Whisper, one of 0.15 a whole batch
 constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (drafters add a layer to one bucket)
 constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
 constexpr std::uint64_t kCachedPrefixes = 9;          // V1
 constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
-constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 since
-constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_size_v; one width in all groups before
-constexpr std::uint64_t kPadAttentionPages = 22;      // AttentionSpec.indexes_kv_by_block_stride
-constexpr std::uint64_t kPackedSlots = 23;            // #44454: a packed block no longer counts pages that no group has
-constexpr std::uint64_t kInFlight = 26;               // #47728: max_in_flight_tokens
-constexpr std::uint64_t kGptOssGraphs = 26;           // GptOssForCausalLMConfig; the oldest release that was executed
-constexpr std::uint64_t kWholeItems = 22;             // #43051: the default batch holds the largest item
-constexpr std::uint64_t kPlainFp8Latents = 18;        // #35891
-constexpr std::uint64_t kLargestCards = 28;           // #51726: cards of 160 GiB; #49390: graphs of 1024 tokens
-// Weights without the tower are in a log of 0.30, the rule in source of August 2026; the release that had it first was
-// not looked up.
+constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 from here on
+constexpr std::uint64_t kWindowValueWidth = 22;   // SlidingWindowSpec.head_size_v; before that, one width in all groups
+constexpr std::uint64_t kPadAttentionPages = 22;  // AttentionSpec.indexes_kv_by_block_stride
+constexpr std::uint64_t kPackedSlots = 23;        // #44454: a packed block no longer counts pages that no group has
+constexpr std::uint64_t kInFlight = 26;           // #47728: max_in_flight_tokens
+constexpr std::uint64_t kGptOssGraphs = 26;       // GptOssForCausalLMConfig; the oldest release that was executed
+constexpr std::uint64_t kWholeItems = 22;         // #43051: the default batch holds the largest item
+constexpr std::uint64_t kPlainFp8Latents = 18;    // #35891
+constexpr std::uint64_t kLargestCards = 28;       // #51726: cards of 160 GiB; #49390: graphs of 1024 tokens
+// A log of 0.30 shows the weights without the tower, and source of August 2026 has the rule; its first release was not
+// looked up.
 constexpr std::uint64_t kTowersLeftOut = 11;
 constexpr std::uint64_t kNewestSpecs = 27;        // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
 constexpr std::uint64_t kCachedStates = 27;       // #50991: is_prefix_caching_supported of hybrids
 constexpr std::uint64_t kNullBlock = 27;          // get_kv_cache_configs: check_memory
-constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_block_size; 0.26 has it not, 0.30 has
-constexpr std::uint64_t kCompositeMasks = 27;     // TRITON_FLASHINFER; 0.26 has it not, 0.30 has
-constexpr std::uint64_t kLatentsByCard = 26;      // FLASH_ATTN_MLA, FLASHINFER_MLA first; the oldest that was executed
-constexpr std::uint64_t kPlainDeclaredFp8 = 27;   // FLASHINFER_MLA_SPARSE_SM90; 0.26 has it not, 0.30 has
-constexpr std::uint64_t kLatentCheckpoints = 27;  // models/kimi_k3; 0.26 has it not, 0.30 has
-constexpr std::uint64_t kScanCheckpoints = 31;    // MambaMixer2.get_kv_cache_spec; 0.30 has it not, 0.32 has
-constexpr std::uint64_t kOneMode = 31;            // CacheConfig.mamba_cache_mode "all" is gone
-constexpr std::uint64_t kGlmFp8 = 31;             // GlmMoeDsaForCausalLM in models/config.py; 0.30 has it not, 0.32 has
+constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_block_size; not in 0.26, but in 0.30
+constexpr std::uint64_t kCompositeMasks = 27;     // TRITON_FLASHINFER; not in 0.26, but in 0.30
+// FLASH_ATTN_MLA, FLASHINFER_MLA first; the oldest release that was executed.
+constexpr std::uint64_t kLatentsByCard = 26;
+constexpr std::uint64_t kPlainDeclaredFp8 = 27;   // FLASHINFER_MLA_SPARSE_SM90; not in 0.26, but in 0.30
+constexpr std::uint64_t kLatentCheckpoints = 27;  // models/kimi_k3; not in 0.26, but in 0.30
+constexpr std::uint64_t kScanCheckpoints = 31;    // MambaMixer2.get_kv_cache_spec; not in 0.30, but in 0.32
+constexpr std::uint64_t kOneMode = 31;            // CacheConfig.mamba_cache_mode "all" was removed
+constexpr std::uint64_t kGlmFp8 = 31;             // GlmMoeDsaForCausalLM in models/config.py; not in 0.30, but in 0.32
 constexpr std::uint64_t kDeltaCheckpoints = 33;   // qwen_gdn_linear_attn.py get_kv_cache_spec
 constexpr std::uint64_t kWideFp8Blocks = 33;      // FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size
-constexpr std::uint64_t kWholeTypes = 33;         // MiMo-V2's layers get the cache's settings
+constexpr std::uint64_t kWholeTypes = 33;         // MiMo-V2's layers use the cache's settings
 
 constexpr std::array kVersions{
     EngineVersion{"0.6",
@@ -62,17 +63,20 @@ constexpr std::array kVersions{
     EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets, FP8 heads of 512 on Hopper"},
 };
 
-constexpr std::uint64_t kGuessed = 3;  // vLLM wants the number named; what its examples have
+constexpr std::uint64_t kDefaultDraftTokens = 3;  // vLLM requires a number; this is the one in its examples
 
 constexpr std::uint64_t kLargeCard = 70 * kGiB;
 constexpr std::uint64_t kLargestCard = 160 * kGiB;
-// Gemma 4's largest item, a video: 32 frames of at most 70 tokens, their two ends and a time (gemma4_mm.py).
+// Gemma 4's largest item is a video: 32 frames of at most 70 tokens, each with a begin, an end and a time
+// (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
-// A card that EngineArgs counts as large: 70 GiB and no A100. Without a card the figures of a large one hold.
+// Whether EngineArgs counts the card as large: at least 70 GiB and no A100. Without a card, the figures for a large one
+// are used.
 bool large_card(const Request& request) {
   if (!request.card.memory) return true;
-  if (request.card.name && request.card.name->find("a100") != std::string::npos) return false;  // by its name there too
+  if (request.card.name && request.card.name->find("a100") != std::string::npos)
+    return false;  // vLLM also goes by the name
   return request.card.memory->count() >= kLargeCard;
 }
 
@@ -80,7 +84,7 @@ bool large_card(const Request& request) {
 
 VllmRules vllm_rules(const Request& request) {
   const std::uint64_t v = engine_version(engine_of(request), request);
-  // 0.20.1 is of main as 0.21 is (a log prints the new line): 0.20 by itself stands for 0.20.0.
+  // 0.20.1 was cut from main like 0.21 (a log prints the new line): "0.20" stands for 0.20.0.
   constexpr std::uint64_t kPatched = 20;
   const bool patched = v == kPatched && engine_patch(request) >= 1 && engine_patch(request) < kPatched;
   VllmRules rules;
@@ -153,11 +157,11 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
   return whole ? std::max(usual, kGemma4Video) : usual;
 }
 
-bool vllm_leaves_towers(const Request& request, Arch arch, bool hears) {
+bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio) {
   const ExtrasRequest& extras = request.extras;
   if (engine_version(engine_of(request), request) < kTowersLeftOut) return false;
   if (extras.language_model_only) return true;
-  // Their processors know no videos: a limit for images is enough.
+  // Their processors take no videos: a limit for images is enough.
   const bool stills = is_one_of(arch, {Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kMistral, Arch::kMistral3,
                                        Arch::kMistral4, Arch::kMistralLarge4, Arch::kMinistral, Arch::kLlama,
                                        Arch::kLlama4, Arch::kMllama, Arch::kPhi3V, Arch::kCohere2, Arch::kDeepseek,
@@ -166,7 +170,7 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool hears) {
     return std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
                        [&](const auto& limit) { return limit.first == what && limit.second == 0; });
   };
-  return none("image") && (stills || none("video")) && (!hears || none("audio"));
+  return none("image") && (stills || none("video")) && (!has_audio || none("audio"));
 }
 
 bool vllm_keeps_fp8_plain(const Request& request) {
@@ -202,7 +206,7 @@ bool vllm_has_flash_mla(const Request& request) {
 std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
   if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
   if (input.request.mtp) return input.model.num_nextn_layers > 0 ? 1 : 0;
-  return guessed_tokens(input, kGuessed);
+  return step_draft_tokens(input, kDefaultDraftTokens);
 }
 
 std::span<const EngineVersion> vllm_versions() {

@@ -14,10 +14,10 @@ namespace kvplan {
 
 namespace {
 
-// Tokens of a kernel's block: the usual ones; MiniMax-M3's sparse layers; DeepSeek-V4's entries and, beside them, its
-// window and the compressor's states.
+// Tokens of a kernel's block: the usual; for MiniMax-M3's sparse layers; for DeepSeek-V4's entries and, apart from
+// these, its window and the compressor's states.
 constexpr std::uint64_t kAttentionBlock = 16;
-constexpr std::uint64_t kLatentStateBlock = 128;  // beside states
+constexpr std::uint64_t kLatentStateBlock = 128;  // where the model has states too
 constexpr std::uint64_t kSparseBlock = 128;
 constexpr std::uint64_t kPackedBlock = 256;
 constexpr std::uint64_t kPackedWindowBlock = 64;
@@ -25,11 +25,11 @@ constexpr std::uint64_t kShortStateBlock = 4;  // windows of 8 tokens (ratio 4)
 constexpr std::uint64_t kLongStateBlock = 8;   // windows of 128 tokens (ratio 128)
 constexpr std::uint64_t kShortStateWindow = 8;
 constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
-// Tokens of a chunk of the Mamba kernels: what Mamba-2 models name mostly, and vLLM's fallback.
+// Tokens of a chunk of the Mamba kernels: the number in most Mamba-2 models, and vLLM's fallback.
 constexpr std::uint64_t kStateChunk = 256;
 constexpr std::uint64_t kNemotronChunk = 128;
 constexpr std::uint64_t kStateChunkFallback = 2048;
-// TurboQuant keeps this many layers at either end of a dense model in the model's own type.
+// TurboQuant leaves this many layers at each end of a dense model in the model's own type.
 constexpr std::uint64_t kBoundaryLayers = 2;
 
 constexpr std::string_view kBlockBytes = "the bytes of a vLLM block";
@@ -66,7 +66,7 @@ bool is_matrix_scan(const Term& term) {
 bool is_windowed(const Term& term) {
   return term.limit.kind != LimitKind::kNone;
 }
-// DeepSeek-V4: latents in a window, entries for several tokens, states that grow.
+// DeepSeek-V4's terms: latents in a window, entries for several tokens, states that grow.
 bool is_packed(const Term& term) {
   return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
 }
@@ -90,14 +90,14 @@ class SpecMaker {
     check_context_parallel();
     out_.charge.in_flight_tokens = in_flight_tokens();
     out_.charge.batch_tokens = vllm_batched_tokens(input_, rules_);
-    // CrossAttentionSpec charges max_num_encoder_input_tokens, which is the batch.
+    // CrossAttentionSpec charges max_num_encoder_input_tokens, which equals the batch.
     if (rules_.batch_for_source) out_.charge.source_tokens = vllm_batched_tokens(input_, rules_);
     out_.charge.context_ranks = input_.request.parallel.decode_context;
     return std::move(out_);
   }
 
  private:
-  // Draft layers stand behind the model's own, in the same block tables.
+  // Draft layers come after the model's own, in the same block tables.
   void append_draft_layers() {
     if (input_.request.mtp && input_.model.num_nextn_layers == 0) {
       notes_.push_back({NoteLevel::kWarning, "no_mtp_layers", "the config names no MTP layers: none are planned"});
@@ -119,7 +119,7 @@ class SpecMaker {
     }
   }
 
-  // States: one a sequence; with prefix caching, one for every block or two at block ends (config/vllm.py).
+  // States: one per sequence; with prefix caching one for every block, or two at block ends (config/vllm.py).
   void choose_mode() {
     const Request& request = input_.request;
     ChargeRules& charge = out_.charge;
@@ -128,9 +128,9 @@ class SpecMaker {
     if (mode != "none" && mode != "align" && !(mode == "all" && rules_.all_mode))
       refuse("--mamba-cache-mode: vLLM has no mode \"" + std::string(mode) + "\"",
              rules_.all_mode ? "use none, align or all" : "use none or align");
-    // Without prefix caching there is no mode; with it, none stands for the release's own choice.
+    // Without prefix caching there is no mode; with it, "none" means the release's default.
     if (has_state_ && vllm_caches_prefixes(request, input_.model.arch, true, rules_)) {
-      // Only the selective-scan models keep a state for every block; the delta-rule ones align.
+      // Only selective-scan models keep a state for every block; delta-rule models align.
       const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && any_cache(is_scan));
       charge.mamba_mode = all ? MambaMode::kAll : MambaMode::kAlign;
     }
@@ -148,7 +148,7 @@ class SpecMaker {
                        [&](const LayerCache& cache) { return any_term(cache.compact, holds); });
   }
 
-  // The latent kernels know 16 bit and FP8; DeepSeek-V4's the packed layout alone, and 16 bit in newer releases.
+  // The latent kernels support 16 bit and FP8; DeepSeek-V4's only the packed layout, and in newer releases 16 bit.
   void check_type() const {
     const Dtype type = input_.types.key;
     const bool plain = plain_bytes(type) > 0 || type == Dtype::kFp8DsMla;
@@ -175,8 +175,8 @@ class SpecMaker {
             {{"block_size", kernel_}}}});
   }
 
-  // A rank's units: keys and values repeat where there are fewer heads than ranks. Ranks that do not divide them are
-  // refused (refusal.h), and planned rounded up.
+  // A rank's units: keys and values are replicated where there are fewer heads than ranks. Ranks that do not divide
+  // them are refused (refusal.h), and planned rounded up.
   std::uint64_t units(const Term& term) const { return local_units(term, ranks_, Uneven::kRoundUp); }
 
   Bytes bytes_of(const Term& term, const CacheTypes& types) const {
@@ -219,8 +219,8 @@ class SpecMaker {
     return spec;
   }
 
-  // Llama 3.2 Vision lost its class with 0.10.2, and runs with transformers' code: its layers of cross attention have
-  // pages for every token as the others (registry.py _PREVIOUSLY_SUPPORTED_MODELS).
+  // Llama 3.2 Vision's class was removed in 0.10.2; it runs with transformers' code, and its cross attention layers
+  // have pages for every token like the others (registry.py _PREVIOUSLY_SUPPORTED_MODELS).
   bool pages_every_layer() const {
     constexpr std::uint64_t kWithoutClass = 11;
     return input_.model.arch == Arch::kMllama && rules_.version >= kWithoutClass;
@@ -258,7 +258,7 @@ class SpecMaker {
       // vLLM has no cache that forgets the middle of a sequence.
       if (term.limit.kind == LimitKind::kSink) attention.promoted = true;
       if (is_value(term)) {
-        // Latents that vLLM expands have values as wide as keys; older releases know one width.
+        // Latents that vLLM expands have values as wide as keys; older releases only support one width.
         const bool local = attention.type == SpecType::kChunked || attention.type == SpecType::kCross;
         const bool one_width = expand || !(local ? rules_.local_value_width : rules_.window_value_width);
         if (one_width) term.shape.width = key_width;
@@ -280,7 +280,7 @@ class SpecMaker {
     pending_.clear();
   }
 
-  // DeepSeek-V4: a window, entries for several tokens and their index keys, and the compressors' running sums
+  // DeepSeek-V4: a window, entries for several tokens with their index keys, and the compressors' running sums
   // (models/deepseek_v4).
   void add_packed(const LayerCache& cache) {
     VllmSpec window = blank(cache, SpecType::kSlidingMla);
@@ -317,7 +317,7 @@ class SpecMaker {
     for (const VllmSpec& spec : others) push(spec);
   }
 
-  // Blocks of attention grow until they hold a state, and states are padded to them
+  // Attention's blocks are enlarged until they hold a state, and states are padded to them
   // (Platform._align_hybrid_block_size; before it HybridAttentionMambaModelConfig).
   void align_states() {
     Bytes state;
@@ -330,7 +330,7 @@ class SpecMaker {
     }
     if (state == Bytes(0)) return;
     const MambaMode mode = out_.charge.mamba_mode;
-    // Mamba 1 has no chunks, and the fallback (ModelConfig.get_mamba_chunk_size).
+    // Mamba 1 has no chunks and uses the fallback (ModelConfig.get_mamba_chunk_size).
     const std::uint64_t chunk = !any_cache(is_matrix_scan)              ? kStateChunkFallback
                                 : input_.model.arch == Arch::kNemotronH ? kNemotronChunk
                                                                         : kStateChunk;
@@ -341,14 +341,14 @@ class SpecMaker {
     }
     const std::uint64_t token = attention->entry.count();
     std::uint64_t step = std::max(kernel_, block_);
-    // TRTLLM's kernels of latents want whole 128 tokens.
+    // TRTLLM's latent kernels need multiples of 128 tokens.
     if (latent_ && rules_.latent_state_blocks) step = std::max(step, kLatentStateBlock);
     std::uint64_t tokens = 0;
     if (mode == MambaMode::kAll) {
       const std::uint64_t unit = checked_mul(chunk / std::gcd(chunk, step), step, "the tokens of a block");
       tokens = round_up(ceil_div(state.count(), token), unit, kBlockBytes);
     } else {
-      // Checkpoints of a prefill fall on the end of a block.
+      // A prefill's checkpoints must be at the end of a block.
       if (mode == MambaMode::kAlign && rules_.delta_checkpoints)
         step = std::lcm(step, vllm_checkpoint_alignment(input_, rules_).value_or(1));
       tokens = step * ceil_div(state.count(), checked_mul(step, token, kBlockBytes));
@@ -419,7 +419,7 @@ class SpecMaker {
     }
   }
 
-  // Tokens scheduled and not settled yet: a batch, or one for each concurrent step (async scheduling keeps two without
+  // Tokens scheduled and not finished yet: one batch, or one for each concurrent step (async scheduling has two without
   // pipeline stages).
   std::uint64_t in_flight_tokens() const {
     const std::uint64_t stages = input_.request.parallel.pipeline;
@@ -445,54 +445,6 @@ bool VllmSpec::same_as(const VllmSpec& other) const {
   return type == other.type && block_size == other.block_size && window == other.window && stride == other.stride &&
          entry == other.entry && heads == other.heads && width == other.width && value_width == other.value_width &&
          padded == other.padded;
-}
-
-std::uint64_t filled_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
-  const std::uint64_t tokens = load.max_model_len.count();
-  switch (spec.type) {
-    case SpecType::kFull:
-    case SpecType::kMla: return ceil_div(ceil_div(tokens, charge.context_ranks), spec.block_size);
-    case SpecType::kSliding:
-    case SpecType::kSlidingMla:
-    case SpecType::kChunked: return ceil_div(std::min(tokens, spec.window), spec.block_size);
-    case SpecType::kCross: return ceil_div(load.source_tokens.count(), spec.block_size);
-    case SpecType::kState: break;
-  }
-  return 1;
-}
-
-std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
-  const std::uint64_t tokens = load.max_model_len.count();
-  switch (spec.type) {
-    case SpecType::kSliding:
-    case SpecType::kSlidingMla: {
-      // One more block: a window need not begin where a block does.
-      const std::uint64_t reach = checked_add(spec.window - 1, charge.in_flight_tokens, "a window and its batch");
-      return ceil_div(std::min(reach, tokens), spec.block_size) + 1;
-    }
-    case SpecType::kChunked: {
-      const std::uint64_t reach = checked_add(spec.window, charge.in_flight_tokens, "a chunk and its batch");
-      return ceil_div(std::min(reach, tokens), spec.block_size);
-    }
-    case SpecType::kState:
-      if (charge.mamba_mode != MambaMode::kAll) return charge.state_slots;
-      return ceil_div(tokens, spec.block_size) + charge.extra_slots;
-    case SpecType::kCross:
-      if (charge.source_tokens == 0 || load.source_tokens == Tokens(0)) break;
-      return ceil_div(charge.source_tokens, spec.block_size);
-    case SpecType::kFull:
-    case SpecType::kMla: break;
-  }
-  return filled_blocks(spec, charge, load);
-}
-
-Bytes filled_bytes(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
-  if (spec.is_state()) return spec.entry;
-  std::uint64_t tokens = load.max_model_len.count();
-  if (spec.type == SpecType::kCross) tokens = load.source_tokens.count();
-  if (spec.is_full_family()) tokens = ceil_div(tokens, charge.context_ranks);
-  if (spec.window > 0) tokens = std::min(tokens, spec.window);
-  return spec.entry * (tokens / spec.stride);
 }
 
 SpecList vllm_specs(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes) {

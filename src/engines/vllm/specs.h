@@ -1,4 +1,5 @@
-// A model's caches as vLLM's KVCacheSpecs: what one block of one layer holds, and how many blocks a request is charged.
+// A model's caches as vLLM's KVCacheSpecs: what a block of one layer holds, and how many blocks a request is charged
+// for.
 #ifndef KVPLAN_ENGINES_VLLM_SPECS_H_
 #define KVPLAN_ENGINES_VLLM_SPECS_H_
 
@@ -23,45 +24,45 @@ enum class SpecType {
 
 struct VllmSpec {
   SpecType type = SpecType::kFull;
-  std::string_view label;        // for reports
-  std::uint64_t layer = 0;       // decoder index; beyond the last for MTP layers
-  bool draft = false;            // an MTP layer
-  bool promoted = false;         // a window that is kept at full length
-  std::uint64_t block_size = 0;  // tokens; 0 for a state that no block of tokens belongs to
-  std::uint64_t window = 0;      // tokens of the window or chunk
-  std::uint64_t stride = 1;      // tokens of an entry
-  Bytes entry;                   // bytes of an entry (a token, or `stride` of them), or of a state
-  std::uint64_t heads = 0, width = 0, value_width = 0;  // what makes two attention specs differ in vLLM's eyes
-  Bytes page;                                           // bytes that a block needs
-  Bytes padded;                                         // bytes that a block takes
+  std::string_view label;                               // for reports
+  std::uint64_t layer = 0;                              // decoder index; beyond the last for MTP layers
+  bool draft = false;                                   // a layer of the draft
+  bool promoted = false;                                // a window that is kept at full length
+  std::uint64_t block_size = 0;                         // in tokens; 0 for a state that belongs to no block of tokens
+  std::uint64_t window = 0;                             // tokens of a window or a chunk
+  std::uint64_t stride = 1;                             // tokens per entry
+  Bytes entry;                                          // of an entry (one token, or `stride` of them), or of a state
+  std::uint64_t heads = 0, width = 0, value_width = 0;  // two attention specs are equal to vLLM if these are
+  Bytes page;                                           // that a block needs
+  Bytes padded;                                         // that a block takes
 
   bool is_state() const { return type == SpecType::kState; }
   bool is_full_family() const { return type == SpecType::kFull || type == SpecType::kMla; }
   bool is_sliding() const { return type == SpecType::kSliding || type == SpecType::kSlidingMla; }
-  // Equal in vLLM's eyes: kept in one group.
+  // Whether vLLM treats both as equal, and keeps them in one group.
   bool same_as(const VllmSpec& other) const;
 };
 
-// How a request is charged: what max_memory_usage_bytes reads of the configuration.
+// How a request is charged: the configuration that max_memory_usage_bytes reads.
 struct ChargeRules {
-  std::uint64_t in_flight_tokens = 8192;  // beside a window
+  std::uint64_t in_flight_tokens = 8192;  // in addition to a window
   std::uint64_t batch_tokens = 8192;      // of one step
-  std::uint64_t source_tokens = 0;        // of any source, whatever its length; 0: its own
+  std::uint64_t source_tokens = 0;        // for every source, whatever its length; 0: its own length
   std::uint64_t context_ranks = 1;        // decode context parallel: ranks that share a sequence's tokens
   MambaMode mamba_mode = MambaMode::kNone;
-  std::uint64_t state_slots = 1;  // of one request; modes none and align
-  std::uint64_t drafts = 0;       // tokens guessed ahead, a state each
-  std::uint64_t extra_slots = 0;  // mode all: beside one for each block
+  std::uint64_t state_slots = 1;  // of one request, in modes none and align
+  std::uint64_t drafts = 0;       // draft tokens, with a state each
+  std::uint64_t extra_slots = 0;  // in mode all, in addition to one for each block
 };
 
-// The label of an indexer's keys, which are specs beside their layer's own.
+// The label of index keys, which are specs separate from their layer's own.
 inline constexpr std::string_view kIndexLabel = "index keys";
 
-// Blocks that vLLM charges one request of `load` for `spec` (max_memory_usage_bytes / page_size_bytes).
+// Blocks that vLLM charges for one request of `load` under `spec` (max_memory_usage_bytes / page_size_bytes).
 std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load);
 // Blocks that the tokens fill, without the reserve for batches in flight.
 std::uint64_t filled_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load);
-// Bytes of the tokens, without rounding.
+// Bytes of the tokens, not rounded to blocks.
 Bytes filled_bytes(const VllmSpec& spec, const ChargeRules& charge, const Load& load);
 
 struct SpecList {
@@ -70,7 +71,7 @@ struct SpecList {
   std::string draft_label = "draft layers";
 };
 
-// All specs of a rank of the model; Error(kBadInput) with vLLM's rule where it refuses. Adds notes.
+// All specs of one rank of the model; throws Error(kBadInput) with vLLM's rule where it refuses. Adds notes.
 SpecList vllm_specs(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes);
 
 }  // namespace kvplan

@@ -14,22 +14,23 @@ namespace kvplan {
 namespace {
 
 // Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kYarnInFloat32 =
-    27;                                  // DeepseekScalingRotaryEmbedding.use_flashinfer; 0.26 has it not, 0.30 has
-constexpr std::uint64_t kPadsVocab = 9;  // executed since 0.26; a log of 0.5 has no rows more
-constexpr std::uint64_t kTritonOfHopper = 14;  // Mxfp4Backend.TRITON with round_up(64): its source, and a log of 0.14.1
-constexpr std::uint64_t kDropsScales = 26;     // those of the checkpoint, once swizzled (#46549); 0.26 has it
-constexpr std::uint64_t kLatestPadding = 27;   // of Blackwell; 0.26 pads both widths to 256
-constexpr std::uint64_t kVideoPositions = 31;  // MRotaryEmbedding: four times the length before
-constexpr std::uint64_t kFewerScales = 27;  // attention layers had ranges of Q, K and V besides; executed in 0.26, 0.30
+constexpr std::uint64_t kYarnInFloat32 = 27;  // DeepseekScalingRotaryEmbedding.use_flashinfer; not in 0.26, but in 0.30
+constexpr std::uint64_t kPadsVocab = 9;       // executed since 0.26; a log of 0.5 has no padding rows
+// Mxfp4Backend.TRITON with round_up(64): by its source, and a log of 0.14.1.
+constexpr std::uint64_t kTritonOfHopper = 14;
+constexpr std::uint64_t kDropsScales = 26;  // the checkpoint's scales are freed once swizzled (#46549); not yet in 0.26
+constexpr std::uint64_t kLatestPadding = 27;   // on Blackwell; 0.26 pads both widths to 256
+constexpr std::uint64_t kVideoPositions = 31;  // MRotaryEmbedding: before that, four times the length
+// Before that, attention layers also had ranges of Q, K and V; executed in 0.26, 0.30.
+constexpr std::uint64_t kFewerScales = 27;
 
-// Of one attention layer: scales of Q, K, V and of the probabilities, and those of K and V once more for the host.
+// In each attention layer: scales of Q, K, V and of the probabilities, and those of K and V again for the host.
 constexpr std::uint64_t kScales = 24;
 constexpr std::uint64_t kScalesWithRanges = 36;
-// Parameters for the scales of K and V, where a method of the checkpoint may fill them (BaseKVCacheMethod).
+// Parameters for the scales of K and V, where the checkpoint's method may set them (BaseKVCacheMethod).
 constexpr std::uint64_t kLoadedScales = 8;
 
-// Classes that run with transformers' own code (registry.py, _TRANSFORMERS_SUPPORTED_MODELS), since a release.
+// Classes that run with transformers' own code (registry.py, _TRANSFORMERS_SUPPORTED_MODELS), and since which release.
 struct LibraryClasses {
   std::uint64_t since;
   std::string_view names;
@@ -65,12 +66,12 @@ bool loads_scales(const SideTensorsInput& input) {
 Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
   const std::uint64_t version = engine_version(engine_of(*input.request), *input.request);
   const Arch arch = input.arch;
-  // The library keeps the inverse frequencies, in float32 and twice, and works out angles as it goes.
+  // The library keeps the inverse frequencies, twice and in float32, and computes the angles when needed.
   if (runs_library_class(input.architecture, version)) {
-    const std::uint64_t sets = has_word("Olmo3ForCausalLM", input.architecture) ? 2 : 1;  // for windows by themselves
+    const std::uint64_t sets = has_word("Olmo3ForCausalLM", input.architecture) ? 2 : 1;  // another one for its windows
     return Bytes(table.width) * sets * 4;
   }
-  // The indexers of GLM and Hy-V4 turn with the table of the attention beside them.
+  // The indexers of GLM and Hy-V4 use the table of the attention beside them.
   if (table.of_indexer &&
       (is_one_of(arch, {Arch::kGlmMoeDsa, Arch::kDeepseekV4}) || has_word("HYV4ForCausalLM", input.architecture)))
     return Bytes(0);
@@ -88,7 +89,7 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
   const VllmRules rules = vllm_rules(*input.request);
   const std::uint64_t scales =
       (rules.version >= kFewerScales ? kScales : kScalesWithRanges) + (loads_scales(input) ? kLoadedScales : 0);
-  // Until 0.26 the library's classes had their layers of attention beside the model; DeepSeek-V4's layer has none.
+  // Until 0.26 the library's classes kept their attention layers outside of the model; DeepSeek-V4's layer has none.
   const bool is_apart = rules.version < kFewerScales && runs_library_class(input.architecture, rules.version);
   const bool has_scales = input.arch != Arch::kDeepseekV4 && !is_apart;
   if (input.attention_layers > 0 && has_scales)

@@ -1,420 +1,20 @@
-// vLLM: a pool of blocks, shared by groups of layers.
-//
-// What it does. Every layer states what a block of tokens costs it and how many blocks one request of the maximum
-// length may hold (specs.h). Layers that need the same are one group with one block table; a model with several
-// sorts of layers gets several groups of equal length, and all pages get one size, so that any block can serve any
-// group (groups.h). Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
-//
-//   reserved(L) = sum over groups of (blocks(L) + further sequences * running(L)) * pages of a block * page
-//
-// The first sequence is charged all that admits it, the others what they hold while they run (at_once.h). That is more
-// than the architecture needs, for reasons that the plan names: the last block is not full; a window is charged the
-// batches in flight beside it, and a block more; a recurrent state takes a whole page; layers that do not fill the last
-// group leave padding. KV heads are repeated beyond their number; latents, index keys and DeepSeek-V4's caches are
-// whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage keeps its
-// layers of them; the stage with the largest block decides how many there are.
-//
-// What its log prints. "GPU KV cache size": until 0.20 blocks / groups x block size, since 0.21 concurrency x length;
-// "Maximum concurrency": blocks / blocks of one request; "KV cache needed": reserved(L) of one sequence; "estimated
-// maximum model length": the longest L that fits. The null block is part of the count.
-//
-// Sources (vllm/): v1/kv_cache_interface.py (pages, worst case), v1/core/kv_cache_utils.py (groups, blocks, log lines),
-// model_executor/layers/mamba/mamba_utils.py (states), platforms/interface.py and model_executor/models/config.py
-// (alignment, types), models/deepseek_v4/ (its caches), distributed/utils.py (pipeline split), config/vllm.py (batches
-// in flight), engine/arg_utils.py (defaults).
-//
-// Checked against start-up logs: Llama, Qwen2.5 and 3, OPT, Phi, Mixtral, Mistral and StarCoder2 (0.4 to 0.21),
-// DeepSeek-V3 and GLM-5 (latents, TP 8), GLM-5.2 with DCP 4 and MTP, Qwen3-Next, Qwen3.5 and 3.6 (states, MTP),
-// Kimi-Linear and Kimi-K3 (states beside latents), Gemma-3, Gemma-4 and EXAONE-4 (windows), DeepSeek-V4-Flash (the
-// check at start-up). Never seen in a log: Mamba-1 and 2 hybrids, lightning attention, LFM2, chunked attention, the
-// types nvfp4, turboquant and per token and head, modes align and all. Not modelled: DeepSeek-V4's speculative caches
-// of its own draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
-#include <algorithm>
-
-#include "engines/capacity.h"
+// vLLM: its row of the table of engines, and the types that `auto` means. The layout is in layout.cpp.
 #include "engines/engine.h"
-#include "engines/parallel.h"
-#include "engines/term_sum.h"
-#include "engines/vllm/at_once.h"
 #include "engines/vllm/card.h"
-#include "engines/vllm/groups.h"
 #include "engines/vllm/launcher.h"
+#include "engines/vllm/layout.h"
 #include "engines/vllm/lora.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/refusal.h"
 #include "engines/vllm/rules.h"
-#include "engines/vllm/specs.h"
 #include "engines/vllm/tensors.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
-#include "kvplan/gpus.h"
 
 namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kBlocksOverflow = "the blocks of a request";
-constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" has no end
-
-std::int64_t difference(Bytes a, Bytes b) {
-  return signed_difference(a.count(), b.count());
-}
-
-class VllmLayout : public CacheLayout {
- public:
-  VllmLayout(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
-      : rules_(rules),
-        host_(vllm_host_caches(input.request, rules)),
-        tensor_parallel_(input.request.parallel.tensor),
-        context_ranks_(input.request.parallel.decode_context) {
-    const Tokens length = input.request.max_model_len.value_or(input.model.max_model_len);
-    if (length > Tokens(0)) whole_length_ = length.count();
-    SpecList list = vllm_specs(input, rules, notes);
-    specs_ = std::move(list.specs);
-    draft_label_ = std::move(list.draft_label);
-    charge_ = list.charge;
-    groups_ = group_specs(specs_, rules);
-    std::uint64_t first = 0;
-    const std::vector<std::uint64_t> split =
-        stage_layers(input.model.num_layers, input.request.parallel.pipeline, StageSplit::kSpareLast);
-    for (std::size_t s = 0; s < split.size(); ++s) {
-      // Draft layers stand behind the last stage's.
-      const std::uint64_t last = s + 1 == split.size() ? ~std::uint64_t{0} : first + split[s];
-      Stage stage{first, last, stage_pool(specs_, groups_, first, last), {}};
-      stage.need =
-          TermSum(caches_of_stage(input.caches, first, split[s]), input.types, tensor_parallel_, Uneven::kRoundUp);
-      widest_gate_ = std::max(widest_gate_, stage.pool.gate);
-      widest_block_ = std::max(widest_block_, stage.pool.block);
-      stages_.push_back(std::move(stage));
-      first += split[s];
-    }
-  }
-
-  Bytes reserved(const Load& load) const override { return widest_gate_ * all_blocks(load); }
-
-  std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t) const override {
-    const std::uint64_t all = all_blocks(load);
-    std::vector<Bytes> out;
-    for (const Stage& stage : stages_) out.push_back(stage.pool.gate * all);
-    return out;
-  }
-
-  std::vector<RankCache> explain(const Load& load) const override {
-    std::vector<RankCache> out;
-    for (const Stage& stage : stages_) {
-      RankCache rank;
-      Load share = load;
-      share.max_model_len = Tokens(ceil_div(load.max_model_len.count(), context_ranks_));
-      rank.logical = stage.need.bytes(share);
-      rank.reserved = stage.pool.gate * all_blocks(load);
-      rank.gap = gap(stage, load, rank);
-      rank.lines = lines(stage, load);
-      out.insert(out.end(), tensor_parallel_, rank);
-    }
-    return out;
-  }
-
-  // One group: a tensor for each layer. Several: tensors that a layer of each group shares
-  // (v1/worker/gpu_model_runner.py, _allocate_kv_cache_tensors).
-  std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
-    const Stage& stage = stages_[rank / tensor_parallel_];
-    const std::uint64_t pool = all_blocks(load);
-    const std::vector<LedgerLine> parts = lines(stage, load);
-    std::vector<CacheBuffer> out;
-    if (parts.empty()) return out;
-    const Template line = parts.size() == 1
-                              ? parts.front().what
-                              : Template("one pool for {groups} groups of layers", {{"groups", parts.size()}});
-    if (groups_.pool == Pool::kUniform) {
-      for (const std::size_t i : groups_.groups.front().members)
-        if (holds(stage, specs_[i]))
-          out.push_back({line, buffer_name(specs_[i].layer, specs_[i].label), specs_[i].padded * pool});
-      return out;
-    }
-    for (const Bytes page : stage.pool.slots)
-      out.push_back({line, "slot " + std::to_string(out.size() + 1) + " of " + std::to_string(stage.pool.slots.size()),
-                     page * pool});
-    return out;
-  }
-
-  std::vector<CacheGroup> groups() const override {
-    std::vector<CacheGroup> out;
-    for (const VllmGroup& group : groups_.groups) {
-      for (const auto& [key, count] : sorts_of(group, 0, ~std::uint64_t{0})) {
-        const VllmSpec& spec = specs_[key];
-        CacheGroup row;
-        row.kind = spec.label;
-        row.layers = count;
-        if (spec.block_size > 0) row.block_size = spec.block_size;
-        row.page_bytes = spec.padded;
-        out.push_back(std::move(row));
-      }
-    }
-    return out;
-  }
-
-  std::vector<LedgerLine> host(const Load&) const override { return host_; }
-
-  // The longest block of any group: what the log calls the attention block size.
-  std::optional<std::uint64_t> block_size() const override {
-    const VllmSpec* best = nullptr;
-    for (const VllmGroup& group : groups_.groups) {
-      if (group.members.empty()) continue;
-      const VllmSpec& spec = specs_[group.members.front()];
-      if (spec.block_size > 0 && (best == nullptr || spec.block_size > best->block_size)) best = &spec;
-    }
-    if (best != nullptr) return best->block_size;
-    // States alone, without prefix caching: one stands for the whole length.
-    return specs_.empty() ? std::nullopt : whole_length_;
-  }
-
-  // The pool keeps one block for itself, which the check before start-up leaves out (get_kv_cache_configs).
-  // Several sequences fit where the scheduler runs them all.
-  Template shortfall(Bytes budget, const Load& load) const override {
-    Load one = load;
-    one.num_seqs = std::min<std::uint64_t>(load.num_seqs, 1);
-    Template out = CacheLayout::shortfall(usable(budget), one);
-    if (load.num_seqs < 2) return out;
-    const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
-    if (running && out.empty() && *running >= load.num_seqs) return out;
-    Template all = CacheLayout::shortfall(usable(budget), load);
-    if (!running || !all.empty()) return all;
-    return {"the scheduler runs {running:such sequence} at once", {{"running", *running}}};
-  }
-
-  std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
-    if (widest_block_ == Bytes(0) || !rules_.hybrid_manager) return std::nullopt;
-    const std::uint64_t blocks = budget.count() / widest_block_.count();
-    VllmPool pool = pool_of(blocks > 0 ? blocks - 1 : 0, load);
-    for (const VllmGroup& group : groups_.groups) pool.groups.push_back(&specs_[group.members.front()]);
-    return vllm_runs_at_once(pool, running);
-  }
-
-  Capacity capacity(Bytes budget, const Load& load) const override {
-    Capacity out;
-    out.kv_cache_memory = budget;
-    out.max_model_len = longest_sequence(*this, usable(budget), load);
-    const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
-    out.max_num_seqs = running && out.max_model_len >= load.max_model_len.count()
-                           ? *running
-                           : most_sequences(*this, usable(budget), load);
-    const std::uint64_t each = blocks_of_concurrency(load);
-    if (widest_block_ == Bytes(0) || each == 0) return out;
-    const std::uint64_t pool = budget.count() / widest_block_.count();
-    const std::uint64_t length = load.max_model_len.count();
-    out.num_blocks = pool;
-    const auto printed = static_cast<double>(pool) / static_cast<double>(each);
-    if (rules_.tokens_from_concurrency) {
-      out.max_concurrency = printed;
-      out.tokens = static_cast<std::uint64_t>(std::min(printed * static_cast<double>(length), kMostTokens));
-      return out;
-    }
-    const std::uint64_t shortest = shortest_block(length);
-    out.tokens = checked_mul(checked_mul(pool / groups_.groups.size(), shortest, "tokens"), context_ranks_, "tokens");
-    out.max_concurrency =
-        rules_.ceil_concurrency ? printed : static_cast<double>(*out.tokens) / static_cast<double>(length);
-    return out;
-  }
-
- private:
-  Bytes usable(Bytes budget) const {
-    const Bytes null_block = rules_.null_block ? widest_block_ : Bytes(0);
-    return budget > null_block ? budget - null_block : Bytes(0);
-  }
-
-  struct Stage {
-    std::uint64_t first, last;  // layers [first, last)
-    StagePool pool;
-    TermSum need;
-  };
-
-  bool holds(const Stage& stage, const VllmSpec& spec) const {
-    return spec.layer >= stage.first && spec.layer < stage.last;
-  }
-
-  std::uint64_t blocks_of(const VllmGroup& group, const Load& load) const {
-    const std::uint64_t out = charged_blocks(specs_[group.members.front()], charge_, load);
-    if (!groups_.crossed) return out;
-    return checked_add(out, charged_blocks(specs_[*groups_.crossed], charge_, load), kBlocksOverflow);
-  }
-
-  VllmPool pool_of(std::uint64_t blocks, const Load& load) const {
-    return {blocks, {}, &charge_, &rules_, load.max_model_len};
-  }
-
-  // Blocks of all sequences, of which the first has `charged`. Without the hybrid manager the others have as many.
-  std::uint64_t over_sequences(std::uint64_t charged, const VllmSpec& spec, const Load& load) const {
-    if (load.num_seqs == 0) return 0;
-    std::uint64_t further = charged;
-    if (rules_.hybrid_manager && !groups_.crossed)
-      further = std::min(charged, running_blocks(spec, pool_of(0, load), load));
-    return checked_add(charged, checked_mul(further, load.num_seqs - 1, kBlocksOverflow), kBlocksOverflow);
-  }
-
-  std::uint64_t all_blocks_of(const VllmGroup& group, const Load& load) const {
-    return over_sequences(blocks_of(group, load), specs_[group.members.front()], load);
-  }
-
-  std::uint64_t all_blocks(const Load& load) const {
-    std::uint64_t out = 0;
-    for (const VllmGroup& group : groups_.groups) out = checked_add(out, all_blocks_of(group, load), kBlocksOverflow);
-    return out;
-  }
-
-  // Blocks of one sequence, over all groups.
-  std::uint64_t blocks(const Load& load) const {
-    std::uint64_t out = 0;
-    for (const VllmGroup& group : groups_.groups) out = checked_add(out, blocks_of(group, load), kBlocksOverflow);
-    return out;
-  }
-
-  // Until 0.26 the log divided the bytes of all groups by the first group's, which differs where pages do.
-  std::uint64_t blocks_of_concurrency(const Load& load) const {
-    if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) return blocks(load);
-    Bytes all;
-    Bytes first;
-    for (const VllmGroup& group : groups_.groups) {
-      Bytes page;
-      for (const std::size_t i : group.members) page += specs_[i].padded;
-      if (first == Bytes(0)) first = page;
-      all += page * blocks_of(group, load);
-    }
-    return first == Bytes(0) ? 0 : ceil_div(all.count(), first.count());
-  }
-
-  std::uint64_t shortest_block(std::uint64_t length) const {
-    std::uint64_t out = ~std::uint64_t{0};
-    for (const VllmGroup& group : groups_.groups) {
-      const std::uint64_t tokens = specs_[group.members.front()].block_size;
-      out = std::min(out, tokens > 0 ? tokens : length);  // a state without prefix caching stands for the whole length
-    }
-    return out;
-  }
-
-  // The distinct specs of a group and how many layers have each, in order.
-  std::vector<std::pair<std::size_t, std::uint64_t>> sorts_of(const VllmGroup& group, std::uint64_t first,
-                                                              std::uint64_t last) const {
-    std::vector<std::pair<std::size_t, std::uint64_t>> out;
-    for (const std::size_t i : group.members) {
-      if (specs_[i].layer < first || specs_[i].layer >= last) continue;
-      const auto same = std::find_if(out.begin(), out.end(), [&](const auto& row) {
-        const VllmSpec& first_of = specs_[row.first];
-        return first_of.same_as(specs_[i]) && first_of.label == specs_[i].label && first_of.draft == specs_[i].draft;
-      });
-      if (same == out.end())
-        out.emplace_back(i, 1);
-      else
-        ++same->second;
-    }
-    return out;
-  }
-
-  // The way from need to reservation, one effect after the other; the last one is what remains: slots that no layer
-  // fills.
-  std::vector<GapLine> gap(const Stage& stage, const Load& load, const RankCache& rank) const {
-    std::int64_t form = -difference(rank.logical, Bytes(0));
-    std::int64_t drafts = 0, rounding = 0, reserve = 0, full_length = 0, states = 0, alignment = 0, unification = 0;
-    Bytes filled;
-    for (const VllmGroup& group : groups_.groups) {
-      for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
-        const VllmSpec& spec = specs_[i];
-        const std::uint64_t times = checked_mul(count, load.num_seqs, "layers of all sequences");
-        const Bytes need = filled_bytes(spec, charge_, load) * times;
-        (spec.draft ? drafts : form) += difference(need, Bytes(0));
-        const std::uint64_t all = over_sequences(charged_blocks(spec, charge_, load), spec, load);
-        const std::uint64_t held = filled_blocks(spec, charge_, load);
-        const Bytes pages = spec.page * all * count;
-        const Bytes padded = spec.padded * all * count;
-        filled += padded;
-        if (spec.is_state()) {
-          states += difference(pages, need);
-          alignment += difference(padded, pages);
-          continue;
-        }
-        (spec.promoted ? full_length : rounding) += difference(spec.page * held * times, need);
-        reserve += difference(pages, spec.page * held * times);
-        unification += difference(padded, pages);
-      }
-    }
-    const std::int64_t padding = difference(rank.reserved, filled);
-    std::vector<GapLine> out;
-    const auto line = [&](const char* reason, std::int64_t bytes) {
-      if (bytes != 0) out.push_back({reason, bytes});
-    };
-    line("entries as vLLM stores them", form);
-    line("draft layers", drafts);
-    line("page rounding", rounding);
-    line("windows at full length", full_length);
-    line("window reserve", reserve);
-    line("more states of a sequence", states);
-    line("state page alignment", alignment);
-    line("page size unification", unification);
-    line(groups_.crossed                 ? "one block table for the tokens and their source"
-         : groups_.pool == Pool::kPacked ? "slots that a group leaves empty"
-                                         : "padding layers",
-         padding);
-    return out;
-  }
-
-  std::vector<LedgerLine> lines(const Stage& stage, const Load& load) const {
-    std::vector<LedgerLine> out;
-    for (const VllmGroup& group : groups_.groups) {
-      const std::uint64_t each = blocks_of(group, load);
-      const std::uint64_t all = all_blocks_of(group, load);
-      const Bytes bytes = stage.pool.gate * all;
-      if (bytes == Bytes(0)) continue;
-      Template what;
-      std::uint64_t tokens = 0;
-      std::uint64_t draft_layers = 0;
-      Bytes drafts;  // pages of draft layers in the same blocks
-      for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
-        const VllmSpec& spec = specs_[i];
-        tokens = spec.block_size;
-        if (spec.draft) {
-          if (spec.label != kIndexLabel) draft_layers += count;
-          drafts += spec.padded * checked_mul(count, all, kBlocksOverflow);
-          continue;
-        }
-        what += {what.empty() ? "{kind}, {num_layers} layers" : " and {kind}, {num_layers} layers",
-                 {{"kind", spec.label}, {"num_layers", count}}};
-      }
-      drafts = std::min(drafts, bytes);
-      const bool alike = all == each * load.num_seqs;
-      Template blocks(alike ? "{num_seqs:sequence} x {blocks:block}" : "({num_seqs:sequence} x {blocks:block}",
-                      {{"num_seqs", alike ? load.num_seqs : 1}, {"blocks", each}});
-      if (!alike)
-        blocks +=
-            {" + {more} x {blocks}", {{"more", load.num_seqs - 1}, {"blocks", (all - each) / (load.num_seqs - 1)}}};
-      if (tokens > 0) blocks += {" of {block_size:token}", {{"block_size", tokens}}};
-      if (!alike) blocks += ")";
-      const auto line = [&](LineId id, Template name, Bytes share) {
-        const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, all);
-        out.push_back(of_kind(id, exact_line(Section::kKvCache, std::move(name), share,
-                                             blocks + Template(" x {of_block} B a block", {{"of_block", of_block}}),
-                                             "vLLM v1/core/kv_cache_utils.py")));
-      };
-      if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";
-      if (bytes > drafts) line(LineId::kUsual, std::move(what), bytes - drafts);
-      if (drafts > Bytes(0))
-        line(LineId::kDraftCache,
-             {"{draft}, {num_layers:layer}", {{"draft", draft_label_}, {"num_layers", draft_layers}}}, drafts);
-    }
-    return out;
-  }
-
-  VllmRules rules_;
-  std::vector<LedgerLine> host_;
-  std::uint64_t tensor_parallel_, context_ranks_;
-  std::vector<VllmSpec> specs_;
-  ChargeRules charge_;
-  VllmGroups groups_;
-  std::vector<Stage> stages_;
-  Bytes widest_gate_, widest_block_;
-  std::string draft_label_;
-  std::optional<std::uint64_t> whole_length_;
-};
-
-// A checkpoint in float32 is served in bfloat16; a checkpoint that declares FP8 KV gets it under `auto`.
+// A float32 checkpoint is served in bfloat16; a checkpoint that declares an FP8 cache gets it under `auto`.
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.dtype && types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;
@@ -432,39 +32,20 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (rules.split_types && model.arch == Arch::kMimoV2) types.key = types.value = types.model;
   const bool packs = vllm_packs_fp8_latents(model.arch);
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
-  // DeepSeek-V4 keeps nothing else; `auto` stands for the option that it demands.
+  // DeepSeek-V4 supports only the packed layout; `auto` means the option that selects it.
   const bool only_packed = model.arch == Arch::kDeepseekV4 && !request.cache_type_k;
-  // What a checkpoint asks for is fp8_e4m3, which no packed kernel takes; the option fp8 stands for the packed layout.
+  // A checkpoint's declaration means fp8_e4m3, which no packed kernel takes; the option fp8 means the packed layout.
   const bool declared = !request.cache_type_k && model.declared_kv_dtype;
   const bool plain =
       (vllm_keeps_fp8_plain(request) || (declared && rules.plain_declared_fp8)) && model.arch != Arch::kDeepseekV4;
   if (packs && ((fp8 && !plain) || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
   if (types.key == Dtype::kFp8DsMla && !packs)
     refuse("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
-  // The type that the config names for states, else the model's; Nemotron-H says float32 where its config is silent
+  // States have the type that the config names, else the model's; Nemotron-H gets float32 where its config is silent
   // (NemotronHForCausalLMConfig).
   if (!request.state_dtype && !model.declared_state_dtype)
     types.state = model.arch == Arch::kNemotronH ? Dtype::kFloat32 : types.model;
   return types;
-}
-
-std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
-  if (vllm_lacks(input.model.arch)) {
-    notes.push_back({NoteLevel::kWarning,
-                     "engine_lacks_model",
-                     {"vLLM cannot run {model_type}: the cache is planned logically, as the architecture needs it",
-                      {{"model_type", input.model.model_type}}}});
-    return logical_engine().layout(input, notes);
-  }
-  if (input.model.arch == Arch::kDeepseekV4 && !input.request.cache_type_k)
-    notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
-                     "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
-  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
-    notes.push_back(
-        {NoteLevel::kInfo, "unified_memory",
-         "the processor shares this memory: what the host takes while weights load counts as vLLM's, on GB10 "
-         "up to 6 GiB as logs print it; empty the page cache before a start that is close"});
-  return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
 }
 
 Bytes budget(const BudgetInput& in) {
@@ -476,7 +57,7 @@ Bytes budget(const BudgetInput& in) {
 Engine vllm_engine() {
   Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
                 vllm_versions(), 0.92,         resolve,
-                layout,          vllm_overhead};
+                vllm_layout,     vllm_overhead};
   engine.utilization_of = [](const EngineInput& input) { return vllm_rules(input.request).utilization; };
   engine.cache_budget = budget;
   engine.share_option = "--gpu-memory-utilization";
@@ -485,8 +66,9 @@ Engine vllm_engine() {
   engine.assumed_length = Tokens(2048);  // config/model.py, default_max_len
   engine.parallel.data_ranks_share_experts = true;
   engine.parallel.decode_context = true;
-  engine.loading.counted = CountedAs::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
-  // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
+  engine.loading.counted =
+      CountedAs::kAllocated;  // "Model loading took" in its log: platforms/cuda.py get_current_memory_usage
+  // Its towers consist of parallel layers, except with --mm-encoder-tp-mode data.
   engine.parallel.cuts_towers = true;
   engine.loading.leaves_towers = vllm_leaves_towers;
   engine.loading.make_tensors = vllm_make_tensors;

@@ -1,4 +1,4 @@
-// What a family's file is written with: the layers and tensors that families share, and what refuses a config.
+// The includes of a family's file: the layers and tensors that families share, and the functions that refuse a config.
 #ifndef KVPLAN_MODELS_BLOCKS_BLOCKS_H_
 #define KVPLAN_MODELS_BLOCKS_BLOCKS_H_
 

@@ -1,5 +1,4 @@
-// What several families have beside mixers and MLPs: hyper-connections, n-gram tables, layers that predict further
-// tokens.
+// What several families have besides mixers and MLPs: hyper-connections, n-gram tables, MTP layers.
 #include <algorithm>
 
 #include "kvplan/error.h"
@@ -7,9 +6,9 @@
 
 namespace kvplan {
 
-// Encoder and decoder of a class whose tensors no row lists: attention of 4 h^2 and MLPs of 8 h^2, the latter once for
-// every expert in the layers that have them.
-static Elements guessed_stacks(const Inventory& inventory) {
+// An estimate for encoder and decoder of a class whose tensors no row lists: 4 h^2 for attention and 8 h^2 for an MLP,
+// the latter once per expert in layers that have experts.
+static Elements estimated_stacks(const Inventory& inventory) {
   const Fields text = inventory.text.quietly();
   const std::uint64_t square = checked_mul(inventory.hidden, inventory.hidden, "a layer");
   const std::uint64_t step = std::max<std::uint64_t>(1, text.count_or("encoder_sparse_step", 4));
@@ -21,7 +20,7 @@ static Elements guessed_stacks(const Inventory& inventory) {
 
 bool write_unknown_stacks(Inventory& out) {
   write_ends(out);
-  const Elements guess = guessed_stacks(out);
+  const Elements guess = estimated_stacks(out);
   ModelSpec& model = out.reader.model;
   model.unknown_tensors.push_back({Component::kMlp, "the encoder and decoder of " + model.model_type,
                                    Elements(guess.count() / 2), guess, guess * 3});
@@ -48,7 +47,7 @@ std::vector<LayerRun> all_layers(const Inventory& inventory) {
 }
 
 // DeepSeek-V4, GLM-5.3-Flash and Hy-V4: several residual streams, mixed before and after each block. DeepSeek and GLM
-// mix every stream with every other; Hy-V4 weighs them.
+// mix every stream with every other one; Hy-V4 weights them one by one.
 void write_hyper_connections(Inventory& out, const HyperConnections& form) {
   const std::uint64_t m = out.text.count_or("hc_mult", 4);
   if (m == 0 || m > 64) return;
@@ -83,13 +82,13 @@ void write_ngrams(Inventory& out) {
   out.linear(Component::kEmbedding, "model.ngram_embeddings.post_projs", out.hidden, out.hidden);
 }
 
-// Layers that predict further tokens: a decoder layer each, with a projection of two hidden states. Counted apart.
+// MTP layers: a decoder layer each, with a projection of two hidden states. They are counted separately.
 void write_mtp(Inventory& out, const std::vector<Ffn>& ffns) {
   const ModelSpec& model = out.reader.model;
   const std::uint64_t count = model.num_nextn_layers;
   if (count == 0 || count > 64 || ffns.empty()) return;
   const std::uint64_t h = out.hidden;
-  // The attention of the model's last attending layer, and the last layer's MLP.
+  // The attention of the model's last layer that has any, and the last layer's MLP.
   const Layer* attending = nullptr;
   for (const Layer& layer : model.layers)
     if (!cache_terms(layer.mixers.front()).empty()) attending = &layer;
@@ -100,7 +99,7 @@ void write_mtp(Inventory& out, const std::vector<Ffn>& ffns) {
   const Mixer mixer = attending->mixers.front();
   const Ffn ffn = *last;
   out.book_as(Component::kMtp);
-  // Module names continue the decoder's count, as the checkpoints' do.
+  // Module names continue the decoder's layer numbers, as in checkpoints.
   const std::size_t before = out.reader.model.tensors.size();
   out.in_layers({{model.layers.size(), count, 1}});
   write_mixer(out, mixer);

@@ -1,4 +1,4 @@
-// MLPs and experts: which layer has which, how wide, and their tensors.
+// MLPs and experts: which layers have which, how wide they are, and their tensors.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -24,7 +24,7 @@ std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t ent
 
 namespace {
 
-// A key that is a number, or a list with one for each layer, under whatever name. Read once for all layers.
+// A key, of any name, that is a number or a list with one for each layer. Read once for all layers.
 struct ByLayer {
   std::string_view key;
   std::optional<std::vector<std::uint64_t>> list;
@@ -35,7 +35,7 @@ struct ByLayer {
   // Error where the list ends before the layer.
   std::uint64_t at(std::uint64_t layer) const {
     if (!list) return number;
-    // A list of one stands for all layers (Skywork-MoE).
+    // A list with one entry is for all layers (Skywork-MoE).
     if (list->size() == 1) return list->front();
     if (layer >= list->size())
       fail('"' + std::string(key) + "\" has " + std::to_string(list->size()) + " entries, and layer " +
@@ -47,7 +47,7 @@ struct ByLayer {
 
 struct ExpertKeys {
   ByLayer top_k, width, shared;
-  std::vector<ByLayer> other_top_k;  // where the first is there and says nothing
+  std::vector<ByLayer> other_top_k;  // used where the first key is there but empty
 
   explicit ExpertKeys(const Inventory& inventory)
       : top_k(inventory.text, "num_experts_per_tok"),
@@ -58,7 +58,7 @@ struct ExpertKeys {
   }
 };
 
-// The width of the MLPs where all layers have the same one; 0 where the config does not say.
+// The width of the MLPs where all layers have the same; 0 where the config does not say.
 std::uint64_t plain_width(const Inventory& inventory) {
   const Traits& traits = inventory.traits;
   std::uint64_t width = inventory.text.is_list(traits.mlp_width) ? 0 : inventory.text.count_or(traits.mlp_width, 0);
@@ -73,7 +73,7 @@ std::optional<std::vector<std::uint64_t>> widths_by_layer(const Inventory& inven
   const std::uint64_t h = inventory.hidden;
   std::vector<std::uint64_t> out;
   if (const auto blocks = text.objects("block_configs")) {
-    // Nemotron-NAS: a factor of the hidden size, rounded up to 256.
+    // Nemotron-NAS: a factor of the hidden size, rounded up to a multiple of 256.
     for (std::uint64_t i = 0; i < layers && i < blocks->size(); ++i) {
       const auto ffn = (*blocks)[i].child("ffn");
       if (!ffn || ffn->flag("no_op", false)) {
@@ -92,7 +92,7 @@ std::optional<std::vector<std::uint64_t>> widths_by_layer(const Inventory& inven
   return std::nullopt;
 }
 
-// Layers named in a string: "3,4,5".
+// Layers listed in a string: "3,4,5".
 std::vector<bool> named_layers(const std::string& words, std::uint64_t layers) {
   std::vector<bool> out(layers, false);
   const char* at = words.data();
@@ -212,7 +212,7 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
   return out;
 }
 
-// What each layer is where layers hold a mixer or an MLP, never both (Nemotron-H).
+// The letter of each layer where a layer holds either a mixer or an MLP (Nemotron-H).
 std::optional<std::vector<char>> single_letters(const Inventory& inventory, std::uint64_t layers) {
   if (!inventory.traits.alternates) return std::nullopt;
   std::vector<char> out;
@@ -251,7 +251,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   std::uint64_t experts = 0;
   if (may_have_experts && !by_layer) {
     experts = traits.has_image_experts ? entry_of(text, "num_experts", 0, 64) : text.count_or("num_experts", 0);
-    // jamba and ernie name one expert where there is none.
+    // jamba and ernie say one expert for none.
     if (experts == 1 && !letters) experts = 0;
   }
   const std::vector<bool> sparse =
@@ -262,7 +262,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const std::optional<ByLayer> counts =
       by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
   const bool each = by_layer || (!traits.has_image_experts && text.is_list(traits.expert_width));
-  if (text.flag("residual_moe", false)) plan.beside = plan.width;  // Grok-2
+  if (text.flag("residual_moe", false)) plan.beside_experts = plan.width;  // Grok-2
   for (std::uint64_t i = 0; i < layers; ++i) {
     Ffn& ffn = out[i];
     if (letters && (*letters)[i] != 'E' && (*letters)[i] != '-') continue;
@@ -271,7 +271,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
       if (!keys) keys.emplace(inventory);
       if (each || !last) last = experts_of(inventory, *keys, i, counts ? counts->at(i) : experts);
       ffn = *last;
-      if (plan.beside > 0) ffn.dense = plan.beside;
+      if (plan.beside_experts > 0) ffn.dense = plan.beside_experts;
     } else {
       ffn.dense = plan.widths && i < plan.widths->size() ? (*plan.widths)[i] : plan.width;
     }
@@ -301,16 +301,16 @@ void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
   const Traits& traits = out.traits;
   const std::uint64_t h = out.hidden;
   const bool bias = traits.has_expert_biases;
-  // LongCat routes to experts that do nothing, too.
+  // LongCat also routes to experts that do nothing.
   const std::uint64_t choices = checked_add(ffn.experts, out.text.count_or("zero_expert_num", 0), "the experts");
   const std::uint64_t weighed = out.on(traits.routes_shared) && ffn.width > 0 ? ffn.shared / ffn.width : 0;
   TensorGroup& router =
       out.linear(Component::kRouter, at + (bias ? "router" : "gate"), checked_add(choices, weighed, "the experts"), h);
-  // Booked as a layer that predicts further tokens, it is a router no less.
+  // Also in an MTP layer, where it is counted as one, it is a router.
   if (out.component(Component::kRouter) != Component::kRouter) router.kept = Kept::kPlain;
   if (traits.has_float32_router) router.kept = Kept::kFloat32;
   if (ffn.hashed) {
-    // The experts of each word, in 32 bit where they are used.
+    // The experts of each token id, in 32 bit in the engines.
     out.plain(Component::kRouter, at + "gate.tid2eid", times(out.vocab, ffn.top_k)).is_float32 = true;
   }
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);

@@ -1,5 +1,5 @@
-// The fallback: a config whose class nobody knows, or that names its kind outright in attention_type. Each layer's
-// kind comes from its word in layer_types, else from attention_type, else from the fields that are there.
+// The fallback, for a config of an unknown class or one that names its kind in attention_type. Each layer's kind comes
+// from its word in layer_types, else from attention_type, else from the fields that are there.
 #include <algorithm>
 
 #include "kvplan/error.h"
@@ -10,7 +10,7 @@ namespace kvplan {
 
 namespace {
 
-// What attention_type may say, and the field without which it says nothing.
+// The values of attention_type, and the field that each needs.
 struct KindRow {
   std::string_view words, kind, needs;
 };
@@ -52,7 +52,7 @@ bool has_state_size(const Fields& config) {
   return false;
 }
 
-// The recurrence that a word means, or, where the word leaves it open, the one whose fields are there.
+// The recurrence that a word means; where the word leaves it open, the one whose fields are there.
 Mixer recurrent_mixer(const Reader& reader, std::string_view word) {
   const Fields& text = reader.text;
   if (word == "mamba2" && !text.has("num_heads")) return read_mamba2(text);
@@ -114,7 +114,7 @@ Layer layer_of(const Reader& reader, const LayerHeads& own, std::uint64_t index,
   }
 }
 
-// The first Mamba configs: no model_type, and ssm_cfg {"layer": "Mamba2", "d_state": 128}, mostly empty.
+// The first Mamba configs have no model_type, and an ssm_cfg {"layer": "Mamba2", "d_state": 128} that is mostly empty.
 Ssm read_ssm_cfg(const Fields& text, const Fields& settings) {
   text.touch("ssm_cfg");
   Ssm ssm;
@@ -135,7 +135,7 @@ Ssm read_ssm_cfg(const Fields& text, const Fields& settings) {
   return ssm;
 }
 
-// What every layer is where neither a pattern nor attention_type says it.
+// The kind of the layers where neither a pattern nor attention_type gives it.
 PatternRule rule_of_fields(const Fields& text) {
   using Default = PatternRule::Default;
   if (text.count_or("attention_sink_size", 0) > 0) return {Default::kWindowEverywhere, 0, false, Label::kSink, ""};
@@ -164,7 +164,7 @@ bool names_a_kind(const Reader& reader, std::string_view word) {
     const auto kv = own.find_count("num_key_value_heads");
     return !kv || *kv == (row->kind == "mqa" ? 1 : own.count_or("num_attention_heads", 0));
   }
-  if (row->kind == "gqa") return false;  // the heads say it already
+  if (row->kind == "gqa") return false;  // the heads already say so
   if (row->kind == "kda") return own.is_object("linear_attn_config");
   return row->needs.empty() || own.count_or(row->needs, 0) > 0;
 }

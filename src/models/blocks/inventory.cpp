@@ -33,7 +33,7 @@ Inventory inventory_of(Reader& reader, const Fields& text, std::string_view mode
 
 namespace {
 
-// Embedders and classifiers are decoders without the words' head; the score of labels in its place is a few rows.
+// Embedders and classifiers are decoders without the vocabulary's head; the label scores in its place are a few rows.
 bool has_head(const Inventory& inventory) {
   constexpr std::string_view kBodies =
       "LlamaModel MistralModel MixtralModel Qwen2Model Qwen3Model Qwen3MoeModel GemmaModel Gemma2Model Gemma3TextModel "
@@ -46,8 +46,9 @@ bool has_head(const Inventory& inventory) {
   return !has_word(kBodies, name);
 }
 
-// What the file says: the config of the class that owns the head decides, which is the outermost one (transformers'
-// PreTrainedModel.get_expanded_tied_weights_keys). The decoder of a pair is a whole model, and owns its head.
+// Whether the file ties the head: the config of the class that owns it decides, which is the outermost one
+// (transformers' PreTrainedModel.get_expanded_tied_weights_keys). The decoder of an encoder-decoder pair is a whole
+// model and owns its head.
 std::optional<bool> stated_tied(const Inventory& inventory) {
   const Fields root = inventory.reader.root.bare(), text = inventory.text.bare();
   std::vector<Fields> places = {root};
@@ -73,7 +74,7 @@ void write_ends(Inventory& out) {
   const Traits& traits = out.traits;
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
-  // OPT's small members look words up in a narrower table and project.
+  // Small OPT models have a narrower embedding table and a projection.
   const std::uint64_t narrow = text.count_or("word_embed_proj_dim", h);
   out.outside(Place::kFirst);
   if (out.vocab > 0) {
@@ -91,7 +92,7 @@ void write_ends(Inventory& out) {
     out.table(Component::kEmbedding, "model.embed_positions",
               checked_add(out.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
   out.outside(Place::kLast);
-  // OPT-350m norms after each block and has none at the end.
+  // OPT-350m normalises after each block and not at the end.
   const bool norms_after = !text.flag("do_layer_norm_before", true);
   if (traits.has_final_norm && !norms_after && traits.norm_style != NormStyle::kNoWeight)
     out.norms("model.norm", h, 1, traits.norm_style == NormStyle::kLayerNorm);
@@ -115,7 +116,7 @@ std::uint64_t norms_of(const Inventory& inventory, const Layer& layer, const Ffn
   return inventory.on(traits.sandwich_norms) ? 2 * norms : norms;
 }
 
-// Layers whose tensors are alike, as indices into the list of layers.
+// Layers with equal tensors, as indices into the list of layers.
 struct Alike {
   std::uint64_t first = 0;
   std::vector<std::uint64_t> indices;
@@ -124,7 +125,7 @@ struct Alike {
 bool same_tensors(const Layer& a, const Layer& b) {
   if (a == b) return true;
   if (a.mixers.size() != b.mixers.size()) return false;
-  // Layers that read different caches still have the same projections.
+  // Layers that read different caches have the same projections all the same.
   for (std::size_t i = 0; i < a.mixers.size(); ++i) {
     const auto* left = std::get_if<Shared>(&a.mixers[i]);
     const auto* right = std::get_if<Shared>(&b.mixers[i]);
@@ -148,7 +149,7 @@ std::vector<Alike> alike_layers(const ModelSpec& model, const std::vector<Ffn>& 
   return out;
 }
 
-// Layers whose MLP the config does not size.
+// For layers whose MLP the config does not size.
 void note_missing_width(Inventory& out, const std::vector<Ffn>& ffns) {
   const Traits& traits = out.traits;
   if (!traits.has_mlps || traits.may_lack_mlps || traits.alternates) return;
@@ -169,7 +170,7 @@ void widen_unchecked(Inventory& out) {
   if (!is_generic && !out.traits.may_have_more) return;
   Elements all;
   for (const TensorGroup& group : model.tensors) all += group.stored();
-  // Nothing is added to the estimate itself: the range alone widens.
+  // The estimate stays the same; only its range widens.
   model.unknown_tensors.push_back({Component::kOther,
                                    model.model_type.empty() ? "every tensor of a model without a model_type"
                                                             : "every tensor of the model_type " + model.model_type,

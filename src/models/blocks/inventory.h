@@ -1,5 +1,5 @@
-// The tensors of a model, from its config and the layers that its family gave it. The family's traits say how it
-// differs from a Llama; mixers of other kinds have functions of their own.
+// The tensors of a model, from its config and the layers that its family found. The family's traits say how it differs
+// from a Llama; other kinds of mixers have their own functions.
 #ifndef KVPLAN_MODELS_BLOCKS_INVENTORY_H_
 #define KVPLAN_MODELS_BLOCKS_INVENTORY_H_
 
@@ -15,28 +15,28 @@
 
 namespace kvplan {
 
-// What stands behind the mixer of one layer.
+// What follows the mixer in one layer.
 struct Ffn {
-  std::uint64_t dense = 0;    // width of a plain MLP; 0: none
+  std::uint64_t dense = 0;    // width of a dense MLP; 0: none
   std::uint64_t experts = 0;  // 0: none
   std::uint64_t top_k = 0;
   std::uint64_t width = 0;   // of one expert
   std::uint64_t shared = 0;  // of all shared experts together
-  std::uint64_t latent = 0;  // experts work in this width instead of the hidden size
-  bool hashed = false;       // experts chosen by the token's hash: no bias on the choice
+  std::uint64_t latent = 0;  // width that experts work in, where it is not the hidden size
+  bool hashed = false;       // experts are chosen by the token's hash: their choice has no bias
   friend bool operator==(const Ffn&, const Ffn&) = default;
 };
 
-// What the layers' MLPs are made of.
+// What the MLPs of the layers are.
 struct MlpPlan {
-  std::uint64_t width = 0;                             // of a plain one
-  std::optional<std::vector<std::uint64_t>> widths{};  // of each layer's
-  Ffn every{};                                         // of a family whose keys are its own
-  std::uint64_t beside = 0;                            // a dense MLP beside the experts of a layer
-  std::uint64_t always = 0;                            // a dense MLP in every layer, whatever else it has
-  std::uint64_t hashed = 0;                            // the first layers choose experts by the token's hash
-  std::uint64_t doubled = 0;                           // the last layers' dense MLP is twice as wide
-  bool in_pairs = false;                               // dense MLPs everywhere, experts in every second layer
+  std::uint64_t width = 0;                             // of a dense MLP
+  std::optional<std::vector<std::uint64_t>> widths{};  // for each layer
+  Ffn every{};                                         // for a family with its own keys
+  std::uint64_t beside_experts = 0;                    // width of a dense MLP beside the experts in a layer
+  std::uint64_t always = 0;                            // width of a dense MLP in every layer, whatever else it has
+  std::uint64_t hashed = 0;                            // the first so many layers choose experts by the token's hash
+  std::uint64_t doubled = 0;                           // the last so many layers have dense MLPs of twice the width
+  bool in_pairs = false;                               // a dense MLP in every layer, experts in every second one
 };
 
 struct Inventory : Projections {
@@ -50,7 +50,7 @@ struct Inventory : Projections {
 
   bool on(Switch key) const;
 
-  // What the family and the config say of the projections (blocks/projections.cpp).
+  // Projections by family and config (blocks/projections.cpp).
   AttentionProjections attention_of(const Heads& heads, bool has_own_kv) const override;
   LatentProjections latent_projections() const override;
   SsmProjections ssm_projections(const Ssm& ssm) const override;
@@ -60,24 +60,25 @@ struct Inventory : Projections {
 
 Inventory inventory_of(Reader& reader, const Fields& text, std::string_view model_type);
 
-// The per-layer plan of MLPs and experts.
+// The MLP or experts of each layer.
 std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers);
 std::uint64_t whole_width(double width, std::string_view key);  // rounded down; Error where it is out of range
 std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple);
-// An entry of a list, or the number that stands in its place.
+// An entry of a list, or the number that the config has in place of a list.
 std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t entry, std::uint64_t fallback);
 
-// Writers; the builder stands in the layers already.
+// Writers of tensors in the current layers.
 void write_mixer(Inventory& out, const Mixer& mixer);
 void write_ffn(Inventory& out, const Ffn& ffn);
-// The matrices of routed and shared experts; the router is written.
+// The matrices of routed and shared experts, without the router.
 void write_expert_matrices(Inventory& out, const Ffn& ffn, const std::string& at);
 TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t used);
 void write_dense_mlp(Inventory& out, Component component, std::string_view module, std::uint64_t width,
                      std::uint64_t hidden, bool gated, bool bias);
 
-// What several families have beside mixers and MLPs.
-// Several residual streams, mixed before and after each block. `weighs`: each alone, not every one with every other.
+// For several families, besides mixers and MLPs.
+// Several residual streams, mixed before and after each block. `weighs`: each is weighted by itself; else every one is
+// mixed with every other.
 struct HyperConnections {
   bool weighs = false;
   bool has_head = true;
@@ -96,20 +97,19 @@ std::vector<LayerRun> layers_of(const Inventory& inventory) {
   return runs_of(out);
 }
 
-// The encoder of a pair of two configs ("encoder" and "decoder"), where a family knows it:
-// families/encoder_decoder.cpp.
+// The encoder of a config with "encoder" and "decoder", for families that are known: families/encoder_decoder.cpp.
 bool write_pair_encoder(Inventory& out, const Fields& encoder);
-// Encoder and decoder of a class whose stacks nobody knows: the ends and a guess. True, for no more is written.
+// Encoder and decoder of a class whose stacks are not known: embedding, head and an estimate. Returns true, since there
+// is nothing more to write.
 bool write_unknown_stacks(Inventory& out);
 void write_ends(Inventory& out);
-// What is written next is an encoder's: it stands before the decoder's first stage, and its layers are none of the
-// plan's.
+// Moves groups to an encoder, before the decoder's first stage: its layers are not the plan's.
 void make_encoder(std::span<TensorGroup> groups);
 void write_towers(Inventory& out);
 void write_mtp(Inventory& out, const std::vector<Ffn>& ffns);
 
-// Modules of several families. Experts: Mixtral's w1, w3, w2 are gate, up and down. Indexers: lists that are written
-// without every ".weight" say "indexers_proj".
+// Module names of several families. Experts: w1, w3, w2 of Mixtral are gate, up and down. Indexers: lists that leave
+// out some ".weight" have "indexers_proj".
 inline constexpr std::string_view kIndexerModules[] = {"self_attn.indexer.weights_proj=self_attn.indexers_proj", ""};
 inline constexpr std::string_view kMixtralModules[] = {
     "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2",
@@ -119,10 +119,10 @@ inline constexpr std::string_view kBloomModules[] = {
     "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h embed_tokens=word_embeddings"};
 inline constexpr std::string_view kFeedForwardModules[] = {"mlp=feed_forward"};
 
-// Gives the tensors the names that the family's files and class have for them.
+// Gives the tensors the names of the family's files and class.
 void name_modules(ModelSpec& model, std::string_view class_name);
 
-// Fills model.tensors. Where the config says too little, a note, and nothing pretended.
+// Fills model.tensors; where the config does not say enough, adds a note and no tensors.
 void build_inventory(Reader& reader);
 
 }  // namespace kvplan

@@ -14,7 +14,7 @@ void read_plain(Reader& reader) {
 
 void read_windowed(Reader& reader) {
   PatternRule rule = pattern_of(reader, {PatternRule::Default::kWindowEverywhere});
-  // EXAONE-4's small model and others switch the window off with a null.
+  // EXAONE-4's small model and others disable the window by a null.
   for (const std::string_view key : {"use_sliding_window", "max_window_layers", "sliding_window_pattern",
                                      "_sliding_window_pattern", "prefix_dense_sliding_window_pattern"})
     reader.text.touch(key);
@@ -44,8 +44,8 @@ Heads heads_of_width(const Fields& config, std::uint64_t num_heads, std::uint64_
   return {num_heads, num_kv_heads, head_dim, head_dim};
 }
 
-// Hunyuan Large: with use_cla only every cla_share_factor-th layer holds K and V. AFM: the last num_kv_reuse_layers
-// read the last cache before them.
+// Hunyuan Large: with use_cla only every cla_share_factor-th layer has K and V. AFM: the last num_kv_reuse_layers read
+// the last cache before them.
 void read_cross_layer(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
@@ -63,7 +63,7 @@ void read_cross_layer(Reader& reader) {
   }
 }
 
-// Granite Switch: one more attention of a single head behind the layers routes to adapters.
+// Granite Switch: an additional attention with one head after the layers, which routes to adapters.
 void read_router_layer(Reader& reader) {
   read_decoder(reader, {});
   Heads heads = read_heads(reader.text);
@@ -71,7 +71,7 @@ void read_router_layer(Reader& reader) {
   reader.model.layers.push_back({{FullAttention{heads}}});
 }
 
-// Encoders and diffusion models of a GGUF, whichever they are.
+// For encoders and diffusion models in a GGUF.
 void read_no_cache(Reader& reader) {
   reader.inform("no_cache", "a model of this architecture keeps no cache of its own");
   reader.model.layers.assign(reader.num_layers(), Layer{{None{}}});
@@ -79,7 +79,7 @@ void read_no_cache(Reader& reader) {
 
 Latent read_latent(const Fields& config) {
   Latent latent;
-  // The latent is one for all heads: a config that names none still says what is kept.
+  // All heads share one latent: even without a number of heads the config says what is cached.
   latent.num_heads = config.find_count("num_attention_heads") ? config.count("num_attention_heads") : 1;
   latent.kv_lora_rank = config.count("kv_lora_rank");
   latent.qk_rope_head_dim = config.count_or("qk_rope_head_dim", 64);
@@ -87,13 +87,13 @@ Latent read_latent(const Fields& config) {
   latent.v_head_dim = config.count_or("v_head_dim", latent.qk_nope_head_dim);
   if (latent.v_head_dim == 0) fail("\"v_head_dim\" is 0", "a latent has values: correct the config");
   latent.q_lora_rank = config.count_or("q_lora_rank", 0);
-  // Both are in the files and mean nothing for the cache.
+  // Files have both keys, which do not matter to the cache.
   config.touch("num_key_value_heads");
   config.touch("head_dim");
   return latent;
 }
 
-// The latent of one layer: per_layer_config over what all have.
+// One layer's latent: per_layer_config overrides the settings of all layers.
 Latent layer_latent(const Fields& config, std::uint64_t layer) {
   Latent latent = read_latent(config);
   const auto own = layer_config(config, layer);
@@ -108,7 +108,7 @@ Latent layer_latent(const Fields& config, std::uint64_t layer) {
   return latent;
 }
 
-// Which layers have an indexer of their own: named, as letters (F and S), or every n-th.
+// Which layers have their own indexer: listed, as letters (F and S), or every n-th.
 std::vector<bool> own_indexers(const Fields& config, std::uint64_t layers) {
   std::vector<bool> own(layers, true);
   if (const auto types = config.strings("indexer_types")) {
@@ -122,7 +122,8 @@ std::vector<bool> own_indexers(const Fields& config, std::uint64_t layers) {
       fail("\"index_topk_pattern\" does not name every layer", "give one letter for each layer");
     for (std::uint64_t i = 0; i < layers; ++i) own[i] = letters[i] != 'S';
   } else if (const std::uint64_t every = config.count_or("index_topk_freq", 1); every > 1) {
-    // The first `offset` layers have their own, then every `every`-th one, counted so that layer offset - 1 is one.
+    // The first `offset` layers have their own, and then every `every`-th one, such that layer offset - 1 is one of
+    // these.
     const std::uint64_t offset = config.count_or("index_skip_topk_offset", 2);
     for (std::uint64_t i = offset; i < layers; ++i) own[i] = (i + 1 - offset) % every == 0;
   }
@@ -151,8 +152,8 @@ Mixer sparse_gqa_mixer(const Fields& config) {
 void read_mla(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Fields& text = reader.text;
-  // DeepSeek-VL2 and DeepSeek-OCR have small members without a latent: plain heads of hidden_size / heads, whatever
-  // the class says of head_dim (it speaks of the rotary part) and the zeros in the latent's fields.
+  // The small models of DeepSeek-VL2 and DeepSeek-OCR have no latent but plain heads of hidden_size / heads, whatever
+  // their class has in head_dim (there it is the rotary part's) and the zeros in the latent's fields.
   if (text.count_or("kv_lora_rank", 0) == 0 || !text.flag("use_mla", true)) {
     if (text.flag("use_mla", true) && text.is_number("kv_lora_rank") && text.is_number("qk_nope_head_dim") &&
         text.count_or("qk_nope_head_dim", 0) > 0)
@@ -173,7 +174,7 @@ void read_mla(Reader& reader) {
 
 namespace {
 
-// dots3.note: layers with a window have a latent of their own width: one key for all heads, no value.
+// dots3.note: layers with a window have their own latent width: one key for all heads, and no value.
 void keep_windows(Reader& reader) {
   const std::uint64_t width = reader.text.count_or("swa_head_dim", 0);
   const Tokens window = read_window(reader.text);
@@ -238,7 +239,7 @@ Linear read_matrix_state(const Heads& heads) {
   return linear;
 }
 
-// Linear layers, and in between latent ones or, where the config has no latent, plain ones.
+// Linear layers, alternating with latent ones or, where the config has no latent, with plain ones.
 void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, const Linear& linear) {
   ModelSpec scratch;
   scratch.model_type = reader.model.model_type;
@@ -254,18 +255,18 @@ void read_gated_delta_net(Reader& reader) {
 }
 
 // Kimi-Linear and Kimi-K3: KDA, and latent attention in the layers of full_attn_layers (both lists count from 1).
-// transformers writes layer_types and linear_* keys in their place.
+// transformers writes layer_types and linear_* keys instead.
 void read_kimi_linear(Reader& reader) {
   const Fields& text = reader.text;
   if (!text.is_object("linear_attn_config") && !text.has("linear_num_heads")) return read_mla(reader);
   const PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
-  // The order in which keys are read is the report's, and compilers order arguments as they like.
+  // Reads the keys in separate statements: reports list them in order, and the order of arguments is unspecified.
   const Linear linear = read_linear_heads(text, 32, 128);
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }
 
-// MiniMax-01, Ring and Ling linear: lightning attention keeps one d x d matrix a head. Ling 2.5 and 3 attend through
-// a latent in between, and Ling 3 has KDA (with its short convolutions) for the linear layers.
+// MiniMax-01, Ring and Ling linear: lightning attention keeps one d x d matrix per head. Ling 2.5 and 3 have latent
+// attention in between, and the linear layers of Ling 3 are KDA (with its short convolutions).
 void read_lightning(Reader& reader) {
   const Fields& text = reader.text;
   const PatternRule rule = pattern_of(reader, {});
@@ -275,7 +276,7 @@ void read_lightning(Reader& reader) {
   heads.head_dim = text.count_or("head_dim", text.count("hidden_size") / heads.num_heads);
   Linear linear = read_matrix_state(heads);
   if (text.has("linear_num_heads")) {
-    // As transformers writes it; its head_dim is the width of the rotary part.
+    // transformers' form, whose head_dim is the width of the rotary part.
     linear = read_linear_heads(text, heads.num_heads, heads.head_dim);
   } else if (text.has("short_conv_kernel_size") || text.has("kda_lower_bound")) {
     linear.rule = Linear::Rule::kKda;
@@ -284,7 +285,7 @@ void read_lightning(Reader& reader) {
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }
 
-// Mamba 2 alone: num_heads and head_dim are the mixer's.
+// A model of Mamba 2 only: num_heads and head_dim are the mixer's.
 Ssm read_mamba2_alone(const Fields& text) {
   Ssm ssm;
   ssm.d_state = text.count_or("state_size", 128);
@@ -307,10 +308,10 @@ Ssm read_ssm(const Fields& config) {
   return read_mamba1(config);
 }
 
-// Bamba, Granite 4, Nemotron-H: Mamba 2 and attention in turn, by a list or a word of letters.
+// Bamba, Granite 4, Nemotron-H: Mamba 2 alternating with attention, by a list or a string of letters.
 void read_mamba2_hybrid(Reader& reader) {
   const Fields& text = reader.text;
-  // A Granite model of attention layers alone carries Mamba keys all the same; that is fine: no layer uses them.
+  // A Granite model with only attention layers also has Mamba keys, which no layer uses.
   read_hybrid(reader, pattern_of(reader, {}), read_mamba2(text));
 }
 

@@ -1,4 +1,4 @@
-// Layers that several families share. Each function reads the whole decoder, or one mixer of it.
+// Layers that several families share. Each function reads a whole decoder, or one of its mixers.
 #ifndef KVPLAN_MODELS_BLOCKS_LAYERS_H_
 #define KVPLAN_MODELS_BLOCKS_LAYERS_H_
 
@@ -15,7 +15,7 @@ void read_plain(Reader& reader);         // every layer attends to everything
 void read_windowed(Reader& reader);      // windows in a pattern that the class names
 void read_qwen(Reader& reader);          // windows only with use_sliding_window
 void read_cross_layer(Reader& reader);   // layers that read the cache of another (Hunyuan, AFM)
-void read_router_layer(Reader& reader);  // one more attention of a single head behind the layers
+void read_router_layer(Reader& reader);  // an additional attention with one head after the layers
 // The same heads in every layer.
 void push_full(Reader& reader, const Heads& heads);
 Heads heads_of_width(const Fields& config, std::uint64_t num_heads, std::uint64_t num_kv_heads);
@@ -30,24 +30,24 @@ Mixer latent_mixer(const Fields& config);
 Mixer sparse_latent_mixer(const Fields& config);  // with an indexer
 Mixer sparse_gqa_mixer(const Fields& config);
 
-// Linear attention, with full or latent attention between.
+// Linear attention, with full or latent attention in between.
 void read_gated_delta_net(Reader& reader);
 void read_kimi_linear(Reader& reader);
 void read_lightning(Reader& reader);
 void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, const Linear& linear);
 Linear read_delta_net(const Fields& config);  // linear_num_key_heads ...
-Linear read_kda(const Fields& settings);      // of linear_attn_config
-// KDA of linear_attn_config, else of linear_* keys beside it, else of the class's usual heads.
+Linear read_kda(const Fields& settings);      // from linear_attn_config
+// KDA from linear_attn_config, else from linear_* keys, else with the class's usual heads.
 Linear read_linear_heads(const Fields& text, std::uint64_t num_heads, std::uint64_t head_dim);
-Linear read_matrix_state(const Heads& heads);  // lightning: one d x d matrix a head
+Linear read_matrix_state(const Heads& heads);  // lightning attention: one d x d matrix per head
 
 // Recurrences.
 void read_mamba2_model(Reader& reader);   // families/mamba.cpp
 void read_mamba2_hybrid(Reader& reader);  // Bamba, Granite 4, Nemotron-H
 Ssm read_mamba2_alone(const Fields& text);
-Ssm read_ssm(const Fields& config);  // Mamba 2 where heads of its own are named, else Mamba 1
+Ssm read_ssm(const Fields& config);  // Mamba 2 where it has its own heads, else Mamba 1
 ShortConv read_short_conv(const Fields& config);
-std::uint64_t channels_of(std::uint64_t heads, std::uint64_t head_dim);  // of a convolution over heads
+std::uint64_t channels_of(std::uint64_t heads, std::uint64_t head_dim);  // of a convolution over all heads
 RgLru read_rg_lru(const Fields& config);
 Rwkv read_rwkv_mixer(const Fields& config);  // families/rwkv.cpp
 
@@ -56,13 +56,13 @@ void read_encoder_decoder(Reader& reader);  // families/encoder_decoder.cpp
 void read_encoder(Reader& reader);          // families/bert.cpp
 void read_no_cache(Reader& reader);
 
-// The fallback: attention_type and the plain fields.
+// The fallback: attention_type and generic fields.
 void read_generic(Reader& reader);
-// The kind that a word of attention_type stands for; "" for a word that names none.
+// The kind that a value of attention_type means; "" for an unknown value.
 std::string_view kind_of_word(std::string_view word);
-// True where `word` (of attention_type) names a kind outright and the config has what that kind needs.
+// Whether `word` (a value of attention_type) names a kind and the config has the fields of that kind.
 bool names_a_kind(const Reader& reader, std::string_view word);
-// A known architecture whose layers attend in the plain way, so that attention_type may say more than the class does.
+// Whether a known architecture has plain attention in all layers: attention_type may then add to that.
 bool attends_plainly(const Family& family);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// What a family's modules are called where that is not as Llama's, in its files and in its class: its row says it.
-// Source of the rows: transformers 5.23, the modules of each class and conversion_mapping.py; vLLM 0.33, the mappers of
+// The names of a family's modules in its files and its class, where they are not Llama's. Each row has its own. Source
+// of the rows: transformers 5.23, the modules of each class and conversion_mapping.py; vLLM 0.33, the mappers of
 // model_executor/models; for classes that neither has, the modelling file of the checkpoints.
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace kvplan {
 
 namespace {
 
-// Where `words` stands in a name as whole words.
+// The position of `words` as whole words in a name.
 std::size_t find_words(std::string_view name, std::string_view words) {
   for (std::size_t at = name.find(words); at != std::string_view::npos; at = name.find(words, at + 1)) {
     const std::size_t end = at + words.size();
@@ -34,17 +34,17 @@ void add(std::vector<std::string>& names, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
 }
 
-// transformers keeps the experts of a layer in two tensors, some files have one for each matrix.
+// transformers stores the experts of a layer in two tensors, some files have one for each matrix.
 void add_stacked(std::vector<std::string>& names, bool is_mlx) {
   for (std::size_t i = 0, count = names.size(); i < count; ++i) {
     add(names, renamed(names[i], "experts.*.gate_proj=experts.gate_up_proj experts.*.up_proj=experts.gate_up_proj"));
     add(names, renamed(names[i], "experts.*=experts"));
-    // mlx-lm's own name alone: elsewhere an expression for dense MLPs would take it for one.
+    // Only for mlx-lm: elsewhere a pattern for dense MLPs would match the name.
     if (is_mlx) add(names, renamed(names[i], "experts.*=switch_mlp"));
   }
 }
 
-// The layers behind the last, which predict further tokens: by their number, or in a block of their own.
+// MTP layers: numbered after the last layer, or in a separate block.
 std::vector<std::string> names_of_mtp(const std::vector<std::string>& names, std::uint64_t layer) {
   std::vector<std::string> out;
   for (const std::string& name : names) {

@@ -1,4 +1,4 @@
-// What a model's family and config say of its projections, where their kind leaves it open.
+// Details of the projections that the attention kind leaves open, from the family and the config.
 #include "models/blocks/inventory.h"
 
 namespace kvplan {
@@ -9,7 +9,7 @@ AttentionProjections Inventory::attention_of(const Heads& heads, bool has_own_kv
       (traits.gate == Gate::kDoubledQuery || traits.gate == Gate::kWide || traits.gate == Gate::kHead) &&
       on(traits.gate_key);
   if (has_gate) out.gate = traits.gate;
-  // Gemma 4's full layers, whose heads are wider than the config's, cache the key twice.
+  // Gemma 4's full layers, whose heads are wider than the config's, use the key as the value too.
   if (has_own_kv)
     out.shares_value = on(traits.shares_values) && heads.head_dim != text.count_or("head_dim", heads.head_dim);
   out.o_bias = on(traits.o_bias);

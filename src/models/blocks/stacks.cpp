@@ -18,7 +18,7 @@ void write_attention(Inventory& out, const std::string& at, const Stack& stack, 
   out.linear(Component::kAttention, at + "q_proj", wide, stack.width, Split::kRows, a.heads, stack.qkv_bias);
   out.linear(Component::kAttention, at + "k_proj", keys, a.source, Split::kRows, a.kv_heads,
              stack.qkv_bias && stack.key_bias);
-  // Queries, keys and values are one matrix in vLLM, with a bias for all (models/whisper.py).
+  // In vLLM queries, keys and values are one matrix, which has a bias for all (models/whisper.py).
   if (stack.qkv_bias && !stack.key_bias)
     out.plain(Component::kAttention, at + "k_proj.bias", keys, Split::kRows, a.kv_heads).is_derived = true;
   out.linear(Component::kAttention, at + "v_proj", keys, a.source, Split::kRows, a.kv_heads, stack.qkv_bias);
@@ -74,7 +74,7 @@ void write_stack(Inventory& out, const std::string& side, const Stack& stack) {
 
 namespace {
 
-// What stands beside the blocks of a side.
+// The tensors of a side outside of its blocks.
 void write_side(Inventory& out, const std::string& side, const StackForm& form, const Stack& stack,
                 std::uint64_t positions) {
   const bool is_decoder = side == "decoder";
@@ -132,7 +132,7 @@ Stack stack_of(const Inventory& out, const StackForm& form, bool is_decoder) {
     stack.routed = stack.step > 0 ? stack.step - 1 : 0;
     stack.used = 2;
   } else {
-    // The class works the step out of how many layers are sparse, whatever the file says of it.
+    // The class computes the step from the number of sparse layers, whatever the file has as step.
     const std::uint64_t sparse = text.count_or(of_side("num_sparse_encoder_layers", "num_sparse_decoder_layers"), 3);
     stack.step = sparse > 0 ? stack.layers / sparse : stack.layers;
     stack.routed = stack.step > 1 ? 1 : 0;
@@ -150,12 +150,12 @@ bool write_stacks(Inventory& out, const StackForm& form) {
       first_count(text, {"max_decoder_position_embeddings", "max_target_positions", "max_position_embeddings"});
   const std::uint64_t sources =
       first_count(text, {"max_encoder_position_embeddings", "max_source_positions", "max_position_embeddings"});
-  // Donut and its like pair the decoder with an encoder of another class.
+  // Donut and similar models pair the decoder with an encoder of another class.
   if (!form.is_alone && !out.reader.root.child("encoder"))
     write_side(out, "encoder", form, stack_of(out, form, false), sources);
   if (!out.reader.model.architecture.ends_with("EncoderModel"))
     write_side(out, "decoder", form, stack_of(out, form, true), targets);
-  if (form.hears) {
+  if (form.has_audio) {
     out.outside(Place::kFirst);
     const std::uint64_t mel = text.count_or("num_mel_bins", 80);
     out.conv(Component::kEncoder, "model.encoder.conv1", h, checked_mul(3, mel, "a convolution"));

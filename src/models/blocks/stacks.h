@@ -1,5 +1,5 @@
-// Encoder and decoder of BART, T5 and kin: the tensors of a stack of blocks that attend to themselves and, in a
-// decoder, to what an encoder saw.
+// Encoder and decoder of BART, T5 and similar models: the tensors of a stack of blocks with self-attention and, in a
+// decoder, cross attention to the encoder's output.
 #ifndef KVPLAN_MODELS_BLOCKS_STACKS_H_
 #define KVPLAN_MODELS_BLOCKS_STACKS_H_
 
@@ -16,19 +16,19 @@ struct Stack {
   std::uint64_t heads = 0, head_dim = 0, kv_heads = 0;  // KV heads: 0 for as many as heads
   bool qkv_bias = true, key_bias = true, o_bias = true, mlp_bias = true, norm_bias = true, gated = false;
   std::uint64_t norms = 2;
-  // Attention to what the encoder saw: how wide that is, and with which KV heads.
+  // Cross attention: the width of the encoder's output, and the KV heads.
   bool attends_across = false;
-  std::uint64_t source_width = 0, cross_heads = 0, cross_kv_heads = 0, cross_head_dim = 0;  // 0: as the stack's own
-  // Experts in every `step`-th layer, counted so that layer `routed` is one. 0: none.
+  std::uint64_t source_width = 0, cross_heads = 0, cross_kv_heads = 0, cross_head_dim = 0;  // 0: the stack's own
+  // Experts in every `step`-th layer, such that layer `routed` is one of these. 0: none.
   std::uint64_t experts = 0, used = 1, step = 0, routed = 0;
   bool router_bias = false;
 };
 
-// Written with names behind "model.SIDE.layers.*."; an encoder's are no layers of the plan.
+// Writes it with names after "model.SIDE.layers.*."; an encoder's layers are not the plan's.
 void write_stack(Inventory& out, const std::string& side, const Stack& stack);
 
 enum class Positions : std::uint8_t { kNone, kLearned, kFixed, kRelative, kRelativeEverywhere };
-enum class Routing : std::uint8_t { kNone, kLast, kSecond };  // of so many layers
+enum class Routing : std::uint8_t { kNone, kLast, kSecond };  // of every `step` layers, the one with experts
 
 // How a class differs from BART.
 struct StackForm {
@@ -38,15 +38,15 @@ struct StackForm {
   bool embedding_norm = false;
   bool final_norm = false;
   bool key_bias = true;
-  bool hears = false;           // two convolutions over a spectrum
-  Switch attention_bias = "+";  // of a class with biases
+  bool has_audio = false;       // audio input: two convolutions over a spectrogram
+  Switch attention_bias = "+";  // in a class with biases
   bool is_always_gated = false;
   std::uint64_t encoder_norms = 2;
   Routing routing = Routing::kNone;
-  bool is_alone = false;  // its encoder is another class's
+  bool is_alone = false;  // its encoder has another class
 };
 
-// Both sides, their positions and ends; the decoder alone where a pair's encoder is of another class.
+// Writes both sides with their embeddings, positions and heads; only the decoder where the encoder has another class.
 bool write_stacks(Inventory& out, const StackForm& form);
 
 }  // namespace kvplan

@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// A.X-K2's norms are gated through a low rank, but for the one before a dense MLP.
+// A.X-K2's norms have low-rank gates, except the norm before a dense MLP.
 static void write_axk(Inventory& out, std::uint64_t gate) {
   const std::uint64_t layers = out.reader.model.layers.size();
   const std::uint64_t dense = std::min(layers, out.text.count_or("first_k_dense_replace", out.traits.dense_first));

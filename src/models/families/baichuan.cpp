@@ -3,8 +3,8 @@
 
 namespace kvplan {
 
-// Baichuan-M1: keys and values pass a convolution of two tokens; the layers of sliding_window_layers have a window
-// and heads of their own number.
+// Baichuan-M1: keys and values pass through a convolution of two tokens; the layers in sliding_window_layers have a
+// window and their own number of heads.
 static void read_baichuan_m1(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
@@ -25,7 +25,7 @@ static void read_baichuan_m1(Reader& reader) {
   }
 }
 
-// One kernel a head, beside the projections; the convolution has no other tensors.
+// The convolution has one kernel per head and no other tensors.
 static bool write_baichuan_m1(Inventory& out, const Mixer& mixer) {
   if (const Heads* heads = heads_of(mixer))
     out.plain(Component::kAttention, "self_attn.conv",
@@ -33,7 +33,7 @@ static bool write_baichuan_m1(Inventory& out, const Mixer& mixer) {
   return std::holds_alternative<ShortConv>(mixer);
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kBaichuanModules[] = {"self_attn.qkv_proj=self_attn.W_pack"};
 
 // clang-format off

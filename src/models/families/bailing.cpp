@@ -17,7 +17,7 @@ constexpr Traits kBailingHybrid = [] {
   return out;
 }();
 
-// Ling 3 has a gate of one number a head beside KDA; Ling 2.5's lightning attention goes without.
+// Ling 3 has a gate of one number per head in addition to KDA; Ling 2.5's lightning attention has none.
 static bool write_bailing_hybrid(Inventory& out, const Mixer& mixer) {
   const auto* mla = std::get_if<Mla>(&mixer);
   if (mla != nullptr && (out.text.has("linear_num_heads") || out.text.has("short_conv_kernel_size")))
@@ -26,7 +26,7 @@ static bool write_bailing_hybrid(Inventory& out, const Mixer& mixer) {
   return false;
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kBailingMoeModules[] = {
     "self_attn.qkv_proj=attention.query_key_value self_attn.o_proj=attention.dense self_attn=attention "
     "embed_tokens=word_embeddings"};

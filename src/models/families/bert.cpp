@@ -1,6 +1,6 @@
-// BERT and kin: nothing is decoded, nothing is kept. The word table, positions and types behind one norm, blocks that
-// norm after themselves, and the head that the architecture's name promises. Source: transformers' modelling files of
-// the types named.
+// BERT and similar models: they decode nothing and have no cache. Word, position and type tables share a norm; the
+// blocks normalise after themselves; the head depends on the architecture's name. Source: transformers' modelling files
+// of the types named.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
@@ -11,25 +11,25 @@ enum class Head : std::uint8_t { kTransformed, kBias, kBare };
 struct EncoderForm {
   bool has_positions = true;  // a learned table
   bool has_types = true;      // a table of token types
-  bool has_pooler = true;     // with the bare model
-  bool has_biases = true;     // of the linear layers
+  bool has_pooler = true;     // in the bare model
+  bool has_biases = true;     // in the linear layers
   bool has_norm_bias = true;
-  bool gated = false;           // an MLP of three matrices
-  bool is_shared = false;       // one block's weights run in every layer
-  bool has_final_norm = false;  // behind the last block
-  bool relative = false;        // a table of relative positions that all layers share
+  bool gated = false;           // MLPs have three matrices
+  bool is_shared = false;       // all layers run the weights of one block
+  bool has_final_norm = false;  // after the last block
+  bool relative = false;        // all layers share a table of relative positions
   bool has_embedding_norm = true;
-  bool predicts_next = false;          // its pretraining asks whether one sentence follows the other
-  bool has_classifier_dense = false;   // a layer of the classifier's own in place of the pooler
-  bool keeps_pooler = false;           // beside the head for masked words
+  bool predicts_next = false;          // pretrained to tell whether one sentence follows another
+  bool has_classifier_dense = false;   // the classifier has its own dense layer in place of the pooler
+  bool keeps_pooler = false;           // in addition to the head for masked words
   Head head = Head::kTransformed;      // for masked words
-  bool narrow_embedding = false;       // of embedding_size, projected
-  bool narrow_ends = false;            // of two widths, the head's its own
-  bool stores_sines = false;           // of the rotation
-  bool has_output_bias_alone = false;  // a gated MLP with a bias behind it
-  bool first_is_unnormed = false;      // the first block starts behind the embedding's norm
-  bool is_masked = false;              // whatever its architecture is called, it has the head for masked words
-  bool is_nomic = false;               // experts in some layers, and biases by keys of their own
+  bool narrow_embedding = false;       // embedding_size wide, with a projection
+  bool narrow_ends = false;            // two widths, with a different one at the head
+  bool stores_sines = false;           // keeps the rotation's sines
+  bool has_output_bias_alone = false;  // only the gated MLP's output has a bias
+  bool first_is_unnormed = false;      // the first block follows the embedding's norm without another
+  bool is_masked = false;              // has the head for masked words under any architecture's name
+  bool is_nomic = false;               // experts in some layers, and separate keys for biases
 };
 
 constexpr EncoderForm kBert{.predicts_next = true};
@@ -72,13 +72,13 @@ static bool says(const Inventory& inventory, std::string_view word) {
   return inventory.reader.model.architecture.find(word) != std::string::npos;
 }
 
-// The decoder of an encoder-decoder pair.
+// Whether it is the decoder of an encoder-decoder pair.
 static bool attends_across(const Inventory& inventory) {
   const std::vector<Mixer>& mixers = inventory.reader.model.layers.front().mixers;
   return std::any_of(mixers.begin(), mixers.end(), [](const Mixer& m) { return std::holds_alternative<Cross>(m); });
 }
 
-// The heads that architectures add: for masked words, for labels.
+// The heads of architectures: for masked words, for labels.
 static void write_heads(Inventory& out, const EncoderForm& row, std::uint64_t e) {
   const std::uint64_t h = out.hidden;
   const bool masked = row.is_masked || says(out, "ForMaskedLM") || says(out, "ForPreTraining") ||
@@ -112,8 +112,8 @@ static void write_heads(Inventory& out, const EncoderForm& row, std::uint64_t e)
   }
 }
 
-// nomic-embed: gated for swiglu and geglu, biases by keys of their own, and experts in every n-th layer whose two
-// matrices have one bias for all. Checked against: nomic-embed-text-v2-moe's total.
+// nomic-embed: gated for swiglu and geglu, separate keys for biases, and in every n-th layer experts whose two matrices
+// share a bias. Checked against: nomic-embed-text-v2-moe's total.
 static void write_nomic_mlps(Inventory& out, std::uint64_t layers, std::uint64_t inner) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
@@ -151,7 +151,7 @@ static bool write_encoder(Inventory& out) {
   const std::uint64_t inner = first_count(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
   out.outside(Place::kFirst);
   out.table(Component::kEmbedding, "embeddings.word_embeddings", out.vocab, e, Split::kVocab);
-  // Jina's BERT has slopes, its XLM-RoBERTa a rotation, in place of the table.
+  // In place of the table Jina's BERT has slopes, its XLM-RoBERTa a rotation.
   const std::string positions = text.find_string("position_embedding_type").value_or("");
   if (kForm.has_positions && positions != "alibi" && positions != "rotary" && text.flag("position_biased_input", true))
     out.table(Component::kEmbedding, "embeddings.position_embeddings", text.count_or("max_position_embeddings", 512),
@@ -215,7 +215,7 @@ static bool write_encoder(Inventory& out) {
   return true;
 }
 
-// Blocks of a form of their own: the plain ones count no attention.
+// Unusual blocks: their attention is an estimate, everything else is written as usual.
 static bool write_unknown_encoder(Inventory& out) {
   ModelSpec& model = out.reader.model;
   const Elements blocks = Elements(checked_mul(4, times(out.hidden, out.hidden), "a layer")) * model.layers.size();
@@ -224,7 +224,7 @@ static bool write_unknown_encoder(Inventory& out) {
   return false;
 }
 
-// Encoders read a text at once and keep nothing; some are used as decoders all the same.
+// Encoders read a text in one pass and have no cache; some are also used as decoders.
 void read_encoder(Reader& reader) {
   const bool decodes =
       reader.text.flag("is_decoder", false) || reader.model.architecture.ends_with("GenerationDecoder");
@@ -233,7 +233,7 @@ void read_encoder(Reader& reader) {
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{None{}}});
 }
 
-// RoCBERT: BERT, whose words are seen by shape and sound besides.
+// RoCBERT: BERT with tables of the words' shape and sound.
 static bool write_roc_bert(Inventory& out) {
   const bool more = write_encoder<kBert>(out);
   const Fields& text = out.text;
@@ -251,7 +251,7 @@ static bool write_roc_bert(Inventory& out) {
   return more;
 }
 
-// X-MOD: RoBERTa, whose layers end in an adapter for each language.
+// X-MOD: RoBERTa with an adapter for each language at the end of each layer.
 static bool write_xmod(Inventory& out) {
   const bool more = write_encoder<kRoberta>(out);
   const Fields& text = out.text;
@@ -270,7 +270,7 @@ static bool write_xmod(Inventory& out) {
   return more;
 }
 
-// BLIP's captioner: BERT's blocks, each with attention to what the tower saw, which no cache keeps. Source:
+// BLIP's captioner: BERT's blocks, each with cross attention to the tower's output, which is not cached. Source:
 // transformers modeling_blip_text.py.
 static bool write_blip_text(Inventory& out) {
   const bool more = write_encoder<kBlip>(out);

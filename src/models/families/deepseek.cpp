@@ -21,7 +21,7 @@ static void read_deepseek_v4(Reader& reader) {
   const std::uint64_t index_head_dim = text.count_or("index_head_dim", 128);
   auto ratios = text.counts("compress_ratios");
   if (!ratios) {
-    // transformers 5 names the sort of each layer and one rate for each sort.
+    // transformers 5 has a type for each layer and a rate for each type.
     const auto types = text.strings("layer_types");
     std::uint64_t sparse = 4;
     std::uint64_t heavy = 128;
@@ -57,7 +57,7 @@ static void write_deepseek_v4(Inventory& out) {
   out.text.find_count("index_topk");
 }
 
-// Serving engines ask how experts are chosen, and then for a bias of the choice.
+// For serving engines: how experts are chosen, which decides on a bias.
 static void note_choice(Inventory& out) {
   out.text.find_string("topk_method");
 }
@@ -67,7 +67,7 @@ static void plan_deepseek_v4(const Inventory& inventory, MlpPlan& plan) {
   plan.hashed = inventory.text.count_or("num_hash_layers", 3);
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kDeepseekV4Modules[] = {
     "lm_head=head model.embed_tokens=embed experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
     "experts.*.down_proj=experts.*.w2 shared_experts.gate_proj=shared_experts.w1 "

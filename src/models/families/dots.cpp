@@ -3,8 +3,8 @@
 
 namespace kvplan {
 
-// dots.note: latents with an indexer, and between them latents of another shape in a window (per_layer_config).
-// Source: transformers modeling_dots3_note.py.
+// dots.note: latents with an indexer, and layers in between with a window and latents of another shape
+// (per_layer_config). Source: transformers modeling_dots3_note.py.
 static void read_dots3_note(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Tokens window = read_window(reader.text);

@@ -1,4 +1,4 @@
-// T5, BART, Whisper and kin: each decoder layer keeps its own tokens, and the encoder's output once more. Source:
+// T5, BART, Whisper and similar models: each decoder layer caches its own tokens and the encoder's output. Source:
 // transformers' modelling files of the types named.
 #include "models/blocks/blocks.h"
 #include "models/blocks/stacks.h"
@@ -8,8 +8,8 @@
 
 namespace kvplan {
 
-// The first of `keys` that the file itself names. The class's defaults come later: T5's six decoder layers must not
-// stand beside the 24 layers that a file names for both sides.
+// The first of `keys` that the file itself has, before any default of the class: T5's default of six decoder layers
+// must not be combined with 24 layers that a file gives for both sides.
 static std::uint64_t own_count(const Fields& text, std::initializer_list<std::string_view> keys) {
   const Fields own = text.bare();
   for (const std::string_view key : keys)
@@ -43,8 +43,8 @@ static Heads decoder_heads(const Fields& text) {
   return heads;
 }
 
-// Patches of an image at the size that the encoder's config names; 0 where it names none. A Swin encoder merges four
-// patches into one between its stages and has no class token.
+// Patches of an image at the size in the encoder's config; 0 where it gives none. A Swin encoder merges four patches
+// into one between stages, and has no class token.
 static std::uint64_t image_tokens(const Fields& vision) {
   const auto sides = [&](std::string_view key) -> std::vector<std::uint64_t> {
     if (vision.is_number(key)) return {vision.count_or(key, 0), vision.count_or(key, 0)};
@@ -61,7 +61,7 @@ static std::uint64_t image_tokens(const Fields& vision) {
   return patches == 0 ? 0 : patches + (swin ? 0 : 1);
 }
 
-// Frames or tokens of the source: the encoder's own maximum, else as many as the decoder's.
+// Frames or tokens of the source: the encoder's maximum, else the decoder's.
 static std::uint64_t source_length(const Reader& reader) {
   const Fields& text = reader.text;
   std::uint64_t source = 0;
@@ -82,7 +82,7 @@ static std::uint64_t source_length(const Reader& reader) {
 }
 
 void read_encoder_decoder(Reader& reader) {
-  if (reader.model.architecture.ends_with("EncoderModel")) {  // of T5, as image generators use it
+  if (reader.model.architecture.ends_with("EncoderModel")) {  // T5's encoder alone, for image generators
     reader.inform("encoder_only", "an encoder reads its input at once: it keeps no cache");
     std::uint64_t blocks = own_count(reader.text, {"encoder_layers", "num_layers", "num_hidden_layers"});
     if (blocks == 0) blocks = reader.num_layers();
@@ -95,8 +95,8 @@ void read_encoder_decoder(Reader& reader) {
   const Heads cross =
       read_heads(text, {"cross_num_attention_heads", "cross_num_key_value_heads", "cross_head_dim", ""}, heads);
   text.derived("decoder_layers", layers);
-  text.touch("attention_window");  // of LED's encoder
-  // TrOCR's decoder by itself has nothing to attend to across.
+  text.touch("attention_window");  // LED's encoder has windows
+  // TrOCR's decoder alone has no encoder to attend to.
   if (text.class_name() == "trocr" && !reader.root.child("encoder")) {
     reader.inform("decoder_alone", "the config is a decoder's without its encoder: no cross attention is kept");
     for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
@@ -133,19 +133,19 @@ constexpr StackForm kPegasusX{
     .positions = Positions::kNone, .final_norm = true, .attention_bias = "", .encoder_norms = 3};
 constexpr StackForm kBigBirdPegasus{.embedding_norm = true, .attention_bias = "use_bias"};
 constexpr StackForm kMarian{.positions = Positions::kFixed};
-// Its tables begin behind the padding's index.
+// Its position tables start after the padding index.
 constexpr StackForm kFsmt{.positions = Positions::kFixed, .offset = 2};
 constexpr StackForm kM2m100{.positions = Positions::kNone, .final_norm = true};
 constexpr StackForm kNllb{.positions = Positions::kNone, .final_norm = true, .routing = Routing::kLast};
 constexpr StackForm kBlenderbot{.final_norm = true};
 constexpr StackForm kBlenderbotSmall{.embedding_norm = true};
-constexpr StackForm kWhisper{.final_norm = true, .key_bias = false, .hears = true};
+constexpr StackForm kWhisper{.final_norm = true, .key_bias = false, .has_audio = true};
 template <const StackForm& kForm>
 static bool write_both(Inventory& out) {
   return write_stacks(out, kForm);
 }
 
-// Beside T5's stacks an embedding of composers, and a head that its class ties to nothing. Source: transformers
+// In addition to T5's stacks an embedding of composers, and a head that its class never ties. Source: transformers
 // modeling_pop2piano.py.
 static bool write_pop2piano(Inventory& out) {
   write_stacks(out, kT5);
@@ -156,7 +156,7 @@ static bool write_pop2piano(Inventory& out) {
   return true;
 }
 
-// LED: queries, keys and values of their own for the tokens that see everything. Source: transformers modeling_led.py.
+// LED: tokens with global attention have separate queries, keys and values. Source: transformers modeling_led.py.
 static bool write_led(Inventory& out) {
   write_stacks(out, kBlenderbotSmall);
   out.outside(Place::kFirst);
@@ -165,7 +165,7 @@ static bool write_led(Inventory& out) {
   return true;
 }
 
-// Pegasus-X: tokens that see everything, which have rows of their own. Source: transformers modeling_pegasus_x.py.
+// Pegasus-X: additional global tokens, with their own embedding rows. Source: transformers modeling_pegasus_x.py.
 static bool write_pegasus_x(Inventory& out) {
   write_stacks(out, kPegasusX);
   out.outside(Place::kFirst);
@@ -173,7 +173,7 @@ static bool write_pegasus_x(Inventory& out) {
   return true;
 }
 
-// Speech-to-text: convolutions over frames, each halving them, with gates. Source: transformers
+// Speech-to-text: convolutions over frames with gates, each of which halves the length. Source: transformers
 // modeling_speech_to_text.py.
 static bool write_speech_to_text(Inventory& out) {
   write_stacks(out, kM2m100);
@@ -192,7 +192,8 @@ static bool write_speech_to_text(Inventory& out) {
   return true;
 }
 
-// FSMT: a vocabulary for each language, and a head that need not be either's. Source: transformers modeling_fsmt.py.
+// FSMT: a vocabulary for each language, and a head that may be shared with neither. Source: transformers
+// modeling_fsmt.py.
 static bool write_fsmt(Inventory& out) {
   write_stacks(out, kFsmt);
   if (out.text.flag("tie_word_embeddings", false)) return true;
@@ -202,8 +203,8 @@ static bool write_fsmt(Inventory& out) {
   return true;
 }
 
-// ProphetNet: several tokens at once, and distances by the token that looks. Source: transformers
-// modeling_prophetnet.py.
+// ProphetNet: it predicts several tokens at once, and relative positions depend on the attending token. Source:
+// transformers modeling_prophetnet.py.
 static bool write_prophetnet(Inventory& out) {
   write_stacks(out, kBlenderbotSmall);
   const Fields& text = out.text;
@@ -216,7 +217,7 @@ static bool write_prophetnet(Inventory& out) {
   return true;
 }
 
-// TrOCR: positions and the norm behind them by keys of their own. Source: transformers modeling_trocr.py.
+// TrOCR: separate keys for positions and for the norm after them. Source: transformers modeling_trocr.py.
 static bool write_trocr(Inventory& out) {
   StackForm form{.offset = 2, .is_alone = true};
   form.embedding_norm = out.text.flag("layernorm_embedding", true);
@@ -224,7 +225,7 @@ static bool write_trocr(Inventory& out) {
   return write_stacks(out, form);
 }
 
-// UDOP: T5 that looks at a page: its patches, where words stand on it, and distances across and down. Source:
+// UDOP: T5 that reads a page: its patches, the place of words on it, and horizontal and vertical distances. Source:
 // transformers modeling_udop.py.
 static bool write_udop(Inventory& out) {
   write_stacks(out, kT5);
@@ -233,7 +234,7 @@ static bool write_udop(Inventory& out) {
   const std::uint64_t heads = text.count_or("num_attention_heads", 16);
   const std::uint64_t distances = std::max<std::uint64_t>(1, text.list_size("relative_bias_args").value_or(3)) - 1;
   out.outside(Place::kFirst);
-  // Each side has the patches, of which the decoder's are never looked at.
+  // Both sides have the patches' embedding; the decoder's is never used.
   Tower{out, Component::kEncoder}.linear("patch_embed.proj", out.hidden,
                                          times(text.count_or("num_channels", 3), square(patch)), true, 2);
   out.table(Component::kEncoder, "encoder.cell_2d_embedding",
@@ -275,7 +276,7 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder) {
   const std::uint64_t layers = text.count_or("num_hidden_layers", 0);
   if (model.hidden_size == 0 || layers == 0) return false;
   model.layers.assign(check_layers(layers, "encoder.num_hidden_layers"), Layer{{None{}}});
-  Reader reader{Fields::empty(), text, model};  // by itself: the towers are the pair's
+  Reader reader{Fields::empty(), text, model};  // on its own: the towers belong to the pair
   Inventory inner = inventory_of(reader, text, type);
   if (type == "vit")
     write_image_encoder(inner);
@@ -290,7 +291,7 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder) {
 
 // clang-format off
 std::span<const Family> encoder_decoder_family() {
-  // The stacks write the norms of their ends.
+  // The stacks write their own final norms.
   static constexpr Traits kTied{.has_final_norm = false, .ties_by_default = true};
   static constexpr Traits kHeard{.has_final_norm = false, .splits_embedding = false, .ties_by_default = true};
   static constexpr Traits kUntied{.has_final_norm = false};

@@ -3,14 +3,14 @@
 
 namespace kvplan {
 
-// The vision-language models have experts for text, and narrower ones for images, behind a router each.
+// The vision-language models have experts for text and narrower ones for images, each with a router.
 static bool write_image_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t seen = entry_of(out.text, "num_experts", 1, ffn.experts);
   const std::uint64_t width = entry_of(out.text, "moe_intermediate_size", 1, 512);
   out.linear(Component::kRouter, "mlp.vision_gate", seen, h);
   out.plain(Component::kRouter, "mlp.vision_gate.bias", seen).is_float32 = true;
-  // A token of text passes none of them.
+  // A text token uses none of them.
   for (const bool up : {true, true, false})
     routed(out.linear(Component::kExperts, "mlp.vision_experts.*", up ? width : h, up ? h : width,
                       up ? Split::kRows : Split::kColumns),

@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kExaoneModules[] = {
     "layers.*=h.* self_attn=attn.attention o_proj=out_proj mlp.gate_proj=mlp.c_fc_0 mlp.up_proj=mlp.c_fc_1 "
     "mlp.down_proj=mlp.c_proj embed_tokens=wte"};

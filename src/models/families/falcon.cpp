@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// Falcon-40B's first config ("RefinedWeb") names KV heads and no architecture; 7B is a "RefinedWebModel".
+// Falcon-40B's first config ("RefinedWeb") has KV heads and no architecture; 7B's says "RefinedWebModel".
 static bool is_first_40b(const Reader& reader) {
   return reader.model.model_type == "RefinedWeb" && reader.text.has("n_head_kv");
 }
@@ -19,7 +19,7 @@ static void read_falcon(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, newer ? named : multi_query ? 1 : num_heads));
 }
 
-// Falcon-H1: attention and Mamba 2 side by side in every layer; the inner width is mamba_d_ssm, or follows from
+// Falcon-H1: attention and Mamba 2 in parallel in every layer; the inner width is mamba_d_ssm, or follows from
 // mamba_expand where that is null.
 static void read_falcon_h1(Reader& reader) {
   const Fields& text = reader.text;

@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The last `num_shared` layers read the last earlier layer of their own sort.
+// The last `num_shared` layers read the cache of the last earlier layer of their own type.
 static void share_tail(Reader& reader, std::uint64_t num_shared) {
   auto& layers = reader.model.layers;
   if (num_shared == 0) return;
@@ -22,7 +22,7 @@ static void share_tail(Reader& reader, std::uint64_t num_shared) {
     const bool slides = std::holds_alternative<SlidingWindow>(layers[i].mixers[0]);
     std::uint64_t source = first;
     while (source > 0 && std::holds_alternative<SlidingWindow>(layers[source - 1].mixers[0]) != slides) --source;
-    if (source == 0) continue;  // no earlier layer of this sort: it keeps its own
+    if (source == 0) continue;  // no earlier layer of this type: it has its own cache
     Shared shared{source - 1, {}, Tokens(0)};
     if (slides) {
       shared.heads = std::get<SlidingWindow>(layers[i].mixers[0]).heads;
@@ -42,8 +42,8 @@ static void read_gemma3n(Reader& reader) {
 static void read_gemma4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads sliding = read_heads(reader.text);
-  // K and V of full layers are one tensor with attention_k_eq_v, but both are cached; only then do the full layers
-  // have their own number of KV heads.
+  // With attention_k_eq_v K and V of full layers are one tensor, but both are cached; only then do full layers have
+  // their own number of KV heads.
   const bool k_eq_v = reader.text.flag("attention_k_eq_v", false);
   Heads full = sliding;
   full.head_dim = full.v_head_dim = reader.text.count_or("global_head_dim", 512);
@@ -56,7 +56,7 @@ static void read_gemma4(Reader& reader) {
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 0));
 }
 
-// Griffin: two recurrent layers, then one with a window.
+// Griffin: two recurrent layers, then one with windowed attention.
 static void read_recurrent_gemma(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
@@ -72,8 +72,8 @@ static void read_recurrent_gemma(Reader& reader) {
   }
 }
 
-// What serving engines' classes keep beside their parameters: scalars of layers and of the embedding, and the ones of
-// norms without weights (vLLM models/gemma*.py).
+// Buffers of serving engines' classes: scalars of layers and of the embedding, and ones for norms without weights (vLLM
+// models/gemma*.py).
 static void keep(Inventory& out, std::string_view module, std::uint64_t elements) {
   out.plain(Component::kOther, module, elements).is_derived = true;
 }
@@ -83,7 +83,7 @@ static void keep_scale_of_embedding(Inventory& out) {
   keep(out, "model.normalizer", 1);
 }
 
-// Of layers with keys and values of their own.
+// For layers with their own keys and values.
 static void keep_value_norms(Inventory& out) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> by_width;
   const std::vector<Layer>& layers = out.reader.model.layers;
@@ -97,7 +97,7 @@ static void keep_value_norms(Inventory& out) {
   }
 }
 
-// Gemma 3n and 4: a second, per-layer embedding, gated into every layer.
+// Gemma 3n and 4: a second embedding for every layer, with a gate.
 static void write_per_layer_embedding(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t p = text.count_or("hidden_size_per_layer_input", 0);
@@ -170,7 +170,7 @@ static void write_gemma4(Inventory& out) {
   keep_scalars(out);
 }
 
-// An engine takes a whole canvas of tokens in a step.
+// An engine runs a whole canvas of tokens in one step.
 static void read_diffusion(Reader& reader) {
   reader.root.count_or("canvas_length", 256);
   read_windowed(reader);
@@ -188,22 +188,22 @@ static void write_diffusion_gemma(Inventory& out) {
   out.norms("model.self_conditioning.pre_norm", out.hidden);
 }
 
-// The class's list of widths has this one, in every layer.
+// The class's list of widths has the same one for every layer.
 static std::uint64_t gemma3n_width(const Inventory&, std::uint64_t named) {
   return named == 0 ? 16384 : named;
 }
 
 static void plan_gemma4(const Inventory& inventory, MlpPlan& plan) {
-  plan.beside = plan.width;
+  plan.beside_experts = plan.width;
   if (inventory.text.flag("use_double_wide_mlp", false))
     plan.doubled = inventory.text.count_or("num_kv_shared_layers", 0);
 }
 
 static void plan_diffusion_gemma(const Inventory&, MlpPlan& plan) {
-  plan.beside = plan.width;
+  plan.beside_experts = plan.width;
 }
 
-// A stack of T5Gemma: Gemma 2's blocks, four norms each and two more where they attend across.
+// A stack of T5Gemma: Gemma 2's blocks with four norms, and two more for cross attention.
 static Stack t5gemma_stack(const Fields& config, std::string_view layers_key) {
   Stack stack;
   stack.width = config.count("hidden_size");
@@ -220,7 +220,7 @@ static Stack t5gemma_stack(const Fields& config, std::string_view layers_key) {
   return stack;
 }
 
-// T5Gemma: an encoder with a table of its own. Source: transformers modeling_t5gemma.py.
+// T5Gemma: the encoder has its own embedding table. Source: transformers modeling_t5gemma.py.
 static bool write_t5gemma(Inventory& out) {
   const auto side = out.reader.root.child("encoder");
   if (!side || out.reader.model.architecture.ends_with("EncoderModel")) return write_unknown_stacks(out);
@@ -242,8 +242,8 @@ static bool write_t5gemma(Inventory& out) {
   return true;
 }
 
-// T5Gemma 2: one attention over both the tokens and what the encoder saw, one table, and Gemma 3's tower. Source:
-// transformers modeling_t5gemma2.py.
+// T5Gemma 2: one attention over the decoder's tokens and the encoder's output, one embedding table, and Gemma 3's
+// tower. Source: transformers modeling_t5gemma2.py.
 static bool write_t5gemma2(Inventory& out) {
   const auto side = out.reader.root.child("encoder");
   if (!side || out.reader.model.architecture.ends_with("EncoderModel")) return write_unknown_stacks(out);
@@ -254,10 +254,10 @@ static bool write_t5gemma2(Inventory& out) {
   write_stack(out, "encoder", encoder);
   write_stack(out, "decoder", decoder);
   out.outside(Place::kFirst);
-  const Tower beside{out, Component::kEncoder};
-  beside.plain("model.encoder.layers.qk_norm", times(2, encoder.head_dim), encoder.layers);
-  beside.plain("model.encoder.norm", encoder.width);
-  beside.plain("model.encoder.embed_tokens.eoi_embedding", encoder.width);
+  const Tower extra{out, Component::kEncoder};
+  extra.plain("model.encoder.layers.qk_norm", times(2, encoder.head_dim), encoder.layers);
+  extra.plain("model.encoder.norm", encoder.width);
+  extra.plain("model.encoder.embed_tokens.eoi_embedding", encoder.width);
   out.in_layers({{0, decoder.layers, 1}}, "model.decoder.layers.*.");
   out.norms("qk_norm", decoder.head_dim, 2);
   out.outside(Place::kLast);
@@ -281,7 +281,7 @@ constexpr Traits kGemma4{.qk_norm = QkNorm::kHead,
                          .ties_by_default = true,
                          .has_experts = "enable_moe_block"};
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kDiffusionGemmaTextModules[] = {"mlp.gate=router.proj mlp.experts=experts",
                                                            "mlp.gate=router.proj mlp.experts=moe.experts"};
 constexpr std::string_view kRecurrentGemmaModules[] = {"self_attn=temporal_block mlp=mlp_block"};

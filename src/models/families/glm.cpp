@@ -11,8 +11,8 @@ static void read_chatglm(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, grouped ? groups : num_heads));
 }
 
-// GLM-5.3-Flash (glm5_next): KDA, whose heads stand in linear_attn_config or beside it, and in every fourth layer
-// latents without a rotary part; pooled index keys beside them are small. Source: vLLM configs/glm5_next.py.
+// GLM-5.3-Flash (glm5_next): KDA, whose heads are in linear_attn_config or next to it, and in every fourth layer
+// latents without a rotary part; their pooled index keys are small. Source: vLLM configs/glm5_next.py.
 static void read_glm5_next(Reader& reader) {
   const Fields& text = reader.text;
   PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
@@ -27,7 +27,7 @@ static void read_glm5_next(Reader& reader) {
                                   std::to_string(pool) + " tokens in each layer of full attention are not counted");
 }
 
-// GLM-5.3-Flash: index keys that are pooled over index_kpool tokens. Source: transformers modeling_glm5_next.py.
+// GLM-5.3-Flash: index keys pooled over index_kpool tokens. Source: transformers modeling_glm5_next.py.
 static void write_pooled_indexer(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t pool = text.count_or("index_kpool", 0);
@@ -49,7 +49,7 @@ static void write_glm5_next(Inventory& out) {
   write_pooled_indexer(out);
 }
 
-// Serving engines ask how experts are chosen, and whether GLM-4V's projections have biases, where the class has them.
+// For serving engines: how experts are chosen, and whether GLM-4V's projections have biases.
 static void note_indexer(Inventory& out) {
   out.text.find_string("topk_method");
 }
@@ -57,7 +57,7 @@ static void note_glm_biases(Inventory& out) {
   out.text.flag("attention_bias", true);
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kChatglmModules[] = {
     "layers.*=encoder.layers.* self_attn.qkv_proj=self_attention.query_key_value "
     "self_attn.o_proj=self_attention.dense mlp.gate_up_proj=mlp.dense_h_to_4h "

@@ -1,11 +1,11 @@
-// GPT-2 and the decoders of its time, StarCoder, MPT, DBRX, and gpt-oss. Source: transformers' modelling files of the
-// types named.
+// GPT-2 and decoders of its time, StarCoder, MPT, DBRX, and gpt-oss. Source: transformers' modelling files of the types
+// named.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-// CPM-Ant: learned prompts and segments among the words, a bias for each distance and pair of segments that all layers
-// share, and a head of its own whatever the config says. Source: transformers modeling_cpmant.py.
+// CPM-Ant: learned prompts, segments among the word embeddings, biases for each distance and pair of segments that all
+// layers share, and a separate head whatever the config says. Source: transformers modeling_cpmant.py.
 static void write_cpmant(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t segments = text.count_or("segment_types", 32);
@@ -21,7 +21,7 @@ static void write_cpmant(Inventory& out) {
     if (group.role == TensorRole::kHead) group.is_tied = false;
 }
 
-// The causal mask, a byte for each pair of positions, which transformers' class keeps and vLLM runs.
+// The causal mask, one byte for each pair of positions, in transformers' class, which vLLM runs.
 static void write_gpt_bigcode(Inventory& out) {
   const std::uint64_t positions = out.reader.model.max_model_len.count();
   out.outside(Place::kFirst);
@@ -35,7 +35,7 @@ static void read_gpt_bigcode(Reader& reader) {
 
 static void read_attn_config(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
-  // DBRX's class has one KV head where attn_config names none, MPT's as many as heads.
+  // Where attn_config gives no KV heads, DBRX's class has one, MPT's as many as heads.
   const std::uint64_t fallback = reader.text.class_name() == "dbrx" ? 1 : num_heads;
   std::uint64_t num_kv_heads = fallback;
   if (const auto attention = reader.text.child("attn_config")) {
@@ -45,7 +45,7 @@ static void read_attn_config(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, num_kv_heads));
 }
 
-// Kosmos-2 and 2.5: norms within the blocks, and 2.5's two kinds of segments. Source: transformers
+// Kosmos-2 and 2.5: norms within the blocks, and two kinds of segments in 2.5. Source: transformers
 // modeling_kosmos2.py, modeling_kosmos2_5.py.
 static void write_kosmos(Inventory& out) {
   const bool is_second = out.text.class_name() == "kosmos_2_text_model";
@@ -56,7 +56,8 @@ static void write_kosmos(Inventory& out) {
   if (!is_second) out.table(Component::kEmbedding, "model.segment_emb", 2, out.hidden);
 }
 
-// GIT: BERT's blocks behind an image, and a place for each frame of a video. Source: transformers modeling_git.py.
+// GIT: BERT's blocks after an image, with a temporal embedding for each video frame. Source: transformers
+// modeling_git.py.
 static void write_git(Inventory& out) {
   out.outside(Place::kFirst);
   out.norms("model.embeddings.LayerNorm", out.hidden, 1, true);
@@ -66,7 +67,8 @@ static void write_git(Inventory& out) {
               vision ? vision->count_or("hidden_size", 768) : 768);
 }
 
-// XLM: a norm behind the embedding, and a row for each of several languages. Source: transformers modeling_xlm.py.
+// XLM: a norm after the embedding, and a row for each language if there are several. Source: transformers
+// modeling_xlm.py.
 static void write_xlm(Inventory& out) {
   const std::uint64_t languages = out.text.count_or("n_langs", 1);
   out.outside(Place::kFirst);
@@ -75,7 +77,7 @@ static void write_xlm(Inventory& out) {
     out.table(Component::kEmbedding, "model.lang_embeddings", languages, out.hidden);
 }
 
-// XLNet: distances have a projection of their own, and five vectors stand beside the scores. Source: transformers
+// XLNet: relative positions have a projection, and five vectors are added to the scores. Source: transformers
 // modeling_xlnet.py.
 static void write_xlnet(Inventory& out) {
   const std::uint64_t heads = out.text.count_or("num_attention_heads", 16);
@@ -112,7 +114,7 @@ static void plan_dbrx(const Inventory& inventory, MlpPlan& plan) {
          "correct the config");
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kXglmModules[] = {"self_attn.o_proj=self_attn.out_proj mlp.up_proj=fc1 mlp.down_proj=fc2"};
 constexpr std::string_view kGpt2Modules[] = {
     "layers.*=h.* self_attn.qkv_proj=attn.c_attn self_attn.o_proj=attn.c_proj mlp.up_proj=mlp.c_fc "

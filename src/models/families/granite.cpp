@@ -4,12 +4,12 @@
 
 namespace kvplan {
 
-// The shared MLP is a block of its own, in every layer.
+// The shared MLP is a separate block in every layer.
 static void plan_shared_mlp(const Inventory& inventory, MlpPlan& plan) {
   plan.always = inventory.text.count_or("shared_intermediate_size", 0);
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kGranitemoeModules[] = {
     "mlp.gate_proj=shared_mlp.input_linear mlp.up_proj=shared_mlp.input_linear "
     "mlp.down_proj=shared_mlp.output_linear block_sparse_moe.gate=block_sparse_moe.router.layer "

@@ -10,7 +10,7 @@ static void write_hy_v4(Inventory& out) {
   out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads).kept = Kept::kFloat32;
 }
 
-// With a single expert the class builds all of a sparse layer: the router, the expert, and the MLP beside it.
+// Even with a single expert the class builds a whole sparse layer: router, expert, and the MLP beside it.
 static void write_hunyuan_moe(Inventory& out) {
   if (out.text.class_name() != "hunyuan_v1_moe" || out.text.count_or("num_experts", 1) != 1) return;
   out.in_layers(all_layers(out));
@@ -19,7 +19,7 @@ static void write_hunyuan_moe(Inventory& out) {
                   out.hidden, true, false);
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kHunyuanModules[] = {"mlp.gate=mlp.gate.wg mlp.shared_experts=mlp.shared_mlp"};
 constexpr std::string_view kHyV4Modules[] = {
     "mlp.gate_proj=mlp.linear_gate shared_experts.gate_proj=shared_experts.linear_gate "
@@ -36,7 +36,7 @@ std::span<const Family> hunyuan_family() {
     {.is = {"hunyuan hunyuan_large hunyuan_moe", "cross_layer", Arch::kOther, "executed class"},
      .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"},
      .modules = kHunyuanModules},
-    // The library's class always has the norms; the files of its remote code say so.
+    // The library's class always has these norms; files for its remote code say whether they do.
     {.is = {"hunyuan_v1_dense hunyuan_v1_moe", "cross_layer", Arch::kOther, "executed class"},
      .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"},
      .extras = write_hunyuan_moe, .modules = kHunyuanModules},

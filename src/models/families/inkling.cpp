@@ -1,9 +1,9 @@
-// Inkling: short convolutions beside the attention. Source: transformers modeling_inkling*.py.
+// Inkling: attention with short convolutions. Source: transformers modeling_inkling*.py.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-// Inkling: four convolutions a layer, over keys, values, and the outputs of attention and MLP.
+// Inkling: four convolutions in a layer, over keys, values, and the outputs of attention and MLP.
 static Layer inkling_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
   const std::uint64_t kernel = reader.text.count_or("conv_kernel_size", 4);
   if (kernel == 0) fail("\"conv_kernel_size\" is 0", "correct the config");
@@ -38,7 +38,7 @@ static void read_inkling(Reader& reader) {
   }
 }
 
-// One profile for each distance that a layer sees.
+// One vector for each distance within a layer's reach.
 static void write_distances(Inventory& out) {
   const Fields& text = out.text;
   std::uint64_t distances = 0;
@@ -58,9 +58,9 @@ static void write_inkling(Inventory& out) {
   write_distances(out);
 }
 
-// Inkling 2: each block's input is chosen among the residual streams by a query; layers of full attention choose for
-// queries, keys and values apart, norm them apart, and their convolutions follow the token.
-// Source: transformers modeling_inkling2.py.
+// Inkling 2: a query chooses each block's input among the residual streams; in layers of full attention queries, keys
+// and values choose separately and have separate norms, and the convolutions are per token. Source: transformers
+// modeling_inkling2.py.
 static void write_inkling2(Inventory& out) {
   const Fields& text = out.text;
   const ModelSpec& model = out.reader.model;
@@ -77,9 +77,9 @@ static void write_inkling2(Inventory& out) {
   const std::uint64_t kernels = times(text.count_or("num_key_value_heads", 0), text.count_or("conv_kernel_size", 4));
   TensorGroup& dynamic = out.linear(Component::kStateMixer, "self_attn.sconv.weight_proj", kernels, h);
   dynamic.copies = dynamic.used = 2;
-  out.norms("qkv_input_layernorm", h, 2);  // beside the one that all layers have
+  out.norms("qkv_input_layernorm", h, 2);  // in addition to the one that all layers have
   out.plain(Component::kOther, "attention_input.query", times(2, h));
-  // The first layer has the embedding alone to choose from.
+  // The first layer can only choose the embedding.
   if (model.layers.size() > 1) {
     out.in_layers({{1, model.layers.size() - 1, 1}});
     out.plain(Component::kOther, "attention_input.query", h);
@@ -99,7 +99,7 @@ static bool write_inkling_mixer(Inventory& out, const Mixer& mixer) {
   return conv != nullptr;
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kInklingTextModules[] = {
     "self_attn.q_proj=attn.wq_du self_attn.k_proj=attn.wk_dv self_attn.v_proj=attn.wv_dv "
     "self_attn.o_proj=attn.wo_ud self_attn.r_proj=attn.wr_du mlp.gate_proj=mlp.w13_dn mlp.up_proj=mlp.w13_dn "

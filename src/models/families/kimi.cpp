@@ -1,11 +1,11 @@
-// Moonshot's Kimi: latent attention, and KDA between (Linear, K3). Source: vLLM models/kimi_*.py, the checkpoints'
+// Moonshot's Kimi: latent attention, alternating with KDA (Linear, K3). Source: vLLM models/kimi_*.py, the checkpoints'
 // modeling_kimi.py.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-// K3's layers weigh the residuals of those before them: a norm and a projection to one number, twice in each layer and
-// once behind the last.
+// K3's layers weight the residuals of earlier ones: a norm and a projection to one number, twice in each layer and once
+// after the last.
 static void write_residual_weights(Inventory& out) {
   if (out.text.count_or("attn_res_block_size", 0) == 0) return;
   out.in_layers(all_layers(out));

@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// LFM2: short convolutions between layers of grouped-query attention.
+// LFM2: short convolutions alternating with layers of grouped-query attention.
 static void read_lfm2(Reader& reader) {
   read_hybrid(reader, {}, read_short_conv(reader.text));
 }
@@ -17,11 +17,11 @@ static std::uint64_t lfm2_width(const Inventory& inventory, std::uint64_t named)
   return round_to(adjusted, text.count_or("block_multiple_of", 256));
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kLfm2Modules[] = {
     "self_attn.o_proj=self_attn.out_proj mlp=feed_forward gate_proj=w1 up_proj=w3 down_proj=w2"};
 
-// Serving engines ask whether experts have biases of the choice, which files keep as buffers.
+// For serving engines: whether the experts' choice has biases, which files store as buffers.
 static void note_biases(Inventory& out) {
   out.text.flag("use_expert_bias", true);
 }

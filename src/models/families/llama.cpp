@@ -1,12 +1,12 @@
 // Llama and the decoders of its shape: RMS norms, a gated MLP, heads in groups. Sources: transformers' modelling files
-// of the types named, and the checkpoints' own where they bring one.
+// of the types named, and the checkpoints' own where they have one.
 #include <cmath>
 
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-// Llama 4: chunks in the layers with rotary embedding, every fourth layer attends to everything.
+// Llama 4: chunks in layers with rotary embedding; every fourth layer attends to everything.
 static void read_llama4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t interval = reader.text.count_or("no_rope_layer_interval", 4);
@@ -19,14 +19,15 @@ static void read_llama4(Reader& reader) {
   }
 }
 
-// Llama 3.2 Vision: the layers of cross_attention_layers attend to the image alone.
+// Llama 3.2 Vision: the layers in cross_attention_layers attend only to the image.
 static void read_mllama(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
   std::vector<bool> cross = listed_layers(reader.text, "cross_attention_layers", layers);
   if (!reader.text.is_list("cross_attention_layers"))
     for (std::uint64_t i = 3; i < layers; i += 5) cross[i] = true;
-  // One image at its largest: tiles of (image / patch)^2 patches and a class token, 4 * 1601 in the released models.
+  // One image of the largest size: tiles of (image / patch)^2 patches and a class token, 4 * 1601 in the released
+  // models.
   std::uint64_t tiles = 4;
   std::uint64_t patches = 1601;
   if (const auto vision = reader.root.child("vision_config")) {
@@ -40,7 +41,7 @@ static void read_mllama(Reader& reader) {
     reader.model.layers.push_back({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
 }
 
-// The codebooks' words stand behind the text's in one table (transformers modeling_kyutai_speech_to_text.py).
+// The codebooks' rows follow the text's in one table (transformers modeling_kyutai_speech_to_text.py).
 static void write_kyutai(Inventory& out) {
   const Fields& text = out.text;
   out.outside(Place::kFirst);
@@ -54,7 +55,7 @@ static void write_apertus(Inventory& out) {
   out.plain(Component::kMlp, "mlp.act_fn.beta, eps", 2).is_derived = true;  // vLLM layers/activation.py XIELU
 }
 
-// Ones of the norms of queries and keys, which have no weights: of layers that rotate (vLLM models/llama4.py).
+// Ones for the norms of queries and keys, which have no weights, in layers with rotation (vLLM models/llama4.py).
 static void write_llama4(Inventory& out) {
   if (!out.text.flag("use_qk_norm", true)) return;
   const std::vector<LayerRun> layers = layers_of<Chunked>(out);
@@ -95,7 +96,7 @@ static void write_doge(Inventory& out) {
   out.plain(Component::kOther, "residual", times(2, h));
 }
 
-// Tokens of sound pass an MLP of their own, and have a table and a head for all codebooks.
+// Audio tokens have a separate MLP, and one table and head for all codebooks.
 static void write_higgs_audio(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
@@ -109,7 +110,7 @@ static void write_higgs_audio(Inventory& out) {
   out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
 }
 
-// Speech goes on beyond the positions: the window is as long as these, and slides.
+// Speech continues beyond the positions: a sliding window of their number.
 static void read_moshi(Reader& reader) {
   const Heads heads = read_heads(reader.text);
   check_heads(heads);
@@ -135,7 +136,7 @@ static void write_mllama(Inventory& out) {
   out.norms("cross_attn.qk_norm", std::get<Cross>(layers[cross.front().first].mixers.front()).heads.head_dim, 2);
 }
 
-// Patches go straight into the decoder; its config may stand within Fuyu's.
+// Patches are projected straight into the decoder; its config may be nested in Fuyu's.
 static void write_fuyu(Inventory& out) {
   const Fields& root = out.reader.root;
   if (root.find_string("model_type") != "fuyu") return;
@@ -146,17 +147,17 @@ static void write_fuyu(Inventory& out) {
              times(fuyu.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
 }
 
-// A dense MLP as wide as the model beside the experts.
+// A dense MLP of the model's width beside the experts.
 static void plan_arctic(const Inventory& inventory, MlpPlan& plan) {
-  if (inventory.text.flag("use_residual", false)) plan.beside = inventory.hidden;
+  if (inventory.text.flag("use_residual", false)) plan.beside_experts = inventory.hidden;
 }
 
 static void plan_doge(const Inventory&, MlpPlan& plan) {
-  plan.beside = plan.width;
+  plan.beside_experts = plan.width;
 }
 
-// Doge: an expert is a row of two tables, found by two halves of a key. Source: transformers modeling_doge.py,
-// DogeCDMoE.
+// Doge: an expert is a row in each of two tables, found by the two halves of a key. Source: transformers
+// modeling_doge.py, DogeCDMoE.
 static bool write_doge_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t keys = whole_width(std::sqrt(static_cast<double>(ffn.experts)), "num_experts");
   out.linear(Component::kRouter, "mlp.router_gate", times(2, keys), out.hidden);
@@ -178,7 +179,7 @@ static bool write_mllama_mixer(Inventory& out, const Mixer& mixer) {
   return cross != nullptr;
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kAriaTextModules[] = {
     "mlp.gate=mlp.router experts.*.gate_proj=experts.fc1 experts.*.up_proj=experts.fc1 "
     "experts.*.down_proj=experts.fc2"};
@@ -213,7 +214,7 @@ std::span<const Family> llama_family() {
      .tensors = {.halves_mlp_width = true}, .extras = write_moshi},
     {.is = {"arctic", "plain", Arch::kOther, "published total"}, .layers = read_plain, .extras = write_arctic,
      .mlps = plan_arctic, .modules = kArcticModules},
-    // Its head speaks.
+    // Its only head is over audio codes.
     {.is = {"higgs_audio_v2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},
     {.is = {"internlm", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "bias",

@@ -1,4 +1,4 @@
-// Meituan's LongCat-Flash: two latent attentions a layer. Source: transformers modeling_longcat_flash.py; vLLM's
+// Meituan's LongCat-Flash: two latent attentions in a layer. Source: transformers modeling_longcat_flash.py; vLLM's
 // NgramEmbedding.
 #include "models/blocks/blocks.h"
 
@@ -17,12 +17,12 @@ static void read_longcat(Reader& reader) {
   for (std::uint64_t i = 0; i < attentions; ++i) reader.model.layers.push_back({{Mla{latent}}});
 }
 
-// Two dense MLPs around one block of experts: the second attention of a layer has the MLP alone.
+// Two dense MLPs and one block of experts: the second attention of a layer is followed only by an MLP.
 static void plan_longcat(const Inventory&, MlpPlan& plan) {
   plan.in_pairs = true;
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kLongcatFlashModules[] = {"mlp.gate=mlp.router.classifier"};
 
 // clang-format off

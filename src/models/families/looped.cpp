@@ -1,5 +1,5 @@
-// Models that run their layers several times; each pass has a cache of its own. Source: transformers
-// modeling_hrm_text.py; the checkpoints' own files.
+// Models that run their layers several times, with a cache for each pass. Source: transformers modeling_hrm_text.py;
+// the checkpoints' own files.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
@@ -15,8 +15,8 @@ static Heads looped_heads(const Reader& reader) {
   return read_heads(reader.text);
 }
 
-// HRM: with num_layers_per_stack in the file, num_hidden_layers counts the caches already; without it, it counts the
-// layers of one stack, and each of H_cycles runs the low stack L_cycles times and the high one once.
+// HRM: if the file has num_layers_per_stack, num_hidden_layers already counts caches; without it, it counts the layers
+// of one stack, and each of H_cycles runs the low stack L_cycles times and the high one once.
 static void read_hrm(Reader& reader) {
   Heads heads = looped_heads(reader);
   heads.num_kv_heads = heads.num_heads;
@@ -28,7 +28,7 @@ static void read_hrm(Reader& reader) {
   push_passes(reader, heads, caches);
 }
 
-// IQuest: the second loop mixes in a window over the first loop's keys.
+// IQuest: in the second loop attention also reads a window over the first loop's keys.
 static void read_iquest(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = looped_heads(reader);
@@ -40,7 +40,7 @@ static void read_iquest(Reader& reader) {
       reader.model.layers.push_back({{loop == 0 ? Mixer(FullAttention{heads}) : Mixer(SlidingWindow{heads, window})}});
 }
 
-// Every universal step of Ouro, and every loop of Nanbeige, has caches of its own.
+// Every universal step of Ouro, and every loop of Nanbeige, has its own caches.
 static void read_steps(Reader& reader, std::string_view key, std::uint64_t usual) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = looped_heads(reader);
@@ -62,7 +62,7 @@ static void write_ouro(Inventory& out) {
   out.linear(Component::kOther, "model.early_exit_gate", 1, out.hidden, Split::kNone, 0, true);
 }
 
-// The gate between the loops: one row a head.
+// The gate between the loops: one row per head.
 static void write_iquest(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t heads = text.count_or("num_attention_heads", 1);
@@ -79,7 +79,7 @@ static std::uint64_t stored_layers_of_hrm(const Inventory& inventory) {
   return 2 * inventory.text.count_or("num_layers_per_stack", stored_layers(inventory) / 2);
 }
 
-// Ones of norms without weights (vLLM models/hrm_text.py).
+// Ones for norms without weights (vLLM models/hrm_text.py).
 static void write_hrm(Inventory& out) {
   out.in_layers({{0, stored_layers_of_hrm(out), 1}});
   out.plain(Component::kNorms, "input_layernorm, post_attention_layernorm", times(2, out.hidden)).is_derived = true;

@@ -1,4 +1,4 @@
-// State space models alone, and Jamba, which attends between. Source: transformers modeling_mamba.py,
+// Pure state space models, and Jamba, which also has attention. Source: transformers modeling_mamba.py,
 // modeling_mamba2.py, modeling_falcon_mamba.py, modeling_jamba.py.
 #include "models/blocks/blocks.h"
 
@@ -20,14 +20,14 @@ void read_mamba2_model(Reader& reader) {
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
 }
 
-// Norms of the step, B and C.
+// Norms of the time step, B and C.
 static bool write_jamba(Inventory& out, const Mixer& mixer) {
   if (const auto* ssm = std::get_if<Ssm>(&mixer))
     out.norms("mamba.norms", checked_add(ssm->dt_rank, times(2, ssm->d_state), "the width of a projection"));
   return false;
 }
 
-// Ones of Falcon-Mamba's norms of the step, B and C, which have no weights (vLLM layers/mamba/mamba_mixer.py).
+// Ones for Falcon-Mamba's norms of the time step, B and C, which have no weights (vLLM layers/mamba/mamba_mixer.py).
 static bool write_falcon_mamba(Inventory& out, const Mixer& mixer) {
   const auto* ssm = std::get_if<Ssm>(&mixer);
   if (ssm == nullptr || out.text.class_name() != "falcon_mamba") return false;
@@ -36,7 +36,7 @@ static bool write_falcon_mamba(Inventory& out, const Mixer& mixer) {
   return false;
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kJambaModules[] = {"mlp=feed_forward feed_forward.gate=feed_forward.router"};
 
 // clang-format off

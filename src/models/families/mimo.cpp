@@ -3,9 +3,9 @@
 
 namespace kvplan {
 
-// MiMo-V2: sliding layers have their own heads (swa_*), twice the KV heads where the file names none, and keys are
-// wider than values. Source: transformers modeling_mimo_v2_flash.py, and its config's default: full are the first layer
-// and every sixth.
+// MiMo-V2: sliding-window layers have their own heads (swa_*), with twice the KV heads where the file gives none, and
+// keys are wider than values. Source: transformers modeling_mimo_v2_flash.py; by its config's default the first layer
+// and every sixth are full.
 static void read_mimo_v2(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(reader.text);
@@ -13,8 +13,8 @@ static void read_mimo_v2(Reader& reader) {
   doubled.num_kv_heads = std::min(full.num_heads, checked_mul(full.num_kv_heads, 2, "the KV heads"));
   const Heads sliding = read_heads(
       reader.text, {"swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim", "swa_v_head_dim"}, doubled);
-  reader.text.touch("sliding_window_size");   // the same number again
-  reader.text.touch("attention_chunk_size");  // present in the file, used by no layer
+  reader.text.touch("sliding_window_size");   // the same number under a second name
+  reader.text.touch("attention_chunk_size");  // in the file, but used by no layer
   const Tokens window = read_window(reader.text);
   std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 6});
   if (!reader.text.is_list("layer_types") && !reader.text.is_list("hybrid_layer_pattern") && !labels.empty())

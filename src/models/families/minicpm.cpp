@@ -3,8 +3,8 @@
 
 namespace kvplan {
 
-// MiniCPM-SALA: mixer_types names what each layer is, and lightning layers have heads of their own.
-// Source: its modeling_minicpm_sala.py; SGLang configs/minicpm.py (the state is lightning_nkv x head_dim x head_dim).
+// MiniCPM-SALA: mixer_types has the kind of each layer, and lightning layers have their own heads. Source: its
+// modeling_minicpm_sala.py; SGLang configs/minicpm.py (the state is lightning_nkv x head_dim x head_dim).
 static void read_minicpm_sala(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
@@ -27,7 +27,7 @@ static void read_minicpm_sala(Reader& reader) {
   }
 }
 
-// Lightning attention with a switch for the gate and for each norm.
+// Lightning attention; the gate and each norm have a switch.
 static bool write_minicpm_sala(Inventory& out, const Mixer& mixer) {
   const auto* linear = std::get_if<Linear>(&mixer);
   if (linear == nullptr) return false;

@@ -1,10 +1,10 @@
-// MiniMax: lightning attention (01, M1), plain (M2), index keys beside grouped-query attention (M3). Source:
+// MiniMax: lightning attention (01, M1), plain attention (M2), grouped-query attention with index keys (M3). Source:
 // transformers modeling_minimax*.py.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-// MiniMax-M3: index keys in the layers that read sparsely, by sparse_attention_freq or layer_types.
+// MiniMax-M3: index keys in layers with sparse reading, by sparse_attention_freq or layer_types.
 static void read_minimax_m3(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   SparseGqa sparse = std::get<SparseGqa>(sparse_gqa_mixer(reader.text));
@@ -27,7 +27,7 @@ static void read_minimax_m3(Reader& reader) {
     reader.model.layers.push_back({{sparsely ? Mixer(sparse) : Mixer(FullAttention{heads})}});
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kMinimaxM3VlTextModules[] = {
     "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2",
     "block_sparse_moe=mlp",

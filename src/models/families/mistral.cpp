@@ -4,8 +4,8 @@
 
 namespace kvplan {
 
-// Mistral Large 4: layers without a rotary embedding have no rotary part; their keys are as wide all the same. A layer
-// may read the cache of another (kv_source_layers). Source: transformers modeling_mistral_large4.py.
+// Mistral Large 4: layers without rotary embedding have no rotary part, but keys of the same width. A layer may read
+// the cache of another (kv_source_layers). Source: transformers modeling_mistral_large4.py.
 static void read_mistral_large4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Fields& text = reader.text;
@@ -35,7 +35,7 @@ static void write_mistral_large4(Inventory& out) {
   out.norms("self_attn.indexer.q_input_norm", out.hidden, 1, true);
 }
 
-// The delay of the transcript turns a norm, by way of a rank of 32.
+// The transcript's delay modulates a norm through a projection of rank 32.
 static void write_voxtral_realtime(Inventory& out) {
   out.in_layers(all_layers(out));
   out.linear(Component::kOther, "ada_rms_norm.linear1", 32, out.hidden);

@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// Three norms and two residual gates a layer.
+// Three norms and two residual gates in a layer.
 static void write_muse_spark(Inventory& out) {
   out.in_layers(all_layers(out));
   out.norms("post_feedforward_layernorm", out.hidden);

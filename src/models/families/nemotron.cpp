@@ -1,5 +1,5 @@
-// NVIDIA's Nemotron, its searched (NAS) and hybrid (H) kin, Jet-Nemotron. Source: transformers modeling_nemotron*.py;
-// jet_block.py.
+// NVIDIA's Nemotron, its models from architecture search (NAS) and hybrids (H), Jet-Nemotron. Source: transformers
+// modeling_nemotron*.py; jet_block.py.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
@@ -9,7 +9,7 @@ static void read_nemotron_nas(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const auto blocks = reader.text.objects("block_configs");
-  // DeciLM-6B and 7B: blocks alike but for their KV heads.
+  // DeciLM-6B and 7B: blocks that differ only in their KV heads.
   if (!blocks && reader.text.is_list("num_key_value_heads_per_layer")) return read_decoder(reader, {});
   if (!blocks || blocks->size() < layers)
     fail("\"block_configs\" does not name every layer", "give one block for each layer");
@@ -36,8 +36,8 @@ static void read_nemotron_nas(Reader& reader) {
   }
 }
 
-// Jet-Nemotron: a gated delta net whose values pass a convolution with kernels of their own making; full layers and
-// windows between. Source: its jet_block.py; SGLang configs/jet_nemotron.py.
+// Jet-Nemotron: a gated delta net whose values pass through a convolution with kernels computed from the input; full
+// layers and windows in between. Source: its jet_block.py; SGLang configs/jet_nemotron.py.
 static void read_jet_nemotron(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
@@ -64,7 +64,7 @@ static void read_jet_nemotron(Reader& reader) {
   }
 }
 
-// Jet-Nemotron: the convolution over the values is its own mixer beside this one.
+// Jet-Nemotron: the convolution over the values is a second mixer of the layer.
 static void write_jet(Inventory& out, const Linear& linear) {
   constexpr Component kMix = Component::kStateMixer;
   const std::uint64_t h = out.hidden;
@@ -82,7 +82,7 @@ static void write_jet(Inventory& out, const Linear& linear) {
   out.linear(kMix, "self_attn.o_proj", h, values, Split::kColumns, heads);
 }
 
-// A small MLP makes each token's kernels.
+// A small MLP computes the kernels of each token.
 static void write_jet_conv(Inventory& out, const ShortConv& conv) {
   const auto settings = out.text.child("efficient_attention_config");
   const auto jet = settings ? settings->child("jet") : std::nullopt;
@@ -111,12 +111,12 @@ constexpr Traits kNemotronH{.norms = 2,
                             .mlp = "mixer",
                             .moe = "mixer"};
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kNemotronHModules[] = {"self_attn=mixer"};
 
-// Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share their keys and values.
-// Meta tokens go before the first forward pass (its modeling_hymba.py, HymbaModel.forward, where the cache is empty),
-// so their keys and values are cached as any token's, and every window sees them (the prefix mask of its flex
+// Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share keys and values. Meta
+// tokens are put before the first forward pass (its modeling_hymba.py, HymbaModel.forward, where the cache is empty),
+// so their keys and values are cached like any token's, and every window includes them (the prefix mask of its flex
 // attention).
 static void read_hymba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
@@ -128,7 +128,7 @@ static void read_hymba(Reader& reader) {
   for (const std::string_view key : {"kv_reuse_every_i_layer", "kv_weight_reuse"}) text.touch(key);
   const std::vector<bool> listed = listed_layers(text, "global_attn_idx", layers);
   const auto is_global = [&](std::uint64_t i) { return window == Tokens(0) || listed[i]; };
-  // kv_reuse_group lists groups of layers; the first of each holds the cache.
+  // kv_reuse_group lists groups of layers; the first of each group has the cache.
   std::vector<std::uint64_t> source(layers);
   for (std::uint64_t i = 0; i < layers; ++i) source[i] = i;
   for (std::size_t g = 0; g < text.list_size("kv_reuse_group").value_or(0); ++g) {
@@ -148,7 +148,7 @@ static void read_hymba(Reader& reader) {
   }
 }
 
-// Layers that read another's cache keep their projections.
+// Layers that read another layer's cache still have projections.
 static bool write_hymba(Inventory& out, const Mixer& mixer) {
   const auto* shared = std::get_if<Shared>(&mixer);
   if (shared != nullptr) project_heads(out, shared->heads);

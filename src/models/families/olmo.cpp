@@ -26,8 +26,8 @@ static void read_olmo_hybrid(Reader& reader) {
               read_olmo_delta_net(reader.text));
 }
 
-// CLIP without its last block, which the config does not name; two of its layers together are pooled by attention, and
-// projected by a gated MLP as wide as the decoder's.
+// CLIP without its last block, which the config does not mention; attention pools two of its layers together, and a
+// gated MLP of the decoder's width projects them.
 static void write_molmo(Inventory& out) {
   const Tower p{out, Component::kProjector};
   const std::uint64_t h = out.hidden;
@@ -39,11 +39,11 @@ static void write_molmo(Inventory& out) {
   p.linear("image_projector.w13", times(2, inner), 1024, false);
   p.linear("image_projector.w2", h, inner, false);
   p.plain("pad_embed", 2 * 2048);
-  // Rows for the image's own tokens.
+  // Rows for image tokens.
   p.plain("new_embedding", times(out.text.count_or("additional_vocab_size", 128), h));
 }
 
-// Rows for the image's own tokens.
+// Rows for image tokens.
 static void write_molmo2(Inventory& out) {
   out.outside(Place::kFirst);
   out.plain(Component::kEmbedding, "model.embed_tokens.additional",

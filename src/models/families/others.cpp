@@ -1,5 +1,5 @@
-// Architectures of laboratories that have one here. Source: transformers' modelling files of the types named, or the
-// checkpoints' own.
+// Architectures of laboratories with only one or two here. Source: transformers' modelling files of the types named, or
+// the checkpoints' own.
 #include "models/blocks/blocks.h"
 #include "models/towers/tower.h"
 
@@ -22,8 +22,8 @@ static void write_modernbert_decoder(Inventory& out) {
   out.norms("lm_head.norm", out.hidden);
 }
 
-// Keys and values for all, queries and outputs by experts of a mixture; each token's two experts attend with the same
-// keys.
+// Keys and values are common, queries and outputs belong to the experts of a mixture; a token's two experts attend to
+// the same keys.
 static bool write_mixture_of_attention(Inventory& out, const Mixer& mixer) {
   const Heads* heads = heads_of(mixer);
   if (heads == nullptr) return false;
@@ -42,7 +42,7 @@ static bool write_mixture_of_attention(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// The shared expert is weighed against the routed ones.
+// The router weights the shared expert against the routed ones.
 static bool write_klear(Inventory& out, const Ffn& ffn) {
   if (ffn.shared > 0) out.linear(Component::kSharedExperts, "mlp.coefficient", 2, out.hidden, Split::kNone, 0, true);
   return false;
@@ -52,14 +52,14 @@ static std::uint64_t stablelm_norms(const Inventory& inventory, std::uint64_t us
   return inventory.text.flag("use_parallel_residual", false) ? 1 : usual;
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kJetmoeModules[] = {
     "mlp.gate=mlp.router.layer experts.*.gate_proj=input_linear experts.*.up_proj=input_linear "
     "experts.*.down_proj=output_linear self_attention.experts.router=self_attention.experts.router.layer "
     "self_attention.experts.output=self_attention.experts.output_linear"};
 
 // GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
-// go before layer_types; all layers are latent where linear_attention_type is null. Source: vLLM
+// take precedence over layer_types; all layers are latent where linear_attention_type is null. Source: vLLM
 // configs/gigachat3_5.py.
 static void read_gigachat(Reader& reader) {
   const Fields& text = reader.text;
@@ -74,7 +74,7 @@ static void read_gigachat(Reader& reader) {
   push_linear_and_latent(reader, labels, read_delta_net(text));
 }
 
-// OpenELM: heads grow from layer to layer.
+// OpenELM: the number of heads grows from layer to layer.
 static void read_openelm(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const auto queries = reader.text.counts("num_query_heads");
@@ -89,7 +89,7 @@ static void read_openelm(Reader& reader) {
   }
 }
 
-// Widths that are rounded to the nearest multiple, never down by more than a tenth.
+// Widths rounded to the nearest multiple, but never down by more than a tenth.
 static void plan_openelm(const Inventory& inventory, MlpPlan& plan) {
   const auto factors = inventory.text.reals("ffn_multipliers");
   const std::uint64_t divisor = inventory.text.count_or("ffn_dim_divisor", 256);
@@ -105,7 +105,7 @@ static void plan_openelm(const Inventory& inventory, MlpPlan& plan) {
   }
 }
 
-// xLSTM: every layer an mLSTM; query and key are narrower than the value.
+// xLSTM: every layer is an mLSTM; queries and keys are narrower than values.
 static void read_xlstm(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t blocks = check_layers(text.count_or("num_blocks", 0), "num_blocks");
@@ -131,7 +131,7 @@ static std::uint64_t xlstm_width(const Inventory& inventory, std::uint64_t) {
                   inventory.text.count_or("ffn_round_up_to_multiple_of", 64));
 }
 
-// IDEFICS: a gated block before every n-th layer looks at the image, and further words have tables of their own.
+// IDEFICS: before every n-th layer a gated block attends to the image, and additional tokens have separate tables.
 // Source: transformers modeling_idefics.py, perceiver.py.
 static void write_idefics(Inventory& out) {
   const Fields& text = out.text;
@@ -203,7 +203,7 @@ std::span<const Family> others_family() {
     {.is = {"kolibri1", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .has_router_bias = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 5}},
-    // As llama.cpp calls them: a decoder and a draft with windows, and latent attention kept expanded.
+    // Under llama.cpp's names: a decoder and a draft with windows, and latent attention that is cached expanded.
     {.is = {"maple", "windowed", Arch::kMaple, "executed class"}, .layers = read_windowed},
     {.is = {"dflash", "windowed", Arch::kDflash, "executed class"}, .layers = read_windowed},
     {.is = {"plm", "mla", Arch::kPlm, "executed class"}, .layers = read_mla},

@@ -1,4 +1,4 @@
-// Models of several stacks: BLT reads bytes in patches, Evolla looks at proteins. Source: transformers modeling_blt.py,
+// Models with several stacks: BLT reads bytes in patches, Evolla reads proteins. Source: transformers modeling_blt.py,
 // modeling_evolla.py.
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace kvplan {
 
 namespace {
 
-// A stack of a Llama's blocks beside the plan's own layers.
+// A stack of Llama blocks outside of the plan's layers.
 void write_llama_stack(const Tower& t, const std::string& name, const Fields& config) {
   const Heads heads = read_heads(config);
   t.blocks(name + ".layers.", {.width = config.count("hidden_size"),
@@ -25,7 +25,7 @@ void write_llama_stack(const Tower& t, const std::string& name, const Fields& co
                                .keys = times(heads.num_kv_heads, heads.head_dim)});
 }
 
-// Attention between bytes and patches, in every layer or in one.
+// Cross attention between bytes and patches, in every layer or in one.
 void write_blt_crossing(const Tower& t, const std::string& name, const Fields& config, std::uint64_t from) {
   const std::uint64_t h = config.count("hidden_size");
   const std::uint64_t layers = config.flag("cross_attn_all_layers", false) ? config.count("num_hidden_layers") : 1;
@@ -74,7 +74,7 @@ static bool write_blt(Inventory& out) {
   return true;
 }
 
-// Evolla: a protein encoder whose output is resampled, and blocks in the last layers of every so many that look at it.
+// Evolla: a protein encoder with a resampler, and blocks in the last of every so many layers that attend to its output.
 static void write_evolla(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;

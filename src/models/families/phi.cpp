@@ -4,15 +4,15 @@
 
 namespace kvplan {
 
-// SambaY: the first half alternates Mamba and sliding windows and ends in one full layer; the second half reads that
-// layer's cache, and its gated memory units keep nothing.
+// SambaY: the first half alternates Mamba and sliding windows and ends with a full layer; the second half reads that
+// layer's cache, and its gated memory units have no cache.
 static void read_phi4flash(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t step = reader.text.count_or("mb_per_layer", 2);
   if (step == 0) fail("\"mb_per_layer\" is 0", "correct the config");
   const Heads heads = read_heads(reader.text);
   const Ssm ssm = read_mamba1(reader.text);
-  // sliding_window may be one number or one for each layer, null where the layer does not slide.
+  // sliding_window may be a number or one for each layer, with null for layers without a window.
   const auto windows = reader.text.counts("sliding_window");
   const Tokens window = windows ? Tokens(0) : Tokens(reader.text.count_or("sliding_window", 512));
   const std::uint64_t middle = layers / 2;
@@ -32,8 +32,8 @@ static void read_phi4flash(Reader& reader) {
   }
 }
 
-// Phi-4-multimodal: two LoRAs over every linear layer of the decoder, which stay apart (one for each sense), and the
-// encoders of image and sound with their projectors as large as the published checkpoint leaves for them.
+// Phi-4-multimodal: two LoRAs over every linear layer of the decoder, one for images and one for audio, which are not
+// merged; and both encoders with projectors of the size that the published checkpoint leaves for them.
 static void write_phi4_senses(Inventory& out) {
   if (!out.reader.root.child("embd_layer")) return;
   out.outside(Place::kFirst);
@@ -60,7 +60,7 @@ static void write_phi4_senses(Inventory& out) {
   Tower{out, Component::kVision}.plain("embed_tokens_extend", 907'966'432);
 }
 
-// CLIP; four of its tokens side by side, and two separators as wide. The config names no tower.
+// CLIP, whose tokens are concatenated four by four, and two separators of that width. The config mentions no tower.
 static void write_phi3_v(Inventory& out) {
   const Tower p{out, Component::kProjector};
   out.outside(Place::kFirst);
@@ -70,7 +70,7 @@ static void write_phi3_v(Inventory& out) {
   p.plain("separators", 2 * 4096);
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kPhiModules[] = {
     "self_attn.o_proj=self_attn.dense mlp.up_proj=mlp.fc1 mlp.down_proj=mlp.fc2"};
 constexpr std::string_view kPhimoeModules[] = {

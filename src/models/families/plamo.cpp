@@ -11,8 +11,8 @@ static void read_plamo(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, ceil_div(num_heads, shared)));
 }
 
-// PLaMo-2: the Mamba heads have the attention's width, the convolution runs over x alone, every mamba_step-th layer
-// attends: to everything where full_attention_idx names it, else within a window.
+// PLaMo-2: the Mamba heads have the attention's width, the convolution is over x only, and every mamba_step-th layer
+// has attention: full where full_attention_idx lists it, else within a window.
 static void read_plamo2(Reader& reader) {
   const Fields& text = reader.text;
   Ssm ssm;
@@ -29,13 +29,13 @@ static void read_plamo2(Reader& reader) {
   ssm.conv_over_groups = false;
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t step = text.count_or("mamba_step", 2);
-  // Absent is the class's 2048; a null is full attention everywhere.
+  // Where the key is absent the class has 2048; a null means full attention everywhere.
   const Tokens window =
       text.contains("attention_window_size") || text.contains("sliding_window") ? read_window(text) : Tokens(2048);
   const bool mamba = text.flag("mamba_enabled", true);
   const std::vector<bool> full = listed_layers(text, "full_attention_idx", layers);
   for (std::uint64_t i = 0; i < layers; ++i) {
-    // As its code has it: short models attend in the last layer only.
+    // As in its code: short models have attention only in the last layer.
     const bool attends = !mamba || step == 0 || (layers <= step / 2 ? i == layers - 1 : i % step == step / 2);
     if (!attends)
       reader.model.layers.push_back({{ssm}});
@@ -45,7 +45,7 @@ static void read_plamo2(Reader& reader) {
   }
 }
 
-// The step, B and C come from the convolved input, by way of a rank of their own.
+// Time step, B and C are computed from the convolved input, through a low rank.
 static bool write_plamo2(Inventory& out, const Mixer& mixer) {
   const auto* ssm = std::get_if<Ssm>(&mixer);
   if (ssm == nullptr) return false;

@@ -1,9 +1,9 @@
-// Alibaba's Qwen and the decoders of its shape. Source: transformers modeling_qwen*.py.
+// Alibaba's Qwen and decoders of the same shape. Source: transformers modeling_qwen*.py.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-// A GGUF counts the index keys of every token, and convolves the embeddings of the last n tokens in some layers.
+// A GGUF has index keys for every token, and convolutions over the embeddings of the last n tokens in some layers.
 static void push_gguf_extras(Reader& reader) {
   const Fields& text = reader.text;
   std::vector<Layer>& layers = reader.model.layers;
@@ -20,14 +20,14 @@ static void push_gguf_extras(Reader& reader) {
     if (i < layers.size()) layers[i].mixers.push_back(ngrams);
 }
 
-// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers; block index keys beside the full ones are small (indexer_head_dim
-// for indexer_compress_ratio tokens), and no engine's log counts them with the rest.
-// Source: transformers modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
+// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers. The full ones have block index keys, which are small
+// (indexer_head_dim for indexer_compress_ratio tokens) and which no engine's log includes. Source: transformers
+// modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
 static void read_qwen4_exp(Reader& reader) {
   read_gated_delta_net(reader);
   const Fields& text = reader.text;
   if (text.count_or("index_head_dim", 0) > 0) return push_gguf_extras(reader);
-  text.touch("indexer_kv_heads");  // one
+  text.touch("indexer_kv_heads");  // always one
   const std::uint64_t ratio = text.count_or("indexer_compress_ratio", 0);
   if (text.count_or("indexer_n_heads", 0) > 0 && ratio > 0)
     reader.warn("index_keys", "index keys of " + std::to_string(text.count_or("indexer_head_dim", 0)) +
@@ -40,8 +40,8 @@ static void read_qwen4_exp(Reader& reader) {
         "the small state of their convolutions is not counted");
 }
 
-// Qwen3.8-Flash-Next: residual streams that are mixed through a low rank around each block, index projections beside
-// full attention, and n-gram tables in a few layers. The tables' rows are primes; their smallest bound is counted.
+// Qwen3.8-Flash-Next: residual streams mixed through a low rank around each block, index projections with full
+// attention, and n-gram tables in a few layers. The tables' numbers of rows are primes; their lower bound is counted.
 // Source: transformers modular_qwen4_exp.py.
 static void write_qwen4_exp(Inventory& out) {
   const Fields& text = out.text;
@@ -88,7 +88,7 @@ static void write_qwen4_exp(Inventory& out) {
   mixer("model.hyper_connection_mixer", 1, false);
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kQwenModules[] = {
     "layers.*=h.* self_attn.qkv_proj=attn.c_attn self_attn.o_proj=attn.c_proj mlp.gate_proj=mlp.w2 "
     "mlp.up_proj=mlp.w1 mlp.down_proj=mlp.c_proj embed_tokens=wte"};

@@ -35,7 +35,7 @@ static void write_first_norm(Inventory& out) {
 
 constexpr Component kMix = Component::kStateMixer;
 
-// What stands for the MLP.
+// The channel mix, in place of an MLP.
 static void write_channel_mix(Inventory& out, std::uint64_t ffn) {
   const std::uint64_t h = out.hidden;
   out.plain(kMix, "feed_forward.time", times(2, h));
@@ -44,13 +44,13 @@ static void write_channel_mix(Inventory& out, std::uint64_t ffn) {
   out.linear(Component::kMlp, "feed_forward.value", h, ffn, Split::kColumns);
 }
 
-// max(32, x rounded to a multiple of 32): how RWKV 7 sizes a low-rank projection that the file does not name.
+// max(32, x rounded to a multiple of 32): RWKV 7's size of a low-rank projection that the file does not give.
 static std::uint64_t rank_near(double x) {
   return x < 1e9 ? std::max<std::uint64_t>(32, static_cast<std::uint64_t>(x / 32 + 0.5) * 32) : 32;
 }
 
-// RWKV 7: four square projections and four of low rank; the first layer's values are mixed into the others', so the
-// first has no projection for that.
+// RWKV 7: four square projections and four of low rank; the first layer's values are mixed into those of the others, so
+// the first layer has no projection for that.
 static void write_rwkv7(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
@@ -79,7 +79,8 @@ static void write_rwkv7(Inventory& out) {
   out.in_layers({{0, layers, 1}});
 }
 
-// RWKV 5 and 6: a gate beside the four projections, a wider channel mix; 6 makes shifts and decay depend on the input.
+// RWKV 5 and 6: a gate in addition to the four projections, a wider channel mix; in 6 shifts and decay depend on the
+// input.
 static void write_rwkv5(Inventory& out, const Rwkv& rwkv) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t a = rwkv.hidden_size > 0 ? rwkv.hidden_size : h;

@@ -1,5 +1,5 @@
-// Speech in, text or speech out: a decoder of its own beside an encoder that hears. Source: transformers'
-// modelling files of the types named.
+// Speech in, text or speech out: a decoder and an audio encoder. Source: transformers' modelling files of the types
+// named.
 #include "models/blocks/blocks.h"
 #include "models/blocks/stacks.h"
 #include "models/class_defaults.h"
@@ -29,7 +29,7 @@ static Stack decoder_of(const Inventory& out) {
   return stack;
 }
 
-// Moonshine: three convolutions over the wave, norms without biases, and a gated MLP in the decoder alone.
+// Moonshine: three convolutions over the waveform, norms without biases, and gated MLPs only in the decoder.
 static bool write_moonshine(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
@@ -58,7 +58,7 @@ static bool write_moonshine(Inventory& out) {
   return true;
 }
 
-// Dia: bytes of a text in, several codebooks out, with one table and one head for all of them.
+// Dia: bytes of text in, several codebooks out, with one table and one head for all of them.
 static bool write_dia(Inventory& out) {
   const std::uint64_t rows = times(out.vocab, out.text.count_or("num_channels", 9));
   Stack decoder = decoder_of(out);
@@ -91,7 +91,7 @@ static bool write_dia(Inventory& out) {
   return true;
 }
 
-// Cohere's transcriber and Canary: Parakeet's Conformer, and a decoder whose positions Canary does not learn.
+// Cohere's transcriber and Canary: Parakeet's Conformer, and a decoder whose positions are not learned in Canary.
 static bool write_transcriber(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
@@ -114,7 +114,7 @@ static bool write_transcriber(Inventory& out) {
   return true;
 }
 
-// SpeechT5 that writes down what it hears: wav2vec 2.0 with distances, and positions that are no tensor.
+// SpeechT5 for speech to text: wav2vec 2.0 with relative positions, and positions that are no tensor.
 static bool write_speecht5(Inventory& out) {
   if (!out.reader.model.architecture.ends_with("ForSpeechToText")) return write_unknown_stacks(out);
   const Fields& text = out.text;
@@ -128,10 +128,10 @@ static bool write_speecht5(Inventory& out) {
   return true;
 }
 
-// SeamlessM4T: which encoders there are the class says. What makes speech of the text is not counted.
+// SeamlessM4T: the class decides which encoders there are. The part that turns text into speech is not counted.
 static bool write_seamless(Inventory& out) {
   const std::string& name = out.reader.model.architecture;
-  const bool hears = name.find("ForTextTo") == std::string::npos;
+  const bool has_audio = name.find("ForTextTo") == std::string::npos;
   const bool reads = name.find("ForSpeechTo") == std::string::npos;
   const Fields& text = out.text;
   write_stack(out, "decoder", decoder_of(out));
@@ -146,7 +146,7 @@ static bool write_seamless(Inventory& out) {
     out.plain(Component::kEncoder, "text_encoder.layer_norm", times(2, out.hidden));
   }
   out.outside(Place::kFirst);
-  if (hears) write_seamless_speech({out, Component::kEncoder}, text);
+  if (has_audio) write_seamless_speech({out, Component::kEncoder}, text);
   if (!name.ends_with("ToText")) out.reader.inform("uncounted_part", "what makes speech of the text is not counted");
   out.outside(Place::kLast);
   out.norms("text_decoder.layer_norm", out.hidden, 1, true);
@@ -156,7 +156,7 @@ static bool write_seamless(Inventory& out) {
 
 // clang-format off
 std::span<const Family> speech_family() {
-  // The writers have the norms of the ends.
+  // The writers write the final norms.
   static constexpr Traits kTied{.has_final_norm = false, .ties_by_default = true};
   static constexpr Traits kBiased{.head_bias = "+", .has_final_norm = false};
   static constexpr Family kRows[] = {

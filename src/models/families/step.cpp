@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// Step-3.5 and 3.7: one full layer in four; the sliding ones have more query heads over the same KV heads.
+// Step-3.5 and 3.7: one in four layers is full; the sliding ones have more query heads over the same KV heads.
 static void read_step3p5(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(reader.text);
@@ -16,8 +16,8 @@ static void read_step3p5(Reader& reader) {
   push_attention(reader, labels, full, sliding);
 }
 
-// Step-3: queries of all heads come from one of share_q_dim, normed; one head of keys and values.
-// Source: vLLM models/step3_text.py.
+// Step-3: the queries of all heads come from one normalised vector of share_q_dim; there is one head of keys and
+// values. Source: vLLM models/step3_text.py.
 static bool write_shared_query(Inventory& out, const Mixer& mixer) {
   const Heads* heads = heads_of(mixer);
   if (heads == nullptr) return false;
@@ -32,7 +32,7 @@ static bool write_shared_query(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// What files and class call the modules.
+// Names of the modules in files and in the class.
 constexpr std::string_view kStep3p5Modules[] = {"moe.shared_experts=share_expert moe.experts.*=moe",
                                                 "moe.shared_experts=share_expert"};
 

@@ -1,5 +1,4 @@
-// Zyphra's Zamba: one block of attention that hybrid layers share. Source: transformers modeling_zamba.py,
-// modeling_zamba2.py.
+// Zyphra's Zamba: hybrid layers share one attention block. Source: transformers modeling_zamba.py, modeling_zamba2.py.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
@@ -16,7 +15,7 @@ static Heads zamba_heads(const Fields& text) {
   return heads;
 }
 
-// Mamba in every layer; hybrid layers run the shared attention block besides, with a cache of their own.
+// Mamba in every layer; hybrid layers also run the shared attention block, each with its own cache.
 static void push_zamba(Reader& reader, const std::vector<Label>& labels, const Ssm& ssm) {
   const Heads heads = zamba_heads(reader.text);
   for (const Label label : labels) {
@@ -29,14 +28,14 @@ static void push_zamba(Reader& reader, const std::vector<Label>& labels, const S
 
 static void read_zamba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
-  // Version 1 spells "m" and "g" as mamba and hybrid, from attn_layer_offset on every attn_layer_period-th.
+  // Version 1 has no list: layers are hybrid every attn_layer_period-th from attn_layer_offset on, else mamba.
   std::vector<Label> labels;
   if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
     labels = layer_labels(reader.text, layers, {});
   } else {
     const std::uint64_t period = std::max<std::uint64_t>(1, reader.text.count_or("attn_layer_period", 6));
     const std::uint64_t offset = reader.text.count_or("attn_layer_offset", 4);
-    // The class builds [mamba, mamba, hybrid] and counts the period and the offset from there on.
+    // The class starts with [mamba, mamba, hybrid], and period and offset count from there on.
     labels.assign(layers, Label::kRecurrent);
     if (layers > 2) labels[2] = Label::kHybrid;
     for (std::uint64_t i = 3; i < layers; ++i)
@@ -60,7 +59,7 @@ static void read_zamba2(Reader& reader) {
   push_zamba(reader, labels, read_mamba2(reader.text));
 }
 
-// Zamba: one block (or a few) of attention and MLP over the doubled width, run in every hybrid layer.
+// Zamba: one block (or a few) of attention and MLP over the doubled width, which every hybrid layer runs.
 static void write_shared_blocks(Inventory& out, bool second) {
   const Fields& text = out.text;
   const ModelSpec& model = out.reader.model;
@@ -80,7 +79,7 @@ static void write_shared_blocks(Inventory& out, bool second) {
   out.in_layers(runs_of(hybrid));
   out.linear(Component::kAttention, "linear", h, h);
   if (second) {
-    // Each hybrid layer has low-rank adapters of its own on the shared block.
+    // Each hybrid layer has its own low-rank adapters of the shared block.
     const std::uint64_t rank = text.count_or("adapter_rank", 128);
     out.linear(Component::kMlp, "shared_transformer.gate_up_proj_adapter.0", rank, h);
     out.linear(Component::kMlp, "shared_transformer.gate_up_proj_adapter.1", times(2, width), rank);
@@ -118,13 +117,13 @@ static void write_zamba2(Inventory& out) {
   write_shared_blocks(out, true);
 }
 
-// The attention is a block that all hybrid layers share: write_shared_blocks has it.
+// The attention is the block that all hybrid layers share, which write_shared_blocks writes.
 static bool skips_shared_block(Inventory&, const Mixer& mixer) {
   return std::holds_alternative<FullAttention>(mixer);
 }
 
-// ZAYA (compressed convolutional attention, arXiv 2510.04476): two convolutions in a row over queries and keys, and
-// the half of the values that is delayed by one token.
+// ZAYA (compressed convolutional attention, arXiv 2510.04476): two consecutive convolutions over queries and keys, and
+// half of the values delayed by one token.
 static Layer zaya_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
   const std::uint64_t first = reader.text.count_or("cca_time0", 2);
   const std::uint64_t second = reader.text.count_or("cca_time1", 2);
@@ -138,7 +137,7 @@ static Layer zaya_layer(const Reader& reader, Label label, const Heads& heads, T
   return {{attention_mixer(reader, label, heads, window), mixed, delayed}};
 }
 
-// The layers slide where a window is set.
+// Layers have a window where one is set.
 static void read_zaya(Reader& reader) {
   const Heads heads = read_heads(reader.text);
   const std::vector<Label> labels = layer_labels(
@@ -147,7 +146,7 @@ static void read_zaya(Reader& reader) {
   for (const Label label : labels) reader.model.layers.push_back(zaya_layer(reader, label, heads, window));
 }
 
-// Weights and biases on the residual stream and on what a block adds to it; routers remember the layer before.
+// Weights and biases on the residual stream and on what a block adds to it; routers see the previous layer's.
 static void write_zaya(Inventory& out) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t layers = out.reader.model.layers.size();
@@ -160,7 +159,7 @@ static void write_zaya(Inventory& out) {
   out.plain(Component::kOther, "model.input_hidden_states", times(2, h));
 }
 
-// One convolution a channel, then one a head; the values' delay has no weights.
+// One convolution per channel, then one per head; the values' delay has no weights.
 static bool write_zaya_conv(Inventory& out, const Mixer& mixer) {
   const auto* conv = std::get_if<ShortConv>(&mixer);
   if (conv == nullptr) return false;
@@ -175,7 +174,7 @@ static bool write_zaya_conv(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// An MLP of its own width chooses, among the experts and none of them.
+// An MLP with its own width chooses among the experts, or none of them.
 static bool write_zaya_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t width = out.text.count_or("router_hidden_size", 256);
   out.linear(Component::kRouter, "mlp.gate.down_proj", width, out.hidden, Split::kNone, 0, true);

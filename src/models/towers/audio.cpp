@@ -1,4 +1,4 @@
-// Encoders of sound and their projectors. Source: transformers' modelling code of each.
+// Audio encoders and their projectors. Source: transformers' modelling code of each.
 #include <algorithm>
 
 #include "models/towers/tower.h"
@@ -10,7 +10,7 @@ static void write_convolutions(const TowerWriter& s, std::uint64_t h) {
   s.t.linear("audio_tower.conv2", h, times(3, h), true);
 }
 
-// Whisper's encoder, as Qwen2-Audio, Qwen2.5-Omni (whose positions are no tensor) and Voxtral have it.
+// Whisper's encoder, as in Qwen2-Audio, Qwen2.5-Omni (whose positions are no tensor) and Voxtral.
 static void write_whisper_encoder(const TowerWriter& s, bool has_positions = true, bool fuses_biases = false) {
   const std::uint64_t h = s.count({"d_model", "hidden_size"}, 1280);
   write_convolutions(s, h);
@@ -19,13 +19,13 @@ static void write_whisper_encoder(const TowerWriter& s, bool has_positions = tru
                                      .inner = s.count({"encoder_ffn_dim", "intermediate_size"}, 5120),
                                      .layers = s.count({"encoder_layers", "num_hidden_layers"}, 32),
                                      .qkv_bias = 2});
-  // vLLM fuses queries, keys and values, and so has a bias of the keys too.
+  // vLLM fuses queries, keys and values, which gives the keys a bias too.
   if (fuses_biases)
     s.t.derived("audio_tower.layers.k_proj.bias", times(h, s.count({"encoder_layers", "num_hidden_layers"}, 32)));
   s.t.plain("audio_tower.layer_norm", times(2, h));
 }
 
-// Voxtral Realtime: rotary positions, RMS norms, a gated MLP with a bias behind it alone.
+// Voxtral Realtime: rotary positions, RMS norms, a gated MLP with only an output bias.
 static void write_realtime_encoder(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   write_convolutions(s, h);
@@ -60,11 +60,11 @@ void write_omni_audio(const TowerWriter& s) {
   s.p.linear("audio_tower.proj", out, width_of(s), true);
 }
 
-// Muse Spark: the wave itself in ever longer patches, each stage of them mixed by short convolutions and MLPs.
+// Muse Spark: the waveform in ever longer patches, each stage with short convolutions and MLPs.
 void write_muse_audio(const TowerWriter& s) {
   const auto widths = s.v.counts("hidden_sizes"), depths = s.v.counts("depths"), patches = s.v.counts("patch_sizes");
   if (!widths || !depths || !patches || widths->size() != depths->size() || widths->size() != patches->size())
-    return guess_tower(s.t.inventory, s.v, Component::kAudio, "the audio encoder (" + s.own + ")");
+    return estimate_tower(s.t.inventory, s.v, Component::kAudio, "the audio encoder (" + s.own + ")");
   const double ratio = s.v.find_real("mlp_ratio").value_or(4);
   std::uint64_t before = 1;
   for (std::size_t i = 0; i < widths->size(); ++i) {
@@ -85,13 +85,13 @@ void write_muse_audio(const TowerWriter& s) {
   s.p.plain("audio_tower.post_proj_norm", out);
 }
 
-// Audio Flamingo 3, Music Flamingo: Whisper's encoder, pooled, and two projections.
+// Audio Flamingo 3, Music Flamingo: Whisper's encoder with pooling, and two projections.
 void write_flamingo_audio(const TowerWriter& s) {
   write_whisper_encoder(s);
   write_two_linears(s.p, width_of(s), s.out, s.root.flag("projector_bias", true));
 }
 
-// MOSS: several frames side by side, two projections and a norm.
+// MOSS: several frames concatenated, two projections and a norm.
 void write_moss_audio(const TowerWriter& s) {
   write_whisper_encoder(s, true, true);
   write_two_linears(s.p, times(s.root.count_or("audio_merge_size", 4), width_of(s)), s.out,
@@ -99,7 +99,7 @@ void write_moss_audio(const TowerWriter& s) {
   s.p.plain("multi_modal_projector.norm", times(2, s.out));
 }
 
-// GLM-ASR: rotary positions, and a projector over as many frames as its MLP is wide.
+// GLM-ASR: rotary positions, and a projector over as many frames as its MLP's width holds.
 void write_glm_audio(const TowerWriter& s) {
   write_whisper_encoder(s, false, true);
   if (const std::uint64_t heads = s.count("num_attention_heads", 20); heads > 0)
@@ -108,7 +108,7 @@ void write_glm_audio(const TowerWriter& s) {
   s.p.linear("multi_modal_projector.linear_2", s.out, times(2, s.out), true);
 }
 
-// Qwen3-ASR and Qwen3-Omni: three convolutions over time and pitch, each halving both.
+// Qwen3-ASR and Qwen3-Omni: three convolutions over time and frequency, each halving both.
 void write_qwen3_audio(const TowerWriter& s) {
   const std::uint64_t h = width_of(s);
   const std::uint64_t channels = s.count("downsample_hidden_size", 480);
@@ -124,7 +124,7 @@ void write_qwen3_audio(const TowerWriter& s) {
   s.p.linear("audio_tower.proj2", s.count("output_dim", 3584), h, true);
 }
 
-// Granite Speech: a Conformer, and a Q-Former over each window of its frames.
+// Granite Speech: a Conformer, and a Q-Former over each window of frames.
 void write_granite_speech(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_dim", 1024);
   const std::uint64_t layers = s.count("num_layers", 10);
@@ -145,7 +145,7 @@ void write_granite_speech(const TowerWriter& s) {
   s.t.plain(at + "conv.batch_norm", times(2, wide), layers);
   s.t.linear(at + "conv.down_conv", h, wide, true, layers);
   s.t.plain(at + "norms", times(10, h), layers);
-  // Distances within a context, of eight bytes each, and what batch norms have seen: buffers of the class.
+  // Buffers of the class: distances within a context, of eight bytes each, and the batch norms' running statistics.
   s.t.derived(at + "conv.batch_norm.running", times(times(2, wide), layers));
   s.t.derived("encoder.attention_dists",
               times(2, checked_add(layers, square(s.count("context_size", 200)), "the buffers of an encoder")))
@@ -174,10 +174,10 @@ void write_voxtral(const TowerWriter& s) {
   write_voxtral_projector(s, s.count("intermediate_size", 5120));
 }
 
-// As vision.cpp says of its vision tower.
+// As for its vision tower in vision.cpp.
 void write_gemma3n_audio(const TowerWriter& s) {
   s.t.plain("audio_tower", 684'536'864);
-  // Masks, limits and scales of times that vLLM's class keeps besides, and norms without weights before the decoder.
+  // Masks, limits and time scales that vLLM's class has as buffers, and norms without weights before the decoder.
   s.t.derived("audio_tower.buffers", 10'128).is_float32 = true;
   s.p.derived("embed_audio, embed_vision: embedding_post_projection_norm", times(2, s.out));
 }

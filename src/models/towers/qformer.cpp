@@ -1,5 +1,5 @@
-// Q-Formers: queries that look at what a tower saw in some of their layers, and BLIP-2, which began with them.
-// Source: transformers modeling_blip_2.py, modeling_instructblip.py.
+// Q-Formers: queries that attend to a tower's output in some of their layers; and BLIP-2, where they come from. Source:
+// transformers modeling_blip_2.py, modeling_instructblip.py.
 #include <algorithm>
 
 #include "models/towers/tower.h"
@@ -20,7 +20,7 @@ void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, 
   p.linear("qformer.crossattention.output", h, h, true, looking);
   p.plain("qformer.crossattention.norm", times(2, h), looking);
   if (!reads) return;
-  // The words of the instruction, with an MLP of their own in each layer.
+  // Embeddings of the instruction's tokens, with a separate MLP in each layer.
   p.plain("qformer.word_embeddings", times(config.count_or("vocab_size", 30522), h));
   p.plain("qformer.position_embeddings", times(config.count_or("max_position_embeddings", 512), h));
   p.linear("qformer.words.fc1", inner, h, true, layers);
@@ -29,16 +29,7 @@ void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, 
 }
 
 void write_blip_vision(const TowerWriter& s) {
-  const std::uint64_t h = s.count("hidden_size", 1408);
-  s.patches("vision_tower.patch_embedding", h, 14, true);
-  s.t.plain("vision_tower.class_embedding", h);
-  s.t.plain("vision_tower.position_embedding",
-            times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)) + 1, h));
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 6144),
-                                      .layers = s.count("num_hidden_layers", 39),
-                                      .qkv_bias = s.v.flag("qkv_bias", true) ? 3U : 0U});
-  s.t.plain("vision_tower.post_layernorm", times(2, h));
+  write_blip_tower(s, {.width = 1408, .inner = 6144, .layers = 39, .image = 224, .patch = 14}, true);
   s.root.touch("qformer_config");
   const Fields looking = s.root.child("qformer_config").value_or(Fields::empty());
   write_qformer(s.p, looking, s.root.count_or("num_query_tokens", 32), s.root_type != "blip-2");

@@ -1,4 +1,4 @@
-// Towers that stand in one model each. Source: transformers modeling_florence2.py, modeling_phi4_multimodal.py,
+// Towers of single models. Source: transformers modeling_florence2.py, modeling_phi4_multimodal.py,
 // modeling_fun_asr_nano.py.
 #include <algorithm>
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace kvplan {
 
-// Florence-2: DaViT, whose blocks attend within windows and then over channels, each between two convolutions.
+// Florence-2: DaViT, whose blocks attend within windows and then over channels, each with two convolutions.
 void write_florence_vision(const TowerWriter& s) {
   const auto widths = s.v.counts("embed_dim"), depths = s.v.counts("depths"), patches = s.v.counts("patch_size");
   if (!widths || !depths || !patches || widths->empty() || depths->size() != widths->size() ||
       patches->size() != widths->size())
-    return guess_tower(s.t.inventory, s.v.bare(), Component::kVision, "the vision tower (" + s.own + ")");
+    return estimate_tower(s.t.inventory, s.v.bare(), Component::kVision, "the vision tower (" + s.own + ")");
   const double ratio = s.v.find_real("mlp_ratio").value_or(4);
   std::uint64_t before = s.count("in_channels", 3);
   for (std::size_t i = 0; i < widths->size(); ++i) {
@@ -22,7 +22,7 @@ void write_florence_vision(const TowerWriter& s) {
     const std::string at = "vision_tower.blocks." + std::to_string(i) + ".";
     const std::uint64_t blocks = times(2, (*depths)[i]);
     s.t.linear("vision_tower.convs." + std::to_string(i), h, times(before, square((*patches)[i])), true);
-    // The first stage norms what it made, the others what they take.
+    // The first stage normalises its output, the others their input.
     s.t.plain("vision_tower.convs." + std::to_string(i) + ".norm", times(2, i == 0 ? h : before));
     s.t.plain(at + "convolutions", times(20, h), blocks);
     s.t.plain(at + "norms", times(4, h), blocks);
@@ -38,7 +38,7 @@ void write_florence_vision(const TowerWriter& s) {
   s.p.plain("multi_modal_projector.image_position_embed", times(s.count("max_position_embeddings", 50), before));
 }
 
-// Phi-4 multimodal: SigLIP with its head, which two vectors and two projections follow.
+// Phi-4 multimodal: SigLIP with its head, followed by two vectors and two projections.
 void write_phi4_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   write_siglip_with_head(s);
@@ -47,7 +47,7 @@ void write_phi4_vision(const TowerWriter& s) {
   s.p.linear("image_embed.img_projection_down", s.out, s.out, true);
 }
 
-// Its Conformer: gated halves of an MLP around each block, and projections for speech alone and with images.
+// Its Conformer: half MLPs with gates around each block, and projections for speech alone and for speech with images.
 void write_phi4_audio(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t inner = s.count("intermediate_size", 1536);
@@ -79,8 +79,8 @@ void write_phi4_audio(const TowerWriter& s) {
   s.p.linear("audio_embed.down_proj", s.out, s.out, true, 2);
 }
 
-// Fun-ASR: blocks with a memory over neighbouring frames, the first of which takes several frames side by side; and
-// blocks in the decoder's width behind.
+// Fun-ASR: blocks with a memory over neighbouring frames, the first of which reads several concatenated frames; then
+// blocks of the decoder's width.
 void write_fun_asr_audio(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 512);
   const std::uint64_t layers = s.count("num_hidden_layers", 70);

@@ -1,4 +1,4 @@
-// Encoders that hear for an encoder-decoder: wav2vec 2.0 and Conformers. Source: transformers modeling_wav2vec2.py,
+// Audio encoders of encoder-decoders: wav2vec 2.0 and Conformers. Source: transformers modeling_wav2vec2.py,
 // modeling_parakeet.py, modeling_seamless_m4t.py, modeling_seamless_m4t_v2.py.
 #include <algorithm>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-// The wave itself, in convolutions that each take fewer steps.
+// Convolutions over the waveform, each shortening it.
 void write_wave_convolutions(const Tower& t, const Fields& config, std::uint64_t h) {
   const Counts widths = config.counts("conv_dim").value_or(Counts(7, 512));
   const Counts kernels = config.counts("conv_kernel").value_or(Counts{10, 3, 3, 3, 3, 2, 2});
@@ -40,7 +40,7 @@ void write_wave_encoder(const Tower& t, const Fields& config) {
   write_wave_convolutions(t, config, h);
   if (config.find_real("mask_time_prob").value_or(0.05) > 0 || config.find_real("mask_feature_prob").value_or(0) > 0)
     t.plain("encoder.masked_spec_embed", h);
-  // Its weight is stored as a direction and a length for each step.
+  // Its weight is stored as a direction and a length (weight norm) for each step.
   t.plain("encoder.pos_conv_embed",
           checked_add(times(times(h, h / groups), kernel), checked_add(kernel, h, "a bias"), "the positions"));
   t.blocks("encoder.layers.", {.width = h, .inner = inner, .layers = layers});

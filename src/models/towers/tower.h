@@ -1,5 +1,5 @@
-// A tower beside the decoder: a vision tower or an audio encoder with its projector. towers.cpp has the table of what
-// each is; its tensors are written with these few words.
+// A tower beside the decoder: a vision tower or an audio encoder with its projector. towers.cpp has the table of all;
+// this is how their tensors are written.
 #ifndef KVPLAN_MODELS_TOWERS_TOWER_H_
 #define KVPLAN_MODELS_TOWERS_TOWER_H_
 
@@ -15,22 +15,31 @@ namespace kvplan {
 // A transformer over patches or frames.
 struct Blocks {
   std::uint64_t width = 0, inner = 0, layers = 0;
-  std::uint64_t qkv_bias = 3;  // how many of q, k and v have a bias
+  std::uint64_t qkv_bias = 3;  // number of q, k and v that have a bias
   bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
   std::uint64_t norms = 2;
-  std::uint64_t extra = 0;                // further elements of a layer
-  std::uint64_t heads = 0;                // ranks that do not divide them hold the whole tower; 0: not said
-  std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys' own; 0: as wide as the tower
+  std::uint64_t extra = 0;                // other elements of a layer
+  std::uint64_t heads = 0;                // ranks that do not divide them replicate the whole tower; 0: not known
+  std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys; 0: the tower's
 };
+
+// Blocks as in a Llama: RMS norms, gated MLPs and, with `has_bias` false, no biases.
+inline Blocks llama_blocks(Blocks sizes, bool has_bias = false) {
+  sizes.qkv_bias = has_bias ? 3 : 0;
+  sizes.out_bias = sizes.mlp_bias = has_bias;
+  sizes.gated = true;
+  sizes.layer_norm = false;
+  return sizes;
+}
 
 struct Tower {
   Inventory& inventory;
   Component component;
-  bool cuts = true;  // tensor parallelism shares out its blocks; vLLM loads the others with transformers, whole
+  bool cuts = true;  // tensor parallelism splits its blocks; vLLM loads other towers with transformers, whole
 
   void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies = 1,
               Split split = Split::kNone) const;
-  // A pair of layers between the tower and the decoder.
+  // Two linear layers between the tower and the decoder.
   void up(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
     linear(name, rows, columns, true, copies, Split::kRows);
   }
@@ -38,23 +47,23 @@ struct Tower {
     linear(name, rows, columns, true, copies, Split::kColumns);
   }
   void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1, Split split = Split::kNone) const;
-  // Of serving engines alone: a table of angles, weights of frames.
+  // Only in serving engines: tables of angles, weights of frames.
   TensorGroup& derived(std::string_view name, std::uint64_t elements) const;
   void blocks(const std::string& at, const Blocks& b) const;
 };
 
 // What a tower's writer works with.
 struct TowerWriter {
-  Tower t, p;                  // the tensors of the tower, and of its projector
-  Fields v, root;              // its config, and the one that it stands in
+  Tower t, p;                  // write tensors of the tower, and of its projector
+  Fields v, root;              // the tower's config, and the one it is nested in
   std::uint64_t out;           // the decoder's width
-  std::string root_type, own;  // model_types: of the whole, and the tower's own; "" where it names none
+  std::string root_type, own;  // model_types: of the whole file, and of the tower; "" where it has none
 
-  // The first of the keys that the file has, else the class's.
+  // The first of the keys that the file has, else `fallback`.
   std::uint64_t count(std::initializer_list<std::string_view> keys, std::uint64_t fallback) const;
   std::uint64_t count(std::string_view key, std::uint64_t fallback) const { return count({key}, fallback); }
-  std::uint64_t merge() const;  // patches that become one token
-  // The embedding of patches; of `frames` at once where a key says how many.
+  std::uint64_t merge() const;  // patches merged into one token
+  // The patch embedding; over several frames at once where a key says so.
   void patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const;
   void frames(std::string_view name, std::uint64_t width, bool bias, std::string_view key = "temporal_patch_size",
               std::uint64_t usual = 2, std::uint64_t channels = 3) const;
@@ -68,7 +77,7 @@ inline std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
   return patch == 0 ? 0 : square(image / patch);
 }
 
-// Towers with a shape of their own: vision.cpp.
+// Unusual vision towers: vision.cpp.
 void write_dots_vision(const TowerWriter& s);
 void write_ernie_vision(const TowerWriter& s);
 void write_gemma3n_vision(const TowerWriter& s);
@@ -90,7 +99,7 @@ void write_qwen2_5_vision(const TowerWriter& s);
 void write_qwen2_vision(const TowerWriter& s);
 void write_qwen3_vision(const TowerWriter& s);
 
-// SigLIP's, CLIP's and SAM's, and what stands behind them: vits.cpp.
+// Towers based on SigLIP, CLIP or SAM: vits.cpp.
 void write_aria_vision(const TowerWriter& s);
 void write_blip_own_vision(const TowerWriter& s);
 void write_cohere_vision(const TowerWriter& s);
@@ -115,17 +124,23 @@ void write_paligemma_vision(const TowerWriter& s);
 void write_step_vision(const TowerWriter& s);
 void write_unlimited_ocr(const TowerWriter& s);
 void write_video_llama_vision(const TowerWriter& s);
-// Their numbers, which classes keep beside the table.
+// Position numbers, which classes keep as a buffer.
 void write_position_ids(const Tower& t, std::uint64_t positions);
-// CLIP ViT-L/14, at 336 pixels where nothing else is said; `layers` of its 24 are stored.
+// BLIP's ViT, with the class's default sizes; `has_bias_switch`: a key may switch off the biases of Q, K and V.
+struct BlipSizes {
+  std::uint64_t width = 0, inner = 0, layers = 0, image = 0, patch = 0;
+};
+void write_blip_tower(const TowerWriter& s, const BlipSizes& usual, bool has_bias_switch = false);
+
+// CLIP ViT-L/14, at 336 pixels by default; `layers` of its 24 are stored.
 void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577);
 void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias);
 
-// Queries between a tower and the decoder; with `reads` they see the words of a text too: qformer.cpp.
+// A Q-Former between a tower and the decoder; with `reads` it also attends to a text: qformer.cpp.
 void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, bool reads);
 void write_blip_vision(const TowerWriter& s);
 
-// Encoders of sound: audio.cpp.
+// Audio encoders: audio.cpp.
 void write_flamingo_audio(const TowerWriter& s);
 void write_gemma3n_audio(const TowerWriter& s);
 void write_glm_audio(const TowerWriter& s);
@@ -138,22 +153,23 @@ void write_qwen3_audio(const TowerWriter& s);
 void write_voxtral(const TowerWriter& s);
 void write_voxtral_realtime(const TowerWriter& s);
 
-// SigLIP that pools, whatever the config says of it: vits.cpp.
+// SigLIP with its pooling head, whatever the config says about that: vits.cpp.
 void write_siglip_with_head(const TowerWriter& s);
 
-// Of one model each: single.cpp.
+// Towers of single models: single.cpp.
 void write_florence_vision(const TowerWriter& s);
 void write_fun_asr_audio(const TowerWriter& s);
 void write_phi4_audio(const TowerWriter& s);
 void write_phi4_vision(const TowerWriter& s);
 
-// Encoders that hear for an encoder-decoder: speech.cpp.
+// Audio encoders of encoder-decoders: speech.cpp.
 void write_wave_encoder(const Tower& t, const Fields& config);
 void write_parakeet(const Tower& t, const Fields& config);
 void write_seamless_speech(const Tower& t, const Fields& config);
 
-// What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
-void guess_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);
+// An estimate for an unknown tower: a ViT of the size in the config, with a wide range; a billion parameters where it
+// gives none.
+void estimate_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);
 
 }  // namespace kvplan
 

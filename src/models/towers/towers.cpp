@@ -1,5 +1,5 @@
-// Vision towers, audio encoders and their projectors: what each is, and where a config has them. A tower that no row
-// knows is an estimate with a range, never a silent zero.
+// Vision towers, audio encoders and their projectors: what each is, and where a config has them. A tower without a row
+// is an estimate with a range, never a silent zero.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -77,8 +77,9 @@ void TowerWriter::frames(std::string_view name, std::uint64_t width, bool bias, 
   t.linear(name, width, times(times(channels, count(key, usual)), patch), bias);
 }
 
-// What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
-void guess_tower(Inventory& out, const Fields& side, Component component, const std::string& what) {
+// An estimate for an unknown tower: a ViT of the size in the config, with a wide range; a billion parameters where it
+// gives none.
+void estimate_tower(Inventory& out, const Fields& side, Component component, const std::string& what) {
   const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"}, 0);
   const std::uint64_t layers =
       count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}, 0);
@@ -111,8 +112,8 @@ bool is_siglip(std::string_view own) {
   return is_clip_or_siglip(own) && own != "clip_vision_model";
 }
 
-// What each tower is: by the model_type of the whole, or the tower's own. The first row that has either counts, unless
-// the tower's own type does not fit it.
+// What each tower is, by the model_type of the whole file or of the tower. The first row that matches either counts,
+// unless the tower's own type contradicts it.
 struct Row {
   std::string_view names;
   void (*write)(const TowerWriter& s);
@@ -207,14 +208,14 @@ bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std:
                  const std::string& own) {
   const TowerWriter side{
       {out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
-  side.count({"d_model", "hidden_size"}, 0);  // a fact of the plan, whether a row knows the encoder or not
+  side.count({"d_model", "hidden_size"}, 0);  // reported as a fact of the plan, whether or not a row knows the encoder
   return write_side(kAudio, side);
 }
 
-// A part that no rule read and that has a width of its own is a guess where it counts its layers, and a note elsewhere:
-// nothing is passed over in silence.
-void guess_unread_parts(Inventory& out, const Fields& root) {
-  constexpr std::size_t kMostParts = 64;  // a model has a handful
+// A part of the config that no rule read and that has a width gets an estimate where it gives its layers, else a note:
+// nothing is left out silently.
+void estimate_unread_parts(Inventory& out, const Fields& root) {
+  constexpr std::size_t kMostParts = 64;  // models have a handful
   std::size_t parts = 0;
   for (const std::string& key : root.unread()) {
     const bool is_text = out.text.path().starts_with(root.path() + key + ".");
@@ -229,7 +230,7 @@ void guess_unread_parts(Inventory& out, const Fields& root) {
         says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}) ||
         side.is_list("depths");
     if (counts_layers)
-      guess_tower(out, side, Component::kVision, "what " + one_line(key, 60) + " configures");
+      estimate_tower(out, side, Component::kVision, "what " + one_line(key, 60) + " configures");
     else
       out.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
   }
@@ -238,14 +239,14 @@ void guess_unread_parts(Inventory& out, const Fields& root) {
                       "what " + std::to_string(parts - kMostParts) + " further parts configure is not counted");
 }
 
-// What stands beside a thinker speaks, and is not loaded where the thinker is served.
+// A note on the parts next to a "thinker", which produce speech and are not loaded where only the thinker is served.
 void note_speakers(Inventory& out, const Fields& root) {
   for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
     if (root.is_object(key))
       out.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
 }
 
-// What a class builds where the file has no vision_config: its tower by default. Gemma 4's builds none.
+// The default tower that a class builds where the file has no vision_config. Gemma 4's class builds none.
 bool write_default_vision(Inventory& out, const Fields& root, const std::string& root_type) {
   if (root_type.starts_with("gemma4")) return false;
   for (const std::string& own : {root_type + "_vision_model", root_type + "_vision"})
@@ -258,7 +259,7 @@ bool write_default_vision(Inventory& out, const Fields& root, const std::string&
   return false;
 }
 
-// Composites whose class brings a tower where the file names none.
+// Notes for composites whose class has a tower where the file names none.
 void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
                         bool seen_audio) {
   constexpr std::string_view kLooking =
@@ -285,7 +286,7 @@ void write_towers(Inventory& out) {
     root = *thinker;
   }
   if (const auto vlm = root.child("vlm_config")) {
-    guess_unread_parts(out, root.bare());
+    estimate_unread_parts(out, root.bare());
     root = *vlm;
   }
   out.outside(Place::kFirst);
@@ -301,12 +302,12 @@ void write_towers(Inventory& out) {
     const std::string own = side->find_string("model_type").value_or("");
     const Fields v = with_class(*side, own.empty() ? root_type + "_vision" : own);
     if (!write_vision(out, bare, v, root_type, own))
-      guess_tower(out, *side, Component::kVision,
-                  "the vision tower (" + class_word(own.empty() ? root_type : own) + ")");
+      estimate_tower(out, *side, Component::kVision,
+                     "the vision tower (" + class_word(own.empty() ? root_type : own) + ")");
   }
-  // The first LLaVAs name their tower by a repository alone.
+  // The first LLaVAs give their tower only as a repository's name.
   if (!seen_vision && bare.is_string("mm_vision_tower"))
-    guess_tower(out, Fields::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+    estimate_tower(out, Fields::empty(), Component::kVision, "the vision tower of mm_vision_tower");
   bool seen_audio = false;
   for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
     const auto side = bare.child(key);
@@ -315,16 +316,16 @@ void write_towers(Inventory& out) {
     seen_audio = true;
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(out, bare, with_class(*side, own), root_type, own))
-      guess_tower(out, *side, Component::kAudio,
-                  "the audio encoder (" + class_word(own.empty() ? root_type : own) + ")");
+      estimate_tower(out, *side, Component::kAudio,
+                     "the audio encoder (" + class_word(own.empty() ? root_type : own) + ")");
   }
   if (const auto encoder = bare.child("encoder"); encoder && bare.child("decoder")) {
     root.touch("encoder");
     if (!write_pair_encoder(out, *encoder))
-      guess_tower(out, *encoder, Component::kEncoder,
-                  "the encoder (" + one_line(encoder->find_string("model_type").value_or("of no name"), 60) + ")");
+      estimate_tower(out, *encoder, Component::kEncoder,
+                     "the encoder (" + one_line(encoder->find_string("model_type").value_or("of no name"), 60) + ")");
   }
-  guess_unread_parts(out, bare);
+  estimate_unread_parts(out, bare);
   note_absent_towers(out, bare, root_type, seen_vision, seen_audio);
 }
 

@@ -1,5 +1,5 @@
-// Vision towers with a shape of their own, as far as a config determines them.
-// Source: transformers' modelling code of each, where no other is named.
+// Unusual vision towers, as far as a config determines them. Source: transformers' modelling code of each, where no
+// other is named.
 #include <algorithm>
 
 #include "kvplan/strings.h"
@@ -8,18 +8,18 @@
 
 namespace kvplan {
 
-// The table of angles of patches: 8,192 rows of half a head (vLLM's get_rope of a tower).
+// The table of angles of patches: 8,192 rows of half a head (vLLM's get_rope for a tower).
 static void write_patch_angles(const TowerWriter& s, std::uint64_t width, std::uint64_t heads) {
   constexpr std::uint64_t kRows = 8192;
   if (heads > 0) s.t.derived("rotary_pos_emb", times(kRows, width / heads / 2));
 }
 
-// Frequencies of patches' angles, in float32 and twice, where a class of transformers' own runs.
+// Frequencies of patches' angles, twice and in float32, for classes of transformers itself.
 static void write_frequencies(const TowerWriter& s, std::uint64_t count) {
   s.t.derived("rotary_emb.inv_freq", times(2, count)).is_float32 = true;
 }
 
-// Qwen3-VL, Qwen3.5 and their kin: a merger, and one more for each deepstack level.
+// Qwen3-VL, Qwen3.5 and similar: a merger, and another for each deepstack level.
 void write_qwen3_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t patch = s.count("patch_size", 16);
@@ -29,7 +29,7 @@ void write_qwen3_vision(const TowerWriter& s) {
   s.t.plain("visual.pos_embed", times(s.count("num_position_embeddings", 2304), h));
   s.t.blocks("visual.blocks.", {h, s.count("intermediate_size", 4304), s.count({"depth", "num_hidden_layers"}, 27)});
   write_patch_angles(s, h, s.count("num_heads", 16));
-  // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
+  // Where the file gives none, Qwen3-VL's class has three levels, Qwen3.5's none.
   const std::uint64_t usual = has_word("qwen3_vl_text qwen3_vl_moe_text", s.t.inventory.text.class_name()) ? 3 : 0;
   const std::uint64_t levels = s.v.list_size("deepstack_visual_indexes").value_or(usual);
   s.p.plain("visual.merger.norm", times(2, h));
@@ -58,7 +58,7 @@ void write_qwen2_5_vision(const TowerWriter& s) {
                 .layers = s.count("depth", 32),
                 .gated = true,
                 .layer_norm = false};
-  // EXAONE 4.5's towers share keys among heads.
+  // In EXAONE 4.5's towers heads share keys.
   const std::uint64_t heads = s.count("num_heads", 16);
   if (const std::uint64_t kv = s.v.count_or("num_key_value_heads", heads); heads > 0 && kv < heads)
     blocks.keys = times(h / heads, kv);
@@ -78,23 +78,18 @@ void write_gemma4_vision(const TowerWriter& cut) {
   s.patches("vision_tower.patch_embedder.input_proj", h, 16, false);
   s.t.plain("vision_tower.patch_embedder.position_embedding_table",
             times(2 * s.count("position_embedding_size", 10240), h));
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 3072),
-                                      .layers = s.count("num_hidden_layers", 16),
-                                      .qkv_bias = 0,
-                                      .out_bias = false,
-                                      .mlp_bias = false,
-                                      .gated = true,
-                                      .layer_norm = false,
-                                      .norms = 4,
-                                      .extra = times(2, d)});
+  s.t.blocks("vision_tower.layers.", llama_blocks({.width = h,
+                                                   .inner = s.count("intermediate_size", 3072),
+                                                   .layers = s.count("num_hidden_layers", 16),
+                                                   .norms = 4,
+                                                   .extra = times(2, d)}));
   write_frequencies(s, d / 4);
   if (s.v.bare().flag("standardize", false)) s.t.derived("vision_tower.std_bias, std_scale", times(2, h));
   s.p.derived("embed_vision.embedding_pre_projection_norm", h);
   s.p.linear("embed_vision.embedding_projection", s.out, h, false);
 }
 
-// MoonViT of Kimi-VL and Kimi-K2.5.
+// MoonViT, the tower of Kimi-VL and Kimi-K2.5.
 void write_moonvit(const TowerWriter& s) {
   const std::uint64_t h = s.count({"hidden_size", "vt_hidden_size"}, 1152);
   const bool bias = s.v.flag("linear_bias", true);
@@ -116,14 +111,14 @@ void write_moonvit(const TowerWriter& s) {
   blocks.heads = s.count({"num_attention_heads", "vt_num_attention_heads"}, 0);
   s.t.blocks("vision_tower.blocks.", blocks);
   s.t.plain("vision_tower.final_layernorm", times(layer_norm ? 2 : 1, h));
-  // The second merger has its norm behind it, and no biases.
+  // The second form of the merger has its norm at the end, and no biases.
   const bool norm_first = s.v.find_string("mm_projector_type").value_or("") != "patchmergerv2";
   s.p.plain("mm_projector.norm", norm_first ? times(2, h) : s.out);
   s.p.linear("mm_projector.linear_1", times(4, h), times(4, h), norm_first);
   s.p.linear("mm_projector.linear_2", s.out, times(4, h), norm_first);
 }
 
-// ERNIE 4.5 VL: Qwen2-VL's tower, and a resampler of patches side by side, then of frames one after the other.
+// ERNIE 4.5 VL: Qwen2-VL's tower, and a resampler of neighbouring patches, then of consecutive frames.
 void write_ernie_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t wide = times(s.merge(), h);
@@ -138,7 +133,7 @@ void write_ernie_vision(const TowerWriter& s) {
   s.p.plain("resampler_model.after_norm", s.out);
 }
 
-// Molmo 2: a plain ViT; two of its layers together are pooled by attention, and projected by a gated MLP.
+// Molmo 2: a plain ViT; attention pools two of its layers together, and a gated MLP projects them.
 void write_molmo2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.patches("vision_tower.patch_embedding", h, 14, true);
@@ -154,11 +149,11 @@ void write_molmo2_vision(const TowerWriter& s) {
   s.p.linear("image_projector.down_proj", own.count_or("text_hidden_size", s.out), inner, false);
 }
 
-// Ovis 2: AIMv2, and a head that says which rows of a table of visual words a patch is made of.
+// Ovis 2: AIMv2, and a head that selects rows of a table of visual words for each patch.
 void write_ovis2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t words = s.count("vocab_size", 16384);
-  const std::uint64_t spoken = checked_sub(words, s.count("num_visual_indicator_tokens", 5), "the visual words");
+  const std::uint64_t head_words = checked_sub(words, s.count("num_visual_indicator_tokens", 5), "the visual words");
   s.patches("vision_tower.patch_embedding", h, 14, true);
   s.t.plain("vision_tower.position_embedding",
             times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)), h));
@@ -171,8 +166,8 @@ void write_ovis2_vision(const TowerWriter& s) {
                                       .gated = true,
                                       .layer_norm = false});
   s.t.plain("vision_tower.rms_norms", times(2, h));
-  s.t.linear("vision_tower.head_linear", spoken, times(square(s.count("hidden_stride", 1)), h), false);
-  s.t.plain("vision_tower.head_norm", times(2, spoken));
+  s.t.linear("vision_tower.head_linear", head_words, times(square(s.count("hidden_stride", 1)), h), false);
+  s.t.plain("vision_tower.head_norm", times(2, head_words));
   s.p.plain("visual_embeddings_table", times(words, s.root.count_or("hidden_size", s.out)));
 }
 
@@ -191,12 +186,12 @@ void write_llama4_vision(const TowerWriter& s) {
   s.t.linear("vision_model.vision_adapter.fc1", wide, inner, false);
   s.t.linear("vision_model.vision_adapter.fc2", out, wide, false);
   s.p.linear("multi_modal_projector.linear_1", s.out, s.count("vision_output_dim", out), false);
-  // Angles of each patch and of the class token, as complex numbers.
+  // Angles of every patch and of the class token, as complex numbers.
   if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0)
     s.t.derived("vision_model.rotary_emb", times(times(2, positions), h / heads / 2)).is_float32 = true;
 }
 
-// GLM's merger: patches side by side, a projection, and a gated MLP.
+// GLM's merger: concatenated patches, a projection, and a gated MLP.
 static void write_glm_merger(const Tower& p, std::uint64_t wide, std::uint64_t out, std::uint64_t context) {
   p.linear("visual.downsample", out, wide, true);
   p.linear("visual.merger.proj", out, out, false);
@@ -267,16 +262,13 @@ void write_pixtral(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   s.patches("vision_tower.patch_conv", h, 16, false);
   s.t.plain("vision_tower.ln_pre", h);
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 4096),
-                                      .layers = s.count("num_hidden_layers", 24),
-                                      .qkv_bias = 0,
-                                      .out_bias = false,
-                                      .mlp_bias = false,
-                                      .gated = true,
-                                      .layer_norm = false});
+  s.t.blocks("vision_tower.layers.", llama_blocks({
+                                         .width = h,
+                                         .inner = s.count("intermediate_size", 4096),
+                                         .layers = s.count("num_hidden_layers", 24),
+                                     }));
   if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0) write_frequencies(s, h / heads / 2);
-  // Without its file's key, Pixtral's own projector has biases and Mistral 3's, behind a merger, has none.
+  // Where the file lacks the key, Pixtral's own projector has biases and Mistral 3's, which follows a merger, has none.
   const bool merges = has_word("mistral3 mistral_large4 lighton_ocr", s.root_type);
   const std::uint64_t from = s.count("hidden_size", 1152);
   if (merges) {
@@ -309,27 +301,26 @@ void write_internvl(const TowerWriter& s) {
   s.p.linear("multi_modal_projector.linear_2", s.out, s.out, true);
 }
 
-// dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens merge into one.
+// dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens are merged into one.
 void write_dots_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("embed_dim", 1536);
   const std::uint64_t wide = times(s.merge(), h);
   const bool bias = s.v.flag("use_bias", false);
   s.frames("vision_tower.patch_embed", h, true, "temporal_patch_size", 1);
   s.t.plain("vision_tower.norms", times(s.v.flag("post_norm", true) ? 2 : 1, h));
-  s.t.blocks("vision_tower.blocks.", {.width = h,
-                                      .inner = s.count("intermediate_size", 4224),
-                                      .layers = s.count("num_hidden_layers", 42),
-                                      .qkv_bias = bias ? 3U : 0U,
-                                      .out_bias = bias,
-                                      .mlp_bias = bias,
-                                      .gated = true,
-                                      .layer_norm = false});
+  s.t.blocks("vision_tower.blocks.", llama_blocks(
+                                         {
+                                             .width = h,
+                                             .inner = s.count("intermediate_size", 4224),
+                                             .layers = s.count("num_hidden_layers", 42),
+                                         },
+                                         bias));
   s.p.plain("vision_tower.merger.ln_q", times(2, h));
   s.p.linear("vision_tower.merger.mlp.0", wide, wide, true);
   s.p.linear("vision_tower.merger.mlp.2", s.out, wide, true);
 }
 
-// GLM-OCR: GLM-4V's merger behind blocks with biases, norms of queries and keys, and no table of positions.
+// GLM-OCR: GLM-4V's merger after blocks with biases, norms of queries and keys, and no table of positions.
 void write_glm_ocr_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t heads = std::max<std::uint64_t>(1, s.count("num_heads", 16));
@@ -337,15 +328,11 @@ void write_glm_ocr_vision(const TowerWriter& s) {
   const std::uint64_t channels = s.count("in_channels", 3);
   const bool bias = s.v.flag("attention_bias", true);
   s.frames("visual.patch_embed", h, true, "temporal_patch_size", 2, channels);
-  s.t.blocks("visual.blocks.", {.width = h,
-                                .inner = s.count("intermediate_size", 4096),
-                                .layers = s.count("depth", 24),
-                                .qkv_bias = bias ? 3U : 0U,
-                                .out_bias = bias,
-                                .mlp_bias = bias,
-                                .gated = true,
-                                .layer_norm = false,
-                                .extra = times(2, h / heads)});
+  s.t.blocks("visual.blocks.", llama_blocks({.width = h,
+                                             .inner = s.count("intermediate_size", 4096),
+                                             .layers = s.count("depth", 24),
+                                             .extra = times(2, h / heads)},
+                                            bias));
   write_patch_angles(s, h, heads);
   s.t.plain("visual.post_layernorm", h);
   write_glm_merger(s.p, times(s.merge(), h), out, s.count("projection_intermediate_size", times(out, channels)));
@@ -365,8 +352,8 @@ void write_muse_vision(const TowerWriter& s) {
   s.p.linear("vision_projection", s.out, inner, false);
 }
 
-// Gemma 3n's towers come in one size (MobileNet-V5 of 300 million, and a conformer of twelve blocks): what both
-// published checkpoints hold beside their decoder.
+// Gemma 3n's towers have only one size (MobileNet-V5 of 300 million, and a Conformer of twelve blocks): the parameters
+// of both published checkpoints outside of their decoder.
 void write_gemma3n_vision(const TowerWriter& s) {
   s.t.plain("vision_tower", 298'744'640);
 }

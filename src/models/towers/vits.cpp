@@ -1,5 +1,5 @@
-// Towers made of SigLIP's and CLIP's plain ViT, or of SAM's, with what stands behind each.
-// Source: transformers' modelling code of each, where no other is named.
+// Towers based on SigLIP's or CLIP's plain ViT or on SAM's, and the parts that follow each. Source: transformers'
+// modelling code of each, where no other is named.
 #include <algorithm>
 #include <vector>
 
@@ -15,10 +15,10 @@ void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, boo
 }
 
 void write_position_ids(const Tower& t, std::uint64_t positions) {
-  t.derived("position_ids", times(2, positions)).is_float32 = true;  // of eight bytes
+  t.derived("position_ids", times(2, positions)).is_float32 = true;  // eight bytes each
 }
 
-// What pools SigLIP's patches into one vector.
+// The head that pools SigLIP's patches into one vector.
 static void write_siglip_head(const Tower& t, std::uint64_t h, std::uint64_t inner) {
   t.plain("vision_tower.head.probe", h);
   t.linear("vision_tower.head.attention", times(4, h), h, true);
@@ -27,19 +27,19 @@ static void write_siglip_head(const Tower& t, std::uint64_t h, std::uint64_t inn
   t.linear("vision_tower.head.fc2", h, inner, true);
 }
 
-// What a plain ViT has beside.
+// What varies in a plain ViT.
 struct Vit {
-  bool is_clip = false;         // with a class token and a norm before
-  bool has_head = false;        // pools
-  bool has_ids = false;         // in classes of serving engines
-  std::uint64_t unread = 0;     // last layers that nobody reads
-  bool reads_post_norm = true;  // where all layers are read
-  std::uint64_t image = 0;      // the class's, where it is not its kind's
+  bool is_clip = false;         // has a class token, and a norm before the blocks
+  bool has_head = false;        // pooling head
+  bool has_ids = false;         // position numbers as a buffer, in serving engines' classes
+  std::uint64_t unread = 0;     // last layers whose output is not used
+  bool reads_post_norm = true;  // used where all layers are
+  std::uint64_t image = 0;      // the class's default size, where it is not the usual one
 };
 
-// vision_feature_layer is the last that is read, from the end; engines leave out those behind it.
+// vision_feature_layer is the last layer used, counted from the end; engines leave out those after it.
 static std::uint64_t unread_layers(const TowerWriter& s, double usual) {
-  // A list of layers reaches as far as its last, which is not followed.
+  // In a list of layers the last one counts, which is not modelled.
   const double last = s.root.is_number("vision_feature_layer")
                           ? s.root.find_real("vision_feature_layer").value_or(usual)
                       : s.root.has("vision_feature_layer") ? -1
@@ -47,7 +47,7 @@ static std::uint64_t unread_layers(const TowerWriter& s, double usual) {
   return last < -1 && last > -64 ? static_cast<std::uint64_t>(-last) - 1 : 0;
 }
 
-// SigLIP, and CLIP with its class token.
+// SigLIP, or CLIP with its class token.
 static void write_vit(const TowerWriter& s, const Vit& form = {}) {
   const bool is_clip = form.is_clip;
   const std::uint64_t h = s.count({"hidden_size", "embed_dim"}, is_clip ? 1024 : 1152);
@@ -73,7 +73,7 @@ void write_siglip_with_head(const TowerWriter& s) {
   write_vit(s, {.has_head = true});
 }
 
-// Idefics2: 64 latents look at the image's tokens in three layers, between two widths of the text's own.
+// Idefics2: 64 latents attend to the image's tokens in three layers, with projections to the decoder's width.
 static void write_perceiver(const TowerWriter& s, std::uint64_t from) {
   const std::uint64_t h = s.out;
   const Fields own = s.root.child("perceiver_config").value_or(Fields::empty());
@@ -101,7 +101,7 @@ void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, 
   t.blocks("vision_tower.layers.", {h, 4 * h, layers});
 }
 
-// LFM2-VL: SigLIP2 with as many positions as it was trained with, and a projector over merged patches.
+// LFM2-VL: SigLIP2 with the positions it was trained with, and a projector over merged patches.
 void write_lfm2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);
@@ -111,14 +111,14 @@ void write_lfm2_vision(const TowerWriter& s) {
   s.t.plain("vision_tower.position_embedding", times(s.count("num_patches", 256), h));
   s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
   s.t.plain("vision_tower.post_layernorm", times(2, h));
-  // The released checkpoints switch off the head that the class has.
+  // The released checkpoints disable the class's head.
   if (s.v.bare().flag("vision_use_head", false)) write_siglip_head(s.t, h, s.count("intermediate_size", 3072));
   if (s.root.flag("projector_use_layernorm", true)) s.p.plain("multi_modal_projector.layer_norm", times(2, wide));
   s.p.linear("multi_modal_projector.linear_1", inner, wide, bias);
   s.p.linear("multi_modal_projector.linear_2", s.out, inner, bias);
 }
 
-// Cosmos 3 Edge: SigLIP2 with as many positions as it was trained with, and a merger of its own width.
+// Cosmos 3 Edge: SigLIP2 with the positions it was trained with, and a merger of another width.
 void write_cosmos_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t inner = s.root.count_or("projector_hidden_size", 11520);
@@ -131,8 +131,8 @@ void write_cosmos_vision(const TowerWriter& s) {
   s.p.linear("projector.linear_fc2", s.out, inner, true);
 }
 
-// SAM's ViT, of size B where the config says nothing: windows with tables of relative positions for rows and columns,
-// and as long ones in the global layers.
+// SAM's ViT, of size B by default: windows with tables of relative positions for rows and columns, longer ones in the
+// global layers.
 static void write_sam(const TowerWriter& s) {
   const std::uint64_t h = s.count({"hidden_size", "width"}, 768);
   const std::uint64_t layers = s.count({"num_hidden_layers", "layers"}, 12);
@@ -153,14 +153,14 @@ static void write_sam(const TowerWriter& s) {
   s.t.plain("vision_tower.neck.norms", times(4, out));
 }
 
-// What GOT-OCR and DeepSeek-OCR make of SAM's map: two convolutions that halve each side, up to 1024 channels.
+// The two convolutions of GOT-OCR and DeepSeek-OCR after SAM, each of which halves the sides, up to 1024 channels.
 static void write_sam_nets(const Tower& p) {
   p.linear("vision_tower.net_2", 512, 9 * 256ULL, false);
   p.linear("vision_tower.net_3", 1024, 9 * 512ULL, false);
 }
 
-// DeepSeek-OCR: SAM's map runs on through CLIP-L, and both side by side are projected.
-// Source: vLLM models/deepseek_ocr.py and deepencoder.py.
+// DeepSeek-OCR: SAM's output runs through CLIP-L, and both outputs together are projected. Source: vLLM
+// models/deepseek_ocr.py and deepencoder.py.
 void write_deepseek_ocr(const TowerWriter& s) {
   TowerWriter sam = s;
   sam.v = *s.v.child("width")->child("sam_vit_b");
@@ -171,7 +171,7 @@ void write_deepseek_ocr(const TowerWriter& s) {
   s.p.plain("image_newline, view_seperator", times(2, s.out));
 }
 
-// The same as transformers writes it: CLIP reads SAM's map alone, and has no patches of its own.
+// The same in transformers' form: CLIP reads only SAM's output, and has no patch embedding.
 void write_unlimited_ocr(const TowerWriter& s) {
   const auto part = [&](std::string_view key) {
     TowerWriter out = s;
@@ -197,7 +197,7 @@ void write_got_ocr(const TowerWriter& s) {
   s.p.linear("multi_modal_projector", s.out, 1024, true);
 }
 
-// MiniCPM-V: SigLIP at 980 pixels, and queries that look at its patches once. Source: vLLM models/minicpmv.py.
+// MiniCPM-V: SigLIP at 980 pixels, and queries that attend to its patches once. Source: vLLM models/minicpmv.py.
 void write_minicpmv_vision(const TowerWriter& s) {
   const std::uint64_t from = s.count("hidden_size", 1152);
   write_vit(s);
@@ -209,7 +209,7 @@ void write_minicpmv_vision(const TowerWriter& s) {
   s.p.linear("resampler.proj", s.out, s.out, false);
 }
 
-// Aria: as many queries as the largest picture needs; projections before those of the attention itself.
+// Aria: as many queries as the largest image needs; projections before those of the attention itself.
 void write_aria_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   write_vit(s, {.reads_post_norm = false});
@@ -238,7 +238,7 @@ void write_paddleocr_vision(const TowerWriter& s) {
   s.p.linear("projector.linear_2", s.out, wide, true);
 }
 
-// Step 3.7: scaled residuals, positions of its own for 728 pixels, and two convolutions that halve each side.
+// Step 3.7: scaled residuals, a separate table of positions for 728 pixels, and two convolutions that halve each side.
 void write_step_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1536);
   s.patches("vision_tower.patch_embedding", h, 14, false);
@@ -254,7 +254,8 @@ void write_step_vision(const TowerWriter& s) {
   s.p.linear("multi_modal_projector", s.out, times(4, h), s.root.flag("projector_bias", false));
 }
 
-// Of the first MiniCPM-V in transformers' own form: four patches become one within the tower, and four of these behind.
+// The first MiniCPM-V in transformers' own form: four patches are merged within the tower, and four of the results
+// after it.
 void write_minicpmv4_vision(const TowerWriter& s) {
   write_vit(s);
   const std::uint64_t h = s.count("hidden_size", 768);
@@ -279,14 +280,14 @@ void write_video_llama_vision(const TowerWriter& s) {
   write_two_linears(s.p, h, s.out, true);
 }
 
-// DeepSeek-VL's smaller form: SigLIP alone.
+// DeepSeek-VL's smaller form: SigLIP only.
 void write_deepseek_vl_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
   write_two_linears(s.p, s.count("hidden_size", 768), s.out, true);
 }
 
-// DeepSeek-VL's larger form: SAM for the picture at 1024 pixels besides, whose maps of two depths are brought to the
-// size of SigLIP's.
+// DeepSeek-VL's larger form: also SAM for the image at 1024 pixels, whose outputs at two depths are resized to
+// SigLIP's.
 void write_deepseek_vl_hybrid(const TowerWriter& s) {
   write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
   s.root.touch("high_res_vision_config");
@@ -294,7 +295,7 @@ void write_deepseek_vl_hybrid(const TowerWriter& s) {
   fine.v = with_class(s.root.child("high_res_vision_config").value_or(Fields::empty()), "sam_vision_model");
   write_sam(fine);
   const std::uint64_t channels = fine.count("output_channels", 256);
-  // The second map is of the layer behind the first windows, and has a neck of its own.
+  // The second output is taken after the first windowed layers, and has its own neck.
   s.p.linear("high_res_vision_neck.conv1", channels, fine.count("hidden_size", 768), false);
   s.p.linear("high_res_vision_neck.conv2", channels, times(9, channels), false);
   s.p.plain("high_res_vision_neck.norms", times(4, channels));
@@ -306,7 +307,7 @@ void write_deepseek_vl_hybrid(const TowerWriter& s) {
   s.p.linear("aligner.proj", s.out, s.out, true);
 }
 
-// Gemma 3 and those with a head by the class's own switch.
+// Gemma 3, and models whose own switch adds a head.
 static bool has_siglip_head(const TowerWriter& s, bool usual = false) {
   return s.v.flag("vision_use_head", usual);
 }
@@ -318,7 +319,7 @@ void write_gemma3_vision(const TowerWriter& s) {
   s.p.plain("multi_modal_projector.mm_soft_emb_norm", h);
 }
 
-// Kosmos: latents of the text's width look at what the tower saw.
+// Kosmos: latents of the text's width attend to the tower's output.
 static void write_kosmos_queries(const TowerWriter& s, std::uint64_t from) {
   s.p.plain("image_to_text_projection.latent_query", times(s.root.count_or("latent_query_num", 64), s.out));
   s.p.linear("image_to_text_projection.dense", s.out, from, true);
@@ -335,19 +336,26 @@ void write_idefics_vision(const TowerWriter& s) {
   write_vit(s, {.is_clip = true, .image = 224});
 }
 
-// BLIP: as CLIP, without its norm before and with a bias of the patches.
-void write_blip_own_vision(const TowerWriter& s) {
-  const std::uint64_t h = s.count("hidden_size", 768);
-  s.patches("vision_tower.patch_embedding", h, 16, true);
+// BLIP: like CLIP, without the norm before the blocks and with a bias in the patch embedding.
+void write_blip_tower(const TowerWriter& s, const BlipSizes& usual, bool has_bias_switch) {
+  const std::uint64_t h = s.count("hidden_size", usual.width);
+  s.patches("vision_tower.patch_embedding", h, usual.patch, true);
   s.t.plain("vision_tower.class_embedding", h);
   s.t.plain("vision_tower.position_embedding",
-            times(patches_of(s.count("image_size", 384), s.count("patch_size", 16)) + 1, h));
-  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
+            times(patches_of(s.count("image_size", usual.image), s.count("patch_size", usual.patch)) + 1, h));
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = s.count("intermediate_size", usual.inner),
+                                      .layers = s.count("num_hidden_layers", usual.layers),
+                                      .qkv_bias = !has_bias_switch || s.v.flag("qkv_bias", true) ? 3U : 0U});
   s.t.plain("vision_tower.post_layernorm", times(2, h));
 }
 
-// RADIO, in Nemotron's omni models: patches of pictures and of pairs of frames, places for the largest picture, scaled
-// residuals; four patches become one.
+void write_blip_own_vision(const TowerWriter& s) {
+  write_blip_tower(s, {.width = 768, .inner = 3072, .layers = 12, .image = 384, .patch = 16});
+}
+
+// RADIO in Nemotron's omni models: patches of images and of pairs of frames, positions for the largest image, scaled
+// residuals; four patches are merged into one.
 void write_radio_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t patch = s.count("patch_size", 16);
@@ -363,13 +371,13 @@ void write_radio_vision(const TowerWriter& s) {
                                       .inner = whole_width(ratio * static_cast<double>(h), "mlp_ratio"),
                                       .layers = s.count("num_hidden_layers", 32),
                                       .extra = times(2, h)});
-  s.t.plain("vision_tower.summary_idxs", s.v.list_size("summary_idxs").value_or(2));  // which tokens sum it up
+  s.t.plain("vision_tower.summary_idxs", s.v.list_size("summary_idxs").value_or(2));  // which tokens summarise it
   s.p.plain("multi_modal_projector.layer_norm", wide);
   s.p.linear("multi_modal_projector.linear_1", inner, wide, false);
   s.p.linear("multi_modal_projector.linear_2", s.out, inner, false);
 }
 
-// PP-FormulaNet: SAM's map as GOT-OCR has it, and a projection in two steps.
+// PP-FormulaNet: SAM as in GOT-OCR, and a projection in two steps.
 void write_formulanet_vision(const TowerWriter& s) {
   write_sam(s);
   write_sam_nets(s.p);
@@ -388,15 +396,10 @@ void write_pix2struct_vision(const TowerWriter& s) {
   s.t.linear("vision_tower.patch_projection", h, s.count("patch_embed_hidden_size", 768), true);
   s.t.plain("vision_tower.row_and_column_embedder", times(times(2, s.count({"seq_len", "max_num_patches"}, 4096)), h));
   s.t.blocks("vision_tower.layers.",
-             {.width = h,
-              .inner = s.count({"d_ff", "intermediate_size"}, 2048),
-              .layers = s.count("num_hidden_layers", 12),
-              .qkv_bias = 0,
-              .out_bias = false,
-              .mlp_bias = false,
-              .gated = true,
-              .layer_norm = false,
-              .attention = times(s.count("num_attention_heads", 12), s.count({"d_kv", "head_dim"}, 64))});
+             llama_blocks({.width = h,
+                           .inner = s.count({"d_ff", "intermediate_size"}, 2048),
+                           .layers = s.count("num_hidden_layers", 12),
+                           .attention = times(s.count("num_attention_heads", 12), s.count({"d_kv", "head_dim"}, 64))}));
   s.t.plain("vision_tower.layernorm", h);
   if (s.root_type != "pix2struct") write_kosmos_queries(s, h);
 }
@@ -415,7 +418,7 @@ void write_llava_vision(const TowerWriter& s) {
                  .unread = unread_layers(s, is_onevision ? -1 : -2),
                  .reads_post_norm = false};
   write_vit(s, form);
-  if (s.root_type == "video_llava") write_vit(s, {.is_clip = is_clip});  // one for frames besides
+  if (s.root_type == "video_llava") write_vit(s, {.is_clip = is_clip});  // another one for frames
   const std::uint64_t h = s.count("hidden_size", 1152);
   if (s.root_type == "vipllava") {
     s.p.plain("multi_modal_projector.norm", times(2, times(5, h)));

@@ -1,4 +1,4 @@
-// compare and fit: answers beside each other.
+// The pages of compare and fit: answers side by side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::string left_text(const VerdictReport& verdict) {
   return verdict.headroom ? fmt::format("{:.2f}", static_cast<double>(*verdict.headroom) / kGiB) : "-";
 }
 
-// A row of fit, as people call it.
+// The title of a row of fit.
 std::string title_of(const Answer& answer) {
   constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
       {"frontier", "sequences vs context"}, {"change", "one change"},           {"card", "GPU"},
@@ -48,7 +48,7 @@ std::string title_of(const Answer& answer) {
   return out;
 }
 
-// On the fullest GPU, with the lengths that were stated.
+// Bytes on the fullest GPU, for the stated lengths.
 Bytes total_of(const Plan& plan) {
   return plan.fullest().total - plan.verdict.spared;
 }

@@ -1,4 +1,4 @@
-// A card that was measured by itself.
+// The page of a card's measurement.
 #include <fmt/format.h>
 
 #include "kvplan/card_measurement.h"

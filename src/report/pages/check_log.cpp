@@ -1,4 +1,4 @@
-// Logged beside predicted, line by line.
+// The page of check-log: logged and predicted figures, line by line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ std::string error_text(const LogLine& line) {
   return std::abs(percent) < 0.05 ? std::string(kNoError) : fmt::format("{:+.1f} %", percent);
 }
 
-// Lines of several ranks that say the same are one row.
+// A row for equal lines of several ranks.
 struct FoldedLine {
   const LogLine* first = nullptr;
   std::uint64_t ranks = 0;
@@ -85,7 +85,7 @@ struct FoldedLine {
 
 std::vector<FoldedLine> folded(const std::vector<LogLine>& lines) {
   std::vector<FoldedLine> out;
-  // Rows of the same figure, by what they say: a log may have thousands.
+  // Rows of each figure by their values: a log may have thousands.
   std::map<std::tuple<std::string_view, std::string_view, LogUnit, double>, std::vector<std::size_t>> known;
   for (const LogLine& line : lines) {
     const Observation& seen = line.seen;
@@ -167,14 +167,14 @@ void add_remedies(const Diagnosis& found, Page& page) {
 
 void add_beside(const Diagnosis& found, Page& page) {
   constexpr std::size_t kMost = 12;
-  for (const LogEvent& event : found.beside) {
+  for (const LogEvent& event : found.other_events) {
     if (page.notes.size() >= kMost) break;
     if (const std::string text = event_text(event); !text.empty())
       page.notes.push_back({Tone::kFaint, fmt::format("line {}:", event.line_number), text});
   }
 }
 
-// Figures that agree need no explanation.
+// Figures that agree get no explanation.
 std::string remark_of(const LogLine& line, const std::string& error) {
   return line.predicted && error != kNoError ? line.reason : "";
 }

@@ -1,4 +1,4 @@
-// What changed between two plans, biggest first.
+// The page of diff: what changed between two plans, largest change first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// "kv_cache" and "does_not_fit" as people write them.
+// "kv_cache" and "does_not_fit" as words.
 std::string format_bytes(std::string_view word) {
   if (word == "kv_cache") return "KV cache";
   if (word == "activation") return "activations";
@@ -52,7 +52,7 @@ std::string growth_text(const PlanDiff& diff) {
   return grown == 0 ? "no change" : signed_size(grown);
 }
 
-// What it comes from and what it leads to: "num_key_value_heads 4 -> 8; max context 53,323 -> 17,774".
+// The cause and the effect: "num_key_value_heads 4 -> 8; max context 53,323 -> 17,774".
 std::string causes_text(const PlanDiff& diff) {
   std::vector<std::string> out;
   if (!diff.values.empty()) out.push_back(one_line(join(diff.values, ", ", change_text), 300));

@@ -1,5 +1,5 @@
-// `kvplan explain`: each kind of layer with its formula and the numbers put in, the keys and defaults that the plan
-// rests on, the memory item by item, and what a decoded token costs to compute with and without the cache.
+// The page of `kvplan explain`: each kind of layer with its formula and numbers, the keys and defaults that were used,
+// the memory item by item, and the operations of a decoded token with and without the cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string in_bytes(Bytes bytes) {
   return grouped(bytes.count()) + " B";
 }
 
-// What is said of one thing: names, then words that are no figures.
+// A block of facts about one thing: names, and words that are no figures.
 Block described(const std::string& title, const Rows& rows) {
   return {title, Detail::kComment, titled_table({"", ""}, 0, rows), {}};
 }
@@ -92,7 +92,7 @@ void add_config(const std::string& title, const std::vector<ConfigFact>& config,
     page.blocks.push_back({title, Detail::kComment, titled_table({"field", "value", "from"}, 0, rows), {}});
 }
 
-// The layers of the draft, at its own types, and what was read of its config.
+// The draft's layers at its own types, and the values read from its config.
 void add_draft(const Plan& plan, Page& page) {
   if (plan.request.extras.draft == nullptr || !plan.draft_method) return;
   for (const LayerFacts& layer : plan.explanation.draft_layers) add_layer(layer, "draft: ", page);
@@ -101,7 +101,7 @@ void add_draft(const Plan& plan, Page& page) {
       plan.explanation.draft_config, page);
 }
 
-// The files that are loaded beside the model.
+// The files that are loaded in addition to the model.
 void add_companions(const ExtrasRequest& extras, Page& page) {
   for (const AdapterFile& adapter : extras.adapters) {
     const std::string targets = join(adapter.targets);
@@ -159,7 +159,7 @@ void add_ledger(const Plan& plan, Page& page) {
   if (!plan.host.empty()) add_items("Host memory, item by item", plan.host, plan.host_total(), page);
 }
 
-// Where the budget of the cache comes from, with the numbers put in.
+// How the cache's budget comes about, with its numbers.
 void add_budget(const Plan& plan, Rows& rows) {
   const Capacity& capacity = *plan.capacity;
   if (plan.request.kv_cache_memory_bytes) {
@@ -179,7 +179,7 @@ void add_budget(const Plan& plan, Rows& rows) {
                   rest >= -1 && rest <= 1 ? "memory x share - everything but KV" : "by the engine's own rule"});
 }
 
-// Groups that are alike share a row.
+// Equal groups share a row.
 void add_blocks(const Plan& plan, Rows& rows) {
   std::vector<std::pair<const CacheGroup*, std::uint64_t>> groups;
   for (const CacheGroup& group : plan.kv_cache.groups) {
@@ -214,7 +214,7 @@ void add_capacity(const Plan& plan, Page& page) {
   page.blocks.push_back({"Capacity", Detail::kComment, facts_table(std::move(rows)), {}});
 }
 
-// The floor of the hidden states, and the scores of naive attention whole and by chunks.
+// The lower bound of the hidden states, and naive attention's scores without and with chunks.
 void add_prefill(const Plan& plan, Page& page) {
   const std::uint64_t chunk = plan.explanation.prefill_chunk;
   const std::uint64_t length = plan.load.tokens_of_sequence().count();
@@ -234,11 +234,11 @@ void add_prefill(const Plan& plan, Page& page) {
 void add_work(const Plan& plan, Page& page) {
   const auto tokens = static_cast<double>(plan.load.max_model_len.count());
   const double attention = plan.explanation.attention_flops;
-  // Two operations for each parameter that a token passes through.
+  // Two operations for each parameter that a token uses.
   const Parameters& parameters = plan.model->parameters;
   const double matrices = parameters.is_known ? 2 * static_cast<double>(parameters.active) : 0;
-  // Without a cache every earlier token is run again: n times the matrices, and the attention of every position, which
-  // is about half of n times that of the last one.
+  // Without a cache every earlier token is computed again: n times the matrices, and attention for every position,
+  // about half of n times the last position's.
   const double with = matrices + attention;
   const double without = matrices * tokens + attention * tokens / 2;
   const double times = with > 0 ? without / with : 1.0;

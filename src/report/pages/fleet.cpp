@@ -1,4 +1,4 @@
-// Several models, a row each; and one model in several engines.
+// The pages of several models, a row each, and of one model in several engines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// Long names lose the folder that all of them lie in.
+// The length of the folder that all names begin with, which is left out.
 std::size_t shared_folder(const std::vector<FleetEntry>& entries) {
   constexpr std::size_t kLong = 24;
   std::size_t shared = std::string::npos;
@@ -34,7 +34,7 @@ std::string short_name(const FleetEntry& entry, std::size_t shared) {
   return end_of(one_line(entry.source.substr(std::min(shared, entry.source.size())), 200), 48);
 }
 
-// Titles and rows without the columns that hold nothing but "-".
+// A table without columns that contain only "-".
 PageTable without_empty(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
                         const std::vector<std::size_t>& goes) {
   PageTable out = titled_table(titles, numbers, rows, goes);

@@ -1,4 +1,4 @@
-// Models against cards.
+// The page of models against cards.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,12 +20,12 @@ bool many_engines(const Grid& grid) {
   std::string_view first;
   for (const GridRow& row : grid.rows) {
     if (first.empty()) first = row.engine;
-    if (!row.engine.empty() && row.engine != first) return true;  // rows of unreadable models name none
+    if (!row.engine.empty() && row.engine != first) return true;  // rows of unreadable models have none
   }
   return false;
 }
 
-// The folder that all models lie in.
+// The length of the folder that all models are in.
 std::size_t shared_folder(const Grid& grid) {
   const std::string& first = grid.rows.front().source;
   std::size_t shared = first.size();
@@ -42,7 +42,7 @@ std::size_t shared_folder(const Grid& grid) {
   return slash == std::string::npos || slash + 1 == first.size() ? 0 : slash + 1;
 }
 
-// "512k", "40k*" (less than was asked for), "-12.3 GiB" (short), "~" before what is close.
+// "512k", "40k*" (less than asked for), "-12.3 GiB" (short), "~" before a close one.
 std::string cell_text(const GridRow& row, const GridCell& cell) {
   if (!cell.error.empty()) return "refused";
   const VerdictReport& verdict = cell.verdict;
@@ -50,7 +50,7 @@ std::string cell_text(const GridRow& row, const GridCell& cell) {
   const std::string mark = verdict.close ? "~" : "";
   const std::string layout = cell.parallel.gpus() > 1 ? " " + layout_name(cell.parallel) : "";
   if (verdict.status == Verdict::kFits) return mark + length_text(cell.longest) + layout;
-  if (cell.longest >= row.max_model_len) return "no";  // a limit that is not memory
+  if (cell.longest >= row.max_model_len) return "no";  // a limit other than memory
   if (cell.longest > 0) return mark + length_text(cell.longest) + "*" + layout;
   if (!verdict.headroom || *verdict.headroom >= 0) return "no";
   return fmt::format("{}-{:.1f} GiB", mark, -static_cast<double>(*verdict.headroom) / kGiB);

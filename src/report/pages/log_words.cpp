@@ -15,7 +15,7 @@ namespace {
 
 using enum LogEventId;
 
-// Of several sentences for one event, the first whose holes all have values.
+// One of several sentences for an event: the first with a value for every hole is used.
 struct Sentence {
   LogEventId id;
   std::string_view text;
@@ -94,7 +94,7 @@ constexpr Sentence kCauses[] = {
     {kPreempted, "the KV cache is full: requests are taken back and computed again"},
 };
 
-constexpr Sentence kBeside[] = {
+constexpr Sentence kEventWords[] = {
     {kRetried, "a first compute buffer did not fit; it was retried without pipeline parallelism, which is no fault"},
     {kFitReduced, "the engine shortened the context by itself, from {before} to {after}"},
     {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
@@ -110,7 +110,7 @@ constexpr Sentence kBeside[] = {
 };
 
 std::string value_text(const LogValue& value) {
-  if (value.text.empty()) return fmt::format("{:.2f} {}", value.value, unit_name(value.unit));  // worked out
+  if (value.text.empty()) return fmt::format("{:.2f} {}", value.value, unit_name(value.unit));  // a computed one
   if (value.unit == LogUnit::kBytes) {
     constexpr double kLarge = 1 << 20;
     const std::string bytes = value.text + " bytes";
@@ -154,11 +154,11 @@ double figure_of(const Diagnosis& diagnosis, std::string_view name) {
   return 0;
 }
 
-// What the scheduler's newest line says of who waits, and for what.
+// Which requests wait and for what, by the scheduler's newest line.
 std::string traffic_text(const Diagnosis& diagnosis) {
   const LogEvent& event = *diagnosis.cause;
   const LogValue* usage = event.value("usage");
-  std::string out = sentence_of(kBeside, event);
+  std::string out = sentence_of(kEventWords, event);
   if (const double tokens = figure_of(diagnosis, "tokens_per_request"); usage == nullptr && tokens > 0)
     return out + fmt::format(": a request has {} tokens on average, and the cache holds about {:.0f} of them at once",
                              grouped(static_cast<std::uint64_t>(tokens)), figure_of(diagnosis, "room_for"));
@@ -178,7 +178,7 @@ std::string traffic_text(const Diagnosis& diagnosis) {
 struct CureWords {
   LogCure cure;
   std::string_view noun;    // where no option does it
-  std::string_view effect;  // {} is the figure
+  std::string_view effect;  // {} is the value
 };
 constexpr CureWords kCures[] = {
     {LogCure::kShorterLength, "a shorter context", "one sequence of {} tokens is what fits"},
@@ -246,7 +246,7 @@ std::string cause_text(const Diagnosis& diagnosis) {
 }
 
 std::string event_text(const LogEvent& event) {
-  return sentence_of(kBeside, event);
+  return sentence_of(kEventWords, event);
 }
 
 std::string cure_option(const LogRemedy& remedy) {

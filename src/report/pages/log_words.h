@@ -1,4 +1,4 @@
-// The words for what a log tells: a sentence for each cause and each cure, made of its values.
+// The words for a log's events: a sentence for each cause and each remedy, with its values.
 #ifndef KVPLAN_REPORT_PAGES_LOG_WORDS_H_
 #define KVPLAN_REPORT_PAGES_LOG_WORDS_H_
 
@@ -9,11 +9,12 @@
 
 namespace kvplan {
 
-// "one sequence of 221000 tokens needs 10.12 GiB of KV cache and 5.59 GiB is left": figures as the log prints them.
+// "one sequence of 221000 tokens needs 10.12 GiB of KV cache and 5.59 GiB is left", with figures as the log prints
+// them.
 std::string cause_text(const Diagnosis& diagnosis);
-// Of what is told and no fault; "" where it is not worth a line.
+// The sentence for an event that is no fault; "" where it is not worth a line.
 std::string event_text(const LogEvent& event);
-// "--max-model-len 122080", or what to do where no option does it.
+// "--max-model-len 122080", or a description where no option does it.
 std::string cure_option(const LogRemedy& remedy);
 std::string cure_effect(const LogRemedy& remedy);
 // "it started, with less room than planned".

@@ -1,4 +1,4 @@
-// A measurement beside the plan.
+// The page of a measurement, with the plan's figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.context && seen.planned_context)
     facts.push_back({"planned for it, with libraries", human_bytes(*seen.planned_context)});
   facts.push_back({"free before the measurement", human_bytes(seen.free)});
-  // What a driver keeps for itself belongs to no process.
+  // Memory that a driver keeps for itself belongs to no process.
   constexpr std::uint64_t kDriversOwn = 16 * kMiB;
   const std::uint64_t programs = seen.other_processes.value_or(0);
   if (seen.used_by_others.count() >= kDriversOwn || programs > 0)
@@ -75,7 +75,7 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   page.blocks.push_back(std::move(block));
 }
 
-// What the engine takes at its start, step by step, and where that ended.
+// What the engine allocates at its start, step by step, and where that stopped.
 void add_rehearsal(const Rehearsal& seen, Page& page) {
   Rows rows;
   for (const RehearsedStep& step : seen.steps)
@@ -104,7 +104,7 @@ void add_rehearsal(const Rehearsal& seen, Page& page) {
   }
 }
 
-// Whether the plan's whole share would start beside what is there now: by its sums, not by allocating them.
+// Whether the plan's whole share would start next to what is on the card now, by its sums and not by allocating.
 void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.id == "host" || seen.gpu >= plan.memory.size() || seen.status == MeasureStatus::kFailed) return;
   Bytes wanted = plan.memory[seen.gpu].total;

@@ -28,7 +28,7 @@ std::string range_text(Bytes low, Bytes high) {
   return least == most ? "" : least + " to " + most;
 }
 
-// What the parts are, from the lines of a GPU or of the host.
+// Adds the contents of the parts, from the lines of a GPU or of the host.
 void add_part_rows(const std::vector<LedgerLine>& lines, Bytes spared, const GpuMemory* gpu, Bars& bars) {
   Bytes total;
   for (const PartName& part : kParts) {
@@ -101,7 +101,7 @@ bool same_parts(const GpuMemory& a, const GpuMemory& b) {
   return std::all_of(kParts.begin(), kParts.end(), [&](const PartName& p) { return a.*p.bytes == b.*p.bytes; });
 }
 
-// GPUs beside each other that hold the same are one row.
+// Consecutive GPUs with equal figures are one row.
 void add_gpus(const Plan& plan, Page& page) {
   if (plan.memory.size() < 2) return;
   Bars bars;
@@ -123,7 +123,7 @@ void add_gpus(const Plan& plan, Page& page) {
     rows.push_back(std::move(row));
     first = end;
   }
-  const bool differ = !plan.request.card.rig.empty();  // then each is held against its own card
+  const bool differ = !plan.request.card.rig.empty();  // each is then compared with its own card
   page.blocks.push_back({"Memory of each GPU", Detail::kDocument, std::move(bars), {}});
   std::vector<std::string> titles{"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"};
   if (differ) titles = {"", "weights", "KV cache", "activations", "runtime", "total GiB", "of"};
@@ -133,7 +133,8 @@ void add_gpus(const Plan& plan, Page& page) {
                          {}});
 }
 
-// Where no engine was named: the floor above is what any of them needs, and these are what each does with the card.
+// Where no engine was named: the figures above are the minimum for any of them, and these are what each takes on the
+// card.
 void add_engines(const Plan& plan, Page& page) {
   if (plan.engines.empty()) return;
   Rows rows;
@@ -171,8 +172,9 @@ void add_remedies(const Plan& plan, Page& page) {
     if (remedy.headroom && *remedy.headroom >= 0)
       left = human_bytes(Bytes(static_cast<std::uint64_t>(*remedy.headroom))) + " free";
     if (remedy.gpus != plan.request.card.count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
-    constexpr std::uint64_t kTold = 256 * kMiB;  // buffers beside what is moved there differ by less
-    if (remedy.host > plan.host_total() + Bytes(kTold)) left += fmt::format(", {} in host memory", gib(remedy.host));
+    constexpr std::uint64_t kNoticeable = 256 * kMiB;  // buffers in addition to what is moved there differ by less
+    if (remedy.host > plan.host_total() + Bytes(kNoticeable))
+      left += fmt::format(", {} in host memory", gib(remedy.host));
     rows.push_back({options_of(remedy.changes), gib(remedy.total), left});
     page.remedies.push_back(options_of(remedy.changes));
   }
@@ -184,7 +186,7 @@ void add_remedies(const Plan& plan, Page& page) {
 
 void add_extras(const Plan& plan, Page& page) {
   Rows rows;
-  bool asked = false;  // an encoder's outputs alone are the engine's own habit, and stand in the ledger
+  bool asked = false;  // an encoder's outputs alone are the engine's habit, and in the ledger
   for (const LedgerLine& line : plan.fullest().lines) {
     if (!is_extra(line.id) || line.bytes == Bytes(0)) continue;
     asked = asked || line.id != LineId::kEncoderCache;
@@ -232,7 +234,7 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
                     capacity.num_blocks ? grouped(*capacity.num_blocks) + " blocks" : ""});
   const std::optional<std::uint64_t>& running = plan.verdict.runs_at_once;
   const bool has_cache = plan.attention != "none";
-  const std::uint64_t copies = plan.request.parallel.data;  // each with a cache of its own
+  const std::uint64_t copies = plan.request.parallel.data;  // each with its own cache
   if (has_cache)
     rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
                     fmt::format("{:.2f}x", capacity.max_concurrency),
@@ -285,7 +287,7 @@ void add_contexts(const Plan& plan, Detail detail, Page& page) {
   const bool on_host = std::all_of(curve.bytes.begin(), curve.bytes.end(), [](Bytes b) { return b == Bytes(0); });
   if (curve.tokens.empty() || on_host) return;
   PageTable table{{{"tokens"}}, {{{"KV GiB"}}}};
-  // Wide ladders keep every other rung.
+  // Of long series every other value is shown.
   const std::size_t keep = curve.tokens.size() > 8 ? 2 : 1;
   for (std::size_t i = 0; i < curve.tokens.size(); ++i) {
     if ((curve.tokens.size() - 1 - i) % keep != 0) continue;
@@ -322,7 +324,7 @@ double in_gib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / kGiB;
 }
 
-// KV of the fullest GPU against context, a curve for the plan's KV type and for each that the engine's users choose.
+// KV on the fullest GPU by context: a curve for the plan's KV type and each other type in use with the engine.
 void add_curves(const Plan& plan, Page& page) {
   if (plan.curves.empty()) return;
   const std::uint64_t asked = plan.load.max_model_len.count();
@@ -395,7 +397,7 @@ Page plan_page(const Plan& plan) {
   Page page;
   add_head(plan, page);
   page.headlines = headlines_of(plan.verdict, plan);
-  // What no engine was asked for is no promise that one starts.
+  // Without a named engine it is no promise that one starts.
   const bool is_floor = !plan.engines.empty();
   if (is_floor) {
     for (Headline& headline : page.headlines)
@@ -403,7 +405,7 @@ Page plan_page(const Plan& plan) {
     page.headlines.push_back(
         {Tone::kPlain, "", "the floor of what any engine needs; each engine's own answer is below"});
   }
-  // --users asks for GPUs: they are the answer, the request on these cards stands beside it.
+  // --users asks for GPUs: these are the answer, and the request on the given cards comes after it.
   for (const Note& note : plan.notes)
     if (note.code == "users") page.headlines.push_back({Tone::kStrong, "", in_words(note.message)});
   add_parts(plan, page);
@@ -411,7 +413,7 @@ Page plan_page(const Plan& plan) {
   if (!is_floor) add_remedies(plan, page);
   add_gpus(plan, page);
   add_extras(plan, page);
-  // One that does not fit is answered by what would; the rest stands in explain.
+  // A plan that does not fit is answered by remedies; everything else is in explain.
   const bool fits = plan.verdict.status != Verdict::kDoesNotFit;
   const Detail more = fits || !plan.card ? Detail::kComment : Detail::kDocument;
   add_cache(plan, is_floor ? Detail::kDocument : more, page);
@@ -423,7 +425,7 @@ Page plan_page(const Plan& plan) {
   if (plan.measurement) add_measurement(plan, page);
   add_curves(plan, page);
   add_frontier(plan.frontier, page);
-  // With a card the question is whether it fits; what layers hold stands in explain.
+  // With a card the question is whether it fits; the contents of the layers are in explain.
   const Detail beyond = plan.card ? Detail::kDocument : Detail::kScreen;
   add_contexts(plan, beyond, page);
   add_layers(plan, beyond, page);
@@ -431,8 +433,8 @@ Page plan_page(const Plan& plan) {
   std::vector<Note> notes = plan.notes;
   notes.erase(std::remove_if(notes.begin(), notes.end(), [](const Note& note) { return note.code == "users"; }),
               notes.end());
-  const std::vector<PageNote> told = notes_of(notes);
-  page.notes.insert(page.notes.end(), told.begin(), told.end());
+  const std::vector<PageNote> lines = notes_of(notes);
+  page.notes.insert(page.notes.end(), lines.begin(), lines.end());
   add_next(plan, page);
   return page;
 }

@@ -1,4 +1,5 @@
-// What plan and explain share beside the cache: bounds of speed, host memory, the curve of contexts and sequences.
+// Blocks of plan and explain that are not about the cache: bounds of speed, host memory, the curve of contexts and
+// sequences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// 0.034, 0.49, 1.4, 23, 1,480: two digits that a bound deserves.
+// 0.034, 0.49, 1.4, 23, 1,480: two digits are enough for a bound.
 std::string number(double value) {
   constexpr double kCounted = 1e15;
   if (value >= kCounted) return fmt::format("{:.2g}", value);
@@ -21,7 +22,7 @@ std::string number(double value) {
   return value >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.2g}", value);
 }
 
-// A figure of the GPU or of the user, whole where it is no small one.
+// A figure of the GPU or the user, without decimals unless it is small.
 std::string given(double value) {
   return value >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
@@ -42,7 +43,7 @@ std::string first_token_text(const Roofline& bounds) {
   return bounds.prefill_flops > 0 ? "unknown (no TFLOPS for this GPU; --gpu-tflops)" : "unknown";
 }
 
-// What each bound rests on.
+// What each bound depends on.
 void add_grounds(const Plan& plan, Rows& rows) {
   const Roofline& bounds = *plan.roofline;
   const Request& request = plan.request;

@@ -1,4 +1,4 @@
-// The built-in tables: kinds of attention, types, engines, GPUs.
+// The pages of the built-in tables: kinds of attention, types, engines, GPUs.
 #include <fmt/format.h>
 
 #include "kvplan/storage.h"
@@ -16,7 +16,8 @@ std::string mib_as_gib(std::uint64_t mib) {
   return fmt::format("{:.2f}", static_cast<double>(mib) / 1024);
 }
 
-// "data sheet; nvidia-smi; CUDA total ..." without the sheet, which every row has for its bandwidth, and the details.
+// "data sheet; nvidia-smi; CUDA total ..." without the data sheet, which every row has for its bandwidth, and without
+// details.
 std::string source_text(const Gpu& gpu) {
   std::string out;
   for (std::string_view part : split(gpu.source, ';')) {
@@ -52,7 +53,7 @@ Page kinds_page(std::span<const KindInfo> kinds) {
 Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside) {
   Page page;
   page.title = std::string(kind.name) + ": " + std::string(kind.title);
-  // A paragraph is folded by the renderer; a line that is set in stands alone.
+  // The renderer folds a paragraph; an indented line stands alone.
   Sentences paragraphs;
   std::string paragraph;
   const auto end = [&] {
@@ -126,7 +127,7 @@ Page gpus_page(std::span<const Gpu> cards) {
   Rows rows;
   for (const Gpu& gpu : cards)
     rows.push_back({std::string(gpu.vendor), std::string(gpu.name),
-                    // Exact figures print bare; the mark says that nobody recorded what the driver reports.
+                    // Exact figures have no mark; it means that the driver's figure is not recorded.
                     (gpu.reported ? "" : "~") + mib_as_gib(gpu.memory_mib),
                     gpu.usable_mib == 0 ? "-" : mib_as_gib(gpu.usable_mib),
                     gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-", source_text(gpu),

@@ -1,4 +1,4 @@
-// A watched start: what each stage of it took, beside the plan and the engine's own log.
+// The page of a watched start: what each stage took, with the plan's and the log's figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ void add_lines(const WatchReport& report, Page& page) {
   page.blocks.push_back(std::move(block));
 }
 
-// Memory over time: a bar for each of some moments, for any terminal.
+// Memory over time: a bar for each of several moments, for any terminal.
 void add_curve(const Watched& seen, Page& page) {
   if (seen.curve.size() < 2) return;
   constexpr std::size_t kMost = 12;

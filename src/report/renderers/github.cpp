@@ -1,4 +1,4 @@
-// Workflow annotations: one line that a pull request shows, and one for each warning.
+// Workflow annotations: one line for the pull request, and one for each warning.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace kvplan {
 
 namespace {
 
-// The data of a workflow command ends at a line end and at a percent sign.
+// Line ends and percent signs must be escaped in a workflow command's data.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -50,7 +50,7 @@ void add(std::string& sentence, std::string_view between, std::string_view more)
   sentence += more;
 }
 
-// What a page says where nothing was judged: its model, the request, the totals of its first bars.
+// The line for a page without a verdict: its model, the request, the totals of its first bars.
 std::string without_headline(const Page& page) {
   std::string out = page.title.str();
   for (const Text& line : page.about) add(out, out == page.title.str() ? ": " : "; ", line.str());

@@ -1,4 +1,4 @@
-// A page as one HTML file to share: no network, no script, light and dark, wide and narrow.
+// A page as one HTML file: no network, no script, light and dark, wide and narrow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::string_view class_of(Tone tone) {
   return "";
 }
 
-// "<p class="good">"; what `classes` already has comes first.
+// "<p class="good">"; `classes` come before the tone's.
 std::string opened(std::string_view element, std::string_view classes, Tone tone = Tone::kPlain) {
   const std::string_view more = class_of(tone);
   const std::string all = std::string(classes) + (classes.empty() || more.empty() ? "" : " ") + std::string(more);
@@ -62,7 +62,7 @@ std::string paragraphs(const Sentences& sentences, std::string_view classes = ""
 
 // --- tables ---
 
-// On a narrow screen a row becomes a block whose cells carry the titles of their columns.
+// On a narrow screen a row becomes a block whose cells are labelled with their columns' titles.
 std::string table_html(const PageTable& table) {
   std::vector<std::size_t> kept;
   bool has_titles = false;
@@ -112,7 +112,7 @@ std::string color_of(Section part) {
   return fmt::format("p{}", static_cast<int>(part) + 1);
 }
 
-// A total that has no slices of its own is what stands above it.
+// A total without its own slices has those of the rows above it.
 std::vector<BarSlice> slices_of(const Bars& bars, std::size_t row) {
   if (!bars.rows[row].slices.empty() || bars.rows[row].tone != Tone::kStrong) return bars.rows[row].slices;
   std::vector<BarSlice> out;
@@ -167,9 +167,11 @@ class BarPicture {
           fmt::format("<i class=\"{}\" style=\"width:{:.3f}%\"></i>", color_of(slice.part), percent(slice.bytes));
     }
     if (scale_ > Bytes(0)) picture += limit(bars_.budget, "") + limit(bars_.card, " class=\"card\"");
-    const std::string spoken = aloud.empty() ? " aria-hidden=\"true\"" : " role=\"img\" aria-label=\"" + aloud + "\"";
-    return "<div>" + inside("span", "", shown.label, shown.tone) + "<div class=\"bar\"" + spoken + ">" + picture +
-           "</div>" + inside("span", "v", shown.value, shown.tone) + inside("span", "r", shown.range) + "</div>\n";
+    const std::string label_attribute =
+        aloud.empty() ? " aria-hidden=\"true\"" : " role=\"img\" aria-label=\"" + aloud + "\"";
+    return "<div>" + inside("span", "", shown.label, shown.tone) + "<div class=\"bar\"" + label_attribute + ">" +
+           picture + "</div>" + inside("span", "v", shown.value, shown.tone) + inside("span", "r", shown.range) +
+           "</div>\n";
   }
 
   std::string limit(const std::optional<Bytes>& bytes, std::string_view classes) const {
@@ -213,7 +215,7 @@ std::string block_html(const Block& block) {
          "</section>\n";
 }
 
-// Pictures that follow one another stand side by side where there is room.
+// Consecutive pictures are side by side where there is room.
 std::string blocks_html(const std::vector<Block>& blocks) {
   std::string out;
   std::string charts;

@@ -1,4 +1,4 @@
-// Line charts as inline SVG: no script, no font, readable without colour (each curve has its own dashes).
+// Line charts as inline SVG: without scripts or fonts, and readable without colour (each curve has its own dashes).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr double kRight = 18;
 constexpr double kTop = 30;
 constexpr double kBottom = 50;
 
-// A value's place along an axis of `length` pixels.
+// Maps a value to its place on an axis of `length` pixels.
 struct Axis {
   double low = 0, high = 1, length = 1;
   bool log = false;
@@ -83,7 +83,7 @@ std::string html_chart(const Chart& chart) {
       if (y > 0) low = std::min(low, y);
     }
   if (!(high > 0)) return "";
-  // A limit far above every curve would press them flat: then it is named below and not drawn.
+  // A limit far above all curves would flatten them: it is then named below and not drawn.
   const bool drawn = chart.limit && *chart.limit <= high * 4;
   if (drawn) high = std::max(high, *chart.limit * 1.08);
   Axis x{chart.x.front(), chart.x.back(), kWidth - kLeft - kRight, chart.log_x};
@@ -100,7 +100,7 @@ std::string html_chart(const Chart& chart) {
         "text-anchor=\"end\">{5}</text>\n",
         kLeft, py(value), kWidth - kRight, kLeft - 6, py(value) + 4.5, tick_text(value, chart.y_is_tokens));
   for (const double value : ticks(x, chart.x_is_tokens)) {
-    const bool last = px(value) > kWidth - kRight - 8;  // would stick out of the picture
+    const bool last = px(value) > kWidth - kRight - 8;  // it would be outside of the picture
     out += fmt::format(
         "<path class=\"grid\" d=\"M{:.1f} {:.1f}v5\"/><text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
         px(value), kHeight - kBottom, last ? kWidth : px(value), kHeight - kBottom + 21, last ? "end" : "middle",

@@ -4,7 +4,7 @@ namespace kvplan {
 
 namespace {
 
-// Colours stand in variables, once for light and once for dark; a test computes their contrast.
+// Colours are variables, defined for light and for dark; a test computes their contrast.
 constexpr std::string_view kStyle = R"css(
 :root {
   color-scheme: light dark;

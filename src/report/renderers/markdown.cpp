@@ -1,5 +1,5 @@
-// A page as Markdown, for a pull-request comment. GitHub's dialect has tables, links and mentions of its own: a string
-// of a file starts none of them.
+// A page as Markdown, for a pull-request comment. GitHub's dialect has tables, links and mentions: a string from a file
+// must start none of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@ bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Mentions and references are found in the finished text, where a backslash is gone; a comment parts them for good.
+// Mentions and references are found in the rendered text, where backslashes are gone; a comment separates them
+// reliably.
 constexpr std::string_view kParted = "<!-- -->";
 
 std::string markdown_escaped(std::string_view text) {
@@ -29,7 +30,7 @@ std::string markdown_escaped(std::string_view text) {
     const char before = at > 0 ? text[at - 1] : ' ';
     const char after = at + 1 < text.size() ? text[at + 1] : ' ';
     const std::string_view so_far = text.substr(0, at);
-    // Within a name, as in fp8_e4m3, it emphasizes nothing.
+    // Within a word, as in fp8_e4m3, it has no meaning.
     const bool is_emphasis = c == '_' && !(is_word(before) && is_word(after));
     const bool is_link =
         (c == ':' && after == '/') || (c == '.' && (so_far.ends_with("www") || so_far.ends_with("WWW")));
@@ -43,7 +44,7 @@ std::string markdown_escaped(std::string_view text) {
   return out;
 }
 
-// What would start a list or a line across the page is text.
+// Escapes what would start a list or a horizontal rule.
 std::string paragraph(const Text& words) {
   std::string_view text = words.str();
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -60,7 +61,7 @@ std::string bold(const std::string& text) {
   return text.empty() ? "" : "**" + text + "**";
 }
 
-// Formulas: nothing in them is markup, but a bar ends a cell even here.
+// Formulas: nothing in code is markup, except that a bar ends a table's cell.
 std::string code(std::string_view text) {
   if (text.empty()) return "";
   std::size_t longest = 0;
@@ -94,7 +95,7 @@ class Markdown {
   }
 
  private:
-  // Blocks of Markdown are parted by an empty line.
+  // Blocks of Markdown are separated by empty lines.
   void say(const std::string& text) {
     if (text.empty()) return;
     if (!out_.empty()) out_ += "\n";
@@ -125,7 +126,7 @@ class Markdown {
     for (const Text& remark : block.remarks) say(paragraph(remark));
   }
 
-  // The title stands over the first column where that has none.
+  // The block's title is the first column's, where that has none.
   void add(const Text& title, const PageTable& table) {
     std::vector<std::size_t> kept;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {

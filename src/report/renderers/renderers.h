@@ -1,4 +1,4 @@
-// A page as text: one renderer for each form, for every question.
+// Renders a page as text: one renderer for each form, for every question.
 #ifndef KVPLAN_REPORT_RENDERERS_RENDERERS_H_
 #define KVPLAN_REPORT_RENDERERS_RENDERERS_H_
 
@@ -16,7 +16,7 @@ std::string html(const Page& page);
 // Workflow annotations: the headline, and one for each warning.
 std::string github(const Page& page);
 
-// Text in an element or a quoted attribute.
+// Escapes text for an element or a quoted attribute.
 std::string html_escape(std::string_view text);
 std::string html_chart(const Chart& chart);
 std::string_view html_style();

@@ -1,4 +1,4 @@
-// A page on a terminal: what is wider than it folds, and colour stands only where it is wanted.
+// A page on a terminal: wide text is folded, and colours are used only where wanted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,8 +37,8 @@ std::string repeated(std::string_view text, std::size_t times) {
   return out;
 }
 
-// Lines of at most `width` characters (all but the first of `later`), broken between words, or in a word that is longer
-// than a line.
+// Lines of at most `width` characters (all but the first of `later`), broken between words, or within a word that is
+// longer than a line.
 std::vector<std::string> lines_of(std::string_view text, std::size_t first, std::size_t later) {
   std::vector<std::string> out{""};
   std::size_t used = 0;
@@ -63,7 +63,7 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
       for (std::size_t shown = 0; shown < width; ++shown) do
           ++cut;
         while (cut < word.size() && (static_cast<unsigned char>(word[cut]) & 0xC0U) == 0x80U);
-      // A line that begins with "::" is a command to a workflow's runner.
+      // A line that begins with "::" is a command to a CI runner.
       if (word.substr(cut).starts_with("::")) ++cut;
       out.back() += word.substr(0, cut);
       word.remove_prefix(cut);
@@ -77,10 +77,10 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
 
 class Terminal {
  public:
-  // Very wide terminals do not make sentences easier to read.
+  // Sentences across a very wide terminal would be hard to read.
   explicit Terminal(const ReportOptions& options)
       : color_(options.color),
-        leads_on_(options.leads_on),
+        suggests_next_(options.suggests_next),
         width_(static_cast<std::size_t>(std::clamp(options.width, 40, 120))) {}
 
   std::string shown(const Page& page) {
@@ -90,7 +90,7 @@ class Terminal {
       if (block.detail != Detail::kDocument) add(block);
     if (!page.notes.empty()) blank();
     for (const PageNote& note : page.notes) labelled(note.label.str(), note.tone, note.message.str());
-    if (leads_on_ && !page.next.empty()) {
+    if (suggests_next_ && !page.next.empty()) {
       blank();
       std::string commands;
       for (const Text& command : page.next) commands += (commands.empty() ? "" : " | ") + command.str();
@@ -117,7 +117,7 @@ class Terminal {
     }
   }
 
-  // The label in its colour, then a text that wraps.
+  // Adds the label in its colour, then a text that wraps.
   void labelled(std::string_view label, Tone tone, std::string_view text) {
     const std::string whole = std::string(label) + (label.empty() || text.empty() ? "" : " ") + std::string(text);
     bool first = true;
@@ -215,7 +215,7 @@ class Terminal {
     }
   }
 
-  // "|--- budget 72.85 ---|" up to the budget.
+  // "|--- budget 72.85 ---|", ending at the budget.
   static std::string scale_line(const Bars& bars, std::size_t to, std::size_t most) {
     const std::string& name = bars.budget_name.str();
     const std::size_t wide = text_width(name);
@@ -248,7 +248,7 @@ class Terminal {
     };
     for (unsigned turn = 1; turn <= table.columns.size() && total() > width_; ++turn)
       std::erase_if(kept, [&](std::size_t c) { return table.columns[c].goes == turn; });
-    // Figures under more titles than fit go into further tables below, under the same names.
+    // Columns that do not fit go into further tables below, with the same row names.
     std::size_t names = 0;
     while (names < kept.size() && table.columns[kept[names]].kind == Column::Kind::kText) ++names;
     const bool splits = names > 0 && kept.size() > names + 3 &&
@@ -267,7 +267,7 @@ class Terminal {
       }
       return;
     }
-    // Columns of words fold, the last one first.
+    // Columns of words are narrowed and folded, the last one first.
     constexpr std::size_t kLeast = 20;
     for (std::size_t k = kept.size(); k-- > 0 && total() > width_;) {
       std::size_t& wide = widths[kept[k]];
@@ -311,7 +311,7 @@ class Terminal {
     }
   }
 
-  bool color_, leads_on_;
+  bool color_, suggests_next_;
   std::size_t width_;
   std::string out_;
 };

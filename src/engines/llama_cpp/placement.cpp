@@ -1,0 +1,41 @@
+// Where the layers are: -ngl units from the back on the GPUs, evenly or by the shares of --tensor-split.
+#include <algorithm>
+
+#include "engines/llama_cpp/cache.h"
+
+namespace kvplan {
+
+LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers) : gpus(request.parallel.pipeline) {
+  const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
+  units_on_gpu = std::min(request.llama_cpp.gpu_layers.value_or(llama_without_gpu(request) ? 0 : units), units);
+  first_on_gpu = units - units_on_gpu;
+  float sum = 0;
+  for (const double share : request.llama_cpp.tensor_split) ends_.push_back(sum += static_cast<float>(share));
+  for (float& end : ends_) end /= sum;
+}
+
+std::uint64_t LlamaPlacement::gpu_of(std::uint64_t unit) const {
+  if (ends_.empty()) return (unit - first_on_gpu) * gpus / units_on_gpu;
+  const float at = static_cast<float>(unit - first_on_gpu) / static_cast<float>(units_on_gpu);
+  const auto found = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
+  return std::min<std::uint64_t>(static_cast<std::uint64_t>(found), gpus - 1);
+}
+
+std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {
+  const LlamaPlacement placement(request, num_layers);
+  std::vector<StageShare> out(placement.gpus);
+  // The embedding is always on the host; without that the first GPU would hold it.
+  if (!out.empty()) out.front().has_embedding = true;
+  for (std::uint64_t unit = placement.first_on_gpu; unit <= num_layers; ++unit) {
+    StageShare& share = out[placement.gpu_of(unit)];
+    if (unit == num_layers) {
+      share.has_head = true;
+    } else {
+      if (share.layers == 0) share.first_layer = unit;
+      ++share.layers;
+    }
+  }
+  return out;
+}
+
+}  // namespace kvplan
