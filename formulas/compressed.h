@@ -1,4 +1,4 @@
-// Compressed attention (DeepSeek-V4): a short window of plain entries, and one compressed entry for every m tokens.
+// Compressed attention (DeepSeek-V4): a short window of plain entries, and one learned entry for every m tokens.
 //
 // Keys and values are one and the same vector of d elements (d_rope of them rotated), for all heads. Each layer keeps
 // the last W of these; a layer that compresses keeps, besides, one such vector for every m tokens before them, and

@@ -1,7 +1,7 @@
 // Linear attention: a matrix of fixed size for each head stands in for all past keys and values.
 //
-// S_t = decay_t * S_(t-1) + k_t v_t^T (the delta rules first subtract the value that the state already holds for k_t).
-// Kept for each sequence, whatever its length:
+// S_t = decay_t * S_(t-1) + k_t v_t^T (the delta rules first subtract what the state already says of k_t). Kept for
+// each sequence, whatever its length:
 //
 //   gated delta net  elements = (k - 1) * (2 * n_k * d_k + n_v * d_v)  +  n_v * d_v * d_k
 //   KDA              elements = (k - 1) * 3 * n * d                    +  n * d * d        state always float32

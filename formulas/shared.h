@@ -3,7 +3,7 @@
 //
 //   elements = 0
 //
-// The layer still has queries and an output, and attends to the cache of layer `source_layer`.
+// The attention runs all the same: the layer has queries and an output, and reads the cache of layer `source_layer`.
 //
 // Source: Brandon et al. 2024 (arXiv 2405.12981), cross-layer attention; Sun et al. 2024 (2405.05254), YOCO;
 //   transformers num_kv_shared_layers.

@@ -32,8 +32,8 @@ double bits_of(Dtype type) {
   return bytes_per_element(info(type).key, kUsualHead) * 8;
 }
 
-// A rough order of the quality that a combination may cost: each halving of the weights or of the cache costs twice as
-// much as the one before. The checkpoint's own types cost nothing.
+// A rough order of the quality that a combination may cost: each halving of the weights or of the cache quadruples it.
+// The checkpoint's own types cost nothing.
 double loss_of(const Answer& answer, const Plan& asked) {
   const auto lost = [](double halved) { return halved > 0 ? std::exp2(2 * halved) : 0; };
   double out = 0;

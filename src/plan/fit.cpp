@@ -48,7 +48,7 @@ std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Req
   for (const Request& layout : layouts) {
     Held held{with_reserve(layout)};
     try {
-      // Skips a layout that fails for reasons other than memory.
+      // Skips a layout in which not even the shortest context fits.
       if (!probe(cache, with_context(held.request, std::max<std::uint64_t>(1, longest_stated(layout)))).fits) continue;
       held.longest = longest_that_fits(cache, held.request, asked.capacity ? asked.capacity->max_model_len : 4096);
       if (own.seq_lens.empty()) held.most = most_that_fit(cache, held.request);

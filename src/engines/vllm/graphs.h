@@ -24,8 +24,8 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
 
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules);
 
-// Memory kept free for graphs beyond what they take, by vLLM's estimate. Absent in releases whose estimate was printed
-// with the peak: there it was close to what they take.
+// Memory kept free for graphs beyond what they take. Absent in releases before the estimate was printed with the peak:
+// it was close to what they take.
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken);
 
 // Whether graphs, as estimated from a few, are subtracted from the budget.

@@ -44,7 +44,7 @@ namespace {
 
 constexpr std::string_view kActivations = "the activations";
 
-// Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
+// Releases, as engine_version() spells them: the minor number.
 constexpr std::uint64_t kWithoutContext = 7;  // memory taken before the start no longer counts: vllm-project/vllm#11809
 constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts all logits: 1.40 GiB for 256 rows of 151,936
 // 0.16 sorts all: 2.1 GiB for 256 rows of 151,936, 0.6 outside PyTorch.
