@@ -161,6 +161,8 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   input.request.block_size = 1;
   input.draft_method = DraftMethod::kNgram;
   CHECK(tokens() == 2229 * 5 / 9);
+  input.request.extras.verify_tokens = 1;  // guesses are on, whatever they verify
+  CHECK(tokens() == 2229 * 5 / 9);
   input.draft_method.reset();
   input.request.engine_version = "0.5.14";
   CHECK(tokens() == 2229 * 5 / 9);
@@ -463,6 +465,8 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   guessing.kv_cache_memory_bytes = Bytes(1152 * kRow + static_cast<std::uint64_t>(2560 * token) + 1);
   CHECK(make_plan(model, guessing).capacity->tokens == 2560);
   guessing.kv_cache_memory_bytes = Bytes(1152 * kRow + static_cast<std::uint64_t>(2560 * token) - 1000);
+  CHECK(make_plan(model, guessing).capacity->tokens == 2304);
+  guessing.extras.verify_tokens = 1;  // is_speculative, whatever is verified
   CHECK(make_plan(model, guessing).capacity->tokens == 2304);
   const auto layout = [&](Request request) {
     const EngineInput input = engine_input(model, request);

@@ -115,4 +115,46 @@ TEST_CASE("vllm: requests that its scheduler ran at once") {
   }
 }
 
+// allocate_slots, by hand: requests of 1,000 tokens whose prompt is 936, the first 512 of them shared. The first
+// request finds nothing in the cache; each after it finds two blocks of 256.
+TEST_CASE("vllm: the smallest pool in which so many requests run at once") {
+  VllmSpec full, state, window;
+  full.block_size = state.block_size = 256;
+  state.type = SpecType::kState;
+  window.type = SpecType::kSliding;
+  window.block_size = 16;
+  window.window = 128;
+  ChargeRules charge;
+  VllmRules rules;
+  rules.caches_states = false;
+  VllmPool pool{0, {&full}, &charge, &rules, Tokens(1000)};
+  const auto least = [&](std::uint64_t requests, Tokens prefix) {
+    for (pool.blocks = 1; vllm_runs_at_once(pool, {{Tokens(1000)}, prefix}) < requests;) ++pool.blocks;
+    return pool.blocks;
+  };
+  CHECK(least(1, Tokens(512)) == 4);
+  CHECK(least(2, Tokens(512)) == 6);
+  CHECK(least(3, Tokens(767)) == 8);  // whole blocks are shared
+  CHECK(least(3, Tokens(768)) == 6);
+  CHECK(least(3, Tokens(0)) == 12);
+
+  // A state for each block, before 0.27: a prompt takes 4 of them beside its 4 blocks, and keeps one. Behind the prefix
+  // it takes 2 and 2, and the state at the prefix' end once more.
+  charge.mamba_mode = MambaMode::kAll;
+  pool.groups = {&full, &state};
+  CHECK(least(1, Tokens(512)) == 8);
+  CHECK(least(2, Tokens(512)) == 5 + 5);
+  CHECK(least(3, Tokens(512)) == 5 + 3 + 5);
+  rules.caches_states = true;  // admitted as if nothing were shared
+  CHECK(least(2, Tokens(512)) == 5 + 8);
+
+  // A window of 128 in blocks of 16: admitted with the prompt's 59, it keeps 9 of 63.
+  charge.mamba_mode = MambaMode::kNone;
+  full.block_size = 16;
+  pool.groups = {&full, &window};
+  CHECK(least(2, Tokens(512)) == 63 + 9 + 59 + 59);
+  rules.caches_states = false;
+  CHECK(least(2, Tokens(512)) == 63 + 9 + 59 + 59 - 32);
+}
+
 }  // namespace kvplan

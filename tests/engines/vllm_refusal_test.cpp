@@ -87,7 +87,18 @@ TEST_CASE("vllm refusals: what a quantization asks of a card") {
   CHECK(on("modelopt", "fp8", "t4") == "quantization");
   CHECK(on("modelopt", "nvfp4", "t4").empty());
   CHECK(on("modelopt", "nvfp4", "v100-32gb") == "quantization");
-  CHECK(on("mxfp4", "mxfp4", "t4") == "quantization");
+  for (const char* method : {"mxfp4", "fbgemm_fp8", "experts_int8"}) {
+    CHECK(on(method, "fp8", "t4") == "quantization");
+    CHECK(on(method, "fp8", "a100-80gb").empty());
+  }
+  CHECK(on("modelopt", "mxfp8", "t4") == "quantization");
+  CHECK(on("modelopt", "mxfp8", "a100-80gb").empty());
+  for (const char* method : {"fp8", "awq", "torchao"}) {
+    CHECK(on(method, "fp8", "t4").empty());
+    CHECK(on(method, "fp8", "v100-32gb") == "quantization");
+  }
+  for (const char* method : {"compressed-tensors", "quark", "bitsandbytes"})
+    CHECK(on(method, "int8", "v100-32gb").empty());
   CHECK(on("awq", "awq-int4", "v100-32gb") == "quantization");
   CHECK(on("compressed-tensors", "int8", "v100-32gb").empty());
   CHECK(on("gptq", "gptq-int4", "v100-32gb").empty());

@@ -81,6 +81,16 @@ TEST_CASE("projections: latents") {
   CHECK(parameters(SparseMla{latent, 128, 64, 2048}, 7168) ==
         187107328 + 8192 * 1536 + 128 * 7168 + 2 * 128 + 64 * 7168);
   CHECK(parameters(SparseMla{latent, 0, 0, 0}, 7168) == 187107328);  // a shared indexer has none
+  CHECK(parameters(SparseMla{latent, 1, 1, 1}, 7168) == 187107328 + 1536 + 7168 + 2 + 7168);
+}
+
+TEST_CASE("projections: MiniMax-M3's indexer beside grouped heads") {
+  // 64 heads of 128 on 4; 4 index queries of 128 and one key, a norm for each of the two.
+  const Heads heads{64, 4, 128, 128};
+  const std::uint64_t attention = 2 * 8192 * 6144 + 2 * 512 * 6144;
+  CHECK(parameters(SparseGqa{heads, 128, 4}, 6144) == attention + 512 * 6144 + 128 * 6144 + 2 * 128);
+  CHECK(parameters(SparseGqa{heads, 1, 4}, 6144) == attention + 4 * 6144 + 6144 + 2);
+  CHECK(parameters(SparseGqa{heads, 0, 0}, 6144) == attention);
 }
 
 TEST_CASE("projections: states") {
@@ -94,6 +104,25 @@ TEST_CASE("projections: states") {
   // LFM2 1.2B: three gates of 2048, a kernel of 3.
   CHECK(parameters(ShortConv{2048, 3}, 2048) == 4 * 2048 * 2048 + 3 * 2048);
   CHECK(parameters(None{}, 2048) == 0);
+}
+
+TEST_CASE("projections: Kimi-K3's convolution and norm are kept twice, the second time in float32") {
+  // vLLM models/kimi_k3: decode_conv1d of 3 * 96 * 128 rows of 4 and decode_norm of 128, of which no checkpoint knows.
+  const Linear kda{Linear::Rule::kKda, 96, 128, 96, 128, 4};
+  ModelSpec model;
+  Plain family(model, 7168);
+  family.linear.repeats_conv = true;
+  CHECK(parameters(kda, 7168, family) == parameters(kda, 7168));
+  family.in_layers({{0, 1, 1}});
+  project(kda, family);
+  Elements repeated;
+  for (const TensorGroup& group : model.tensors)
+    if (group.is_derived) {
+      CAPTURE(group.module);
+      CHECK(group.is_float32);
+      repeated += group.elements_of_one();
+    }
+  CHECK(repeated.count() == 3 * 96 * 128 * 4 + 128);
 }
 
 TEST_CASE("projections: what no list of tensors is known of is a range") {

@@ -97,6 +97,8 @@ TEST_CASE("symbols: dimensions as config.json names them") {
       {"LFM2-1.2B", ShortConv{2048, 3}, "h=2048 k=3", "hidden_size, conv_L_cache"},
       {"Gemma-3n, layer 20", Shared{18, {8, 2, 256, 256}, Tokens(512)}, "H=8 H_kv=2 d=256 layer=18",
        "num_attention_heads, num_key_value_heads, head_dim, the layer whose cache it reads"},
+      {"an index of one number", v4_flash(4, 1), "H=64 d=512 d_rope=64 W=128 m=4 d_index=1",
+       "num_attention_heads, head_dim, qk_rope_head_dim, sliding_window, compress_ratios, index_head_dim"},
       {"an MLP alone", None{}, "", ""},
   };
   for (const Row& row : rows) {

@@ -225,13 +225,17 @@ Bytes largest_tensor(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
+bool has_window(const Term& term) {
+  return term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone && term.role != Role::kState;
+}
+
 // K and V of the largest window of a layer: a StaticSlidingWindowLayer rolls them into a copy.
 Bytes rolled_window(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches) {
     Bytes layer;
     for (const Term& term : cache.expanded) {
-      if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
+      if (!has_window(term)) continue;
       layer += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) *
                term.entries(load.max_model_len, load.source_tokens);
     }
@@ -245,7 +249,7 @@ Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.expanded) {
-      if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
+      if (!has_window(term)) continue;
       const std::uint64_t all = load.max_model_len.count() / term.stride;
       const std::uint64_t kept = term.entries(load.max_model_len, load.source_tokens);
       out += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) * (all - kept);
