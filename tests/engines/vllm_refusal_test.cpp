@@ -118,8 +118,9 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
     input.caches = {{0, "kind", {index}, {}}};
     return id_of(input);
   };
-  // GLM-5.1-NVFP4 declares FP8: no kernel of Hopper takes it plain in 0.26.
+  // GLM-5.1-NVFP4 declares FP8: no kernel of Hopper takes it plain before 0.30.
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.26", true) == "no_kernel");
+  CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.29", true) == "no_kernel");
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.30", true).empty());
   CHECK(on(Arch::kGlmMoeDsa, "b200", "vllm@0.26", true).empty());
   CHECK(on(Arch::kMimoV2, "b200", "vllm@0.33", false) == "no_fp8_cache");

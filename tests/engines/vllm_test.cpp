@@ -359,6 +359,22 @@ TEST_CASE("vllm: a batch holds the largest item where images attend both ways, u
   CHECK(times() == before);
 }
 
+TEST_CASE("vllm: blocks of 64 for images that attend both ways on data centre Blackwells, since 0.30") {
+  // TRITON_FLASHINFER stands in the registry of 0.30's source distribution, and not in that of 0.29.
+  ModelSpec model = test_model("gemma-4-26b");
+  Request request = asking("vllm@0.30", 8192);
+  const auto block = [&] { return make_plan(model, request).kv_cache.block_size; };
+  request.card.name = "b200";
+  CHECK(block() == 32);  // two heads of 256 in the page of one of 512
+  for (TowerModel& side : model.towers) side.both_ways = true;
+  CHECK(block() == 128);
+  request.engine_version = "0.29";
+  CHECK(block() == 32);
+  request.engine_version = "0.30";
+  request.card.name = "h200";
+  CHECK(block() == 32);
+}
+
 TEST_CASE("vllm: FP8 latents of an indexed model are plain on data centre Blackwells, packed elsewhere") {
   Request request = asking("vllm", 400000);
   request.parallel.tensor = 4;

@@ -34,12 +34,12 @@ constexpr std::uint64_t kTowersLeftOut = 11;
 constexpr std::uint64_t kNewestSpecs = 27;        // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
 constexpr std::uint64_t kCachedStates = 27;       // #50991: is_prefix_caching_supported of hybrids
 constexpr std::uint64_t kNullBlock = 27;          // get_kv_cache_configs: check_memory
-constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_block_size; not in 0.26, but in 0.30
-constexpr std::uint64_t kCompositeMasks = 27;     // TRITON_FLASHINFER; not in 0.26, but in 0.30
+constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_block_size; not in 0.26
+constexpr std::uint64_t kCompositeMasks = 30;     // TRITON_FLASHINFER; not in 0.29
 // FLASH_ATTN_MLA, FLASHINFER_MLA first; the oldest release that was executed.
 constexpr std::uint64_t kLatentsByCard = 26;
-constexpr std::uint64_t kPlainDeclaredFp8 = 27;   // FLASHINFER_MLA_SPARSE_SM90; not in 0.26, but in 0.30
-constexpr std::uint64_t kLatentCheckpoints = 27;  // models/kimi_k3; not in 0.26, but in 0.30
+constexpr std::uint64_t kPlainDeclaredFp8 = 30;   // FLASHINFER_MLA_SPARSE_SM90; not in 0.29
+constexpr std::uint64_t kLatentCheckpoints = 27;  // models/kimi_k3; not in 0.26
 constexpr std::uint64_t kScanCheckpoints = 31;    // MambaMixer2.get_kv_cache_spec; not in 0.30, but in 0.32
 constexpr std::uint64_t kOneMode = 31;            // CacheConfig.mamba_cache_mode "all" was removed
 constexpr std::uint64_t kGlmFp8 = 31;             // GlmMoeDsaForCausalLM in models/config.py; not in 0.30, but in 0.32
