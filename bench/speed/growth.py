@@ -54,22 +54,22 @@ def all_series(kvplan, configs, cards, inputs: Inputs, quick):
     h100 = vllm + ["--gpu", "h100-80gb"]
     fleet = inputs.fleet(256)
 
-    yield series("layers, listed one by one", 1000, lambda n: [inputs.listed_layers(n)])
+    yield series("layers, listed one by one", 64, lambda n: [inputs.listed_layers(n)])
     yield series("sequences, --num-seqs", 512, lambda n: [hybrid, *vllm, "--num-seqs", str(n)])
     yield series("configs of a fleet", 32, lambda n: fleet[:n])
     if quick:
         return
-    yield series("layers of one kind", 1000, lambda n: [inputs.layers(n)])
-    yield series("layers, vLLM on a card", 1000, lambda n: [inputs.listed_layers(n), *h100])
-    yield series("layers, explain", 1000, lambda n: ["explain", inputs.listed_layers(n)])
-    yield series("layers, fit", 1000, lambda n: ["fit", inputs.listed_layers(n), *h100])
-    yield series("layers, compare", 1000, lambda n: ["compare", inputs.listed_layers(n), *h100])
-    yield series("pipeline stages, of 2,048 layers", 32, lambda n: [inputs.listed_layers(2048), *vllm, "-pp", str(n)])
+    yield series("layers of one kind", 64, lambda n: [inputs.layers(n)])
+    yield series("layers, vLLM on a card", 64, lambda n: [inputs.listed_layers(n), *h100])
+    yield series("layers, explain", 64, lambda n: ["explain", inputs.listed_layers(n)])
+    yield series("layers, fit", 64, lambda n: ["fit", inputs.listed_layers(n), *h100])
+    yield series("layers, compare", 64, lambda n: ["compare", inputs.listed_layers(n), *h100])
+    yield series("pipeline stages, of 512 layers", 32, lambda n: [inputs.listed_layers(512), *vllm, "-pp", str(n)])
     yield series("context, --max-model-len", 16384, lambda n: [hybrid, *vllm, "--max-model-len", str(n)])
     yield series("lengths of --seq-lens", 256,
                  lambda n: [hybrid, *vllm, "--seq-lens", ",".join(str(1000 + 17 * i) for i in range(n))])
     yield series("skipped modules of a quantized model", 4000, lambda n: [inputs.skip_list(experts, n)])
-    yield series("layers, one skipped module in each", 1000, lambda n: [inputs.named_layers(n)])
+    yield series("layers, one skipped module in each", 64, lambda n: [inputs.named_layers(n)])
     yield series("configs x 3 cards", 16, lambda n: [*fleet[:n], *vllm, "--gpu", "l40s,a100-80gb,h100-80gb"])
     yield series("cards, one config", 4, lambda n: [plain, *vllm, "--gpu", ",".join(cards[:n])])
     yield series("tokens of a GGUF's vocabulary", 32768, lambda n: [inputs.gguf(n)[0]])
