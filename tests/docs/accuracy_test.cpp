@@ -48,7 +48,7 @@ constexpr const char* kNeverExact = R"(
 | what | why | what kvplan does |
 |---|---|---|
 | activations | the peak of a profile run hangs on the kernels that a build and a card choose, and on what is compiled meanwhile | an estimate by runner and release, with its range |
-| CUDA graphs | the driver decides what a captured graph keeps; two starts of one command differ | an estimate for each captured size, with the widest range of all |
+| CUDA graphs | the driver decides what a captured graph keeps, and the engine knows it only after the capture | an estimate for each captured size, with the widest range of all |
 | memory outside PyTorch | the context, libraries, NCCL's buffers: by driver, card and number of GPUs, printed by no engine before it has started | an estimate by card and number of GPUs; `kvplan measure card` measures it |
 | memory that a processor shares | what the rest of the machine takes meanwhile counts as the engine's | a wide range, and a note |
 | pieces of an allocator | PyTorch gives out segments of 2 or 20 MiB: the order of loading decides how much of them is lost | weights in the segments of a load in the file's order |

@@ -17,7 +17,6 @@ namespace {
 using Found = std::optional<Refusal>;
 
 // Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kSparseFp8 = 30;         // FLASHINFER_MLA_SPARSE_SM90; not in 0.29
 constexpr std::uint64_t kPackedByItself = 27;    // DeepSeek-V4's class asserts a cache in FP8 in 0.26
 constexpr std::uint64_t kModelOptOnAmpere = 27;  // ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30
 
@@ -186,8 +185,8 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
                     "this card has {capability}",
                     {named_capability("capability", capability)}},
                    "use a Hopper or Blackwell card"};
-  if (is_sparse && !is_packed && major == 9 && version < kSparseFp8 && is_auto && input.model.declared_kv_dtype &&
-      is_fp8(type))
+  if (is_sparse && !is_packed && major == 9 && !vllm_rules(input.request).plain_declared_fp8 && is_auto &&
+      input.model.declared_kv_dtype && is_fp8(type))
     return Refusal{"no_kernel", "No valid attention backend found for a sparse MLA cache in fp8_e4m3",
                    "use --kv-cache-dtype fp8 or bfloat16"};
   if (!is_fp8(type)) return std::nullopt;
