@@ -45,7 +45,7 @@ struct Parallel {
 struct CardRequest {
   std::optional<std::string> name;      // as in the catalogue
   std::optional<Bytes> memory;          // of one card
-  std::vector<std::string> rig;         // a mix of cards, in the order of the GPUs; `name` is the smallest
+  std::vector<std::string> mixed;       // a mix of cards, in the order of the GPUs; `name` is the smallest
   std::string note;                     // --gpu auto: what was found, for the report
   std::uint64_t count = 1;              // cards available
   bool count_given = false;             // --gpu-count was given: a suggestion with another number must say so

@@ -44,7 +44,7 @@ LogReading read_whole_log(const std::string& path) {
 }
 
 // The model that a log names, where a cache has it. A log may come from a stranger: a path in it is not opened.
-std::optional<Asked> model_of_log(const LogReading& reading, const Invocation& call) {
+std::optional<ModelAndRequest> model_of_log(const LogReading& reading, const Invocation& call) {
   const std::string& name = reading.options.model;
   const bool is_id = std::count(name.begin(), name.end(), '/') == 1 && name.find_first_of(".:@~\\") != 0 &&
                      name.front() != '/' && name.back() != '/';
@@ -52,7 +52,7 @@ std::optional<Asked> model_of_log(const LogReading& reading, const Invocation& c
   Invocation local = call;
   local.source.hub.offline = true;
   try {
-    return load_asked(name, local);
+    return load_model_and_request(name, local);
   } catch (const Error&) {
     return std::nullopt;  // not here, or it cannot be planned
   }
@@ -62,8 +62,8 @@ std::optional<Asked> model_of_log(const LogReading& reading, const Invocation& c
 
 LogCheck checked_log(const Invocation& call) {
   const std::string& path = call.models.back();
-  std::optional<Asked> asked;
-  if (call.models.size() == 2) asked = load_asked(call.models[0], call);
+  std::optional<ModelAndRequest> asked;
+  if (call.models.size() == 2) asked = load_model_and_request(call.models[0], call);
   try {
     const LogReading reading = read_whole_log(path);
     if (call.models.size() == 1) asked = model_of_log(reading, call);

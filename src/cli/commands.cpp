@@ -21,8 +21,8 @@
 #include "measure/detect.h"
 #include "plan/complete.h"
 #include "plan/diff.h"
+#include "plan/fit.h"
 #include "plan/launch.h"
-#include "plan/questions.h"
 #include "plan/shared_card.h"
 #include "report/report.h"
 
@@ -84,7 +84,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
     FleetEntry& entry = entries[i];
     entry.source = sources[i];
     try {
-      const Asked asked = load_asked(sources[i], call);
+      const ModelAndRequest asked = load_model_and_request(sources[i], call);
       entry.plan = plan_of(asked.model, asked.request);
       out.exit = std::max(out.exit, exit_of(*entry.plan));
       out.any = true;
@@ -101,7 +101,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
 
 // For a user who names no card, on a machine that has one: whether the model would fit here. The answer and the exit
 // code do not depend on it, and a card whose memory is unknown is skipped.
-PageNote of_this_machine(const Asked& asked) {
+PageNote of_this_machine(const ModelAndRequest& asked) {
   try {
     const std::vector<DetectedCard> cards = detect_cards();
     if (cards.empty()) return {};
@@ -123,7 +123,7 @@ bool shares_card(const Invocation& call) {
 int run_shared(const Invocation& call) {
   if (is_grid(call) || !call.engines.empty() || !call.weights.empty() || call.measuring.wanted)
     fail("MODEL + MODEL: takes one --engine, --gpu and --weights, and no --measure", "ask one after the other");
-  std::vector<Asked> asked;
+  std::vector<ModelAndRequest> asked;
   for (std::size_t i = 0; i < call.models.size(); ++i) {
     if ((i % 2 == 1) != (call.models[i] == "+"))
       fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
@@ -134,12 +134,12 @@ int run_shared(const Invocation& call) {
       one.mmproj.clear();
       one.loras.clear();
     }
-    asked.push_back(load_asked(call.models[i], one));
+    asked.push_back(load_model_and_request(call.models[i], one));
   }
   if (asked.size() * 2 != call.models.size() + 1)
     fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
   std::vector<CardUser> users;
-  for (const Asked& each : asked)
+  for (const ModelAndRequest& each : asked)
     users.push_back({&each.model, users.empty() ? each.request : further_request(each.model, each.request)});
   const SharedCard shared = of_model(asked.front().model, [&] { return share_card(users); });
   emit(call, written(reply_of(shared), call.format, "several models on one card", report_options(call)));
@@ -162,7 +162,7 @@ int run_plan(const Invocation& call) {
   if (!call.engines.empty() || !call.weights.empty())
     return emit_answered(call, answer_variants(call, sources, report_options(call)));
   if (fleet) return run_fleet(call, sources);
-  const Asked asked = load_asked(sources.front(), call);
+  const ModelAndRequest asked = load_model_and_request(sources.front(), call);
   const ModelSpec& model = asked.model;
   if (call.measuring.wanted) return run_measure(call, asked, report_options(call));
   Plan plan = plan_of(model, asked.request);
@@ -198,7 +198,7 @@ const std::string& single_model(const Invocation& call) {
 }
 
 int run_explain(const Invocation& call) {
-  const Asked asked = load_asked(single_model(call), call);
+  const ModelAndRequest asked = load_model_and_request(single_model(call), call);
   const ModelSpec& model = asked.model;
   Plan plan = plan_of(model, asked.request);
   of_model(model, [&] { complete(model, {}, plan); });
@@ -214,7 +214,7 @@ int run_compare(const Invocation& call) {
 int run_fit(const Invocation& call) {
   if (call.models.size() == 1 && call.weights.empty() && (!call.engines.empty() || !call.gpus.empty()))
     return emit_answered(call, answer_fits(call, call.models.front(), report_options(call)));
-  const Asked asked = load_asked(single_model(call), call);
+  const ModelAndRequest asked = load_model_and_request(single_model(call), call);
   return of_model(asked.model, [&] {
     Answers answers = fit_model(asked.model, asked.request);
     if (find_format(call.format).has_launch) add_launch(asked.model, answers);
@@ -228,7 +228,7 @@ int run_fit(const Invocation& call) {
 // A plan that kvplan wrote, or the plan of a model under the other options.
 PlanDigest digest_of(const std::string& source, const Invocation& call) {
   if (is_report(source)) return load_plan(source);
-  const Asked asked = load_asked(source, call);
+  const ModelAndRequest asked = load_model_and_request(source, call);
   return parse_plan(plan_json(plan_of(asked.model, asked.request), {}), source);
 }
 
@@ -246,7 +246,7 @@ int run_measured(const Invocation& call) {
     fail("--watch: no command stands behind --", "write for example --watch -- vllm serve MODEL");
   if (measuring.keep && !measuring.watch) fail("--keep without --watch", "a process that was joined goes on anyway");
   if (asks_card(call)) return run_card(call, report_options(call));
-  const Asked asked = load_asked(single_model(call), call);
+  const ModelAndRequest asked = load_model_and_request(single_model(call), call);
   return watches ? run_watch(call, asked, report_options(call)) : run_measure(call, asked, report_options(call));
 }
 

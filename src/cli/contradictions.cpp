@@ -22,9 +22,9 @@ void check_lists(const Invocation& call) {
     fail(call.command + " takes one --weights", "name one type, or see kvplan compare");
   if (!call.kv_types.empty() && !compares)
     fail("--kv-cache-dtype: " + call.command + " takes one type", "name one, or list them for kvplan compare");
-  if (!call.request.card.rig.empty() && call.engine_given && !engine_of(call.request).loading.embedding_on_host)
+  if (!call.request.card.mixed.empty() && call.engine_given && !engine_of(call.request).loading.embedding_on_host)
     fail("--gpu names cards that differ, and " + std::string(engine_of(call.request).name) + " deals evenly",
-         "name the smallest, with --gpu-count " + std::to_string(call.request.card.rig.size()) +
+         "name the smallest, with --gpu-count " + std::to_string(call.request.card.mixed.size()) +
              ", or plan --engine llama.cpp");
   if (!call.gpus.empty() && call.request.card.memory)
     fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");

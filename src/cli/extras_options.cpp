@@ -124,7 +124,7 @@ namespace {
 
 // --max-model-len auto: the longest context that fits the card, at most the model's own. Where none fits, the plan is
 // of the model's own length and says so.
-void use_longest_context(Asked& asked) {
+void use_longest_context(ModelAndRequest& asked) {
   const Request& request = asked.request;
   if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) return;
   std::uint64_t longest = with_source(asked.model.source, [&] { return longest_that_fits(asked.model, request); });
@@ -135,12 +135,12 @@ void use_longest_context(Asked& asked) {
 
 }  // namespace
 
-Asked load_asked(const std::string& argument, const Invocation& call) {
-  Asked out{load_model(argument, call.source), call.request};
+ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call) {
+  ModelAndRequest out{load_model(argument, call.source), call.request};
   if (!call.engine_given) {
     const std::string_view implied = implied_engine(argument);
     // A mix of cards is for engines that distribute layers unevenly.
-    if (!implied.empty() || out.model.is_gguf || !call.request.card.rig.empty())
+    if (!implied.empty() || out.model.is_gguf || !call.request.card.mixed.empty())
       find_engine(implied.empty() ? "llama.cpp" : implied, out.request);
   }
   out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());

@@ -19,12 +19,12 @@ void apply_mm_limits(Invocation& call, std::string_view value, std::string_view 
 void apply_beams(Invocation& call, std::string_view value, std::string_view name);
 void apply_samples(Invocation& call, std::string_view value, std::string_view name);
 
-// A model, and the request with whatever the options load beside it.
-struct Asked {
+// A model, and the request with what its options name loaded: a draft model, adapters, a projector.
+struct ModelAndRequest {
   ModelSpec model;
   Request request;
 };
-Asked load_asked(const std::string& argument, const Invocation& call);
+ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call);
 
 }  // namespace kvplan
 

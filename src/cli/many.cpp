@@ -8,8 +8,9 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "plan/compare.h"
+#include "plan/fit.h"
 #include "plan/grid.h"
-#include "plan/questions.h"
 #include "sources/stored_models.h"
 
 namespace kvplan {
@@ -44,7 +45,7 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
   grid.num_seqs = call.request.num_seqs;
   for (const std::string& source : sources) {
     try {
-      const Asked asked = load_asked(source, call);
+      const ModelAndRequest asked = load_model_and_request(source, call);
       const ModelSpec& model = asked.model;
       for (GridRow& row : grid_rows(model, asked.request, call.engines, call.weights, cards)) {
         row.source = source;
@@ -74,7 +75,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
   std::vector<FleetEntry> entries;
   Answered out;
   for (const std::string& source : sources) {
-    const Asked asked = load_asked(source, call);
+    const ModelAndRequest asked = load_model_and_request(source, call);
     const ModelSpec& model = asked.model;
     for (const std::string& engine : engines) {
       for (const std::string& type : weights) {
@@ -107,7 +108,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
 
 // Several engines or cards are one table: each answer's name and changes begin with what differs.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options) {
-  const Asked asked = load_asked(source, call);
+  const ModelAndRequest asked = load_model_and_request(source, call);
   const std::vector<std::string> stored = stored_models();
   std::optional<Answers> all;
   Answered out;
@@ -127,7 +128,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
         }
         Answers answers = compare_types(asked.model, request, {call.weights, call.kv_types, stored});
         out.exit = std::max(out.exit, exit_of(answers.asked));
-        for (Answer& answer : answers.answers) {
+        for (Answer& answer : answers.rows) {
           if (!card.empty()) answer.name.insert(0, card + ", ");
           if (!engine.empty()) answer.name.insert(0, engine + ", ");
           answer.changes.insert(answer.changes.begin(), chosen.begin(), chosen.end());
@@ -139,7 +140,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
           all = std::move(answers);
           continue;
         }
-        std::move(answers.answers.begin(), answers.answers.end(), std::back_inserter(all->answers));
+        std::move(answers.rows.begin(), answers.rows.end(), std::back_inserter(all->rows));
         std::move(answers.sentences.begin(), answers.sentences.end(), std::back_inserter(all->sentences));
       } catch (Error& error) {
         error.set_source(source);
@@ -158,7 +159,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
 }
 
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options) {
-  const Asked asked = load_asked(source, call);
+  const ModelAndRequest asked = load_model_and_request(source, call);
   const ModelSpec& model = asked.model;
   std::vector<FitEntry> entries;
   Answered out;

@@ -53,7 +53,7 @@ int run_card(const Invocation& call, const ReportOptions& options) {
   return static_cast<int>(seen.is_disturbed ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
-int run_measure(const Invocation& call, const Asked& asked, const ReportOptions& options) {
+int run_measure(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options) {
   const ModelSpec& model = asked.model;
   if (!call.measuring.save.empty()) check_writable(call.measuring.save);
   Plan plan;

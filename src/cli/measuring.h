@@ -12,7 +12,7 @@
 namespace kvplan {
 
 // Plans, measures and reports; returns the exit code.
-int run_measure(const Invocation& call, const Asked& asked, const ReportOptions& options);
+int run_measure(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options);
 
 // Measures the card alone and reports; returns the exit code.
 int run_card(const Invocation& call, const ReportOptions& options);

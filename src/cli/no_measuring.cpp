@@ -17,13 +17,13 @@ namespace {
 
 }  // namespace
 
-int run_measure(const Invocation&, const Asked&, const ReportOptions&) {
+int run_measure(const Invocation&, const ModelAndRequest&, const ReportOptions&) {
   no_device();
 }
 int run_card(const Invocation&, const ReportOptions&) {
   no_device();
 }
-int run_watch(const Invocation&, const Asked&, const ReportOptions&) {
+int run_watch(const Invocation&, const ModelAndRequest&, const ReportOptions&) {
   no_device();
 }
 

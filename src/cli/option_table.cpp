@@ -99,30 +99,30 @@ std::uint64_t take_count(string_view& text) {
 }
 
 // "rtx-4090+2x3060": a mix of cards, each with layers in proportion to its memory.
-void set_rig(Request& request, string_view list) {
+void set_mixed_cards(Request& request, string_view list) {
   constexpr std::size_t kMostCards = 64;
-  request.card.rig.clear();
+  request.card.mixed.clear();
   std::vector<double> shares;
   for (string_view text : parts_of(list, '+')) {
     const std::uint64_t count = find_gpu(text) == nullptr ? std::max<std::uint64_t>(1, take_count(text)) : 1;
     const Gpu& card = parse_gpu(text);
-    if (request.card.rig.size() + count > kMostCards) fail("--gpu: a rig of more than 64 cards", "name fewer");
+    if (request.card.mixed.size() + count > kMostCards) fail("--gpu: more than 64 cards", "name fewer");
     for (std::uint64_t i = 0; i < count; ++i) {
-      request.card.rig.emplace_back(card.name);
+      request.card.mixed.emplace_back(card.name);
       shares.push_back(std::round(static_cast<double>(card.budget().count()) / kGiB * 10) / 10);
     }
     if (!request.card.name || card.budget() < parse_gpu(*request.card.name).budget())
       request.card.name = std::string(card.name);
   }
   if (request.llama_cpp.tensor_split.empty()) request.llama_cpp.tensor_split = shares;
-  request.card.count = request.parallel.pipeline = request.card.rig.size();
+  request.card.count = request.parallel.pipeline = request.card.mixed.size();
   request.card.count_given = request.parallel.given = true;
 }
 
 // "rtx-4090", "2x4090", or a size: "24GiB".
 void set_gpu(Invocation& call, string_view text) {
   Request& request = call.request;
-  if (text.find('+') != string_view::npos && find_gpu(text) == nullptr) return set_rig(request, text);
+  if (text.find('+') != string_view::npos && find_gpu(text) == nullptr) return set_mixed_cards(request, text);
   if (find_gpu(text) == nullptr)
     if (const std::uint64_t count = take_count(text); count > 0) {
       request.card.count = count;

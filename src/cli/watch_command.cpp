@@ -64,7 +64,7 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
 
 }  // namespace
 
-int run_watch(const Invocation& call, const Asked& asked, const ReportOptions& options) {
+int run_watch(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options) {
   const std::unique_ptr<MemoryCounter> counter = counter_of(call.measuring.device);
   WatchedStart start = watched(call, *counter);
   WatchReport report;

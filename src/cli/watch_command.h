@@ -8,7 +8,7 @@
 namespace kvplan {
 
 // Watches the start that --watch or --pid names, and reports; returns the exit code.
-int run_watch(const Invocation& call, const Asked& asked, const ReportOptions& options);
+int run_watch(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options);
 
 }  // namespace kvplan
 

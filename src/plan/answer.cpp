@@ -21,11 +21,11 @@ std::string layout_name(const Parallel& parallel) {
 }
 
 Bytes Plan::card_of(std::size_t gpu, Bytes alike) const {
-  return request.card.rig.empty() ? alike : parse_gpu(request.card.rig[gpu % request.card.rig.size()]).budget();
+  return request.card.mixed.empty() ? alike : parse_gpu(request.card.mixed[gpu % request.card.mixed.size()]).budget();
 }
 
 const GpuMemory& Plan::fullest() const {
-  if (!request.card.rig.empty()) {
+  if (!request.card.mixed.empty()) {
     const auto room = [&](std::size_t gpu) {
       return signed_difference(card_of(gpu, Bytes(0)).count(), memory[gpu].total.count());
     };

@@ -184,7 +184,7 @@ struct UsersAnswer {
 // The answers of compare and fit.
 struct Answers {
   Plan asked;  // the plan of the request as it is
-  std::vector<Answer> answers;
+  std::vector<Answer> rows;
   std::vector<Template> sentences;  // "KV to fp8_e4m3: +61k tokens"
   Template buys_most;               // the change with the largest gain; empty for none
   Frontier frontier;

@@ -5,7 +5,7 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "plan/changes.h"
-#include "plan/questions.h"
+#include "plan/compare.h"
 #include "weights/types.h"
 
 namespace kvplan {
@@ -127,17 +127,17 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
       if (answer.other_checkpoint)
         for (const std::string& stored : lists.stored)
           if (has_weights(stored, out.asked.model->name, answer.plan.weights_dtype)) answer.stored.push_back(stored);
-      out.answers.push_back(std::move(answer));
+      out.rows.push_back(std::move(answer));
     }
   }
   // Smallest loss first; among equals, first those that need no other checkpoint.
   const auto rank = [&](const Answer& a) { return std::tuple(loss_of(a, out.asked), a.other_checkpoint); };
-  std::stable_sort(out.answers.begin(), out.answers.end(),
+  std::stable_sort(out.rows.begin(), out.rows.end(),
                    [&](const Answer& a, const Answer& b) { return rank(a) < rank(b); });
   if (out.asked.verdict.status == Verdict::kDoesNotFit) {
-    const auto first = std::find_if(out.answers.begin(), out.answers.end(),
+    const auto first = std::find_if(out.rows.begin(), out.rows.end(),
                                     [](const Answer& a) { return a.plan.verdict.status == Verdict::kFits; });
-    if (first == out.answers.end())
+    if (first == out.rows.end())
       out.sentences.push_back("no combination of types fits");
     else
       out.sentences.push_back(

@@ -10,9 +10,10 @@
 #include "plan/facts.h"
 #include "plan/launch.h"
 #include "plan/layouts.h"
-#include "plan/questions.h"
+#include "plan/remedies.h"
 #include "plan/roofline.h"
 #include "plan/search.h"
+#include "plan/users.h"
 
 namespace kvplan {
 

@@ -5,11 +5,12 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "plan/changes.h"
+#include "plan/fit.h"
 #include "plan/layouts.h"
 #include "plan/mix.h"
 #include "plan/plan_cache.h"
-#include "plan/questions.h"
 #include "plan/search.h"
+#include "plan/users.h"
 
 namespace kvplan {
 
@@ -65,7 +66,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   const std::uint64_t usual = model_maximum(cache, own);
   const auto shown = [usual](std::uint64_t tokens) { return tokens >= kAnyCount ? usual : tokens; };
   const auto add = [&](const Request& changed, const char* name, OptionValues options) {
-    out.answers.push_back(answer_of(cache, own, changed, name, std::move(options)));
+    out.rows.push_back(answer_of(cache, own, changed, name, std::move(options)));
   };
   // Contexts beyond the model's own are no gain.
   const Held *widest = nullptr, *fullest = nullptr;
@@ -167,8 +168,8 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
     }
   };
   const auto add = [&](const Request& layout) -> Answer& {
-    out.answers.push_back(answer_of(cache, own, layout, "layout", {}));
-    Answer& answer = out.answers.back();
+    out.rows.push_back(answer_of(cache, own, layout, "layout", {}));
+    Answer& answer = out.rows.back();
     answer.note = reason_of_layout(cache, layout);
     return answer;
   };
@@ -194,7 +195,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
       if (fits_here) break;  // fewer cards than there are: the best layout will do
     }
     if (!any) continue;
-    const Request& first = out.answers.back().plan.request;
+    const Request& first = out.rows.back().plan.request;
     if (count != out.asked.request.parallel.gpus() || fits_here)
       out.sentences.push_back({fits_here && count > 1 ? "minimum: {gpus:GPU} ({layout})" : "minimum: {gpus:GPU}",
                                {{"gpus", count}, {"layout", layout_name(first.parallel)}}});
@@ -220,7 +221,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
     const Bytes share(least.count() / count);
     auto first =
         std::partition_point(cards.begin(), cards.end(), [&](const Gpu* gpu) { return gpu->budget() < share; });
-    for (; first != cards.end() && out.answers.size() < kShown; ++first) {
+    for (; first != cards.end() && out.rows.size() < kShown; ++first) {
       const Gpu* gpu = *first;
       if (count > 1 && gpu->unified) continue;  // each one is a whole machine
       Request on = own;
@@ -230,11 +231,11 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
       try {
         if (searches_layouts(on)) on = chosen_layout(cache, on);
         if (verdict_of(cache, with_reserve(on)).status != Verdict::kFits) continue;
-        out.answers.push_back(
+        out.rows.push_back(
             answer_of(cache, on, on, "card", {{"--gpu", *on.card.name}, {"--gpu-count", std::to_string(count)}}));
         Request plain = own;
         plain.card = on.card;
-        Answer& answer = out.answers.back();
+        Answer& answer = out.rows.back();
         const OptionValues layout = layout_options(plain, on);
         answer.changes.insert(answer.changes.end(), layout.begin(), layout.end());
       } catch (const Error& error) {
@@ -242,14 +243,14 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
         continue;
       }
     }
-    if (!out.answers.empty()) break;
+    if (!out.rows.empty()) break;
   }
-  if (out.answers.empty()) {
+  if (out.rows.empty()) {
     out.sentences.push_back({"no {gpus} cards of the catalogue that {engine} runs on hold the request",
                              {{"gpus", counts.back()}, {"engine", engine.name}}});
     return;
   }
-  const OptionValues& least_of_all = out.answers.front().changes;
+  const OptionValues& least_of_all = out.rows.front().changes;
   out.sentences.push_back({"the smallest that holds it: {gpus} x {card}",
                            {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
@@ -275,10 +276,10 @@ Answers fit_model(const ModelSpec& model, const Request& request) {
   if (request.users) {
     if (const auto users = fewest_for_users(cache, request)) {
       out.users = users->answer;
-      out.answers.push_back(
+      out.rows.push_back(
           answer_of(cache, request, users->copy, "users",
                     users->answer.copies > 1 ? OptionValues{seqs_option(users->answer.of_a_copy)} : OptionValues{}));
-      out.answers.back().note = sentence_of(*users);
+      out.rows.back().note = sentence_of(*users);
       out.sentences.push_back(sentence_of(*users));
     } else {
       out.sentences.push_back("no layout of up to two nodes holds one user");

@@ -116,7 +116,7 @@ void add_launch(const ModelSpec& model, Answers& answers) {
   const std::string_view second = named ? "longest_context" : "layout";
   for (const std::string_view name : {first, second, std::string_view("card")}) {
     if (chosen != nullptr) break;
-    for (Answer& answer : answers.answers) {
+    for (Answer& answer : answers.rows) {
       if (answer.name != name || answer.plan.verdict.status != Verdict::kFits) continue;
       chosen = &answer.plan;
       break;

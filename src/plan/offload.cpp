@@ -42,8 +42,8 @@ std::uint64_t sum(const Layers& layers) {
 
 std::vector<Bytes> cards_of(const Request& request, Bytes alike) {
   std::vector<Bytes> out(request.parallel.pipeline, alike);
-  for (std::size_t i = 0; i < std::min<std::size_t>(out.size(), request.card.rig.size()); ++i)
-    out[i] = parse_gpu(request.card.rig[i]).budget();
+  for (std::size_t i = 0; i < std::min<std::size_t>(out.size(), request.card.mixed.size()); ++i)
+    out[i] = parse_gpu(request.card.mixed[i]).budget();
   return out;
 }
 
@@ -176,7 +176,8 @@ Request fitted(PlanCache& cache, const Request& request) {
   out.llama_cpp.fit = false;
   const auto card = card_memory(out);
   // A placement by hand is kept.
-  const bool is_placed = out.llama_cpp.cpu_moe_layers || (!out.llama_cpp.tensor_split.empty() && out.card.rig.empty());
+  const bool is_placed =
+      out.llama_cpp.cpu_moe_layers || (!out.llama_cpp.tensor_split.empty() && out.card.mixed.empty());
   if (!card || is_placed) return out;
   return Fit(cache, out, cards_of(out, *card)).placed();
 }

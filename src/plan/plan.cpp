@@ -262,7 +262,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
       return fits(load);
     });
   }
-  if (!plan.request.card.rig.empty()) {  // tokens of one card's budget say nothing about the others
+  if (!plan.request.card.mixed.empty()) {  // tokens of one card's budget say nothing about the others
     capacity.tokens.reset();
     capacity.max_concurrency =
         static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());

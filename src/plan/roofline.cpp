@@ -261,10 +261,10 @@ namespace {
 double rig_bandwidth(const Plan& plan) {
   double bytes = 0;
   double seconds = 0;
-  for (std::size_t i = 0; i < plan.memory.size() && i < plan.request.card.rig.size(); ++i) {
+  for (std::size_t i = 0; i < plan.memory.size() && i < plan.request.card.mixed.size(); ++i) {
     const double held =
         real(plan.memory[i].weights.value_or(Bytes(0))) + real(plan.memory[i].kv_cache.value_or(Bytes(0)));
-    const double speed = parse_gpu(plan.request.card.rig[i]).bandwidth_gb_s;
+    const double speed = parse_gpu(plan.request.card.mixed[i]).bandwidth_gb_s;
     if (speed <= 0) return 0;
     bytes += held;
     seconds += held / speed;
@@ -278,7 +278,7 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<La
                                     const RankWeights& weights) {
   const bool whole_model_on_host = plan.fullest().total == Bytes(0);
   const double host_gb_s = host_bandwidth_of(plan.request);
-  const bool differ = !plan.request.card.rig.empty() && !plan.request.card.bandwidth;
+  const bool differ = !plan.request.card.mixed.empty() && !plan.request.card.bandwidth;
   const double gb_s = whole_model_on_host ? host_gb_s : differ ? rig_bandwidth(plan) : bandwidth_of(plan.request);
   if (gb_s <= 0 || !weights.is_known || weights.read_always == Bytes(0)) return std::nullopt;
   const double bandwidth = gb_s * 1e9;

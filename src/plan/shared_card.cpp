@@ -74,7 +74,7 @@ SharedCard share_card(const std::vector<CardUser>& users) {
   const Request& asked = users.front().request;
   const std::optional<Bytes> card = card_memory(asked);
   if (!card) refuse("several models on one card, and no card is named", "name it with --gpu or --gpu-memory");
-  if (!asked.card.rig.empty()) refuse("several models on cards that differ", "name one kind of card");
+  if (!asked.card.mixed.empty()) refuse("several models on cards that differ", "name one kind of card");
   SharedCard out;
   out.card = asked.card.memory ? "" : asked.card.name.value_or("");
   out.memory = *card;

@@ -4,8 +4,8 @@
 #include "kvplan/error.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
-#include "plan/questions.h"
 #include "plan/search.h"
+#include "plan/users.h"
 
 namespace kvplan {
 

@@ -168,7 +168,7 @@ const Table<Answers>& table() {
   using T = Answers;
   static constexpr auto rows = rows_of<T>({{"model", [](const T& of) { return ModelOf{&of.asked}; }},
                                            {"request", [](const T& of) { return RequestOf{&of.asked}; }},
-                                           {"answers", at<&T::answers>},
+                                           {"answers", at<&T::rows>},
                                            {"users", at<&T::users>, "--users: what holds them all at once"},
                                            {"notes", at<notes_of>}});
   static constexpr Table<T> fields("answers", "kvplan compare and kvplan fit", rows, TableKind::kReport);
@@ -406,7 +406,7 @@ std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOption
 
 std::string answers_csv(const Answers& answers, const ReportOptions&) {
   std::vector<Cells> lines;
-  for (const Answer& answer : answers.answers) lines.push_back(cells_of(&answer));
+  for (const Answer& answer : answers.rows) lines.push_back(cells_of(&answer));
   return csv_text(kPlanColumns, cells_of<Answer>(nullptr), lines);
 }
 
@@ -416,7 +416,7 @@ std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions&)
     const Failed failure = failure_of(entry);
     if (!entry.answers) lines.push_back(cells_of<Failed, Answer>(&failure, nullptr));
     if (!entry.answers) continue;
-    for (const Answer& answer : entry.answers->answers) lines.push_back(cells_of(&failure, &answer));
+    for (const Answer& answer : entry.answers->rows) lines.push_back(cells_of(&failure, &answer));
   }
   return csv_text(std::string(kFitColumns) + std::string(kPlanColumns), cells_of<Failed, Answer>(nullptr, nullptr),
                   lines);

@@ -287,7 +287,7 @@ const Table<Diagnosis>& table() {
                   {"missing_bytes", at<&T::missing>, "memory that is short; null where the log does not tell"},
                   {"figures", at<&T::figures>, "worked out of the log's own"},
                   {"remedies", at<&T::remedies>, "least loss first"},
-                  {"beside", at<&T::other_events>, "what else is told, and no fault"}});
+                  {"other_events", at<&T::other_events>, "what else the log tells, and no fault"}});
   static constexpr Table<T> fields("", "", rows);
   return fields;
 }

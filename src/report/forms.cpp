@@ -119,7 +119,7 @@ Reply fitted(const Answers& answers) {
     out.plan = &answers.asked;
     out.warning = launch_warning(answers.asked);
   }
-  for (const Answer& answer : answers.answers) {
+  for (const Answer& answer : answers.rows) {
     if (!answer.plan.launch) continue;
     out.plan = &answer.plan;
     const auto option = [](const auto& change) {

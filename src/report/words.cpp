@@ -80,11 +80,11 @@ std::string request_text(const Plan& plan) {
 
 std::string card_text(const Plan& plan) {
   if (!plan.card) return "";
-  if (!plan.request.card.rig.empty()) {
+  if (!plan.request.card.mixed.empty()) {
     std::string sizes;
-    for (std::size_t i = 0; i < plan.request.card.rig.size(); ++i)
+    for (std::size_t i = 0; i < plan.request.card.mixed.size(); ++i)
       sizes += (i > 0 ? " + " : "") + gib_number(plan.card_of(i, *plan.card));
-    return join(plan.request.card.rig, " + ") + " of " + sizes + " GiB";
+    return join(plan.request.card.mixed, " + ") + " of " + sizes + " GiB";
   }
   const std::size_t cards = plan.memory.size();
   std::string out;

@@ -13,6 +13,7 @@
 
 #include "kvplan/characters.h"
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
@@ -34,12 +35,6 @@ const std::vector<std::string> kPayloads{
     "%0A::error::x",
     "hf_abcdefghijklmnopqrstuvwxyz01234567",
 };
-
-std::string described(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += word + " ";
-  return out;
-}
 
 // As a runner of workflows reads a line: "::name" at its start, "##[name]" anywhere.
 bool is_command(const std::string& line) {
@@ -103,7 +98,7 @@ void check_csv(const std::string& text) {
 }
 
 void check(const std::vector<std::string>& words, const std::string& form) {
-  CAPTURE(described(words));
+  CAPTURE(text_of(words));
   const Run run = run_program(words, "/dev/null");
   CHECK(run.exit <= 3);
   check_text(run.err, false);
@@ -228,7 +223,7 @@ TEST_CASE("injection: tokens in the place of something else are not repeated") {
                                              {model, "--weights", token},
                                              {"check-log", model, token},
                                              {model, "-o", "/nowhere/" + token}}) {
-    CAPTURE(described(words));
+    CAPTURE(text_of(words));
     const Run run = run_program(words, "/dev/null", {"HF_HUB_OFFLINE=1"});
     CHECK(run.exit >= 2);
     CHECK((run.out + run.err).find("abcdefghijklmnop") == std::string::npos);

@@ -7,6 +7,7 @@
 
 #include "support/figures.h"
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
@@ -16,22 +17,11 @@ Run launch(std::vector<std::string> words, const std::string& form = "args") {
   return run_program(words);
 }
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> out;
-  std::istringstream stream(line);
-  for (std::string word; stream >> word;) out.push_back(word);
-  return out;
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) out.push_back(line);
   return out;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 constexpr const char* kLlama = "testdata/configs/llama-3.1-8b.json";

@@ -4,16 +4,13 @@
 #include <algorithm>
 
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
 
 const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
 const std::string kMamba = "testdata/configs/mamba-2.8b.json";
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 void check_refused(const std::vector<std::string>& arguments, const std::string& part) {
   const Run run = run_program(arguments);

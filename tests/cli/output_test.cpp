@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "support/program.h"
 
@@ -15,12 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kModel = "testdata/configs/llama-3.1-8b.json";
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::size_t files_in(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
@@ -36,7 +28,7 @@ void check_refused(const Run& run, const std::string& part) {
 
 TEST_CASE("output: never over a file that was read") {
   const TemporaryFolder folder;
-  const std::string config = contents(std::string(KVPLAN_SOURCE_DIR) + "/" + kModel);
+  const std::string config = file_text(std::string(KVPLAN_SOURCE_DIR) + "/" + kModel);
   const std::string model = folder.write("model.json", config);
   const std::string other = folder.write("other.json", config);
   fs::create_symlink(model, folder.path() + "/link.json");
@@ -57,7 +49,7 @@ TEST_CASE("output: never over a file that was read") {
   REQUIRE(run_program({model, "--json", "-o", plan}).exit == 0);
   refused({"diff", plan, plan, "-o", plan});
   refused({"-", "-o", model}, model);
-  for (const std::string& path : {model, other, inside}) CHECK(contents(path) == config);
+  for (const std::string& path : {model, other, inside}) CHECK(file_text(path) == config);
 }
 
 TEST_CASE("output: a read-only file stays") {
@@ -65,7 +57,7 @@ TEST_CASE("output: a read-only file stays") {
   const std::string there = folder.write("there.txt", "old");
   fs::permissions(there, fs::perms::owner_read | fs::perms::group_read);
   check_refused(run_program({kModel, "-o", there}), "cannot be written (Permission denied)");
-  CHECK(contents(there) == "old");
+  CHECK(file_text(there) == "old");
 }
 
 TEST_CASE("output: what killed runs left is in nobody's way") {
@@ -75,7 +67,7 @@ TEST_CASE("output: what killed runs left is in nobody's way") {
   for (int i = 1; i < 200; ++i) folder.write("there.txt.part" + std::to_string(i), "");
   const std::size_t before = files_in(folder.path());
   CHECK(run_program({kModel, "-o", there}).exit == 0);
-  CHECK(contents(there) == run_program({kModel}).out);
+  CHECK(file_text(there) == run_program({kModel}).out);
   CHECK(files_in(folder.path()) == before + 1);
   struct stat status {};
   REQUIRE(stat(there.c_str(), &status) == 0);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 using Json = nlohmann::json;
 
 const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::size_t widest(const std::string& text) {
   std::size_t out = 0;

@@ -13,11 +13,9 @@
 #include "conformance/figure.h"
 #include "kvplan/kvplan.h"
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan::conformance {
-
-// Options as on the command line.
-using Words = std::vector<std::string>;
 
 // Which lines of a report.
 using Wanted = std::function<bool(const Json& line)>;

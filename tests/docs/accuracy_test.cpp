@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "conformance/causes.h"
 #include "docs/accuracy.h"
 #include "support/observations.h"
 #include "support/program.h"
@@ -203,25 +204,14 @@ std::string page(const std::vector<RecordedFigure>& figures, const std::string& 
   return out;
 }
 
-std::string read(const char* path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-bool updating() {
-  const char* update = std::getenv("KVPLAN_UPDATE_GOLDEN");
-  return update != nullptr && *update == '1';
-}
-
 // The text between <!-- NAME --> and <!-- /NAME --> of the README.
 void check_readme(const std::string& name, const std::string& made) {
   const std::string from = "<!-- " + name + " -->\n", to = "<!-- /" + name + " -->";
-  std::string readme = read(kReadme);
+  std::string readme = file_text(kReadme);
   const std::size_t begin = readme.find(from), end = readme.find(to);
   REQUIRE_MESSAGE((begin != std::string::npos && end != std::string::npos), "README.md lacks the marks of " << name);
   const std::size_t start = begin + from.size();
-  if (updating()) {
+  if (conformance::updating()) {
     readme.replace(start, end - start, made);
     std::ofstream(kReadme) << readme;
     return;
@@ -240,11 +230,11 @@ TEST_CASE("docs/accuracy.md and the README's headline are what the recorded figu
   CHECK(figures.size() >= 250);
   const AccuracyPart peers = peers_part();
   const std::string made = page(figures, peers.page);
-  if (updating()) std::ofstream(kPage) << made;
-  CHECK(read(kPage) == made);
+  if (conformance::updating()) std::ofstream(kPage) << made;
+  CHECK(file_text(kPage) == made);
   const std::string picture = estimates_picture();
-  if (updating()) std::ofstream(kPicture) << picture;
-  CHECK(read(kPicture) == picture);
+  if (conformance::updating()) std::ofstream(kPicture) << picture;
+  CHECK(file_text(kPicture) == picture);
   check_readme("accuracy", headline(figures));
   check_readme("peers", peers.headline);
 }

@@ -2,23 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/program.h"
-
-namespace {
-
-std::vector<std::string> split(const std::string& line) {
-  std::istringstream words(line);
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
-}  // namespace
+#include "support/words.h"
 
 TEST_CASE("docs/claims.md says what kvplan computes") {
   std::ifstream page(KVPLAN_SOURCE_DIR "/docs/claims.md");
@@ -30,7 +20,7 @@ TEST_CASE("docs/claims.md says what kvplan computes") {
     if (!std::regex_search(line, match, row)) continue;
     ++checked;
     CAPTURE(line);
-    const auto report = nlohmann::json::parse(kvplan::run_program(split(match[1].str() + " --json")).out);
+    const auto report = nlohmann::json::parse(kvplan::run_program(kvplan::words_of(match[1].str() + " --json")).out);
     std::string path = "/" + match[2].str();
     for (char& c : path)
       if (c == '.') c = '/';

@@ -2,21 +2,15 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/gguf_writer.h"
 #include "support/program.h"
+#include "support/words.h"
 
 namespace {
-
-// "--engine vllm x.json" as the words of a command line.
-std::vector<std::string> split(const std::string& line) {
-  std::istringstream words(line);
-  return {std::istream_iterator<std::string>(words), {}};
-}
 
 // Re-runs every screen of a page.
 void check_screens(const std::string& path) {
@@ -36,7 +30,7 @@ void check_screens(const std::string& path) {
       inside = false;
       ++screens;
       CAPTURE(command);
-      const std::string printed = kvplan::run_program(split(command)).out;
+      const std::string printed = kvplan::run_program(kvplan::words_of(command)).out;
       // A screen that ends with "..." shows the beginning.
       if (shown.ends_with("\n...\n"))
         CHECK(printed.starts_with(shown.substr(0, shown.size() - 4)));
@@ -83,7 +77,7 @@ std::vector<std::string> command_words(std::string line, const kvplan::Temporary
   // A program that ends at once stands for the engine.
   if (const std::size_t engine = line.find(" -- "); engine != std::string::npos)
     line.replace(engine, line.size(), " -- true");
-  std::vector<std::string> words = split(line.substr(7, line.find(" < ") - 7));
+  std::vector<std::string> words = kvplan::words_of(line.substr(7, line.find(" < ") - 7));
   for (std::string& word : words) word = named_here(word, folder);
   return words;
 }

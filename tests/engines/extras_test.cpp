@@ -12,9 +12,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
-
 // The one layer of yuhuili/EAGLE-LLaMA3-Instruct-8B and EAGLE3-LLaMA3.1-Instruct-8B.
 constexpr std::string_view kEagle = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
   "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 1, "num_attention_heads": 32,
@@ -162,7 +159,7 @@ TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
   // tokens per request: 3.13x": 33 layers.
   const ModelSpec model = test_model("llama-3.1-8b");
   for (const char* engine : {"vllm", "vllm@0.19"}) {
-    Request request = with_draft(request_for(engine, 131072, static_cast<std::uint64_t>(51.63 * kGib)),
+    Request request = with_draft(request_for(engine, 131072, static_cast<std::uint64_t>(51.63 * kGiB)),
                                  read_draft(kEagle, DraftMethod::kEagle));
     request.num_speculative_tokens = 2;
     const Plan plan = make_plan(model, request);
@@ -180,7 +177,7 @@ TEST_CASE("SGLang: the budget counts a token of the draft as one more layer") {
   // pool_configurator.py: cell * (1 + draft layers / layers); with the same geometry that is what the draft takes.
   const ModelSpec model = test_model("llama-3.1-8b");
   const auto drafted = [](const Request& request) { return with_draft(request, read_draft(kEagle3)); };
-  const std::uint64_t budget = 33 * kGib;
+  const std::uint64_t budget = 33 * kGiB;
   CHECK(make_plan(model, request_for("sglang", 4096, budget)).capacity->tokens == budget / 131072);
   CHECK(make_plan(model, drafted(request_for("sglang", 4096, budget))).capacity->tokens == budget / (131072 / 32 * 33));
   // A page beside the pool, as in the model's own.
@@ -196,20 +193,20 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = with_draft(request_for("llama.cpp", 8192), draft);
   request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;  // the model's; the draft stays float16
-  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(224 * kMib));
+  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(224 * kMiB));
   CHECK(find_line(make_plan(model, request), "compute buffer of the draft") != nullptr);
   // As many sequences as the model has (v0.5.0); one in older builds, and as long as -cd says.
   request.num_seqs = 4;
-  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 224 * kMib));
+  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 224 * kMiB));
   request.extras.draft_ctx = Tokens(1024);
-  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 28 * kMib));
+  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 28 * kMiB));
   Request old = with_draft(request_for("llama.cpp@b6900", 8192), draft);
   old.num_seqs = 4;
-  CHECK(bytes_of_line(make_plan(model, old), "draft model: KV") == Bytes(224 * kMib));
+  CHECK(bytes_of_line(make_plan(model, old), "draft model: KV") == Bytes(224 * kMiB));
   request.extras.draft_cache_type_k = request.extras.draft_cache_type_v = Dtype::kQ8_0;
   // 34 bytes for 32 elements, and rows that CUDA pads.
   CHECK(static_cast<double>(bytes_of_line(make_plan(model, request), "draft model: KV").count()) ==
-        doctest::Approx(4 * 28 * kMib * 17 / 32).epsilon(0.001));
+        doctest::Approx(4 * 28 * kMiB * 17 / 32).epsilon(0.001));
 }
 
 TEST_CASE("every engine with drafts adds the draft's own slope") {
@@ -315,7 +312,7 @@ TEST_CASE("vLLM: the encoder cache holds a budget of embeddings") {
   CHECK(find_line(make_plan(test_model("llama-3.1-8b"), request_for("vllm", 4096)), "encoder cache") == nullptr);
   // It comes out of what the cache gets.
   Request with = request_for("vllm", 4096);
-  with.card.memory = Bytes(80 * kGib);
+  with.card.memory = Bytes(80 * kGiB);
   Request without = with;
   without.extras.mm_limits = {{"image", 0}};
   CHECK(make_plan(model, without).capacity->kv_cache_memory - make_plan(model, with).capacity->kv_cache_memory ==

@@ -12,8 +12,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-
 struct Heads {
   std::uint64_t query, kv, width;
 };
@@ -93,7 +91,7 @@ TEST_CASE("llama.cpp: compute of dense models, by hand and as runs had it") {
 TEST_CASE("llama.cpp: the range is the one that covers 95 % of runs") {
   const LedgerLine line = compute(llama8b(), 16384);
   // 1.1 times the figure and 32 MiB.
-  CHECK(line.high.count() == line.bytes.count() + line.bytes.count() / 10 + 32 * kMib);
+  CHECK(line.high.count() == line.bytes.count() + line.bytes.count() / 10 + 32 * kMiB);
   CHECK(line.low.count() == line.bytes.count() / 20 * 14);  // fewer tensors may be alive at once
   // Scores are one tensor: hardly anything of them can be freed early.
   EngineInput off = llama8b();
@@ -124,7 +122,7 @@ TEST_CASE("llama.cpp: compute without flash attention, as logs print it") {
     const std::uint64_t kv = 2 * row.heads.kv * row.heads.width;
     const std::uint64_t by_hand =
         512 * 4 * (2 * row.hidden + 2 * query + kv) + 512 * row.tokens * 4 + 512 * row.tokens * row.heads.query * 4;
-    check_run(compute(input, row.tokens), by_hand, static_cast<std::uint64_t>(row.printed * kMib), 0.02);
+    check_run(compute(input, row.tokens), by_hand, static_cast<std::uint64_t>(row.printed * kMiB), 0.02);
   }
 }
 
@@ -132,14 +130,14 @@ TEST_CASE("llama.cpp: a cache of another type is copied to 16 bit, a layer at a 
   // Llama-3.1-8B, q8_0, 131072 tokens: 512 MiB of the copy, 128 of the mask and 32: a run reserved 672.09 MiB.
   EngineInput input = llama8b();
   input.types.key = input.types.value = Dtype::kQ8_0;
-  check_run(compute(input, 131072), (512 + 128 + 32) * kMib, static_cast<std::uint64_t>(672.09 * kMib), 0.001);
+  check_run(compute(input, 131072), (512 + 128 + 32) * kMiB, static_cast<std::uint64_t>(672.09 * kMiB), 0.001);
   // K or V alone: half the copy. Streams of several sequences are all copied.
   input.types.key = Dtype::kFloat16;
-  CHECK(compute(input, 131072).bytes == Bytes((256 + 128 + 32) * kMib));
+  CHECK(compute(input, 131072).bytes == Bytes((256 + 128 + 32) * kMiB));
   input.types.key = Dtype::kQ8_0;
   input.types.value = Dtype::kFloat16;
-  CHECK(compute(input, 131072).bytes == Bytes((256 + 128 + 32) * kMib));
-  CHECK(compute(input, 131072, 2).bytes == Bytes((512 + 128 + 32) * kMib));
+  CHECK(compute(input, 131072).bytes == Bytes((256 + 128 + 32) * kMiB));
+  CHECK(compute(input, 131072, 2).bytes == Bytes((512 + 128 + 32) * kMiB));
 }
 
 TEST_CASE("llama.cpp: logits of builds that reserve a row for each token") {
@@ -147,16 +145,16 @@ TEST_CASE("llama.cpp: logits of builds that reserve a row for each token") {
   // has four copies of its inputs beside them, 354.5 at 8192 tokens; phi-2: 105.00.
   EngineInput input = llama8b();
   input.request.engine_version = "b6900";
-  CHECK(compute(input, 16384).bytes == Bytes(2585 * kMib / 10));
+  CHECK(compute(input, 16384).bytes == Bytes(2585 * kMiB / 10));
   input.request.llama_cpp.n_ubatch = 2048;
-  CHECK(compute(input, 16384).bytes == Bytes(1034 * kMib));
+  CHECK(compute(input, 16384).bytes == Bytes(1034 * kMiB));
   input.request.llama_cpp.n_ubatch.reset();
   input.request.parallel.pipeline = 2;
-  CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(3545 * kMib / 10));
-  CHECK(compute(input, 8192, 1, false, 0).bytes == Bytes(172 * kMib));
+  CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(3545 * kMiB / 10));
+  CHECK(compute(input, 8192, 1, false, 0).bytes == Bytes(172 * kMiB));
   EngineInput phi = model_of("phi2", 2560, 10240, 51200, {32, 32, 80});
   phi.request.engine_version = "b6900";
-  CHECK(compute(phi, 512).bytes == Bytes(105 * kMib));
+  CHECK(compute(phi, 512).bytes == Bytes(105 * kMiB));
   // v0.5.0: a row for each slot, and for the tokens of a draft beside it; never more than a micro-batch.
   EngineInput wide = model_of("llama", 64, 64, 1000000, {1, 1, 64});
   CHECK(compute(wide, 256, 3).bytes == Bytes(3 * 1000064 * 4));
@@ -177,12 +175,12 @@ TEST_CASE("llama.cpp: several GPUs keep four copies of the inputs while all laye
   // states); later ones have twice the hidden states.
   EngineInput input = llama8b();
   input.request.parallel.pipeline = 3;
-  CHECK(compute(input, 8192, 1, false, 0).bytes == Bytes(172 * kMib));
-  CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(204 * kMib));
-  CHECK(compute(input, 8192, 1, false, 2).bytes == Bytes(204 * kMib));
+  CHECK(compute(input, 8192, 1, false, 0).bytes == Bytes(172 * kMiB));
+  CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(204 * kMiB));
+  CHECK(compute(input, 8192, 1, false, 2).bytes == Bytes(204 * kMiB));
   input.model.vocab_size = 100000000;  // logits larger than all else: on the last GPU alone
-  CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(204 * kMib));
-  CHECK(compute(input, 8192, 1, false, 2).bytes == Bytes(4 * (100000000ULL + 4096) + 96 * kMib));
+  CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(204 * kMiB));
+  CHECK(compute(input, 8192, 1, false, 2).bytes == Bytes(4 * (100000000ULL + 4096) + 96 * kMiB));
 }
 
 TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
@@ -191,18 +189,18 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
   EngineInput input = llama8b();
   input.model.num_layers = 32;
   const Bytes alone = compute(input, 4096).bytes;
-  CHECK(alone == Bytes((108 + 4) * kMib));
+  CHECK(alone == Bytes((108 + 4) * kMiB));
   input.request.llama_cpp.gpu_layers = 16;
-  CHECK(compute(input, 4096).bytes - alone == Bytes(112 * kMib));
-  CHECK(compute(input, 4096).low <= Bytes(196 * kMib));
-  CHECK(compute(input, 4096).high >= Bytes(196 * kMib));
-  CHECK(compute(input, 4096).low - compute(llama8b(), 4096).low == Bytes(56 * kMib));
-  CHECK(compute(input, 4096).high - compute(llama8b(), 4096).high == Bytes(168 * kMib));
+  CHECK(compute(input, 4096).bytes - alone == Bytes(112 * kMiB));
+  CHECK(compute(input, 4096).low <= Bytes(196 * kMiB));
+  CHECK(compute(input, 4096).high >= Bytes(196 * kMiB));
+  CHECK(compute(input, 4096).low - compute(llama8b(), 4096).low == Bytes(56 * kMiB));
+  CHECK(compute(input, 4096).high - compute(llama8b(), 4096).high == Bytes(168 * kMiB));
   // As stored: 4.5 bits of q4_0; a float32 file at most.
-  CHECK(compute(input, 4096, 1, false, 0, 4.5).bytes - alone == Bytes(112 * kMib / 32 * 9));
-  CHECK(compute(input, 4096, 1, false, 0, 64).bytes - alone == Bytes(224 * kMib));
+  CHECK(compute(input, 4096, 1, false, 0, 4.5).bytes - alone == Bytes(112 * kMiB / 32 * 9));
+  CHECK(compute(input, 4096, 1, false, 0, 64).bytes - alone == Bytes(224 * kMiB));
   input.request.llama_cpp.gpu_layers = 0;
-  CHECK(compute(input, 4096).bytes - alone == Bytes(1002 * kMib));
+  CHECK(compute(input, 4096).bytes - alone == Bytes(1002 * kMiB));
   input.request.llama_cpp.gpu_layers = 33;  // all, with the output
   CHECK(compute(input, 4096).bytes == alone);
   // Batches below 32 tokens are multiplied where the weights lie.
@@ -211,16 +209,16 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
   const std::uint64_t small = 31 * 4 * 3 * (14336 + 4096) + 31 * 4096 * 2;
   CHECK(compute(input, 4096).bytes == Bytes(small));
   input.request.llama_cpp.n_ubatch = 32;
-  CHECK(compute(input, 4096).bytes == Bytes(32 * 4 * 3 * (14336 + 4096) + 32 * 4096 * 2 + 112 * kMib));
+  CHECK(compute(input, 4096).bytes == Bytes(32 * 4 * 3 * (14336 + 4096) + 32 * 4096 * 2 + 112 * kMiB));
   // Qwen3-30B-A3B in f16: one tensor of 128 experts of 768 x 2048, 384 MiB; also where only experts are left there.
   EngineInput experts = model_of("qwen3moe", 2048, 6144, 151936, {32, 4, 128});
   experts.model.experts = {128, 8, 768, 0};
   const Bytes on_gpu = compute(experts, 4096).bytes;
   experts.request.llama_cpp.gpu_layers = 1;
-  CHECK(compute(experts, 4096).bytes - on_gpu == Bytes(384 * kMib));
+  CHECK(compute(experts, 4096).bytes - on_gpu == Bytes(384 * kMiB));
   experts.request.llama_cpp.gpu_layers.reset();
   experts.request.llama_cpp.cpu_moe_layers = 1;
-  CHECK(compute(experts, 4096).bytes - on_gpu == Bytes(384 * kMib));
+  CHECK(compute(experts, 4096).bytes - on_gpu == Bytes(384 * kMiB));
   experts.model.experts = {};
   CHECK(compute(experts, 4096).bytes == Bytes(512 * 4 * 3 * (6144 + 2048) + 512 * 4096 * 2));
 }

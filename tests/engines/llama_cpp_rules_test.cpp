@@ -13,8 +13,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-
 EngineInput model_of(std::string_view type, std::uint64_t layers, const CacheTerms& terms) {
   EngineInput out;
   out.request = request_for("llama.cpp", 4096);
@@ -51,23 +49,23 @@ TEST_CASE("llama.cpp: MLA as builds before its latent kept it") {
   EngineInput input = model_of("deepseek_v2", 27, latent);
   for (LayerCache& cache : input.caches)
     cache.expanded = {term_of(Role::kKey, 16, 192), term_of(Role::kValue, 16, 128)};
-  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMib));
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMiB));
   // From then on to January 2026 (#19067) the latent was kept as K and as V: 27 * 8192 * (576 + 512) * 2 B.
   for (const char* build : {"b5131", "b6900"}) {
     input.request.engine_version = build;
     const LlamaCppLayout twice(input);
-    CHECK(twice.reserved(load_for(8192)) == Bytes(459 * kMib));
+    CHECK(twice.reserved(load_for(8192)) == Bytes(459 * kMiB));
     CHECK(reason(twice.explain(load_for(8192)).front(), "latents kept a second time, as values") ==
-          static_cast<std::int64_t>(216 * kMib));
+          static_cast<std::int64_t>(216 * kMiB));
   }
   input.request.engine_version = "b7830";
-  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMib));
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMiB));
   input.request.engine_version = "b5130";
   const LlamaCppLayout old(input);
-  CHECK(old.reserved(load_for(8192)) == Bytes(2160 * kMib));
+  CHECK(old.reserved(load_for(8192)) == Bytes(2160 * kMiB));
   const RankCache rank = old.explain(load_for(8192)).front();
-  CHECK(rank.logical == Bytes(243 * kMib));
-  CHECK(reason(rank, "keys and values in place of the latent") == static_cast<std::int64_t>((2160 - 243) * kMib));
+  CHECK(rank.logical == Bytes(243 * kMiB));
+  CHECK(reason(rank, "keys and values in place of the latent") == static_cast<std::int64_t>((2160 - 243) * kMiB));
   // MiniCPM3 is expanded in every build: 40 heads, K of 64 + 32 and V of 64.
   EngineInput mini = model_of("minicpm3", 62, latent);
   for (LayerCache& cache : mini.caches) cache.expanded = {term_of(Role::kKey, 40, 96), term_of(Role::kValue, 40, 64)};
@@ -154,17 +152,17 @@ TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
   // GLM-4.5-Air, 46 layers of 8 heads of 128 at 8192 tokens: 1472 MiB, and 32 for the context of its MTP layer.
   EngineInput input = model_of("glm4_moe", 46, heads(8, 128));
   input.model.num_nextn_layers = 1;
-  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(1472 * kMib));
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(1472 * kMiB));
   input.request.mtp = true;
-  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 32) * kMib));
-  CHECK(LlamaCppLayout(input).explain(load_for(8192)).front().logical == Bytes(1472 * kMib));
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 32) * kMiB));
+  CHECK(LlamaCppLayout(input).explain(load_for(8192)).front().logical == Bytes(1472 * kMiB));
   input.model.num_nextn_layers = 2;
-  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 64) * kMib));
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 64) * kMiB));
   // Neither index keys nor entries for several tokens belong to it, and a state is none.
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
   input.caches.back().compact.own().push_back(index);
-  CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "MTP layers") == Bytes(64 * kMib));
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "MTP layers") == Bytes(64 * kMiB));
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "index keys") == Bytes(8192 * 128 * 2));
 }
 
@@ -285,13 +283,13 @@ TEST_CASE("llama.cpp: what does not lie on a GPU lies in host memory") {
   const auto gpus = [&] { return LlamaCppLayout(input).reserved_by_stage(load_for(16384), 2); };
   CHECK(host() == Bytes(0));
   input.request.llama_cpp.gpu_layers = 11;
-  CHECK(host() == Bytes(22 * 64 * kMib));
-  CHECK(gpus() == std::vector<Bytes>{Bytes(10 * 64 * kMib)});
+  CHECK(host() == Bytes(22 * 64 * kMiB));
+  CHECK(gpus() == std::vector<Bytes>{Bytes(10 * 64 * kMiB)});
   input.request.parallel.pipeline = 2;
-  CHECK(gpus() == std::vector<Bytes>{Bytes(6 * 64 * kMib), Bytes(4 * 64 * kMib)});
-  CHECK(LlamaCppLayout(input).reserved(load_for(16384)) == Bytes(6 * 64 * kMib));
+  CHECK(gpus() == std::vector<Bytes>{Bytes(6 * 64 * kMiB), Bytes(4 * 64 * kMiB)});
+  CHECK(LlamaCppLayout(input).reserved(load_for(16384)) == Bytes(6 * 64 * kMiB));
   input.request.llama_cpp.no_kv_offload = true;
-  CHECK(host() == Bytes(32 * 64 * kMib));
+  CHECK(host() == Bytes(32 * 64 * kMiB));
 }
 
 TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-M3") {

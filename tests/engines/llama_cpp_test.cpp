@@ -14,8 +14,6 @@
 namespace kvplan {
 namespace {
 
-constexpr double kMib = 1048576;
-
 Request llama_request(std::uint64_t tokens, std::uint64_t num_seqs = 1) {
   Request request;
   request.engine = engine_named("llama.cpp");
@@ -29,7 +27,7 @@ double reserved_mib(const std::string& config, const Request& request) {
   const EngineInput input = engine_input(model, request);
   std::vector<Note> notes;
   const auto layout = engine_of(request).layout(input, notes);
-  return static_cast<double>(layout->reserved(load_of(model, request)).count()) / kMib;
+  return static_cast<double>(layout->reserved(load_of(model, request)).count()) / kMiB;
 }
 
 std::string refusal(const std::string& config, const Request& request) {
@@ -239,7 +237,7 @@ TEST_CASE("llama.cpp: the compute buffer") {
     request.cache_type_k = request.cache_type_v = row.type;
     request.parallel.pipeline = row.gpus;
     const Plan plan = make_plan(model, request);
-    const auto mib = [](const GpuMemory& gpu) { return static_cast<double>(gpu.activation->count()) / kMib; };
+    const auto mib = [](const GpuMemory& gpu) { return static_cast<double>(gpu.activation->count()) / kMiB; };
     CHECK(mib(plan.memory.front()) == doctest::Approx(row.first).epsilon(0.001));
     CHECK(mib(plan.memory.back()) == doctest::Approx(row.last).epsilon(0.001));
   }
@@ -258,10 +256,10 @@ TEST_CASE("llama.cpp: the context of MTP layers") {
   const Plan plan = make_plan(model, request);
   for (const LedgerLine& line : plan.memory.front().lines) {
     if (in_words(line.what).find("MTP layers") != std::string::npos)
-      cache += static_cast<double>(line.bytes.count()) / kMib;
+      cache += static_cast<double>(line.bytes.count()) / kMiB;
     if (in_words(line.what).find("MTP context") == std::string::npos) continue;
-    inside = static_cast<double>(line.low.count()) / kMib <= 520.06 &&
-             static_cast<double>(line.high.count()) / kMib >= 520.06;
+    inside = static_cast<double>(line.low.count()) / kMiB <= 520.06 &&
+             static_cast<double>(line.high.count()) / kMiB >= 520.06;
   }
   CHECK(cache == 128);
   CHECK(inside);

@@ -12,7 +12,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
 constexpr std::string_view kLlama2 = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
   "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
   "num_key_value_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "float16"})";
@@ -25,7 +24,7 @@ TEST_CASE("TensorRT-LLM: tokens of the pool, as its log prints them") {
   CHECK(old.capacity->num_blocks == 132608 / 64);
   // A public log of a Qwen3-0.6B: "Allocated 68.69 GiB for max tokens in paged KV cache (643136)".
   const ModelSpec small = test_model("qwen3-0.6b");
-  const Plan plan = make_plan(small, request_for("tensorrt-llm", 4096, static_cast<std::uint64_t>(68.69 * kGibibyte)));
+  const Plan plan = make_plan(small, request_for("tensorrt-llm", 4096, static_cast<std::uint64_t>(68.69 * kGiB)));
   CHECK(plan.capacity->tokens.value() >= 643055);
   CHECK(plan.capacity->tokens.value() <= 643216);
   CHECK(plan.capacity->tokens.value() % 32 == 0);
@@ -69,9 +68,9 @@ TEST_CASE("Ollama: llama.cpp with a context by the card, num_ctx for each sequen
   Request request;
   find_engine("ollama", request);
   CHECK(make_plan(model, request).load.max_model_len == Tokens(4096));
-  request.card.memory = Bytes(24 * kGibibyte);
+  request.card.memory = Bytes(24 * kGiB);
   CHECK(make_plan(model, request).load.max_model_len == Tokens(32768));
-  request.card.memory = Bytes(80 * kGibibyte);
+  request.card.memory = Bytes(80 * kGiB);
   CHECK(make_plan(model, request).load.max_model_len == Tokens(131072));  // the model's own
   request.llama_cpp.ctx_size = Tokens(8192);
   request.num_seqs = 2;

@@ -14,8 +14,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-
 LayerCache layer_of(std::uint64_t layer, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
   CacheTerms terms{term_of(Role::kKey, units, width), term_of(Role::kValue, units, width)};
   for (Term& term : terms)
@@ -124,14 +122,14 @@ TEST_CASE("overhead: allowances are what their lines say") {
   };
   // What is seen of contexts: 250 MiB to 1 GiB; SGLang's logs 300 to 900 MiB; others are round figures of users.
   const Row rows[] = {
-      {"logical", "driver context", "512 MiB", 256 * kMib, 512 * kMib, 1024 * kMib},
-      {"transformers", "driver context", "512 MiB", 300 * kMib, 512 * kMib, 1024 * kMib},
-      {"sglang", "driver context", "512 MiB", 300 * kMib, 512 * kMib, 900 * kMib},
-      {"tensorrt-llm", "driver context", "1 GiB", 512 * kMib, 1024 * kMib, 3072 * kMib},
+      {"logical", "driver context", "512 MiB", 256 * kMiB, 512 * kMiB, 1024 * kMiB},
+      {"transformers", "driver context", "512 MiB", 300 * kMiB, 512 * kMiB, 1024 * kMiB},
+      {"sglang", "driver context", "512 MiB", 300 * kMiB, 512 * kMiB, 900 * kMiB},
+      {"tensorrt-llm", "driver context", "1 GiB", 512 * kMiB, 1024 * kMiB, 3072 * kMiB},
       {"mistralrs", "driver context", "500 MB", 250000000, 500000000, 1000000000},
       {"mlx", "Metal runtime", "2 GB", 500000000, 2000000000, 4000000000},
       // 457 (Ollama's MinimumMemory) to 749 MiB (llama.cpp#27953) are seen.
-      {"llama.cpp", "driver context", "512 MiB", 400 * kMib, 512 * kMib, 800 * kMib},
+      {"llama.cpp", "driver context", "512 MiB", 400 * kMiB, 512 * kMiB, 800 * kMiB},
   };
   for (const Row& row : rows) {
     CAPTURE(row.engine);
@@ -275,39 +273,39 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
     CAPTURE(row.ranks);
     EngineInput input = llama("sglang");
     input.request.parallel.tensor = row.ranks;
-    input.request.card.memory = Bytes(row.gib * 1024 * kMib);
+    input.request.card.memory = Bytes(row.gib * 1024 * kMiB);
     input.model.intermediate_size = 14336 * row.ranks;
-    const auto all = lines(input, 100000, 1, Bytes(row.gib * 1024 * kMib));
+    const auto all = lines(input, 100000, 1, Bytes(row.gib * 1024 * kMiB));
     CHECK(bytes_of(all, "activations of") == Bytes(row.chunk * (2 * 4096 + 3 * 14336) * 2));
     const std::uint64_t prefills = row.chunk == 2048 ? 42 : row.chunk == 4096 ? 50 : row.chunk == 8192 ? 58 : 74;
     CHECK(bytes_of(all, "CUDA graphs") ==
-          Bytes(64 * kMib + (row.batches + prefills) * 32 * 310 * 1024 + row.chunk * (4096 + 14336) * 6));
+          Bytes(64 * kMiB + (row.batches + prefills) * 32 * 310 * 1024 + row.chunk * (4096 + 14336) * 6));
   }
   EngineInput small = llama("sglang@0.5.8");
-  small.request.card.memory = Bytes(24ULL * 1024 * kMib);
+  small.request.card.memory = Bytes(24ULL * 1024 * kMiB);
   CHECK(bytes_of(lines(small, 100000, 1, *small.request.card.memory), "activations of") ==
         Bytes(2048ULL * (2 * 4096 + 3 * 14336) * 2));
   // Prefills are captured since 0.5.12; outputs are weak references since 0.5.6.
-  CHECK(bytes_of(lines(small, 100000), "CUDA graphs") == Bytes(64 * kMib + 7ULL * 32 * 310 * 1024));
+  CHECK(bytes_of(lines(small, 100000), "CUDA graphs") == Bytes(64 * kMiB + 7ULL * 32 * 310 * 1024));
   CHECK(bytes_of(lines(llama("sglang@0.5.5"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 1344 * 1024));
   // Until 0.4.8 2.3 to 3.1 GiB in logs, of which some is the driver's.
-  CHECK(bytes_of(lines(llama("sglang@0.4"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 2 * kMib));
+  CHECK(bytes_of(lines(llama("sglang@0.4"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 2 * kMiB));
   // Without a card those of 80 GiB.
   EngineInput input = llama("sglang");
   CHECK(bytes_of(lines(input, 100000), "CUDA graphs") ==
-        Bytes(64 * kMib + (36ULL + 58) * 32 * 310 * 1024 + 8192ULL * (4096 + 14336) * 6));
+        Bytes(64 * kMiB + (36ULL + 58) * 32 * 310 * 1024 + 8192ULL * (4096 + 14336) * 6));
   input.request.parallel.pipeline = 3;  // 11 layers on the largest stage, and no prefills
-  CHECK(bytes_of(lines(input, 100000), "CUDA graphs") == Bytes(64 * kMib + 36ULL * 11 * 310 * 1024));
+  CHECK(bytes_of(lines(input, 100000), "CUDA graphs") == Bytes(64 * kMiB + 36ULL * 11 * 310 * 1024));
   input.request.enforce_eager = true;
   CHECK(find(lines(input, 100000), "CUDA graphs") == nullptr);
   // Logs: Qwen3-8B on a B200 0.60 GiB for 52 sizes and 2.32 for 74 of prefills; GB10 1.38 GiB for 8 sizes of 64 layers,
   // with what the host takes meanwhile.
-  const auto in_gib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / (1024.0 * kMib); };
+  const auto in_gib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / (1024.0 * kMiB); };
   const auto of_qwen3 = [&](const char* engine) {
     EngineInput qwen = llama(engine);
     qwen.model.num_layers = 36;
     qwen.model.intermediate_size = 12288;
-    qwen.request.card.memory = Bytes(180ULL * 1024 * kMib);
+    qwen.request.card.memory = Bytes(180ULL * 1024 * kMiB);
     return in_gib(bytes_of(lines(qwen, 100000), "CUDA graphs"));
   };
   CHECK(of_qwen3("sglang@0.5.12") == doctest::Approx(2.92).epsilon(0.02));
@@ -385,14 +383,14 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
     if (row.chunk > 0) input.request.max_num_batched_tokens = Tokens(row.chunk);
     BudgetInput in;
     in.engine = &input;
-    in.gpu_memory = Bytes(row.gib * 1024 * kMib);
+    in.gpu_memory = Bytes(row.gib * 1024 * kMiB);
     input.request.card.memory = in.gpu_memory;
     // Of what is free before the weights: the card without the driver's 512 MiB.
-    const std::uint64_t free = (row.gib * 1024 - 512) * kMib;
+    const std::uint64_t free = (row.gib * 1024 - 512) * kMiB;
     const double budget = static_cast<double>(sglang_cache_budget(in).count());
     CHECK(budget / static_cast<double>(free) == doctest::Approx(row.share).epsilon(1e-6));
-    in.weights = Bytes(kMib);
-    CHECK(static_cast<double>((sglang_cache_budget(in) + Bytes(kMib)).count()) ==
+    in.weights = Bytes(kMiB);
+    CHECK(static_cast<double>((sglang_cache_budget(in) + Bytes(kMiB)).count()) ==
           doctest::Approx(budget).epsilon(1e-9));
     in.weights = in.gpu_memory;
     CHECK(sglang_cache_budget(in) == Bytes(0));
@@ -401,9 +399,9 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
   input.request.memory_utilization = 0.5;
   BudgetInput in;
   in.engine = &input;
-  in.gpu_memory = Bytes(1536 * kMib);
-  CHECK(sglang_cache_budget(in) == Bytes(512 * kMib));
-  in.gpu_memory = Bytes(500 * kMib);  // less than the driver takes
+  in.gpu_memory = Bytes(1536 * kMiB);
+  CHECK(sglang_cache_budget(in) == Bytes(512 * kMiB));
+  in.gpu_memory = Bytes(500 * kMiB);  // less than the driver takes
   CHECK(sglang_cache_budget(in) == Bytes(0));
 }
 

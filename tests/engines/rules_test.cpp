@@ -19,8 +19,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
-
 // Channels with a kernel of 4, in the model's type, and a state of 64 x 128 for each of 8 heads in float32.
 CacheTerms recurrence() {
   Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
@@ -309,10 +307,10 @@ TEST_CASE("rules: Ollama's context by the card") {
   Request request;
   const Engine& ollama = find_engine("ollama", request);
   CHECK(ollama.default_context(std::nullopt) == Tokens(4096));
-  CHECK(ollama.default_context(Bytes(24 * kGib - 1)) == Tokens(4096));
-  CHECK(ollama.default_context(Bytes(24 * kGib)) == Tokens(32768));
-  CHECK(ollama.default_context(Bytes(48 * kGib - 1)) == Tokens(32768));
-  CHECK(ollama.default_context(Bytes(48 * kGib)) == Tokens(262144));
+  CHECK(ollama.default_context(Bytes(24 * kGiB - 1)) == Tokens(4096));
+  CHECK(ollama.default_context(Bytes(24 * kGiB)) == Tokens(32768));
+  CHECK(ollama.default_context(Bytes(48 * kGiB - 1)) == Tokens(32768));
+  CHECK(ollama.default_context(Bytes(48 * kGiB)) == Tokens(262144));
   // num_batch 512: one pass of 512 tokens where llama.cpp takes n_batch 2048 in micro-batches of 512; with windows of
   // 1024 the second cache is 1536 cells in both.
   EngineInput input = input_of("ollama", "gemma3", {heads(8, 128, 1024)});

@@ -17,7 +17,6 @@ namespace kvplan {
 namespace {
 
 // Layers have 8 heads of 64: 2,048 B a token and layer in 16 bit.
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 
 // A state of 1,000,000 B: 62,500 rows of 8 in 16 bit.
 CacheTerms state() {
@@ -263,7 +262,7 @@ TEST_CASE("sglang pools: until 0.5.16 the padding slot was in no budget") {
   Term slot{.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
   slot.shape = {.units = 1, .vectors = 36, .width = 2 * 128 * 64 * 128 + 3 * 8448};
   EngineInput input = input_of("granitemoehybrid", {{slot}});
-  const Bytes budget(static_cast<std::uint64_t>(65.608 * static_cast<double>(kGib)));
+  const Bytes budget(static_cast<std::uint64_t>(65.608 * static_cast<double>(kGiB)));
   const auto told = [&](const char* version) {
     input.request.engine_version = version;
     return in_words(laid(input).layout->shortfall(budget, load_for(1, 1000)));
@@ -438,7 +437,7 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
     if (running > 0) request.max_num_seqs = running;
     return make_plan(model, request).capacity->tokens.value();
   };
-  const auto gib = [](double count) { return static_cast<std::uint64_t>(count * static_cast<double>(kGib)); };
+  const auto gib = [](double count) { return static_cast<std::uint64_t>(count * static_cast<double>(kGiB)); };
   // Logs of August 2026 (pages of 128): "available_bytes=6.16 GB, c128_state_fixed=0.04 GB, full_token=852992" for one
   // request, 11.89 and 0.11 GB for eight, 1.57 and 0.07 GB for four. Each budget is within 0.005 GB.
   struct Printed {
@@ -528,7 +527,7 @@ TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the
     EngineInput input = v4_pro(engine);
     input.request.extras.swa_ratio = 0.15;
     input.request.max_num_seqs = 64;
-    const Bytes budget(static_cast<std::uint64_t>(gib * static_cast<double>(kGib)));
+    const Bytes budget(static_cast<std::uint64_t>(gib * static_cast<double>(kGiB)));
     return laid(input).layout->capacity(budget, load_for(9472)).tokens.value();
   };
   CHECK(printed("sglang@0.5.15", 118.925) <= 9217792);

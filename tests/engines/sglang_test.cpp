@@ -10,8 +10,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
-
 std::uint64_t tokens_of(const std::string& model_name, const Request& request) {
   const ModelSpec model = test_model(model_name);
   return make_plan(model, request).capacity->tokens.value();
@@ -28,7 +26,7 @@ TEST_CASE("SGLang: tokens of a plain pool, as its log prints them") {
 }
 
 TEST_CASE("SGLang: tokens come in whole pages, and one page is a dummy") {
-  Request request = request_for("sglang", 1000, 10 * kGibibyte);
+  Request request = request_for("sglang", 1000, 10 * kGiB);
   request.block_size = 64;
   const ModelSpec model = test_model("llama-3.1-8b");
   const Plan plan = make_plan(model, request);
@@ -39,14 +37,14 @@ TEST_CASE("SGLang: tokens come in whole pages, and one page is a dummy") {
 
 TEST_CASE("SGLang: a second pool of 0.8 of the tokens for sliding layers") {
   // A public log of Gemma-4-26B: 12.16 GiB in pages of 256 are 70656 tokens.
-  Request request = request_for("sglang", 8192, static_cast<std::uint64_t>(12.16 * kGibibyte));
+  Request request = request_for("sglang", 8192, static_cast<std::uint64_t>(12.16 * kGiB));
   request.block_size = 256;
   const std::uint64_t tokens = tokens_of("gemma-4-26b", request);
   CHECK(tokens % 256 == 0);
   CHECK(tokens >= 70136);
   CHECK(tokens <= 71176);
   // gpt-oss-20b: 12 full and 12 sliding layers of 2048 B; 8 GiB / (24576 * 1.8).
-  CHECK(tokens_of("gpt-oss-20b", request_for("sglang", 4096, 8 * kGibibyte)) == 194180);
+  CHECK(tokens_of("gpt-oss-20b", request_for("sglang", 4096, 8 * kGiB)) == 194180);
 }
 
 TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the plan says what would") {
@@ -66,7 +64,7 @@ TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the pla
 TEST_CASE("SGLang: 0.9 / 1.9 of the budget is state slots, one of them padding") {
   // A public log of this geometry: 125 slots (124 + 1) take 0.34 + 17.58 GiB, beside 20.16 GiB of KV.
   const ModelSpec model = test_model("qwen3.5-27b");
-  const Plan plan = make_plan(model, request_for("sglang", 8192, static_cast<std::uint64_t>(38.25 * kGibibyte)));
+  const Plan plan = make_plan(model, request_for("sglang", 8192, static_cast<std::uint64_t>(38.25 * kGiB)));
   CHECK(plan.kv_cache.bytes_per_sequence == Bytes(153944064));
   CHECK(plan.capacity->tokens.value() > 327019);
   CHECK(plan.capacity->tokens.value() < 333626);
@@ -76,29 +74,27 @@ TEST_CASE("SGLang: 0.9 / 1.9 of the budget is state slots, one of them padding")
 }
 
 TEST_CASE("SGLang: cells of sparse MLA") {
-  Request request = request_for("sglang", 8192, 40 * kGibibyte);
-  CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGibibyte / ((1152 + 132) * 61) / 64 * 64);
+  Request request = request_for("sglang", 8192, 40 * kGiB);
+  CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGiB / ((1152 + 132) * 61) / 64 * 64);
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
-  CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGibibyte / ((656 + 132) * 61) / 64 * 64);
+  CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGiB / ((656 + 132) * 61) / 64 * 64);
   // GLM-5.2 has index keys on 21 of 78 layers; releases before gave every layer a buffer.
-  CHECK(tokens_of("glm-5.2", request_for("sglang", 8192, 40 * kGibibyte)) ==
-        40 * kGibibyte / (1152 * 78 + 132 * 21) / 64 * 64);
-  CHECK(tokens_of("glm-5.2", request_for("sglang@0.4", 8192, 40 * kGibibyte)) ==
-        40 * kGibibyte / ((1152 + 132) * 78) / 64 * 64);
+  CHECK(tokens_of("glm-5.2", request_for("sglang", 8192, 40 * kGiB)) == 40 * kGiB / (1152 * 78 + 132 * 21) / 64 * 64);
+  CHECK(tokens_of("glm-5.2", request_for("sglang@0.4", 8192, 40 * kGiB)) == 40 * kGiB / ((1152 + 132) * 78) / 64 * 64);
 }
 
 TEST_CASE("SGLang: scaled KV types") {
-  Request request = request_for("sglang", 8192, 8 * kGibibyte);
+  Request request = request_for("sglang", 8192, 8 * kGiB);
   request.cache_type_k = request.cache_type_v = Dtype::kNvfp4;
-  CHECK(tokens_of("llama-3.1-8b", request) == 8 * kGibibyte / (65536 * 9 / 16));
+  CHECK(tokens_of("llama-3.1-8b", request) == 8 * kGiB / (65536 * 9 / 16));
   request.cache_type_k = request.cache_type_v = Dtype::kMxfp8;
-  CHECK(tokens_of("llama-3.1-8b", request) == 8 * kGibibyte / (65536 * 33 / 32));
+  CHECK(tokens_of("llama-3.1-8b", request) == 8 * kGiB / (65536 * 33 / 32));
   request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
   CHECK_THROWS_AS(tokens_of("llama-3.1-8b", request), Error);
 }
 
 TEST_CASE("SGLang: with DP attention every data parallel rank has a pool of its own") {
-  Request request = request_for("sglang", 8192, 8 * kGibibyte);
+  Request request = request_for("sglang", 8192, 8 * kGiB);
   request.parallel.tensor = 8;
   request.parallel.data = 4;
   request.num_seqs = 4;
@@ -107,7 +103,7 @@ TEST_CASE("SGLang: with DP attention every data parallel rank has a pool of its 
   const ModelSpec model = test_model("llama-3.1-8b");
   const Plan plan = make_plan(model, request);
   CHECK(plan.memory.size() == 8);
-  CHECK(plan.capacity->tokens == 8 * kGibibyte / 65536);  // two ranks share the 8 heads
+  CHECK(plan.capacity->tokens == 8 * kGiB / 65536);  // two ranks share the 8 heads
   request.parallel.data = 3;
   CHECK_THROWS_AS(make_plan(model, request), Error);
 }
@@ -140,8 +136,8 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
   CHECK(weights_line(eight, "experts").bytes == weights_line(plan("sglang", 1), "experts").bytes);
   const double cut = static_cast<double>(plan("sglang", 2).memory.front().weights->count());
   const double whole = static_cast<double>(plan("sglang@0.4", 2).memory.front().weights->count());
-  CHECK((whole - cut) / kGibibyte == doctest::Approx(82.82 - 81.53).epsilon(0.01));
-  CHECK(cut / kGibibyte == doctest::Approx(81.53).epsilon(0.01));
+  CHECK((whole - cut) / kGiB == doctest::Approx(82.82 - 81.53).epsilon(0.01));
+  CHECK(cut / kGiB == doctest::Approx(81.53).epsilon(0.01));
   Request request = request_for("sglang", 8192);
   request.parallel.tensor = request.parallel.data = 8;
   CHECK(request.parallel.gpus() == 64);

@@ -13,9 +13,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
-
 struct Dims {
   std::uint64_t hidden, mlp, layers, vocab;
 };
@@ -40,7 +37,7 @@ double share(Bytes part, Bytes whole) {
 }
 
 double gib(Bytes bytes) {
-  return static_cast<double>(bytes.count()) / static_cast<double>(kGib);
+  return static_cast<double>(bytes.count()) / static_cast<double>(kGiB);
 }
 
 TEST_CASE("vllm: the profile run, as \"peak activation\" lines print it") {
@@ -73,7 +70,7 @@ TEST_CASE("vllm: the profile run, as \"peak activation\" lines print it") {
       {"vllm@0.22", {5376, 21504, 60, 262144}, 8192, 1024, 1, 1024ULL * 262144 * 15 + 8192 * 5376 * 2, 3.90},
       {"vllm@0.22", {5120, 17408, 64, 248320}, 2048, 256, 1, 256ULL * 248320 * 15 + 2048 * 5120 * 2, 0.85},
       // The new runner samples plain logits: the batch is the peak, and 32 MiB of libraries.
-      {"vllm@0.28", {896, 4864, 24, 151936}, 8192, 256, 1, 8192ULL * 3 * 5760 * 2 + 32 * kMib, 0.31},
+      {"vllm@0.28", {896, 4864, 24, 151936}, 8192, 256, 1, 8192ULL * 3 * 5760 * 2 + 32 * kMiB, 0.31},
   };
   for (const Row& row : rows) {
     CAPTURE(row.engine);
@@ -159,13 +156,13 @@ TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every 
 TEST_CASE("vllm: rows are sampled on the last stage alone, no more than a batch has tokens") {
   EngineInput input = shaped("vllm", kLlama8b);
   input.request.parallel.pipeline = 2;
-  CHECK(lines(input, 0).front().bytes == Bytes(8192ULL * 3 * 18432 * 2 + 32 * kMib));
-  CHECK(lines(input, 1).front().bytes == Bytes(1024ULL * 128256 * 10 + 8192 * 4096 * 2 + 32 * kMib));
+  CHECK(lines(input, 0).front().bytes == Bytes(8192ULL * 3 * 18432 * 2 + 32 * kMiB));
+  CHECK(lines(input, 1).front().bytes == Bytes(1024ULL * 128256 * 10 + 8192 * 4096 * 2 + 32 * kMiB));
   input.request.max_num_batched_tokens = Tokens(100);
-  CHECK(lines(input, 1).front().bytes == Bytes(100ULL * 128256 * 10 + 100 * 4096 * 2 + 32 * kMib));
+  CHECK(lines(input, 1).front().bytes == Bytes(100ULL * 128256 * 10 + 100 * 4096 * 2 + 32 * kMiB));
   // A config that does not name the MLP's width: four times the hidden size, as in the first transformer.
   EngineInput plain = shaped("vllm", {4096, 0, 32, 0});
-  CHECK(lines(plain).front().bytes == Bytes(8192ULL * 3 * (4096 + 4 * 4096) * 2 + 32 * kMib));
+  CHECK(lines(plain).front().bytes == Bytes(8192ULL * 3 * (4096 + 4 * 4096) * 2 + 32 * kMiB));
 }
 
 TEST_CASE("vllm: outside PyTorch, as logs print it") {
@@ -201,18 +198,18 @@ TEST_CASE("vllm: outside PyTorch, as logs print it") {
     if (*row.card != '\0') input.request.card.name = row.card;
     const LedgerLine line = lines(input).at(1);
     CHECK(line.part == Section::kRuntime);
-    CHECK(line.bytes == Bytes(row.mib * kMib));
+    CHECK(line.bytes == Bytes(row.mib * kMiB));
     CHECK(gib(line.low) <= row.least + 0.01);  // printed to a hundredth
     CHECK(gib(line.high) >= row.most - 0.01);
   }
   // Since 0.27 "consumed" less the weights: Llama-3.1-8B on an A100 0.26, Qwen2.5-0.5B 0.30; and the old runner.
   EngineInput dense = shaped("vllm", kLlama8b);
-  CHECK(lines(dense).at(1).bytes == Bytes(144 * kMib + counts));
+  CHECK(lines(dense).at(1).bytes == Bytes(144 * kMiB + counts));
   dense.request.max_num_seqs = 256;
   CHECK(gib(lines(dense).at(1).bytes) == doctest::Approx(0.26).epsilon(0.05));
   EngineInput experts = shaped("vllm@0.28", kLlama8b);
   experts.model.experts.used = 8;
-  CHECK(lines(experts).at(1).bytes == Bytes(230 * kMib));
+  CHECK(lines(experts).at(1).bytes == Bytes(230 * kMiB));
 }
 
 TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
@@ -244,21 +241,21 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
        67ULL * 48 * ((215 + 47) * 5 / 2) * 1024,
        2.37},  // Qwen3-Next
       {"vllm@0.11", {5120, 25600, 64, 151936}, 20, 1, 0, (3ULL + 5) * 64 * (215 + 119) * 1024, 0},
-      {"vllm@0.12", {1536, 8960, 28, 151936}, 256, 1, 0, 256 * kMib + (51ULL + 35) * 28 * 87 * 1024, 0.5},
+      {"vllm@0.12", {1536, 8960, 28, 151936}, 256, 1, 0, 256 * kMiB + (51ULL + 35) * 28 * 87 * 1024, 0.5},
       {"vllm@0.22",
        {1536, 8960, 28, 151936},
        1024,
        1,
        0,
-       256 * kMib + (51ULL + 51) * 28 * 87 * 1024,
+       256 * kMiB + (51ULL + 51) * 28 * 87 * 1024,
        0.56},  // Qwen2.5-1.5B
-      {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 8, 256 * kMib + (51ULL + 51) * 48 * 230 * 1024, 1.76},
-      {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 1, 256 * kMib + (51ULL + 51) * 48 * 230 * 1024, 0},
+      {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 8, 256 * kMiB + (51ULL + 51) * 48 * 230 * 1024, 1.76},
+      {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 1, 256 * kMiB + (51ULL + 51) * 48 * 230 * 1024, 0},
       // 200 rows: 1, 2, 4 and 25 steps of 8; 100 rows: 1, 2, 4 and 12 steps. 4 rows: 1, 2, 4, 8 and 1, 2, 4.
-      {"vllm@0.22", kLlama8b, 100, 1, 0, 100 * kMib + (28ULL + 15) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 100, 1, 0, 100 * kMiB + (28ULL + 15) * 32 * 87 * 1024, 0},
       // 264 rows: 256 is the last before steps of 16.
-      {"vllm@0.22", kLlama8b, 132, 1, 0, 128 * kMib + (35ULL + 19) * 32 * 87 * 1024, 0},
-      {"vllm@0.22", kLlama8b, 4, 1, 0, 4 * kMib + (4ULL + 3) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 132, 1, 0, 128 * kMiB + (35ULL + 19) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 4, 1, 0, 4 * kMiB + (4ULL + 3) * 32 * 87 * 1024, 0},
   };
   for (const Row& row : rows) {
     CAPTURE(row.engine);
@@ -313,12 +310,12 @@ TEST_CASE("vllm: a first start benchmarks what it compiles on a copy of the embe
     input.request.max_num_seqs = 256;
     const LedgerLine line = lines(input).front();
     CHECK(in_words(line.what) == "activation peak (a first start compiles)");
-    CHECK(line.bytes == Bytes(row.dims.vocab * row.dims.hidden * 2 + 32 * kMib));
+    CHECK(line.bytes == Bytes(row.dims.vocab * row.dims.hidden * 2 + 32 * kMiB));
     CHECK(gib(line.bytes) == doctest::Approx(row.printed).epsilon(0.02));
     CHECK(gib(line.low) <= 0.19);
     // A rank has its part of the rows; the second stage none.
     input.request.parallel.tensor = 2;
-    CHECK(lines(input).front().bytes == Bytes(row.dims.vocab / 2 * row.dims.hidden * 2 + 32 * kMib));
+    CHECK(lines(input).front().bytes == Bytes(row.dims.vocab / 2 * row.dims.hidden * 2 + 32 * kMiB));
     input.request.parallel = {};
     input.request.parallel.pipeline = 2;
     CHECK(in_words(lines(input, 1).front().what) == "activation peak (batch)");
@@ -368,16 +365,16 @@ TEST_CASE("vllm: what it keeps for graphs beyond what they take comes out of the
   // Llama-3.1-8B, A100: 1.44 printed with the peak, 0.23 taken.
   EngineInput input = shaped("vllm@0.31", kLlama8b);
   input.request.card.name = "a100-80gb";
-  input.request.card.memory = Bytes(80 * kGib);
+  input.request.card.memory = Bytes(80 * kGiB);
   CHECK(gib(lines(input).at(2).bytes) == doctest::Approx(0.23).epsilon(0.05));
   CHECK(gib(lines(input).at(0).bytes + lines(input).at(3).bytes) == doctest::Approx(1.44).epsilon(0.2));
   const auto left = [&](const char* engine) {
     input.request = request_for(engine, 8192);
     input.request.memory_utilization = 0.5;
-    return vllm_cache_budget(input, Bytes(80 * kGib), Bytes(30 * kGib), Bytes(kGib));
+    return vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(30 * kGiB), Bytes(kGiB));
   };
-  CHECK(left("vllm@0.28") == Bytes(11 * kGib));
-  CHECK(left("vllm@0.30") == Bytes(10 * kGib));
+  CHECK(left("vllm@0.28") == Bytes(11 * kGiB));
+  CHECK(left("vllm@0.30") == Bytes(10 * kGiB));
 }
 
 TEST_CASE("vllm: the encoder's outputs and its pass") {
@@ -442,18 +439,18 @@ TEST_CASE("vllm: swap space of V0 and offloaded caches") {
   request.parallel.tensor = 2;
   request.parallel.pipeline = 2;
   REQUIRE(host(request).size() == 1);
-  CHECK(host(request).front().bytes == Bytes(16 * kGib));
+  CHECK(host(request).front().bytes == Bytes(16 * kGiB));
   CHECK(in_words(host(request).front().formula) == "--swap-space on each of 4 ranks");
   CHECK(in_words(host(request_for("vllm@0.8", 8192)).front().formula) == "--swap-space on each of 1 rank");
   request.vllm.swap_space = Bytes(0);
   CHECK(host(request).empty());
   CHECK(host(request_for("vllm@0.9", 8192)).empty());
   request = request_for("vllm", 8192);
-  request.vllm.swap_space = Bytes(kGib);
-  request.vllm.host_kv_cache = Bytes(3 * kGib);
+  request.vllm.swap_space = Bytes(kGiB);
+  request.vllm.host_kv_cache = Bytes(3 * kGiB);
   REQUIRE(host(request).size() == 2);
-  CHECK(host(request).front().bytes == Bytes(3 * kGib));
-  CHECK(host(request).back().bytes == Bytes(kGib));
+  CHECK(host(request).front().bytes == Bytes(3 * kGiB));
+  CHECK(host(request).back().bytes == Bytes(kGiB));
 }
 
 TEST_CASE("vllm: a budget that weights or graphs use up is none") {
@@ -461,11 +458,11 @@ TEST_CASE("vllm: a budget that weights or graphs use up is none") {
   request.memory_utilization = 0.5;
   EngineInput input;
   input.request = request;
-  CHECK(vllm_cache_budget(input, Bytes(80 * kGib), Bytes(30 * kGib), Bytes(0)) == Bytes(10 * kGib));
-  CHECK(vllm_cache_budget(input, Bytes(80 * kGib), Bytes(41 * kGib), Bytes(0)) == Bytes(0));
+  CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(30 * kGiB), Bytes(0)) == Bytes(10 * kGiB));
+  CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(41 * kGiB), Bytes(0)) == Bytes(0));
   // Graphs came out of what the budget leaves.
-  CHECK(vllm_cache_budget(input, Bytes(80 * kGib), Bytes(30 * kGib), Bytes(kGib)) == Bytes(11 * kGib));
-  CHECK(vllm_cache_budget(input, Bytes(80 * kGib), Bytes(kGib), Bytes(2 * kGib)) == Bytes(40 * kGib));
+  CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(30 * kGiB), Bytes(kGiB)) == Bytes(11 * kGiB));
+  CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(kGiB), Bytes(2 * kGiB)) == Bytes(40 * kGiB));
 }
 
 TEST_CASE("vllm: rules begin with the release that brought them") {
@@ -532,7 +529,7 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
     CAPTURE(row.gib);
     Request request = request_for(row.engine, 8192);
     if (*row.card != '\0') request.card.name = row.card;
-    if (row.gib > 0) request.card.memory = Bytes(row.gib * kGib);
+    if (row.gib > 0) request.card.memory = Bytes(row.gib * kGiB);
     EngineInput input;
     input.request = request;
     CHECK(vllm_batched_tokens(input, vllm_rules(request)) == row.batch);

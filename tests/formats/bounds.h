@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kvplan/error.h"
+#include "support/words.h"
 
 namespace kvplan {
 
@@ -19,10 +20,6 @@ inline std::string error_of(const std::function<void()>& work) {
     return error.what();
   }
   return "";
-}
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 inline std::string repeated(const std::string& unit, std::size_t count, const std::string& between = ",") {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 #ifdef KVPLAN_FAKE_GPU
 
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
 
 const std::string kFake = KVPLAN_FAKE_GPU;
 const std::string kH100 = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090";

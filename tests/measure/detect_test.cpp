@@ -13,11 +13,9 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMib = 1 << 20;
-
 TEST_CASE("detect: the catalogue brings what a program sees") {
   Request request;
-  use_cards({{"NVIDIA H100 80GB HBM3", Bytes(81559 * kMib)}, {"NVIDIA H100 80GB HBM3", Bytes(81559 * kMib)}}, request);
+  use_cards({{"NVIDIA H100 80GB HBM3", Bytes(81559 * kMiB)}, {"NVIDIA H100 80GB HBM3", Bytes(81559 * kMiB)}}, request);
   CHECK(request.card.name == "h100-80gb");
   CHECK(request.card.count == 2);
   CHECK(request.card.note.find("smallest") == std::string::npos);
@@ -25,7 +23,7 @@ TEST_CASE("detect: the catalogue brings what a program sees") {
 
 TEST_CASE("detect: of uneven cards the smallest decides") {
   Request request;
-  use_cards({{"NVIDIA GeForce RTX 4090", Bytes(24564 * kMib)}, {"NVIDIA GeForce RTX 3060", Bytes(12288 * kMib)}},
+  use_cards({{"NVIDIA GeForce RTX 4090", Bytes(24564 * kMiB)}, {"NVIDIA GeForce RTX 3060", Bytes(12288 * kMiB)}},
             request);
   CHECK(request.card.name == "rtx-3060");
   CHECK(request.card.count == 2);
@@ -34,9 +32,9 @@ TEST_CASE("detect: of uneven cards the smallest decides") {
 
 TEST_CASE("detect: a card of another size than its name in the catalogue keeps its own") {
   Request request;
-  use_cards({{"NVIDIA GeForce RTX 2080 Ti", Bytes(22528 * kMib)}}, request);  // with its memory doubled
+  use_cards({{"NVIDIA GeForce RTX 2080 Ti", Bytes(22528 * kMiB)}}, request);  // with its memory doubled
   CHECK_FALSE(request.card.name);
-  CHECK(request.card.memory == Bytes(22528 * kMib));
+  CHECK(request.card.memory == Bytes(22528 * kMiB));
 }
 
 TEST_CASE("detect: unified memory that the driver does not tell comes from the catalogue") {
@@ -79,7 +77,7 @@ TEST_CASE("detect: NVML, card by card") {
   const auto cards = detect_nvidia(KVPLAN_FAKE_NVML);
   REQUIRE(cards.size() == 2);
   CHECK(cards[0].name == "NVIDIA GeForce RTX 4090");
-  CHECK(cards[0].memory == Bytes(24564 * kMib));
+  CHECK(cards[0].memory == Bytes(24564 * kMiB));
   CHECK(cards[1].memory == Bytes(0));
   // A card that is cut is its slices; what a program sees of them is what the environment names.
   setenv("KVPLAN_FAKE_CARDS",
@@ -92,7 +90,7 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(cut[0].uuid == "MIG-1");
   CHECK(cut[2].index == 1);
   CHECK(visible_cards(cut, "1").front().name == "NVIDIA GeForce RTX 3060");
-  CHECK(visible_cards(cut, "MIG-2").front().memory == Bytes(4864 * kMib));
+  CHECK(visible_cards(cut, "MIG-2").front().memory == Bytes(4864 * kMiB));
   CHECK(visible_cards(cut, "1,nonsense,0").size() == 1);
   CHECK(visible_cards(cut, "").empty());
   Request of_slice;

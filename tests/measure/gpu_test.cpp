@@ -2,18 +2,15 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "measure/gpu_view.h"
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
 
 #ifdef KVPLAN_FAKE_GPU
-
-using Words = std::vector<std::string>;
 
 // One library plays all three.
 const std::string kFake = KVPLAN_FAKE_GPU;
@@ -31,12 +28,6 @@ Run measure(const Words& options, Words environment) {
 
 bool says(const Run& run, const std::string& text) {
   return run.out.find(text) != std::string::npos;
-}
-
-std::string text_of(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
 }
 
 const std::string kH100 = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090";
@@ -59,7 +50,7 @@ TEST_CASE("gpu: a card that behaves") {
   // Then the start is rehearsed: libraries, weights, the 64 buffers again, activations.
   CHECK(says(run, "\"status\": \"starts\""));
   // 64 buffers and the one that warms the driver up, and those of the start; none is left when the context goes.
-  CHECK(text_of(folder.path() + "/log") == "context released, 0 buffers live, 132 allocated\n");
+  CHECK(file_text(folder.path() + "/log") == "context released, 0 buffers live, 132 allocated\n");
 }
 
 TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled down") {
@@ -144,7 +135,7 @@ TEST_CASE("gpu: whatever call fails, the answer says which and nothing stays all
     CHECK(run.exit == 1);
     CHECK(says(run, "\"status\": \"failed\""));
     CHECK(says(run, "error 700"));
-    CHECK(text_of(folder.path() + "/log").starts_with("context released, 0 buffers live"));
+    CHECK(file_text(folder.path() + "/log").starts_with("context released, 0 buffers live"));
   }
 }
 
@@ -185,7 +176,7 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   const std::string file = folder.path() + "/calibration.json";
   CHECK(measure({"--save-calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=440"}).exit == 0);
   CHECK(measure({"--save-calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=460"}).exit == 0);
-  const std::string saved = text_of(file);
+  const std::string saved = file_text(file);
   CHECK(saved.find("\"n\": 2") != std::string::npos);
   CHECK(saved.find("bandwidth") == std::string::npos);  // copying buffers is no bound of reading them
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no lock, no half-written file
@@ -204,7 +195,7 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   const Run refused = measure({"--save-calibration", other}, {kH100});
   CHECK(refused.exit == 2);
   CHECK(refused.out.empty());
-  CHECK(text_of(other) == "{}");
+  CHECK(file_text(other) == "{}");
   CHECK(measure({"--save-calibration", folder.path() + "/absent/file"}, {kH100}).exit == 2);
 }
 

@@ -210,9 +210,8 @@ struct Cache {
 };
 Cache cache(const ModelSpec& model, const std::string& engine) {
   const Plan plan = make_plan(model, request_for(engine, 32768));
-  constexpr double kGib = 1 << 30;
-  return {static_cast<double>(plan.kv_cache.logical.count()) / kGib,
-          static_cast<double>(plan.kv_cache.reserved.count()) / kGib};
+  return {static_cast<double>(plan.kv_cache.logical.count()) / kGiB,
+          static_cast<double>(plan.kv_cache.reserved.count()) / kGiB};
 }
 
 // What an engine does with a model is the engine's: each gives what it gives for the model's config.json.

@@ -10,14 +10,11 @@
 #include "plan/complete.h"
 #include "plan/facts.h"
 #include "plan/plan_cache.h"
-#include "plan/questions.h"
 #include "report/words.h"
 #include "support/figures.h"
 
 namespace kvplan {
 namespace {
-
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 
 TEST_CASE("a model is called by where it lies") {
   const struct {
@@ -67,7 +64,7 @@ TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
 
 TEST_CASE("what makes it fit does, and gives up the least first") {
   Request request = request_for("vllm", 32768);
-  request.card.memory = Bytes(24 * kGib);
+  request.card.memory = Bytes(24 * kGiB);
   request.num_seqs = 2;
   const ModelSpec model = test_model("llama-3.1-8b");
   const Plan plan = complete_plan("llama-3.1-8b", request);

@@ -7,7 +7,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "plan/questions.h"
+#include "plan/plan.h"
 #include "plan/search.h"
 #include "sources/load.h"
 

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "kvplan/gpus.h"
-#include "plan/questions.h"
+#include "plan/fit.h"
 #include "plan/search.h"
 #include "support/figures.h"
 
@@ -104,9 +104,9 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
     request.max_model_len = Tokens(8192);
     const Answers answers = fit_model(model, request);
     CAPTURE(engine.name);
-    REQUIRE_FALSE(answers.answers.empty());
-    Bytes smallest = parse_gpu(*answers.answers.front().plan.request.card.name).budget();
-    for (const Answer& answer : answers.answers) {
+    REQUIRE_FALSE(answers.rows.empty());
+    Bytes smallest = parse_gpu(*answers.rows.front().plan.request.card.name).budget();
+    for (const Answer& answer : answers.rows) {
       const Gpu& gpu = parse_gpu(*answer.plan.request.card.name);
       CHECK(runs_on(engine, gpu));
       CHECK(gpu.budget() >= smallest);
@@ -114,7 +114,7 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
     }
     // No smaller card that it runs on holds the request.
     for (const Gpu& gpu : gpus()) {
-      if (!runs_on(engine, gpu) || gpu.budget() >= parse_gpu(*answers.answers.front().plan.request.card.name).budget())
+      if (!runs_on(engine, gpu) || gpu.budget() >= parse_gpu(*answers.rows.front().plan.request.card.name).budget())
         continue;
       Request on = request;
       on.card.name = std::string(gpu.name);

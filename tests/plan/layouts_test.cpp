@@ -7,8 +7,9 @@
 
 #include "plan/changes.h"
 #include "plan/complete.h"
-#include "plan/questions.h"
+#include "plan/fit.h"
 #include "plan/shared_card.h"
+#include "plan/users.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -79,8 +80,8 @@ TEST_CASE("layouts: GPUs are counted as they are rented") {
   request.max_model_len = Tokens(32768);
   const Answers answers = fit_model(model, request);
   const auto is_layout = [](const Answer& answer) { return answer.name == "layout"; };
-  const auto first = std::find_if(answers.answers.begin(), answers.answers.end(), is_layout);
-  REQUIRE(first != answers.answers.end());
+  const auto first = std::find_if(answers.rows.begin(), answers.rows.end(), is_layout);
+  REQUIRE(first != answers.rows.end());
   // 671 GB of weights are more than 8 cards of 80 GB.
   CHECK(first->plan.memory.size() == 16);
   CHECK(first->plan.request.parallel.pipeline <= 2);
@@ -143,7 +144,7 @@ TEST_CASE("users: fit names the layouts that hold the lengths that were stated")
   request.users = true;
   const Answers answers = fit_model(test_model("llama-3.1-8b"), request);
   bool named = false;
-  for (const Answer& answer : answers.answers) named = named || answer.name == "layout";
+  for (const Answer& answer : answers.rows) named = named || answer.name == "layout";
   CHECK(named);
   for (const Template& told : answers.sentences) {
     const std::string sentence = in_words(told);

@@ -2,8 +2,8 @@
 
 #include "engines/requests.h"
 #include "kvplan/error.h"
+#include "plan/fit.h"
 #include "plan/plan.h"
-#include "plan/questions.h"
 #include "report/words.h"
 #include "support/figures.h"
 
@@ -57,11 +57,11 @@ TEST_CASE("Users of a mean length are placed in every engine, in no context that
     request.users = true;
     request.avg_len = Tokens(8192);
     const Answers answers = fit_model(model, request);
-    for (const Answer& answer : answers.answers) {
+    for (const Answer& answer : answers.rows) {
       CHECK(answer.plan.load.max_model_len >= Tokens(8192));
       CHECK(answer.plan.load.max_model_len <= Tokens(131072));
     }
-    if (!engine.is_logical) CHECK(!answers.answers.empty());
+    if (!engine.is_logical) CHECK(!answers.rows.empty());
   }
 }
 

@@ -12,15 +12,15 @@
 #include "conformance/gguf_header.h"
 #include "conformance/planner.h"
 #include "plan/plan.h"
-#include "plan/questions.h"
+#include "plan/remedies.h"
 #include "sources/load.h"
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
 
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
 
 Json planned(Words words, int status = 0) {
   words.insert(words.begin(), "testdata/configs/llama-3.1-8b.json");

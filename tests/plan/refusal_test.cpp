@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
@@ -36,14 +37,10 @@ std::string refused(const std::string& config, std::vector<std::string> options)
   return words;
 }
 
-bool holds(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_CASE("vLLM refuses ranks that do not divide heads, and they are planned") {
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "-tp", "3"}) ==
         "Total number of attention heads (32) must be divisible by tensor parallel size (3)");
-  CHECK(holds(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "3"}), "16"));
+  CHECK(has(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "3"}), "16"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "-tp", "4"}).empty());
   // 2 KV heads are repeated on 4 ranks; no layout with such ranks is chosen for a number of cards.
   CHECK(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "8"}).empty());
@@ -51,30 +48,30 @@ TEST_CASE("vLLM refuses ranks that do not divide heads, and they are planned") {
 }
 
 TEST_CASE("vLLM refuses a length beyond the model's") {
-  CHECK(holds(refused("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "131073"}),
-              "User-specified max_model_len (131073) is greater than the derived max_model_len (131072)"));
+  CHECK(has(refused("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "131073"}),
+            "User-specified max_model_len (131073) is greater than the derived max_model_len (131072)"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "131072"}).empty());
 }
 
 TEST_CASE("vLLM refuses cards without a kernel") {
   for (const std::string card : {"a100-80gb", "rtx-4090", "l4"})
-    CHECK(holds(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu", card}), "No valid attention backend found"));
+    CHECK(has(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu", card}), "No valid attention backend found"));
   for (const std::string card : {"h100-80gb", "b200", "rtx-5090"})
     CHECK(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu", card}).empty());
   CHECK(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu-memory", "80GiB"}).empty());
   // FP8 in Triton's attention: gpt-oss has sinks, Gemma 4 heads of 512, DeepSeek-V3 latents.
   for (const std::string model : {"gpt-oss-20b", "gemma-4-26b", "deepseek-v3"}) {
-    CHECK(holds(refused(model, {"--engine", "vllm", "--gpu", "a100-80gb", "--kv-cache-dtype", "fp8"}), "SM89+"));
+    CHECK(has(refused(model, {"--engine", "vllm", "--gpu", "a100-80gb", "--kv-cache-dtype", "fp8"}), "SM89+"));
     CHECK(refused(model, {"--engine", "vllm", "--gpu", "l40s", "--kv-cache-dtype", "fp8"}).empty());
     CHECK(refused(model, {"--engine", "vllm", "--gpu", "a100-80gb"}).empty());
   }
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "a100-80gb", "--kv-cache-dtype", "fp8"}).empty());
   // Types that a card does not compute in.
-  CHECK(holds(refused("gpt-oss-20b", {"--engine", "vllm", "--gpu", "t4"}), "Minimum capability: 80"));
-  CHECK(holds(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4", "--dtype", "bfloat16"}), "Bfloat16"));
+  CHECK(has(refused("gpt-oss-20b", {"--engine", "vllm", "--gpu", "t4"}), "Minimum capability: 80"));
+  CHECK(has(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4", "--dtype", "bfloat16"}), "Bfloat16"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4"}).empty());
   // The class of 0.26 asks for the option.
-  CHECK(holds(refused("deepseek-v4-flash", {"--engine", "vllm@0.26"}), "got auto"));
+  CHECK(has(refused("deepseek-v4-flash", {"--engine", "vllm@0.26"}), "got auto"));
   CHECK(refused("deepseek-v4-flash", {"--engine", "vllm@0.26", "--kv-cache-dtype", "fp8"}).empty());
   CHECK(refused("deepseek-v4-flash", {"--engine", "vllm"}).empty());
 }
@@ -83,7 +80,7 @@ TEST_CASE("SGLang has no kernels of sparse latents before Hopper") {
   // sgl-project/sglang#35420
   for (const std::string card : {"a100-80gb", "rtx-4090"})
     for (const std::string model : {"deepseek-v3.2", "glm-5.2"})
-      CHECK(holds(refused(model, {"--engine", "sglang", "--gpu", card}), "9.0"));
+      CHECK(has(refused(model, {"--engine", "sglang", "--gpu", card}), "9.0"));
   CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu", "h200"}).empty());
   CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu-memory", "80GiB"}).empty());
   CHECK(refused("deepseek-v3", {"--engine", "sglang", "--gpu", "a100-80gb"}).empty());
@@ -93,14 +90,14 @@ TEST_CASE("What mlx-lm does not quantize is planned, and refused") {
   const auto quantized = [](const char* config) {
     return refused(config, {"--engine", "mlx", "--kv-cache-dtype", "int4"});
   };
-  CHECK(holds(quantized("gemma-4-26b"), "RotatingKVCache Quantization NYI"));
-  CHECK(holds(quantized("deepseek-v3"), "latent attention"));
-  CHECK(holds(quantized("phi-3-small"), "64") == false);  // heads of 128
+  CHECK(has(quantized("gemma-4-26b"), "RotatingKVCache Quantization NYI"));
+  CHECK(has(quantized("deepseek-v3"), "latent attention"));
+  CHECK(has(quantized("phi-3-small"), "64") == false);  // heads of 128
   CHECK(quantized("llama-3.1-8b").empty());
 }
 
 TEST_CASE("vLLM refuses a model that it has no class for") {
-  CHECK(holds(refused("rwkv6-1.6b", {"--engine", "vllm"}), "no class"));
+  CHECK(has(refused("rwkv6-1.6b", {"--engine", "vllm"}), "no class"));
 }
 
 }  // namespace

@@ -8,23 +8,12 @@
 #include <random>
 
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
 
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
-
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::string text_of(const Words& words) {
-  std::string out;
-  for (const std::string& word : words) out += word + " ";
-  return out;
-}
 
 class Dice {
  public:

@@ -5,17 +5,12 @@
 #include <sstream>
 
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 namespace {
 
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
-
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 Run plan(const Words& command, const Words& more) {
   return run_program(joined(joined(command, more), {"--json"}));
@@ -54,12 +49,6 @@ const std::vector<Words>& commands() {
       {model("gemma-4-26b"), "--engine", "tensorrt-llm", "--gpu", "l40s", "--max-model-len", "16k"},
   };
   return kCommands;
-}
-
-std::string text_of(const Words& words) {
-  std::string out;
-  for (const std::string& word : words) out += word + " ";
-  return out;
 }
 
 TEST_CASE("suggestions: the remedy of a plan that does not fit makes it fit") {

@@ -17,8 +17,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
-
 // "fits", "does_not_fit", "unknown", or "refused" where there is no plan at all.
 template <class Ask>
 std::string outcome(const Ask& ask, std::string& why) {
@@ -52,13 +50,13 @@ Request any_request(std::mt19937& random, const std::string& engine) {
   if (one_in(3)) out.attention = AttentionKernel::kNaive;
   if (one_in(4)) out.limits.min_context = Tokens(pick({1, 65536, 1ULL << 60}));
   if (one_in(4)) out.limits.min_seqs = pick({1, 300, 1ULL << 60});
-  if (one_in(4)) out.limits.max_vram = Bytes(pick({1, 40 * kGib, 1ULL << 62}));
+  if (one_in(4)) out.limits.max_vram = Bytes(pick({1, 40 * kGiB, 1ULL << 62}));
   if (one_in(4)) out.margin = 0.5;
-  if (one_in(8)) out.cpu_offload = Bytes(pick({kGib, 1ULL << 61}));
+  if (one_in(8)) out.cpu_offload = Bytes(pick({kGiB, 1ULL << 61}));
   switch (random() % 4) {
     case 0: out.card.name = "h100-80gb"; break;
-    case 1: out.card.memory = Bytes(pick({kGib, 24 * kGib, 1ULL << 50, 1ULL << 62})); break;
-    case 2: out.kv_cache_memory_bytes = Bytes(pick({kGib, 1ULL << 40, 1ULL << 62})); break;
+    case 1: out.card.memory = Bytes(pick({kGiB, 24 * kGiB, 1ULL << 50, 1ULL << 62})); break;
+    case 2: out.kv_cache_memory_bytes = Bytes(pick({kGiB, 1ULL << 40, 1ULL << 62})); break;
     default: break;
   }
   return out;
@@ -107,7 +105,7 @@ std::string reason(const Request& request) {
 
 TEST_CASE("a broken limit says what fits, with its unit") {
   Request request = request_for("vllm", 8192);
-  request.card.memory = Bytes(24 * kGib);
+  request.card.memory = Bytes(24 * kGiB);
   request.limits.min_seqs = 800;
   CHECK(reason(request).find(" sequences fit, fewer than --min-seqs 800") != std::string::npos);
   request.limits.min_seqs.reset();
@@ -123,9 +121,9 @@ TEST_CASE("a broken limit says what fits, with its unit") {
 
 TEST_CASE("a shortfall is told in GiB") {
   // 8,192 tokens of 131,072 B are 1 GiB; a page short of it, and a page that the pool keeps, less than that is missing.
-  const std::string text = reason(request_for("vllm", 8192, kGib - (2 << 20)));
+  const std::string text = reason(request_for("vllm", 8192, kGiB - (2 << 20)));
   CHECK(text == "the cache needs 1.00 GiB a GPU, 4.0 MiB more than the 1020.0 MiB that are there");
-  const std::string pool = reason(request_for("sglang", 8192, kGib / 2));
+  const std::string pool = reason(request_for("sglang", 8192, kGiB / 2));
   CHECK(pool.find("iB a GPU") != std::string::npos);
   CHECK(pool.find("bytes") == std::string::npos);
 }
@@ -135,7 +133,7 @@ TEST_CASE("llama.cpp and ollama hold 256 sequences, whatever the memory") {
   for (const char* engine : {"llama.cpp", "llama.cpp@b6900", "ollama"}) {
     CAPTURE(engine);
     Request request = request_for(engine, 256);
-    request.card.memory = Bytes(80 * kGib);
+    request.card.memory = Bytes(80 * kGiB);
     const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
     REQUIRE(plan.capacity);
     CHECK(plan.capacity->max_num_seqs == 256);
@@ -143,7 +141,7 @@ TEST_CASE("llama.cpp and ollama hold 256 sequences, whatever the memory") {
     request.limits.min_seqs = 257;
     CHECK(make_plan(test_model("llama-3.1-8b"), request).verdict.status == Verdict::kDoesNotFit);
   }
-  Request request = request_for("llama.cpp", 65536, 16 * kGib);
+  Request request = request_for("llama.cpp", 65536, 16 * kGiB);
   const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
   CHECK(plan.capacity->max_num_seqs == 2);
   CHECK(std::none_of(plan.notes.begin(), plan.notes.end(), [](const Note& n) { return n.code == "most_sequences"; }));

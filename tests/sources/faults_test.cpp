@@ -148,7 +148,7 @@ TEST_CASE("hub: two runs at once on one cache") {
     CHECK(run.out == runs[0].out);
   }
   CHECK(site.run({"org/large", "--json", "--offline"}).out == runs[0].out);
-  CHECK_FALSE(holds(site.all_files(), ".part-"));
+  CHECK_FALSE(has(site.all_files(), ".part-"));
 }
 
 TEST_CASE("hub: damage in kvplan's cache is fetched anew, and a cache that cannot be written is no error") {
@@ -170,7 +170,7 @@ TEST_CASE("hub: damage in kvplan's cache is fetched anew, and a cache that canno
   }
   const Run run = site.run({"org/large", "--json"}, {"XDG_CACHE_HOME=/dev/null"});
   CHECK(run.exit == 0);
-  CHECK(holds(run.out, "hub_not_cached"));
+  CHECK(has(run.out, "hub_not_cached"));
   const Run no_home = site.run({"org/large"}, {"XDG_CACHE_HOME=", "HOME=", "HF_HOME="});
   CAPTURE(no_home.err);
   CHECK(no_home.exit == 0);

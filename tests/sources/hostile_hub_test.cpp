@@ -17,7 +17,7 @@ TEST_CASE("hub: an error names the host that failed, not the one that sent us th
     site.hub.fallback(away);
     const Run run = site.run({"org/small"}, {"HF_TOKEN=" + kSecret, "KVPLAN_HTTP_TIMEOUT_MS=500"});
     check_refused(run, Exit::kHub, part);
-    CHECK_FALSE(holds(run.err, not_part));
+    CHECK_FALSE(has(run.err, not_part));
   };
   check("http://localhost:1/x", "no connection to localhost", "127.0.0.1");
   const std::string local = "http://localhost:" + std::to_string(other.port()) + "/x";
@@ -48,7 +48,7 @@ TEST_CASE("hub: a pause that no clock holds is no pause of no time") {
     const Run run = site.run({"org/small"}, {"KVPLAN_HTTP_TIMEOUT_MS=200"});
     CHECK(run.exit == 4);
     if (std::string(seconds) < "2") {
-      CHECK(holds(run.err, std::string("asks for a pause of ") + seconds + " seconds"));
+      CHECK(has(run.err, std::string("asks for a pause of ") + seconds + " seconds"));
       CHECK(site.hub.seen().size() == 1);
     }
   }
@@ -65,7 +65,7 @@ TEST_CASE("hub: no message has an empty half") {
   site.hub.fallback(header);
   const Run long_line = site.run({"org/other"});
   CHECK(long_line.exit == 4);
-  for (const char* part : {"()", "; )", ": ;", "  "}) CHECK_FALSE(holds(long_line.err, part));
+  for (const char* part : {"()", "; )", ": ;", "  "}) CHECK_FALSE(has(long_line.err, part));
 }
 
 std::string part_name(int number, int count) {

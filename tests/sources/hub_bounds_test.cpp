@@ -60,7 +60,7 @@ TEST_CASE("hub bounds: the size of a file that a server claims") {
     return site.run({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--lora", "org/adapter"});
   };
   constexpr std::uint64_t kMost = std::uint64_t{1} << 44;
-  CHECK_FALSE(holds(claiming(kMost).err, "does not hold together"));
+  CHECK_FALSE(has(claiming(kMost).err, "does not hold together"));
   check_refused(claiming(kMost + 1), Exit::kHub, "does not hold together");
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("hub bounds: bytes of a config, of a list of files and of an index") {
     site.hub.on("/api/models/org/x/tree/main?recursive=true", {filled("[{\"path\": \"a.bin\"}]", bytes)});
     return site.run({"org/x:Q4_K_M"});
   };
-  CHECK_FALSE(holds(list(8 << 20).err, "8 MiB"));
+  CHECK_FALSE(has(list(8 << 20).err, "8 MiB"));
   check_refused(list((8 << 20) + 1), Exit::kHub, "8 MiB");
   const auto index = [&](std::size_t bytes) {
     Site site;

@@ -66,7 +66,7 @@ TEST_CASE("hub: whatever is damaged in the cache is no copy offline, and is mend
       CHECK(offline.seconds < 5);
       CHECK(site.run({"org/small", "--json"}).out == site.first.out);
       CHECK(site.run({"org/small", "--json", "--offline"}).out == site.first.out);
-      CHECK_FALSE(holds(site.all_files(), ".part-"));
+      CHECK_FALSE(has(site.all_files(), ".part-"));
     }
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("hub: several runs at once mend one damaged cache") {
     for (const Run& run : runs) CHECK(run.out == site.first.out);
     CHECK(site.run({"org/small", "--json", "--offline"}).out == site.first.out);
   }
-  CHECK_FALSE(holds(site.all_files(), ".part-"));
+  CHECK_FALSE(has(site.all_files(), ".part-"));
 }
 
 TEST_CASE("hub: pipes in the HF tools' cache are not waited for") {

@@ -43,7 +43,7 @@ void check_fails(const std::string& argument, Companion what, const SourceOption
     CAPTURE(error.line());
     CHECK(error.code() == code);
     CHECK(error.source() == argument);
-    CHECK_FALSE(holds(error.line(), kSecret));
+    CHECK_FALSE(has(error.line(), kSecret));
   }
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("hub: an adapter becomes a local folder with the header of its weights
   CHECK(local_companion("org/adapter", Companion::kAdapter, offline()).path == folder);
   CHECK(local_companion("org/adapter@" + kCommit, Companion::kAdapter, {}).path == folder);
   CHECK(site.hub.seen().empty());
-  CHECK_FALSE(holds(site.all_files(), kSecret));
+  CHECK_FALSE(has(site.all_files(), kSecret));
   // Half a file is none, and is mended.
   fs::resize_file(folder + "/adapter_model.safetensors", 20);
   check_fails("org/adapter", Companion::kAdapter, offline(), Exit::kHub);
@@ -104,7 +104,7 @@ TEST_CASE("hub: a projector by its repository, its type or its address") {
     CHECK(file_bytes == file.size());
     CHECK(fs::file_size(path) < file.size());
     CHECK(Gguf::open(path, file_bytes).tensors().size() == 1);
-    CHECK(holds(site.hub.seen().back().path, row.asked));
+    CHECK(has(site.hub.seen().back().path, row.asked));
     CHECK(local_companion(row.name, Companion::kProjector, offline()).path == path);
   }
 }

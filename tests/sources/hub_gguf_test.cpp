@@ -44,7 +44,7 @@ TEST_CASE("hub: a GGUF by its quantization, its address, or as the only sort of 
     const Run run = site.run({row.name, "--json"});
     CAPTURE(run.err);
     CHECK(run.exit == 0);
-    CHECK(holds(run.out, "planned from " + row.chosen));
+    CHECK(has(run.out, "planned from " + row.chosen));
     CHECK(site.hub.seen().size() == row.requests);
     site.hub.forget();
     CHECK(site.run({row.name, "--json", "--offline"}).out == run.out);
@@ -79,7 +79,7 @@ TEST_CASE("hub: a list of files on several pages is read to its end") {
     const Run run = site.run({"org/x-GGUF:Q4_K_M", "--json"}, {"HF_TOKEN=" + kSecret});
     CAPTURE(run.err);
     CHECK(run.exit == 0);
-    CHECK(holds(run.out, "planned from x-Q4_K_M.gguf"));
+    CHECK(has(run.out, "planned from x-Q4_K_M.gguf"));
     CHECK(site.hub.seen().size() == 4);
     CHECK(elsewhere.seen().empty());
     // A model without a config takes the same way.

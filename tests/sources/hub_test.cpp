@@ -21,8 +21,8 @@ TEST_CASE("hub: a model of 163 shards in two requests, and offline in none") {
   CAPTURE(first.err);
   CHECK(first.exit == 0);
   CHECK(first.err.empty());
-  CHECK(holds(first.out, "\"source\": \"org/large\""));
-  CHECK(holds(first.out, "\"weights_bytes\": 16060522496"));
+  CHECK(has(first.out, "\"source\": \"org/large\""));
+  CHECK(has(first.out, "\"weights_bytes\": 16060522496"));
   CHECK(site.hub.seen().size() == 2);
 
   // The branch is asked for again, its files are not.
@@ -55,7 +55,7 @@ TEST_CASE("hub: a server that is gone leaves the copy of before, with a warning"
   const Run old = site.run({"org/large", "--json"}, {"KVPLAN_HTTP_TIMEOUT_MS=100"});
   CAPTURE(old.err);
   CHECK(old.exit == 0);
-  CHECK(holds(old.out, "hub_unreachable"));
+  CHECK(has(old.out, "hub_unreachable"));
 }
 
 TEST_CASE("hub: a small model's header by one range request") {
@@ -103,7 +103,7 @@ TEST_CASE("hub: hf_quant_config.json is asked for where the weights have scales 
   const Run run = site.run({"org/fp8", "--json"});
   CAPTURE(run.err);
   CHECK(run.exit == 0);
-  CHECK(holds(run.out, "\"kv_cache_dtype\": \"fp8_e4m3\""));
+  CHECK(has(run.out, "\"kv_cache_dtype\": \"fp8_e4m3\""));
   CHECK(site.hub.seen().size() == 3);
   CHECK(site.run({"org/fp8", "--json", "--offline"}).out == run.out);
 }
@@ -133,10 +133,10 @@ TEST_CASE("hub: libcurl is opened for what must be fetched, and for nothing else
   Site site;
   const std::vector<std::string> traced{"LD_DEBUG=files"};
   const Run local = site.run({"testdata/configs/llama-3.1-8b.json"}, traced);
-  if (!holds(local.err, "libc.so")) return;  // another loader
-  CHECK_FALSE(holds(local.err, "libcurl"));
-  CHECK_FALSE(holds(site.run({"org/small", "--offline"}, traced).err, "libcurl"));
-  if (has_curl()) CHECK(holds(site.run({"org/small"}, traced).err, "libcurl"));
+  if (!has(local.err, "libc.so")) return;  // another loader
+  CHECK_FALSE(has(local.err, "libcurl"));
+  CHECK_FALSE(has(site.run({"org/small", "--offline"}, traced).err, "libcurl"));
+  if (has_curl()) CHECK(has(site.run({"org/small"}, traced).err, "libcurl"));
 }
 
 TEST_CASE("hub: names that are tricks are refused before anything is asked") {
@@ -221,13 +221,13 @@ TEST_CASE("hub: the token goes to the endpoint and nowhere else") {
     CHECK(site.hub.seen().size() >= at_hub);
     REQUIRE_FALSE(elsewhere.seen().empty());
     for (const Seen& seen : elsewhere.seen()) CHECK(seen.authorization.empty());
-    CHECK_FALSE(holds(run.out + run.err, kSecret));
+    CHECK_FALSE(has(run.out + run.err, kSecret));
     site.hub.forget();
     elsewhere.forget();
   };
   check_token(site.run({"org/small", "--json"}, {"HF_TOKEN=" + kSecret}), 2);
   check_token(site.run({"org/small", "--json", "--token", kSecret}), 2);
-  CHECK_FALSE(holds(site.all_files(), kSecret));
+  CHECK_FALSE(has(site.all_files(), kSecret));
   fs::create_directories(site.home.path() + "/hf");
   site.home.write("hf/token", kSecret + "\n");
   check_token(site.run({"org/small", "--json"}), 2);
@@ -235,16 +235,16 @@ TEST_CASE("hub: the token goes to the endpoint and nowhere else") {
   site.hub.forget();
   CHECK(site.run({"org/small"}).exit == 0);
   for (const Seen& seen : site.hub.seen()) CHECK(seen.authorization.empty());
-  CHECK_FALSE(holds(site.all_files(), kSecret));
+  CHECK_FALSE(has(site.all_files(), kSecret));
   // In errors neither.
   site.hub.fallback(refusal(401, ""));
   const Run refused = site.run({"org/none"}, {"HF_TOKEN=" + kSecret});
   CHECK(refused.exit == 4);
-  CHECK_FALSE(holds(refused.err, kSecret));
+  CHECK_FALSE(has(refused.err, kSecret));
   for (const std::string& bad : {kSecret + "\nX-Evil: 1", kSecret + " more", kSecret + "\x01"}) {
     const Run run = site.run({"org/small"}, {"HF_TOKEN=" + bad});
     check_refused(run, Exit::kBadInput, "malformed");
-    CHECK_FALSE(holds(run.err, kSecret));
+    CHECK_FALSE(has(run.err, kSecret));
   }
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("hub: an index without a sum, and its shards' headers") {
   const Run run = site.run({"org/large", "--json"});
   CAPTURE(run.err);
   CHECK(run.exit == 0);
-  CHECK(holds(run.out, "\"weights_bytes\": 256"));
+  CHECK(has(run.out, "\"weights_bytes\": 256"));
 }
 
 TEST_CASE("hub: the HF tools' cache comes first and needs no network") {
@@ -276,7 +276,7 @@ TEST_CASE("hub: the HF tools' cache comes first and needs no network") {
   const Run run = site.run({"org/local", "--json", "--offline"});
   CAPTURE(run.err);
   CHECK(run.exit == 0);
-  CHECK(holds(run.out, "\"source\": \"org/local\""));
+  CHECK(has(run.out, "\"source\": \"org/local\""));
   CHECK(site.run({"org/local"}).exit == 0);
   CHECK(site.run({"org/local@" + kCommit}).exit == 0);
   CHECK(site.run({"org/local"}, {"HF_HOME=/nowhere", "HF_HUB_CACHE=" + site.home.path() + "/hf/hub"}).exit == 0);
@@ -286,8 +286,8 @@ TEST_CASE("hub: the HF tools' cache comes first and needs no network") {
   fs::create_symlink("../../blobs/gone", snapshot + "/model-00001-of-000002.safetensors");
   const Run broken = site.run({"org/local", "--json"});
   CHECK(broken.exit == 0);
-  CHECK(holds(broken.out, "\"weights_bytes\": 16060522496"));
-  CHECK(holds(broken.out, "incomplete_copy"));
+  CHECK(has(broken.out, "\"weights_bytes\": 16060522496"));
+  CHECK(has(broken.out, "incomplete_copy"));
   // Half a config, a link to nothing, a ref that is none: as if nothing were there.
   for (const std::string& damage : {kConfig.substr(0, 50), std::string()}) {
     site.home.write("hf/hub/models--org--local/blobs/aa", damage);

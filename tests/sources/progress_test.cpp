@@ -19,9 +19,7 @@ std::string on_a_terminal(const Site& site, const std::string& more) {
   if (std::system("command -v script >/dev/null 2>&1") != 0) return "";
   const int ignored = std::system(command.c_str());
   static_cast<void>(ignored);
-  std::ostringstream text;
-  text << std::ifstream(shown, std::ios::binary).rdbuf();
-  return text.str();
+  return file_text(shown);
 }
 
 TEST_CASE("hub: a progress line on a terminal where it takes longer than half a second") {
@@ -36,19 +34,19 @@ TEST_CASE("hub: a progress line on a terminal where it takes longer than half a 
     return;
   }
   CAPTURE(shown);
-  CHECK(holds(shown, "\rkvplan: fetching org/small from 127.0.0.1: 0 KiB"));
+  CHECK(has(shown, "\rkvplan: fetching org/small from 127.0.0.1: 0 KiB"));
   // Wiped before the one line of the error.
   const auto wiped = shown.rfind("\r\033[K");
   REQUIRE(wiped != std::string::npos);
   CHECK(shown.find("fetching", wiped) == std::string::npos);
-  CHECK(holds(shown.substr(wiped), "did not answer in time"));
-  CHECK_FALSE(holds(shown, kSecret));
+  CHECK(has(shown.substr(wiped), "did not answer in time"));
+  CHECK_FALSE(has(shown, kSecret));
 
   Site quick;
   quick.hub.fallback(refusal(404, "EntryNotFound"));
   quick.serve("org/small", {{"config.json", with_commit(kSmallConfig)}});
   const std::string plan = on_a_terminal(quick, "KVPLAN_HTTP_TIMEOUT_MS=5000");
-  CHECK(holds(plan, "KV cache"));
+  CHECK(has(plan, "KV cache"));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST_CASE("hub: an https hub through a proxy, which sees neither the token nor w
     CHECK(run.exit == 0);
     REQUIRE(proxy.heads().size() == 1);  // one connection for all requests
     CHECK(proxy.heads()[0].starts_with("CONNECT hub.example:443 HTTP/1.1\r\n"));
-    CHECK_FALSE(holds(proxy.heads()[0], kSecret));
+    CHECK_FALSE(has(proxy.heads()[0], kSecret));
     REQUIRE_FALSE(site.hub.seen().empty());
     CHECK(site.hub.seen()[0].authorization == "Bearer " + kSecret);
   }
@@ -96,7 +96,7 @@ TEST_CASE("hub: proxies that are gone, refuse or say nothing: one line each") {
                                                       {"HF_ENDPOINT=" + endpoint, "HF_TOKEN=" + kSecret}));
       check_refused(run, Exit::kHub, "the proxy could not be reached");
       CHECK(run.seconds < 2);
-      CHECK_FALSE(holds(run.err, secret));
+      CHECK_FALSE(has(run.err, secret));
     }
   Relay proxy(site.hub.port());
   const auto run = [&](const std::string& answer) {

@@ -14,6 +14,7 @@
 #include "kvplan/error.h"
 #include "support/hub_server.h"
 #include "support/program.h"
+#include "support/words.h"
 
 namespace kvplan {
 
@@ -137,10 +138,6 @@ inline void check_refused(const Run& run, Exit exit, const std::string& part) {
   CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   CHECK(run.err.find("; ") != std::string::npos);
   CHECK_MESSAGE(run.err.find(part) != std::string::npos, part);
-}
-
-inline bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace kvplan

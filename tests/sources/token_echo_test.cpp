@@ -69,7 +69,7 @@ TEST_CASE("hub: a token that comes back in another spelling is neither kept nor 
   const auto check = [](const Site& site, const Run& run) {
     check_refused(run, Exit::kHub, "sends the token back");
     const std::string all = run.out + run.err + site.all_files();
-    for (const std::string& spelling : spellings()) CHECK_FALSE(holds(all, spelling));
+    for (const std::string& spelling : spellings()) CHECK_FALSE(has(all, spelling));
   };
   for (const std::string& spelling : spellings()) {
     CAPTURE(spelling);

@@ -11,9 +11,9 @@ namespace {
 void check_secret(const Site& site, const Run& run) {
   CAPTURE(run.out);
   CAPTURE(run.err);
-  CHECK_FALSE(holds(run.out, kSecret));
-  CHECK_FALSE(holds(run.err, kSecret));
-  CHECK_FALSE(holds(site.all_files(), kSecret));
+  CHECK_FALSE(has(run.out, kSecret));
+  CHECK_FALSE(has(run.err, kSecret));
+  CHECK_FALSE(has(site.all_files(), kSecret));
 }
 
 TEST_CASE("hub: no report and no command shows the token") {

@@ -15,13 +15,13 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string slurp(const std::string& path) {
+std::string file_text(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
 }
+
+namespace {
 
 // Between fork and exec only what is safe there.
 [[noreturn]] void become(char* const* arguments, char* const* environment, const char* in, const char* out,
@@ -80,8 +80,8 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
     throw std::runtime_error("the launcher did not say what the program used");
   run.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   run.peak_mib = peak_kib / 1024;
-  run.out = slurp(out);
-  run.err = slurp(err);
+  run.out = file_text(out);
+  run.err = file_text(err);
   return run;
 }
 

@@ -26,6 +26,9 @@ struct Run {
 Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input = "/dev/null",
                 const std::vector<std::string>& environment = {});
 
+// The text of a file; empty where there is none.
+std::string file_text(const std::string& path);
+
 // A folder of its own for a test's files; gone with the object.
 class TemporaryFolder {
  public:

@@ -58,7 +58,7 @@ std::string cache_of(const Plan& plan) {
 }
 
 const Answer* find_answer(const Answers& answers, std::string_view name) {
-  for (const Answer& answer : answers.answers)
+  for (const Answer& answer : answers.rows)
     if (answer.name == name) return &answer;
   return nullptr;
 }
@@ -68,26 +68,26 @@ const Answer* find_answer(const Answers& answers, std::string_view name) {
 Page compare_page(const Answers& answers) {
   Page page = begin(answers);
   const bool rooms = answers.asked.capacity.has_value();
-  const bool has_loss = std::any_of(answers.answers.begin(), answers.answers.end(), [](const Answer& answer) {
+  const bool has_loss = std::any_of(answers.rows.begin(), answers.rows.end(), [](const Answer& answer) {
     return !answer.plan.weights_loss.empty() && answer.plan.weights_loss != "none";
   });
   std::vector<std::string> titles{"weights", "KV", "weights GiB", "KV GiB", "total GiB"};
   const auto differs = [&](auto&& of) {
-    return std::any_of(answers.answers.begin(), answers.answers.end(),
+    return std::any_of(answers.rows.begin(), answers.rows.end(),
                        [&](const Answer& answer) { return of(answer.plan) != of(answers.asked); });
   };
   const auto engine_of_plan = [](const Plan& plan) { return plan.engine + " " + plan.engine_version; };
   const auto card_of_plan = [](const Plan& plan) { return plan.request.card.name.value_or("-"); };
   const bool engines = differs(engine_of_plan);
   const bool cards = differs(card_of_plan);
-  const bool others = std::any_of(answers.answers.begin(), answers.answers.end(),
+  const bool others = std::any_of(answers.rows.begin(), answers.rows.end(),
                                   [](const Answer& answer) { return answer.other_checkpoint; });
   if (rooms) titles.insert(titles.end(), {"fits", "max context", "max seqs"});
   if (has_loss) titles.emplace_back("typical loss");
   Rows rows;
   Bars bars;
   set_limits(answers.asked, bars);
-  for (const Answer& answer : answers.answers) {
+  for (const Answer& answer : answers.rows) {
     const Plan& plan = answer.plan;
     const GpuMemory& gpu = plan.fullest();
     std::vector<std::string>& row = rows.emplace_back();
@@ -114,7 +114,7 @@ Page compare_page(const Answers& answers) {
   for (std::size_t& column : goes) column += shift;
   PageTable table = titled_table(titles, (rooms ? 0b11011100U : 0b00011100U) << shift, rows, goes);
   for (std::size_t i = 0; rooms && i < table.rows.size(); ++i)
-    if (answers.answers[i].plan.verdict.status == Verdict::kFits) table.rows[i].tone = Tone::kGood;
+    if (answers.rows[i].plan.verdict.status == Verdict::kFits) table.rows[i].tone = Tone::kGood;
   Block block{"", Detail::kComment, std::move(table), {"* the checkpoint's own types"}};
   if (others)
     block.remarks.push_back("+ needs another checkpoint: the engine does not make such weights while it loads");
@@ -123,7 +123,7 @@ Page compare_page(const Answers& answers) {
         "typical loss: of benchmark scores, by the weight type alone, as its makers publish it; what the KV type costs "
         "is not in it");
   std::vector<std::string> named;
-  for (const Answer& answer : answers.answers)
+  for (const Answer& answer : answers.rows)
     for (const std::string& stored : answer.stored)
       if (std::find(named.begin(), named.end(), stored) == named.end()) {
         named.push_back(stored);
@@ -141,7 +141,7 @@ Page fit_page(const Answers& answers) {
   add_sentences(answers, page);
   Rows rows;
   Rows layouts;
-  for (const Answer& answer : answers.answers) {
+  for (const Answer& answer : answers.rows) {
     const GpuMemory& gpu = answer.plan.fullest();
     if (answer.name == "layout") {
       layouts.push_back({layout_name(answer.plan.request.parallel), std::to_string(answer.plan.memory.size()),
@@ -179,7 +179,7 @@ std::string figure_of(const Answer* answer, std::uint64_t (*figure)(const Plan&)
 
 std::string smallest_cards(const Answers& answers) {
   std::string out;
-  for (const Answer& answer : answers.answers)
+  for (const Answer& answer : answers.rows)
     if (answer.name == "card" && std::count(out.begin(), out.end(), ',') < 2)
       out += (out.empty() ? answer.changes[1].second + " x " : ", ") + answer.changes[0].second;
   return out.empty() ? "none" : out;
@@ -192,7 +192,7 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
     return {engine, cache_types_name(asked.types), gib_number(asked.kv_cache.reserved),
             gib_number(asked.fullest().total), smallest_cards(answers)};
   std::size_t fewest = 0;
-  for (const Answer& answer : answers.answers)
+  for (const Answer& answer : answers.rows)
     if (answer.name == "layout" && (fewest == 0 || answer.plan.memory.size() < fewest))
       fewest = answer.plan.memory.size();
   std::string card = asked.request.card.name.value_or("-");

@@ -110,20 +110,20 @@ void add_gpus(const Plan& plan, Page& page) {
   Rows rows;
   for (std::size_t first = 0; first < plan.memory.size();) {
     std::size_t end = first + 1;
-    const std::vector<std::string>& rig = plan.request.card.rig;
-    while (rig.empty() && end < plan.memory.size() && same_parts(plan.memory[first], plan.memory[end])) ++end;
+    const std::vector<std::string>& mixed = plan.request.card.mixed;
+    while (mixed.empty() && end < plan.memory.size() && same_parts(plan.memory[first], plan.memory[end])) ++end;
     std::string label = end == first + 1 ? fmt::format("GPU {}", first) : fmt::format("GPU {} to {}", first, end - 1);
-    if (first < rig.size()) label += ", " + rig[first];
+    if (first < mixed.size()) label += ", " + mixed[first];
     const GpuMemory& gpu = plan.memory[first];
     bars.rows.push_back(stacked(label, gpu));
     std::vector<std::string> row{label};
     for (const PartName& part : kParts) row.push_back(part_text(gpu.*part.bytes));
     row.push_back(gib_number(gpu.total));
-    if (!rig.empty() && plan.card) row.push_back(gib_number(plan.card_of(first, *plan.card)));
+    if (!mixed.empty() && plan.card) row.push_back(gib_number(plan.card_of(first, *plan.card)));
     rows.push_back(std::move(row));
     first = end;
   }
-  const bool differ = !plan.request.card.rig.empty();  // each is then compared with its own card
+  const bool differ = !plan.request.card.mixed.empty();  // each is then compared with its own card
   page.blocks.push_back({"Memory of each GPU", Detail::kDocument, std::move(bars), {}});
   std::vector<std::string> titles{"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"};
   if (differ) titles = {"", "weights", "KV cache", "activations", "runtime", "total GiB", "of"};
