@@ -11,35 +11,24 @@
 #include <map>
 #include <sstream>
 
+#include "cli/command_line.h"
 #include "cli/shell.h"
 #include "kvplan/strings.h"
 #include "report/renderers/renderers.h"
 #include "report/report.h"
-#include "support/program.h"
 
 namespace kvplan {
 namespace {
 
-const std::string kModel = "testdata/configs/llama-3.1-8b.json";
-
-void check_line(const Run& run, const std::string& part) {
-  CAPTURE(run.err);
-  CHECK(run.exit == 2);
-  CHECK(run.out.empty());
-  CHECK(run.err.starts_with("kvplan: "));
-  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
-  CHECK(run.err.find(part) != std::string::npos);
-}
-
 TEST_CASE("forms: a form that a command does not have is one line and exit 2") {
-  check_line(run_program({"compare", kModel, "--format", "args"}), "compare has no form \"args\"");
-  check_line(run_program({"compare", kModel, "--gpu-memory", "24GiB", "--format", "k8s"}),
-             "compare has no form \"k8s\"");
-  check_line(run_program({kModel, kModel, "--format", "args"}), "a table of models has no form \"args\"");
-  check_line(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no form \"csv\"");
-  check_line(run_program({"explain", kModel, "--format", "args"}), "explain has no form \"args\"");
-  check_line(run_program({"formulas", "--format", "csv"}), "formulas has no form \"csv\"");
-  check_line(run_program({"gpus", "--format", "csv"}), "gpus has no form \"csv\"");
+  check_refused(run_program({"compare", kLlama, "--format", "args"}), "compare has no form \"args\"");
+  check_refused(run_program({"compare", kLlama, "--gpu-memory", "24GiB", "--format", "k8s"}),
+                "compare has no form \"k8s\"");
+  check_refused(run_program({kLlama, kLlama, "--format", "args"}), "a table of models has no form \"args\"");
+  check_refused(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no form \"csv\"");
+  check_refused(run_program({"explain", kLlama, "--format", "args"}), "explain has no form \"args\"");
+  check_refused(run_program({"formulas", "--format", "csv"}), "formulas has no form \"csv\"");
+  check_refused(run_program({"gpus", "--format", "csv"}), "gpus has no form \"csv\"");
 }
 
 TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 1") {
@@ -52,24 +41,24 @@ TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 
       CHECK(run.out.ends_with("\n"));
     };
     if (form.name != "args" && form.name != "k8s")
-      check(run_program({kModel, "--gpu-memory", "24GiB", "--format", name}));
-    if (!form.has_launch) check(run_program({kModel, "testdata/configs/mamba-2.8b.json", "--format", name}));
+      check(run_program({kLlama, "--gpu-memory", "24GiB", "--format", name}));
+    if (!form.has_launch) check(run_program({kLlama, "testdata/configs/mamba-2.8b.json", "--format", name}));
     for (const Command& command : commands()) {
       CAPTURE(command.name);
       std::vector<std::string> arguments{std::string(command.name)};
       if (command.name == "measure") {  // its forms are those of a measurement
         if (name == "table" || name == "json")
-          check(run_program({"measure", kModel, "--device", "host", "-c", "256", "--format", name}));
+          check(run_program({"measure", kLlama, "--device", "host", "-c", "256", "--format", name}));
         continue;
       }
       if (command.arguments.starts_with("MODEL ["))
-        arguments.insert(arguments.end(), {kModel, "--gpu-memory", "24GiB"});
+        arguments.insert(arguments.end(), {kLlama, "--gpu-memory", "24GiB"});
       else if (!command.is_reference || !command.only.starts_with("--format"))
         continue;
       arguments.insert(arguments.end(), {"--format", name});
       if (form.has_launch && command.name == "fit") arguments.insert(arguments.end(), {"--engine", "vllm"});
       if (has_word(command.lacks, name))
-        check_line(run_program(arguments), "has no form \"" + name + "\"");
+        check_refused(run_program(arguments), "has no form \"" + name + "\"");
       else
         check(run_program(arguments));
     }
@@ -96,7 +85,7 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
     return out;
   };
   // Two stages: the second, with the output head, is the fuller one.
-  const auto plan = lines(run_program({kModel, "-pp", "2", "--format", "csv"}));
+  const auto plan = lines(run_program({kLlama, "-pp", "2", "--format", "csv"}));
   REQUIRE(plan.size() == 2);
   std::map<std::string, std::string> row;
   for (std::size_t i = 0; i < fields(plan[0]).size(); ++i) row[fields(plan[0])[i]] = fields(plan[1]).at(i);
@@ -105,12 +94,12 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
   CHECK(value("total_bytes") <= value("total_high_bytes"));
   CHECK(value("weights_bytes") + value("kv_cache_bytes") + value("activation_bytes") + value("runtime_bytes") ==
         value("total_bytes"));
-  const Run table = run_program({kModel, "-pp", "2"});
+  const Run table = run_program({kLlama, "-pp", "2"});
   std::ostringstream gib;
   gib.precision(2);
   gib << std::fixed << value("total_bytes") / 1073741824.0;
   CHECK(table.out.find(gib.str()) != std::string::npos);
-  const auto fleet = lines(run_program({kModel, "testdata/bad/truncated.json", "--format", "csv"}));
+  const auto fleet = lines(run_program({kLlama, "testdata/bad/truncated.json", "--format", "csv"}));
   REQUIRE(fleet.size() == 3);
   for (const std::string& line : fleet) CHECK(fields(line).size() == fields(fleet[0]).size());
 }
@@ -118,20 +107,20 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
 TEST_CASE("forms: what cannot be written leaves nothing behind") {
   const TemporaryFolder folder;
   for (const std::string form : {"table", "json", "html"}) {
-    check_line(run_program({kModel, "--format", form, "-o", folder.path() + "/none/report"}), "cannot be written");
-    check_line(run_program({kModel, "--format", form, "-o", folder.path()}), "cannot be written");
-    check_line(run_program({kModel, "--format", form, "-o", "/dev/null/report"}), "cannot be written");
+    check_refused(run_program({kLlama, "--format", form, "-o", folder.path() + "/none/report"}), "cannot be written");
+    check_refused(run_program({kLlama, "--format", form, "-o", folder.path()}), "cannot be written");
+    check_refused(run_program({kLlama, "--format", form, "-o", "/dev/null/report"}), "cannot be written");
   }
-  check_line(run_program({kModel, "-o", ""}), "an empty name");
+  check_refused(run_program({kLlama, "-o", ""}), "an empty name");
   CHECK(std::filesystem::is_empty(folder.path()));
   // A report that exists is replaced whole, or stays.
   const std::string old = folder.write("report", "old");
-  check_line(run_program({"testdata/bad/truncated.json", "-o", old}), "truncated.json");
+  check_refused(run_program({"testdata/bad/truncated.json", "-o", old}), "truncated.json");
   std::ifstream kept(old);
   std::string text;
   CHECK(std::getline(kept, text));
   CHECK(text == "old");
-  CHECK(run_program({kModel, "-o", old}).exit == 0);
+  CHECK(run_program({kLlama, "-o", old}).exit == 0);
   CHECK(std::filesystem::file_size(old) > 100);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
@@ -139,7 +128,7 @@ TEST_CASE("forms: what cannot be written leaves nothing behind") {
 TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
   if (std::filesystem::exists("/dev/full")) {
     const std::string command =
-        std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kModel + " --json >/dev/full 2>/dev/null";
+        std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kLlama + " --json >/dev/full 2>/dev/null";
     CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
   }
   // The reader takes one line of much more than a pipe holds; nothing is said on standard error.
@@ -205,23 +194,23 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
 }
 
 TEST_CASE("mistakes: what was probably meant") {
-  check_line(run_program({kModel, "--eng", "vllm"}), "did you mean --engine?");
-  check_line(run_program({kModel, "--max-model-length", "4096"}), "--max-model-len");
-  check_line(run_program({kModel, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");
-  check_line(run_program({kModel, "--completely-else"}), "see kvplan --help");
-  check_line(run_program({kModel, "--engine", "vlm"}), "did you mean vllm?");
-  check_line(run_program({kModel, "--engine", "lama.cpp"}), "did you mean llama.cpp?");
-  check_line(run_program({kModel, "--engine", "x"}), "use one of logical");
-  check_line(run_program({kModel, "--format", "jsn"}), "did you mean json?");
-  check_line(run_program({kModel, "--format", "markdwon"}), "did you mean markdown?");
-  check_line(run_program({kModel, "--kv-cache-dtype", "bfloat61"}), "bfloat16");
-  check_line(run_program({kModel, "--weights", "intt4"}), "int4");
-  check_line(run_program({"compar", kModel}), "did you mean compare?");
-  check_line(run_program({"completions", "bsh"}), "did you mean bash");
+  check_refused(run_program({kLlama, "--eng", "vllm"}), "did you mean --engine?");
+  check_refused(run_program({kLlama, "--max-model-length", "4096"}), "--max-model-len");
+  check_refused(run_program({kLlama, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");
+  check_refused(run_program({kLlama, "--completely-else"}), "see kvplan --help");
+  check_refused(run_program({kLlama, "--engine", "vlm"}), "did you mean vllm?");
+  check_refused(run_program({kLlama, "--engine", "lama.cpp"}), "did you mean llama.cpp?");
+  check_refused(run_program({kLlama, "--engine", "x"}), "use one of logical");
+  check_refused(run_program({kLlama, "--format", "jsn"}), "did you mean json?");
+  check_refused(run_program({kLlama, "--format", "markdwon"}), "did you mean markdown?");
+  check_refused(run_program({kLlama, "--kv-cache-dtype", "bfloat61"}), "bfloat16");
+  check_refused(run_program({kLlama, "--weights", "intt4"}), "int4");
+  check_refused(run_program({"compar", kLlama}), "did you mean compare?");
+  check_refused(run_program({"completions", "bsh"}), "did you mean bash");
   // Values and files that look like mistakes are none.
-  CHECK(run_program({kModel, "--max-model-len=4096"}).exit == 0);
-  CHECK(run_program({kModel, "-c4096"}).exit == 0);
-  CHECK(run_program({"--", kModel}).exit == 0);
+  CHECK(run_program({kLlama, "--max-model-len=4096"}).exit == 0);
+  CHECK(run_program({kLlama, "-c4096"}).exit == 0);
+  CHECK(run_program({"--", kLlama}).exit == 0);
 }
 
 // --- HTML ---
@@ -251,7 +240,7 @@ TEST_CASE("html: text from outside is escaped") {
           "\"],\"hidden_size\":64,\"intermediate_size\":128,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
           "\"vocab_size\":100,\"torch_dtype\":\"bfloat16\",\"max_position_embeddings\":4096}");
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{model}, {model, kModel}, {"compare", model}, {"fit", model, "--gpu-memory", "8GiB"}}) {
+       {std::vector<std::string>{model}, {model, kLlama}, {"compare", model}, {"fit", model, "--gpu-memory", "8GiB"}}) {
     const std::string text = page(arguments);
     CHECK(text.find("<script") == std::string::npos);
     CHECK(text.find("<img") == std::string::npos);
@@ -260,14 +249,14 @@ TEST_CASE("html: text from outside is escaped") {
 }
 
 TEST_CASE("html: the bounds of speed stand on lines of their own") {
-  const Run run = run_program({kModel, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k", "--format", "html"});
+  const Run run = run_program({kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k", "--format", "html"});
   CHECK(run.out.find("Speed, upper bounds") != std::string::npos);
   CHECK(run.out.find("\xEF\xBF\xBD") == std::string::npos);
   CHECK(run.out.find("tokens/s<") != std::string::npos);
 }
 
 TEST_CASE("html: one file without network, with its pictures") {
-  const std::string text = page({kModel, "--gpu-memory", "24GiB", "--engine", "vllm"});
+  const std::string text = page({kLlama, "--gpu-memory", "24GiB", "--engine", "vllm"});
   for (const std::string wanted :
        {"<!DOCTYPE html>", "name=\"viewport\"", "prefers-color-scheme: dark", "class=\"bar\"", "KV cache budget",
         "Context vs sequences", "item by item", "fp8_e4m3", "bfloat16", "</html>"}) {

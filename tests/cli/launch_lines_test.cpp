@@ -5,9 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "cli/command_line.h"
 #include "support/figures.h"
-#include "support/program.h"
-#include "support/words.h"
 
 namespace kvplan {
 namespace {
@@ -24,7 +23,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-constexpr const char* kLlama = "testdata/configs/llama-3.1-8b.json";
 constexpr const char* kHybrid = "testdata/configs/qwen3.5-27b.json";
 constexpr const char* kDeepseek = "testdata/configs/deepseek-v3.json";
 constexpr const char* kDraft = "testdata/configs/qwen3-0.6b.json";

@@ -13,7 +13,7 @@ struct Row {
   std::string expected;  // part of the command
 };
 
-Run launch(std::string model, std::vector<std::string> options, const std::string& form = "args") {
+Run launch_of(std::string model, std::vector<std::string> options, const std::string& form = "args") {
   model = "testdata/configs/" + model + ".json";
   options.insert(options.begin(), {model, "--max-model-len", "4k", "--format", form});
   return run_program(options);
@@ -53,7 +53,7 @@ TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
        "--speculative-num-steps 4 --speculative-eagle-topk 1 --speculative-num-draft-tokens 5"},
   };
   for (const Row& row : rows) {
-    const Run run = launch(row.model, row.options);
+    const Run run = launch_of(row.model, row.options);
     CAPTURE(row.expected);
     CAPTURE(run.err);
     CHECK(run.exit == 0);
@@ -75,7 +75,7 @@ TEST_CASE("launch: what the engine has no option for is refused by name") {
       {"qwen3.5-27b", {"--engine", "sglang", "--kv-cache-memory-bytes", "8GiB"}, "--kv-cache-memory-bytes"},
   };
   for (const Row& row : rows) {
-    const Run run = launch(row.model, row.options);
+    const Run run = launch_of(row.model, row.options);
     CAPTURE(row.expected);
     CAPTURE(run.err);
     CHECK(run.exit == 2);
@@ -87,11 +87,11 @@ TEST_CASE("launch: what the engine has no option for is refused by name") {
 // vLLM and SGLang quantize to FP8 and NF4 while they load; to no other type by a name of kvplan's.
 TEST_CASE("launch: a weight type is passed on where the engine has it") {
   for (const char* engine : {"vllm", "sglang"}) {
-    CHECK(launch("llama-3.1-8b", {"--engine", engine, "--weights", "fp8"}).out.find("--quantization fp8") !=
+    CHECK(launch_of("llama-3.1-8b", {"--engine", engine, "--weights", "fp8"}).out.find("--quantization fp8") !=
           std::string::npos);
-    CHECK(launch("llama-3.1-8b", {"--engine", engine, "--weights", "nf4"}).out.find("--quantization bitsandbytes") !=
+    CHECK(launch_of("llama-3.1-8b", {"--engine", engine, "--weights", "nf4"}).out.find("--quantization bitsandbytes") !=
           std::string::npos);
-    const Run own = launch("llama-3.1-8b", {"--engine", engine, "--weights", "bf16"});
+    const Run own = launch_of("llama-3.1-8b", {"--engine", engine, "--weights", "bf16"});
     CHECK(own.exit == 0);
     CHECK(own.out.find("--quantization") == std::string::npos);
   }
@@ -99,7 +99,7 @@ TEST_CASE("launch: a weight type is passed on where the engine has it") {
 
 TEST_CASE("launch: as many GPUs as the plan has") {
   const auto gpus = [](const std::vector<std::string>& options) {
-    const Run run = launch("mixtral-8x7b", options, "k8s");
+    const Run run = launch_of("mixtral-8x7b", options, "k8s");
     return run.out.substr(run.out.rfind(' ') + 1);
   };
   CHECK(gpus({"--engine", "vllm"}) == "1\n");

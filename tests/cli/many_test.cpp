@@ -3,23 +3,12 @@
 
 #include <algorithm>
 
-#include "support/program.h"
-#include "support/words.h"
+#include "cli/command_line.h"
 
 namespace kvplan {
 namespace {
 
-const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
 const std::string kMamba = "testdata/configs/mamba-2.8b.json";
-
-void check_refused(const std::vector<std::string>& arguments, const std::string& part) {
-  const Run run = run_program(arguments);
-  CAPTURE(run.err);
-  CHECK(run.exit == 2);
-  CHECK(run.out.empty());
-  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
-  CHECK(has(run.err, part));
-}
 
 TEST_CASE("several cards give one table, in every form") {
   const std::vector<std::string> asked{kLlama, kMamba, "--gpu", "4090,H100", "--max-model-len", "8k"};
@@ -36,7 +25,7 @@ TEST_CASE("several cards give one table, in every form") {
     CHECK(has(run.out, "h100-80gb"));
     CHECK(run.out.ends_with("\n"));
   }
-  check_refused({kLlama, "--gpu", "4090,h100", "--format", "args"}, "has no form");
+  check_refuses({kLlama, "--gpu", "4090,h100", "--format", "args"}, "has no form");
   // Llama in 16 bit is 15 GiB of weights.
   CHECK(run_program({kLlama, "--gpu", "rtx-3060,h100"}).exit == 1);
 }
@@ -59,7 +48,7 @@ TEST_CASE("several weight types are further rows") {
   const Run fleet = run_program({kLlama, "--weights", "bf16,int4"});
   CHECK(fleet.exit == 0);
   CHECK(has(fleet.out, "(int4)"));
-  check_refused({kLlama, "--weights", "bf16,intt4"}, "did you mean int4");
+  check_refuses({kLlama, "--weights", "bf16,intt4"}, "did you mean int4");
   CHECK(run_program({"compare", kLlama, "--weights", "bf16,int4"}).exit == 0);
 }
 
@@ -106,11 +95,11 @@ TEST_CASE("a list file names models") {
   folder.write("mann", kLlama + "\n");
   CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
   CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlama + "\n")}).exit == 0);
-  check_refused({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
-  check_refused({"@" + folder.write("empty", "# none\n")}, "names no model");
-  check_refused({folder.write("nested.txt", "@" + list + "\n")}, "further list");
-  check_refused({folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
-  check_refused({"@" + folder.path() + "/none"}, "none");
+  check_refuses({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
+  check_refuses({"@" + folder.write("empty", "# none\n")}, "names no model");
+  check_refuses({folder.write("nested.txt", "@" + list + "\n")}, "further list");
+  check_refuses({folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
+  check_refuses({"@" + folder.path() + "/none"}, "none");
 }
 
 TEST_CASE("fit of several engines and cards is one table") {
@@ -123,7 +112,7 @@ TEST_CASE("fit of several engines and cards is one table") {
   CHECK(has(json.out, "\"fits\""));
   CHECK(has(json.out, "\"answers\""));
   CHECK(run_program({"fit", kLlama, "--gpu", "h100,rtx-3060"}).exit == 1);
-  check_refused({"fit", kLlama, kMamba, "--engine", "vllm,mlx"}, "takes one MODEL");
+  check_refuses({"fit", kLlama, kMamba, "--engine", "vllm,mlx"}, "takes one MODEL");
 }
 
 TEST_CASE("a plan that does not fit names the change that makes it fit") {
@@ -167,9 +156,9 @@ TEST_CASE("--gpu takes what people type") {
   CHECK(has(run_program({kLlama, "--gpu", "a100-3g.20gb"}).out, "19.62 GiB"));
   CHECK(report({"--gpu", "NVIDIA A100-SXM4-40GB MIG 3g.20gb"}) == report({"--gpu", "a100-3g.20gb"}));
   CHECK(has(run_program({"gpus", "3g.40gb"}).out, "39.50"));
-  check_refused({kLlama, "--gpu", "2x"}, "is not a size");
-  check_refused({kLlama, "--gpu", "2xnone"}, "there is no card \"none\"");
-  check_refused({kLlama, "--vram", "24GB"}, "use --gpu-memory SIZE");
+  check_refuses({kLlama, "--gpu", "2x"}, "is not a size");
+  check_refuses({kLlama, "--gpu", "2xnone"}, "there is no card \"none\"");
+  check_refuses({kLlama, "--vram", "24GB"}, "use --gpu-memory SIZE");
 }
 
 TEST_CASE("stated lengths decide the verdict") {
@@ -234,18 +223,18 @@ TEST_CASE("with a card and no engine the page promises nothing, and names the en
 }
 
 TEST_CASE("options that contradict each other") {
-  check_refused({kLlama, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
-  check_refused({kLlama, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
-  check_refused({kLlama, "--num-seqs", "2", "--min-seqs", "4"}, "--num-seqs 2");
-  check_refused({kLlama, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several cards");
-  check_refused({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "of 30.00 GiB is more than the 22.");
-  check_refused({kLlama, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
-  check_refused({kLlama, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
-  check_refused({kLlama, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");
+  check_refuses({kLlama, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
+  check_refuses({kLlama, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
+  check_refuses({kLlama, "--num-seqs", "2", "--min-seqs", "4"}, "--num-seqs 2");
+  check_refuses({kLlama, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several cards");
+  check_refuses({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "of 30.00 GiB is more than the 22.");
+  check_refuses({kLlama, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
+  check_refuses({kLlama, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
+  check_refuses({kLlama, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");
   CHECK(run_program({kLlama, "--mtp", "--speculative-method", "mtp", "--max-model-len", "8k"}).exit == 0);
-  check_refused({kLlama, "-c", "4k", "--max-model-len", "8k"}, "the same option");
-  check_refused({kLlama, "--gpu", "l4,auto"}, "auto stands alone");
-  check_refused({"explain", kLlama, "--gpu", "l4,a10"}, "takes one --gpu");
+  check_refuses({kLlama, "-c", "4k", "--max-model-len", "8k"}, "the same option");
+  check_refuses({kLlama, "--gpu", "l4,auto"}, "auto stands alone");
+  check_refuses({"explain", kLlama, "--gpu", "l4,a10"}, "takes one --gpu");
   // What merely does not fit is an answer, and so is a limit that the card could hold.
   CHECK(run_program({kLlama, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit == 1);
   CHECK(run_program({kLlama, "--gpu-memory", "80GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit == 0);

@@ -5,15 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "support/program.h"
-#include "support/words.h"
+#include "cli/command_line.h"
 
 namespace kvplan {
 namespace {
 
 using Json = nlohmann::json;
-
-const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
 
 std::size_t widest(const std::string& text) {
   std::size_t out = 0;

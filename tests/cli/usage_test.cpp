@@ -3,35 +3,22 @@
 
 #include <algorithm>
 
-#include "support/program.h"
-#include "support/words.h"
+#include "cli/command_line.h"
 
 namespace kvplan {
 namespace {
 
-const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
-
-void check_refused(const std::vector<std::string>& arguments, const std::string& part) {
-  const Run run = run_program(arguments);
-  CAPTURE(run.err);
-  CAPTURE(part);
-  CHECK(run.exit == 2);
-  CHECK(run.out.empty());
-  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
-  CHECK(has(run.err, part));
-}
-
 TEST_CASE("errors name the option that was typed") {
-  check_refused({kLlama, "--draft-weights", "zzz"}, "--draft-weights: \"zzz\" is no weight type");
-  check_refused({kLlama, "--weights", "zzz"}, "--weights: \"zzz\"");
-  check_refused({kLlama, "-q", "zzz"}, "-q: \"zzz\"");
-  check_refused({kLlama, "--quantization", "q4_0,zzz"}, "--quantization: \"zzz\"");
-  check_refused({kLlama, "-ctkd", "zzz"}, "-ctkd: ");
-  check_refused({kLlama, "-ctk", "q8_0", "--ctx-size", "zzz"}, "--ctx-size: ");
-  check_refused({kLlama, "-c", "zzz"}, "-c: ");
-  check_refused({kLlama, "-czzz"}, "-c: ");
-  check_refused({kLlama, "--chunked-prefill-size=0"}, "--chunked-prefill-size: ");
-  check_refused({kLlama, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
+  check_refuses({kLlama, "--draft-weights", "zzz"}, "--draft-weights: \"zzz\" is no weight type");
+  check_refuses({kLlama, "--weights", "zzz"}, "--weights: \"zzz\"");
+  check_refuses({kLlama, "-q", "zzz"}, "-q: \"zzz\"");
+  check_refuses({kLlama, "--quantization", "q4_0,zzz"}, "--quantization: \"zzz\"");
+  check_refuses({kLlama, "-ctkd", "zzz"}, "-ctkd: ");
+  check_refuses({kLlama, "-ctk", "q8_0", "--ctx-size", "zzz"}, "--ctx-size: ");
+  check_refuses({kLlama, "-c", "zzz"}, "-c: ");
+  check_refuses({kLlama, "-czzz"}, "-c: ");
+  check_refuses({kLlama, "--chunked-prefill-size=0"}, "--chunked-prefill-size: ");
+  check_refuses({kLlama, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
 }
 
 TEST_CASE("a command may stand behind its options") {
@@ -65,29 +52,29 @@ TEST_CASE("every spelling of an option is one option") {
 }
 
 TEST_CASE("what is no option, no value or no model of a command is refused") {
-  check_refused({kLlama, "--gpu"}, "--gpu needs a value");
-  check_refused({kLlama, "--gpu=", "h100"}, "--gpu needs a value");
-  check_refused({kLlama, "-tp"}, "-tp needs a value");
-  check_refused({kLlama, "--json=no"}, "--json takes no value; leave \"no\" out");
-  check_refused({kLlama, "--gpuu", "h100"}, "there is no option \"--gpuu\"; did you mean --gpu?");
-  check_refused({kLlama, "-x5"}, "there is no option \"-x5\"");
-  check_refused({kLlama, "-5"}, "there is no option \"-5\"");
-  check_refused({"--", "-x.json"}, "-x.json: ");
-  check_refused({"++"}, "++: ");
+  check_refuses({kLlama, "--gpu"}, "--gpu needs a value");
+  check_refuses({kLlama, "--gpu=", "h100"}, "--gpu needs a value");
+  check_refuses({kLlama, "-tp"}, "-tp needs a value");
+  check_refuses({kLlama, "--json=no"}, "--json takes no value; leave \"no\" out");
+  check_refuses({kLlama, "--gpuu", "h100"}, "there is no option \"--gpuu\"; did you mean --gpu?");
+  check_refuses({kLlama, "-x5"}, "there is no option \"-x5\"");
+  check_refuses({kLlama, "-5"}, "there is no option \"-5\"");
+  check_refuses({"--", "-x.json"}, "-x.json: ");
+  check_refuses({"++"}, "++: ");
   // Options of other commands.
-  check_refused({"schema", "--gpu", "h100"}, "schema has no option --gpu; see kvplan schema --help");
-  check_refused({"diff", "a.json", "b.json", "--measure"}, "diff has no option --measure");
-  check_refused({"fit", kLlama, "--measure"}, "fit has no option --measure");
-  check_refused({"check-log", kLlama, "x.log", "--max-vram", "1GiB"}, "check-log has no option --max-vram");
-  check_refused({kLlama, "--fail-over", "5%"}, "plan has no option --fail-over; see kvplan --help");
+  check_refuses({"schema", "--gpu", "h100"}, "schema has no option --gpu; see kvplan schema --help");
+  check_refuses({"diff", "a.json", "b.json", "--measure"}, "diff has no option --measure");
+  check_refuses({"fit", kLlama, "--measure"}, "fit has no option --measure");
+  check_refuses({"check-log", kLlama, "x.log", "--max-vram", "1GiB"}, "check-log has no option --max-vram");
+  check_refuses({kLlama, "--fail-over", "5%"}, "plan has no option --fail-over; see kvplan --help");
 }
 
 TEST_CASE("a size without a unit is no handful of bytes") {
-  check_refused({kLlama, "--gpu-memory", "24"},
+  check_refuses({kLlama, "--gpu-memory", "24"},
                 "24 without a unit is 24 bytes; did you mean 24GiB? Bytes are written 24B");
-  check_refused({kLlama, "--gpu-memory", "24576"}, "did you mean 24576MiB?");
-  check_refused({kLlama, "--max-vram", "0.5"}, "not a size");
-  check_refused({kLlama, "--kv-cache-memory-bytes", "80"}, "did you mean 80GiB?");
+  check_refuses({kLlama, "--gpu-memory", "24576"}, "did you mean 24576MiB?");
+  check_refuses({kLlama, "--max-vram", "0.5"}, "not a size");
+  check_refuses({kLlama, "--kv-cache-memory-bytes", "80"}, "did you mean 80GiB?");
   // Bytes that say so, and bytes by the million, are taken.
   CHECK(run_program({kLlama, "--gpu-memory", "24B", "--max-model-len", "8k"}).exit == 1);
   CHECK(run_program({kLlama, "--gpu-memory", "25769803776", "--max-model-len", "8k"}).exit == 0);
@@ -96,7 +83,7 @@ TEST_CASE("a size without a unit is no handful of bytes") {
 TEST_CASE("bounds of speed want a machine's figures") {
   for (const char* option : {"--gpu-tflops", "--gpu-bandwidth"})
     for (const char* value : {"1e-300", "1e-10", "0", "-1", "nan", "inf", "1e9", "1e309", "", "5x"})
-      check_refused({kLlama, option, value}, "from 0.01 to 1000000");
+      check_refuses({kLlama, option, value}, "from 0.01 to 1000000");
   const Run slow = run_program({kLlama, "--gpu-bandwidth", "0.05", "--gpu-tflops", "0.01", "--max-model-len", "8k"});
   CHECK(slow.exit == 0);
   CHECK(has(slow.out, "(0.05 GB/s memory bandwidth)"));
@@ -105,7 +92,7 @@ TEST_CASE("bounds of speed want a machine's figures") {
 TEST_CASE("--speculative-config: a value of the wrong type names its key") {
   const std::string eagle = R"("method": "ngram")";
   const auto refused = [&](const std::string& json, const std::string& part) {
-    check_refused({kLlama, "--speculative-config", json}, part);
+    check_refuses({kLlama, "--speculative-config", json}, part);
   };
   for (const char* value :
        {"\"three\"", "\"3\"", "true", "[3]", "{}", "2.5", "-1", "0", "1e30", "18446744073709551616"})

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "conformance/engines.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan::conformance {
 
@@ -27,8 +28,7 @@ bool is_states(const Json& line) {
   return line.at("part") == "kv_cache" && is_called_like(line, "state");
 }
 
-constexpr double kMiB = 1024.0 * 1024;
-constexpr double kTwoDecimals = 6000;  // bytes: half of 0.01 MiB, as it is printed, and a little
+constexpr double kHundredthOfMib = 6000;  // bytes: half of 0.01 MiB, as it is printed, and a little
 
 // "n_ctx=8192 n_outputs=1" as pairs.
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& text) {
@@ -140,12 +140,12 @@ Figures llama_cpp_figures(const Json& row, const std::string& engine, Planner& p
 
   if (row.contains("output_mib"))
     out.push_back({"output buffer", std::round(row["output_mib"].get<double>() * kMiB), reply.sum(kHost, is_logits),
-                   kTwoDecimals});
+                   kHundredthOfMib});
   if (const std::vector<double> states = state_sizes(row); !states.empty()) {
     double truth = 0;
     for (const double size : states) truth += size;
     Figure figure{"states", std::round(truth * kMiB)};
-    figure.tolerance = kTwoDecimals * static_cast<double>(states.size());
+    figure.tolerance = kHundredthOfMib * static_cast<double>(states.size());
     if (reply.is_report()) {
       figure.planned = reply.sum(kHost, is_states);
       for (gpu = 0; const auto sum = reply.sum(gpu, is_states); ++gpu) *figure.planned += *sum;

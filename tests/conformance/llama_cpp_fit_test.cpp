@@ -18,7 +18,7 @@ namespace kvplan::conformance {
 namespace {
 
 // "n_ctx=8192 n_seq=1 n_outputs=1"
-std::map<std::string, std::uint64_t> words_of(const std::string& text) {
+std::map<std::string, std::uint64_t> values_of(const std::string& text) {
   std::map<std::string, std::uint64_t> out;
   std::istringstream in(text);
   for (std::string word; in >> word;)
@@ -26,10 +26,10 @@ std::map<std::string, std::uint64_t> words_of(const std::string& text) {
   return out;
 }
 
-Request request_of(const Json& row) {
+Request fit_request(const Json& row) {
   Request out;
   find_engine("llama.cpp", out);
-  auto words = words_of(row.at("case"));
+  auto words = values_of(row.at("case"));
   if (words["n_ctx"] > 0) out.llama_cpp.ctx_size = Tokens(words["n_ctx"]);
   out.num_seqs = words["n_seq"];
   out.llama_cpp.kv_unified = words.contains("unified");
@@ -40,7 +40,7 @@ Request request_of(const Json& row) {
   return out;
 }
 
-struct Tally {
+struct FitTally {
   int rows = 0, same = 0, within_one = 0;
   std::string misses;
 
@@ -57,13 +57,13 @@ struct Tally {
 TEST_CASE("-ngl auto is what llama.cpp's own fit chooses") {
   const TemporaryFolder folder;
   std::map<std::string, ModelSpec> models;
-  Tally layers, experts, contexts, splits;
+  FitTally layers, experts, contexts, splits;
   for (const Json& row : read_lines(kFolder + "llama.cpp-fit.jsonl")) {
     if (row.contains("tensors")) models.emplace(row.at("model"), load_gguf(write_gguf(row, folder.path()), {}));
     if (!row.contains("ngl")) continue;
     const ModelSpec& model = models.at(row.at("model"));
     PlanCache cache(model);
-    const Request asked = request_of(row);
+    const Request asked = fit_request(row);
     const Request placed = fitted(cache, asked);
     const auto units = static_cast<double>(model.layers.size() + 1);
     const auto on_gpu = [&](double count) { return count < 0 ? units : count; };

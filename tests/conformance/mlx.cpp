@@ -3,14 +3,12 @@
 #include <tuple>
 
 #include "conformance/engines.h"
+#include "conformance/places.h"
 
 namespace kvplan::conformance {
 
 namespace {
 
-constexpr const char* kParameters = "/model/parameters/total";
-constexpr const char* kWeights = "/memory/0/weights_bytes";
-constexpr const char* kCache = "/kv_cache/reserved_bytes";
 // Tokens that a refused type of the cache is asked with.
 constexpr const char* kAnyTokens = "5000";
 

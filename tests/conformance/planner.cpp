@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The command line's own reading of the options.
-Request request_of(const std::string& engine, Words words) {
+Request parsed_request(const std::string& engine, Words words) {
   words.insert(words.begin(), {"kvplan", "-", "--engine", engine, "--calibration", "none"});
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
@@ -158,7 +158,7 @@ Model Planner::load(const Json& config) {
 
 Reply Planner::ask(const Json& config, const std::string& engine, Words words) {
   try {
-    const Request request = request_of(engine, std::move(words));
+    const Request request = parsed_request(engine, std::move(words));
     const std::string key = config.dump();
     auto known = models_.find(key);
     if (known == models_.end()) known = models_.emplace(key, load(config)).first;
@@ -170,7 +170,7 @@ Reply Planner::ask(const Json& config, const std::string& engine, Words words) {
 
 bool Planner::knows(const std::string& engine, const Words& words) const {
   try {
-    request_of(engine, words);
+    parsed_request(engine, words);
     return true;
   } catch (const Error&) {
     return false;

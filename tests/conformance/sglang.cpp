@@ -6,18 +6,16 @@
 #include <regex>
 
 #include "conformance/engines.h"
+#include "conformance/places.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan::conformance {
 
 namespace {
 
 constexpr const char* kShare = "/request/gpu_memory_utilization";
-constexpr const char* kTokens = "/capacity/tokens";
 constexpr const char* kRequests = "/capacity/max_num_seqs";
 constexpr const char* kBudget = "/capacity/kv_cache_memory_bytes";
-constexpr const char* kWeights = "/memory/0/weights_bytes";
-constexpr const char* kPageSize = "/kv_cache/block_size";
-constexpr const char* kAtOnce = "/verdict/runs_at_once";
 
 const Words kLight{"--weights", "iq1_s"};  // so few bytes that a card has room beside them
 
@@ -29,7 +27,7 @@ struct Setting {
   const char* pattern;
 };
 constexpr Setting kChunk{"/engine_settings/max_num_batched_tokens", "activation", "chunk", R"(([\d,]+) tokens)"};
-constexpr Setting kGraphSizes{"/engine_settings/cuda_graph_sizes", "runtime", "CUDA graphs", R"(([\d,]+) batch sizes)"};
+constexpr Setting kSizesOfGraphs{kGraphSizes, "runtime", "CUDA graphs", R"(([\d,]+) batch sizes)"};
 constexpr Setting kSlotsOfRequest{"/engine_settings/state_slots_per_sequence", "kv_cache", "state pool",
                                   R"(([\d,]+) slots)"};
 
@@ -46,7 +44,6 @@ bool is_request_table(const Json& line) {
   return line.at("part") == "runtime" && is_called_like(line, "request") && is_called_like(line, "table");
 }
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kPointers = 1 << 16;  // the real pools hold the addresses of their layers too, a few KB
 constexpr const char* kShort = "1";    // token: so few that slots of states are the limit
 constexpr const char* kMany = "64";    // requests: more tokens than a chunk has
@@ -68,7 +65,7 @@ std::optional<double> number(const Reply& reply, const Setting& setting) {
   return std::nullopt;
 }
 
-std::string card(const std::string& gb) {
+std::string card_of_memory(const std::string& gb) {
   static const std::map<std::string, std::string> kCards{{"24", "rtx-4090"},  {"40", "a100-40gb"}, {"48", "l40s"},
                                                          {"80", "h100-80gb"}, {"141", "h200"},     {"180", "b200"}};
   return kCards.at(gb);
@@ -98,7 +95,7 @@ const std::vector<std::string> kFlags{"disable_radix_cache", "disable_cuda_graph
 // Card, ranks and what was given; nothing where kvplan has no option for that.
 std::optional<Words> words_of(const Json& row) {
   const std::string ranks = text(row.at("tp"));
-  Words out{"--gpu", card(row.at("card")), "-tp", ranks, "--gpu-count", ranks};
+  Words out{"--gpu", card_of_memory(row.at("card")), "-tp", ranks, "--gpu-count", ranks};
   if (!row.contains("given")) return out;
   for (const auto& [key, value] : row["given"].items()) {
     if (!kOptions.contains(key)) return std::nullopt;
@@ -212,8 +209,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
       out.push_back(
           {"decode graphs",
            row.contains("given") && row["given"].contains("disable_cuda_graph") ? Json(0) : args["decode_graph"].at(2),
-           number(plain, kGraphSizes)});
-    out.push_back({"page size", args.at("page_size"), plain.number(kPageSize)});
+           number(plain, kSizesOfGraphs)});
+    out.push_back({"page size", args.at("page_size"), plain.number(kBlockSize)});
   }
   const Words of_share{"--mem-fraction-static", text(share)};
   const Reply shared = ask(with(context, of_share));

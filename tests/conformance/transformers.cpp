@@ -2,15 +2,9 @@
 #include <algorithm>
 
 #include "conformance/engines.h"
+#include "conformance/places.h"
 
 namespace kvplan::conformance {
-
-namespace {
-
-constexpr const char* kParameters = "/model/parameters/total";
-constexpr const char* kCache = "/kv_cache/reserved_bytes";
-
-}  // namespace
 
 Figures transformers_figures(const Json& row, const std::string& engine, Planner& planner) {
   const auto ask = [&](std::uint64_t tokens, std::uint64_t source, const Words& more = {}) {

@@ -6,20 +6,18 @@
 #include <regex>
 
 #include "conformance/engines.h"
+#include "conformance/places.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan::conformance {
 
 namespace {
 
-constexpr const char* kTokens = "/capacity/tokens";
 constexpr const char* kBlocks = "/capacity/num_blocks";
-constexpr const char* kBlockSize = "/kv_cache/block_size";
 constexpr const char* kConcurrency = "/capacity/max_concurrency";
-constexpr const char* kAtOnce = "/verdict/runs_at_once";
 constexpr const char* kLongest = "/capacity/max_model_len";
 constexpr const char* kDefaultLength = "/model/max_model_len";
 constexpr const char* kNeeded = "/memory/0/kv_cache_bytes";  // the encoder cache is none of the pool
-constexpr const char* kGraphSizes = "/engine_settings/cuda_graph_sizes";
 
 bool is_encoder_cache(const Json& line) {
   return line.at("part") == "kv_cache" && called(line) == "encoder cache";
@@ -35,9 +33,8 @@ bool is_graphs(const Json& line) {
   return line.at("part") == "runtime" && is_called_like(line, "CUDA graphs");
 }
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-constexpr double kTwoDecimals = 0.00501;    // of GiB, as they are printed
-constexpr double kFourDecimals = 0.000051;  // of requests, as they are noted
+constexpr double kHundredthOfGib = 0.00501;  // of GiB, as they are printed
+constexpr double kFourDecimals = 0.000051;   // of requests, as they are noted
 
 std::string card(const std::string& name) {
   return name == "h100" ? "h100-80gb" : name == "a100" ? "a100-80gb" : name;
@@ -47,7 +44,7 @@ const Json& args_of(const Json& row) {
   return row.at("args");
 }
 
-Words words_of(const Json& row, const std::string& engine, Planner& planner) {
+Words options_of(const Json& row, const std::string& engine, Planner& planner) {
   const Json& args = args_of(row);
   Words out{"--gpu", card(row.at("card")), "-tp", text(row.at("tp"))};
   // What the engine settled on; of a case that did not get so far, what was asked for.
@@ -121,7 +118,7 @@ std::optional<double> needed_gib(const Reply& reply) {
 // Of a budget that is too small for one request.
 void add_shortage(const Json& plan, const Reply& reply, Figures& out) {
   if (plan.contains("needed_gib") && !plan["needed_gib"].is_null())
-    out.push_back({"KV needed, GiB", plan["needed_gib"], needed_gib(reply), kTwoDecimals});
+    out.push_back({"KV needed, GiB", plan["needed_gib"], needed_gib(reply), kHundredthOfGib});
   if (plan.contains("longest") && !plan["longest"].is_null())
     out.push_back({"longest", plan["longest"], reply.number(kLongest)});
 }
@@ -159,7 +156,7 @@ std::string vllm_settings(const Json& row) {
 
 Figures vllm_figures(const Json& row, const std::string& engine, Planner& planner) {
   Figures out;
-  const Words words = words_of(row, engine, planner);
+  const Words words = options_of(row, engine, planner);
   if (row.contains("refused") || row.contains("starts")) {
     out.push_back(start(row, planner.ask(row.at("config"), engine, words)));
     return out;

@@ -69,7 +69,7 @@ const char* const kReadme = KVPLAN_SOURCE_DIR "/README.md";
 struct Tally {
   int all = 0;
   std::array<int, 4> by_verdict{};
-  void add(Verdict verdict) {
+  void add(Closeness verdict) {
     ++all;
     ++by_verdict.at(static_cast<std::size_t>(verdict));
   }
@@ -168,7 +168,7 @@ std::string unrecorded(const std::vector<RecordedFigure>& figures) {
 std::string misses(const std::vector<RecordedFigure>& figures) {
   std::string out = "| figure | recorded | planned | off | why |\n|---|---:|---:|---:|---|\n";
   for (const RecordedFigure& figure : figures) {
-    if (figure.verdict == Verdict::kExact) continue;
+    if (figure.verdict == Closeness::kExact) continue;
     CHECK_MESSAGE(!figure.reason.empty(), figure.observation << ", " << figure.path << ": " << figure.text << " and "
                                                              << planned(figure) << ": a miss without a reason");
     out += fmt::format("| {}, {} | {} | {} | {} | {} |\n", link(figure), what(figure), figure.text, planned(figure),

@@ -40,7 +40,7 @@ The tools, and how their answers came about. Most count what the architecture ne
 | tool | version | answer |
 |---|---|---|
 )";
-constexpr const char* kHeadline =
+constexpr const char* kPeersHeadline =
     R"(The cache of one sequence of 32k tokens, for {} current models. Right is an answer within 5 % of the band that the
 architecture's need, vLLM's reservation and llama.cpp's span; all cells, the versions and what was run are in
 [docs/accuracy.md](docs/accuracy.md#beside-other-tools).
@@ -60,7 +60,7 @@ std::vector<std::string> arguments_for(const std::string& engine, int tokens) {
 struct Cell {
   std::string recorded, corrected, why;
   double planned = 0;
-  Verdict against_recorded = Verdict::kExact, verdict = Verdict::kExact;
+  Closeness against_recorded = Closeness::kExact, verdict = Closeness::kExact;
   bool known() const { return recorded != "-"; }
   const std::string& truth() const { return corrected.empty() ? recorded : corrected; }
 };
@@ -71,7 +71,7 @@ struct Row {
   double low = 0, high = 0;           // what an answer may be, in GiB
 };
 
-struct Tally {
+struct PeerTally {
   int right = 0, high = 0, low = 0, none = 0;
 };
 
@@ -105,7 +105,7 @@ Row plan_row(const Json& model, int tokens) {
 }
 
 // An answer is right within 5 % of the band that the architecture and the two engines span.
-std::string weigh(const Row& row, const std::string& answer, Tally& tally) {
+std::string weigh(const Row& row, const std::string& answer, PeerTally& tally) {
   if (answer.empty() || answer.find_first_of("0123456789") != 0) {
     ++tally.none;
     return answer.empty() ? "-" : answer;
@@ -144,9 +144,9 @@ std::string differences(const std::vector<Row>& rows) {
 
 struct Comparison {
   std::vector<Row> rows;
-  std::vector<std::pair<std::string, Tally>> tallies;  // kvplan first
-  std::string answers;                                 // the table of all peers
-  std::string tools;                                   // what ran and how
+  std::vector<std::pair<std::string, PeerTally>> tallies;  // kvplan first
+  std::string answers;                                     // the table of all peers
+  std::string tools;                                       // what ran and how
   int cells = 0, near_recorded = 0, exact = 0, near = 0;
 };
 
@@ -154,8 +154,8 @@ Comparison compare_peers() {
   std::ifstream stream(KVPLAN_SOURCE_DIR "/testdata/observations/peers.json");
   const Json file = Json::parse(stream);
   Comparison out;
-  Tally own;
-  std::map<std::string, Tally> tallies;
+  PeerTally own;
+  std::map<std::string, PeerTally> tallies;
   std::string head = "| model | truth | kvplan", line = "|---|---|---:";
   for (const Json& peer : file["peers"]) {
     head += " | " + peer["name"].get<std::string>();
@@ -170,10 +170,10 @@ Comparison compare_peers() {
     for (const auto& [_, cell] : row.cells) {
       if (!cell.known()) continue;
       ++out.cells;
-      out.near_recorded += cell.against_recorded <= Verdict::kWithin5 ? 1 : 0;
-      out.exact += cell.verdict == Verdict::kExact ? 1 : 0;
-      out.near += cell.verdict <= Verdict::kWithin5 ? 1 : 0;
-      CHECK_MESSAGE((cell.verdict == Verdict::kExact || !cell.why.empty()), row.name << ": a cell without a reason");
+      out.near_recorded += cell.against_recorded <= Closeness::kWithin5 ? 1 : 0;
+      out.exact += cell.verdict == Closeness::kExact ? 1 : 0;
+      out.near += cell.verdict <= Closeness::kWithin5 ? 1 : 0;
+      CHECK_MESSAGE((cell.verdict == Closeness::kExact || !cell.why.empty()), row.name << ": a cell without a reason");
     }
     out.answers += fmt::format("| {} | {:.2f} to {:.2f}", row.name, row.low, row.high);
     out.answers += " | " + weigh(row, fmt::format("{:.2f}", row.cells.at("logical").planned), own);
@@ -207,7 +207,7 @@ AccuracyPart peers_part() {
   out.page = fmt::format(kTruth, all.rows.size(), all.cells, all.near_recorded, all.exact, all.near);
   out.page += truth_table(all.rows) + "\nWhere the recorded value and kvplan differ:\n\n" + differences(all.rows);
   out.page += kAnswers + all.answers + "\n" + tally_table(all) + kTools + all.tools;
-  out.headline = fmt::format(kHeadline, all.rows.size()) + tally_table(all);
+  out.headline = fmt::format(kPeersHeadline, all.rows.size()) + tally_table(all);
   return out;
 }
 

@@ -12,11 +12,11 @@
 namespace kvplan {
 namespace {
 
-struct Heads {
+struct AttentionShape {
   std::uint64_t query, kv, width;
 };
 
-LayerCache attention(const Heads& heads, std::uint64_t window = 0) {
+LayerCache attention(const AttentionShape& heads, std::uint64_t window = 0) {
   CacheTerms terms{term_of(Role::kKey, heads.kv, heads.width), term_of(Role::kValue, heads.kv, heads.width)};
   for (Term& term : terms)
     if (window > 0) term.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
@@ -24,7 +24,7 @@ LayerCache attention(const Heads& heads, std::uint64_t window = 0) {
 }
 
 EngineInput model_of(std::string_view type, std::uint64_t hidden, std::uint64_t mlp, std::uint64_t vocab,
-                     const Heads& heads, std::uint64_t window = 0) {
+                     const AttentionShape& heads, std::uint64_t window = 0) {
   EngineInput out;
   out.request = request_for("llama.cpp", 4096);
   out.model.arch = test_arch(type);
@@ -105,7 +105,7 @@ TEST_CASE("llama.cpp: compute without flash attention, as logs print it") {
   // ub * 4 B * (2 hidden + 2 query + K and V), the mask in 4 B, and scores of 4 B for each head.
   struct Row {
     std::uint64_t hidden, mlp, vocab;
-    Heads heads;
+    AttentionShape heads;
     std::uint64_t tokens;
     double printed;  // MiB
   };

@@ -25,13 +25,8 @@ EngineInput five_layers() {
   return input;
 }
 
-std::unique_ptr<CacheLayout> laid(const EngineInput& input) {
-  std::vector<Note> notes;
-  return engine_of(input.request).layout(input, notes);
-}
-
 TEST_CASE("logical: the architecture's need, and nothing else") {
-  const auto layout = laid(five_layers());
+  const auto layout = layout_of(five_layers());
   const Load load{Tokens(1000), 3, Tokens(0)};
   CHECK(layout->reserved(load) == Bytes(3 * (3 * 1000 + 100) * 4096));
   const RankCache rank = layout->explain(load).front();
@@ -61,7 +56,7 @@ TEST_CASE("logical: stages and ranks") {
   // Five layers on two stages: three and two; four heads on each of two ranks.
   EngineInput input = five_layers();
   input.request.parallel.pipeline = input.request.parallel.tensor = 2;
-  const auto layout = laid(input);
+  const auto layout = layout_of(input);
   const Load load{Tokens(1000), 1, Tokens(0)};
   CHECK(layout->reserved_by_stage(load, 2) == std::vector<Bytes>{Bytes(2100 * 2048), Bytes(1000 * 2048)});
   CHECK(layout->reserved(load) == Bytes(2100 * 2048));
@@ -80,7 +75,7 @@ TEST_CASE("logical: a draft stands on the last stage") {
   draft->caches = {{0, "gqa", {term_of(Role::kKey, 1, 100)}, {}}};
   input.draft = draft;
   input.request.parallel.pipeline = 2;
-  const auto layout = laid(input);
+  const auto layout = layout_of(input);
   const Load load{Tokens(1000), 2, Tokens(0)};
   CHECK(layout->reserved_by_stage(load, 2) ==
         std::vector<Bytes>{Bytes(2 * 2100 * 4096), Bytes(2 * 1000 * (4096 + 200))});
@@ -95,17 +90,17 @@ TEST_CASE("logical: a draft stands on the last stage") {
   // 8,192 B a token on the first stage, 4,296 on the last; on one stage 12,288 and 200.
   CHECK(layout->capacity(Bytes(8192 * 50), load).tokens == 50);
   input.request.parallel.pipeline = 1;
-  CHECK(laid(input)->capacity(Bytes(12488 * 50), load).tokens == 50);
-  CHECK(laid(input)->capacity(Bytes(12488 * 50 - 1), load).tokens == 49);
+  CHECK(layout_of(input)->capacity(Bytes(12488 * 50), load).tokens == 50);
+  CHECK(layout_of(input)->capacity(Bytes(12488 * 50 - 1), load).tokens == 49);
 }
 
 TEST_CASE("logical: caches that do not grow hold no number of tokens") {
   EngineInput input = five_layers();
   input.caches.erase(input.caches.begin() + 3, input.caches.end());
   input.caches.erase(input.caches.begin(), input.caches.begin() + 2);
-  CHECK_FALSE(laid(input)->capacity(Bytes(1000000), Load{Tokens(1000), 1, Tokens(0)}).tokens);
+  CHECK_FALSE(layout_of(input)->capacity(Bytes(1000000), Load{Tokens(1000), 1, Tokens(0)}).tokens);
   input.caches.clear();
-  CHECK(laid(input)->capacity(Bytes(1000000), Load{Tokens(1000), 1, Tokens(0)}).max_concurrency == 0);
+  CHECK(layout_of(input)->capacity(Bytes(1000000), Load{Tokens(1000), 1, Tokens(0)}).max_concurrency == 0);
 }
 
 TEST_CASE("engines: what the documentation of each says it has") {

@@ -2,7 +2,9 @@
 #ifndef KVPLAN_TESTS_ENGINES_REQUESTS_H_
 #define KVPLAN_TESTS_ENGINES_REQUESTS_H_
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "engines/engine.h"
 #include "kvplan/request.h"
@@ -29,6 +31,11 @@ inline Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::ui
 // Keys and values of one layer.
 inline CacheTerms heads(std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
   return {term_of(Role::kKey, units, width, window), term_of(Role::kValue, units, width, window)};
+}
+
+inline std::unique_ptr<CacheLayout> layout_of(const EngineInput& input) {
+  std::vector<Note> notes;
+  return engine_of(input.request).layout(input, notes);
 }
 
 }  // namespace kvplan

@@ -22,7 +22,7 @@ Term state_byte() {
   return {.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kState};
 }
 
-EngineInput input_of(const std::string& engine, std::string_view type, std::vector<CacheTerms> layers) {
+EngineInput byte_model(const std::string& engine, std::string_view type, std::vector<CacheTerms> layers) {
   EngineInput out;
   out.request = request_for(engine, 1);
   out.model.arch = test_arch(type);
@@ -31,11 +31,6 @@ EngineInput input_of(const std::string& engine, std::string_view type, std::vect
   for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
   out.types = kByte;
   return out;
-}
-
-std::unique_ptr<CacheLayout> laid(const EngineInput& input) {
-  std::vector<Note> notes;
-  return engine_of(input.request).layout(input, notes);
 }
 
 Load load_for(std::uint64_t tokens, std::uint64_t seqs = 1) {
@@ -59,7 +54,7 @@ TEST_CASE("smallest: buffers") {
     rules.hold = rules.host = [entry](const LayerCache&, const Term& term, std::uint64_t) {
       return plain_buffer(term, Bytes(entry));
     };
-    return layer_buffers_layout(input_of("logical", "tiny", {{byte_of(Role::kKey, window)}}), rules);
+    return layer_buffers_layout(byte_model("logical", "tiny", {{byte_of(Role::kKey, window)}}), rules);
   };
   const auto one = layout_of(1, false, 0);
   CHECK(one->reserved(load_for(1)) == Bytes(1));
@@ -91,7 +86,7 @@ TEST_CASE("smallest: buffers") {
 
 TEST_CASE("smallest: SGLang") {
   // One token, and a dummy page of one.
-  const auto full = laid(input_of("sglang", "llama", {{byte_of(Role::kKey)}}));
+  const auto full = layout_of(byte_model("sglang", "llama", {{byte_of(Role::kKey)}}));
   CHECK(full->reserved(load_for(1)) == Bytes(2));
   CHECK(full->explain(load_for(1)).front().lines.size() == 2);
   CHECK(full->explain(load_for(1)).front().gap.size() == 1);
@@ -103,15 +98,15 @@ TEST_CASE("smallest: SGLang") {
   CHECK(full->reserved(load_for(0)) == Bytes(0));
   CHECK(in_words(full->shortfall(Bytes(0), load_for(1))).find("give the cache 0.1 MiB") != std::string::npos);
   // A window of one token: a pool of three, and its dummy.
-  const auto window = laid(input_of("sglang", "gpt_oss", {{byte_of(Role::kKey, 1)}}));
+  const auto window = layout_of(byte_model("sglang", "gpt_oss", {{byte_of(Role::kKey, 1)}}));
   CHECK(window->reserved(load_for(5)) == Bytes(3 + 1));
   CHECK(window->explain(load_for(5)).front().lines.size() == 2);
   CHECK(sum(window->buffers(load_for(5), 0)) == Bytes(4));
   CHECK(window->capacity(Bytes(9), load_for(5)).tokens == 9);
   // A state of one byte: without a radix cache one slot, and one of padding; half of a budget and less is theirs.
-  EngineInput state = input_of("sglang", "mamba", {{state_byte()}});
+  EngineInput state = byte_model("sglang", "mamba", {{state_byte()}});
   state.request.extras.disable_radix_cache = true;
-  const auto slots = laid(state);
+  const auto slots = layout_of(state);
   CHECK(slots->reserved(load_for(1)) == Bytes(2));
   CHECK(slots->explain(load_for(1)).front().lines.size() == 2);
   CHECK(in_words(slots->explain(load_for(1)).front().gap.front().reason) == "padding slot of the state pool");
@@ -124,50 +119,50 @@ TEST_CASE("smallest: SGLang") {
   // One token is verified: a state for the request and the padding.
   state.draft_method = DraftMethod::kNgram;
   state.request.extras.verify_tokens = 1;
-  CHECK(laid(state)->reserved(load_for(1)) == Bytes(2 + 2));
-  CHECK(sum(laid(state)->buffers(load_for(1), 0)) == Bytes(4));
+  CHECK(layout_of(state)->reserved(load_for(1)) == Bytes(2 + 2));
+  CHECK(sum(layout_of(state)->buffers(load_for(1), 0)) == Bytes(4));
   // 0.9 / 1.9 of 13 are 6.2: less two, over two.
-  CHECK(laid(state)->capacity(Bytes(13), load_for(1)).max_num_seqs == 2);
+  CHECK(layout_of(state)->capacity(Bytes(13), load_for(1)).max_num_seqs == 2);
   // A draft of one byte.
-  EngineInput drafted = input_of("sglang", "llama", {{byte_of(Role::kKey)}});
+  EngineInput drafted = byte_model("sglang", "llama", {{byte_of(Role::kKey)}});
   auto draft = std::make_shared<EngineInput>();
   draft->types = kByte;
   draft->caches = {{0, "kind", {byte_of(Role::kKey)}, {}}};
   drafted.draft = draft;
-  CHECK(laid(drafted)->reserved(load_for(1)) == Bytes(2 + 2));
-  CHECK(sum(laid(drafted)->buffers(load_for(1), 0)) == Bytes(4));
-  CHECK(laid(drafted)->capacity(Bytes(8), load_for(1)).tokens == 4);
+  CHECK(layout_of(drafted)->reserved(load_for(1)) == Bytes(2 + 2));
+  CHECK(sum(layout_of(drafted)->buffers(load_for(1), 0)) == Bytes(4));
+  CHECK(layout_of(drafted)->capacity(Bytes(8), load_for(1)).tokens == 4);
   // Columns: a kernel of one keeps nothing, one of two a column.
   Term conv = state_byte();
   conv.shape.columns = 2;
-  EngineInput columns = input_of("sglang", "mamba", {{conv, state_byte()}});
-  CHECK(laid(columns)->reserved(load_for(1)) == Bytes(4 * 2));
+  EngineInput columns = byte_model("sglang", "mamba", {{conv, state_byte()}});
+  CHECK(layout_of(columns)->reserved(load_for(1)) == Bytes(4 * 2));
 }
 
 TEST_CASE("smallest: the logical engine and vLLM") {
-  const auto logical = laid(input_of("logical", "tiny", {{byte_of(Role::kKey)}}));
+  const auto logical = layout_of(byte_model("logical", "tiny", {{byte_of(Role::kKey)}}));
   CHECK(logical->reserved(load_for(1)) == Bytes(1));
   CHECK(logical->buffers(load_for(1), 0).size() == 1);
   CHECK(logical->buffers(load_for(0), 0).empty());
   CHECK(logical->capacity(Bytes(5), load_for(1)).tokens == 5);
   CHECK(logical->capacity(Bytes(5), load_for(1)).max_concurrency == 5.0);
   CHECK(logical->capacity(Bytes(5), load_for(0)).max_concurrency == 0.0);
-  EngineInput drafted = input_of("logical", "tiny", {{byte_of(Role::kKey)}});
+  EngineInput drafted = byte_model("logical", "tiny", {{byte_of(Role::kKey)}});
   auto draft = std::make_shared<EngineInput>();
   draft->types = kByte;
   draft->caches = {{0, "kind", {byte_of(Role::kKey)}, {}}};
   drafted.draft = draft;
-  CHECK(laid(drafted)->explain(load_for(1)).front().gap.size() == 1);
-  CHECK(laid(drafted)->explain(load_for(0)).front().gap.empty());
+  CHECK(layout_of(drafted)->explain(load_for(1)).front().gap.size() == 1);
+  CHECK(layout_of(drafted)->explain(load_for(0)).front().gap.empty());
   // vLLM: a block of 16 tokens; one block is one request.
-  const auto vllm = laid(input_of("vllm", "llama", {{byte_of(Role::kKey)}}));
+  const auto vllm = layout_of(byte_model("vllm", "llama", {{byte_of(Role::kKey)}}));
   CHECK(vllm->reserved(load_for(1)) == Bytes(16));
   CHECK(vllm->capacity(Bytes(33), load_for(16)).num_blocks == 2);
   CHECK(vllm->capacity(Bytes(33), load_for(16)).tokens == 32);
   CHECK(vllm->explain(load_for(16)).front().gap.empty());
   CHECK(vllm->explain(load_for(15)).front().gap.front().bytes == 1);
   // A state of one byte lies in a page of 16.
-  const auto state = laid(input_of("vllm@0.26", "jamba", {{state_byte()}, {byte_of(Role::kKey)}}));
+  const auto state = layout_of(byte_model("vllm@0.26", "jamba", {{state_byte()}, {byte_of(Role::kKey)}}));
   CHECK(state->reserved(load_for(16)) == Bytes(2 * 16));
   CHECK(state->explain(load_for(16)).front().gap.size() == 1);
   CHECK(state->explain(load_for(16)).front().gap.front().bytes == 15);
@@ -176,9 +171,9 @@ TEST_CASE("smallest: the logical engine and vLLM") {
 TEST_CASE("smallest: a window of one token") {
   // Blocks of 32 tokens with TensorRT-LLM and mistral.rs, whatever the window; MLX and transformers keep the one.
   const auto rank = [](const char* engine) {
-    EngineInput input = input_of(engine, "tiny", {{byte_of(Role::kKey, 1)}});
+    EngineInput input = byte_model(engine, "tiny", {{byte_of(Role::kKey, 1)}});
     input.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
-    return laid(input)->explain(load_for(40)).front();
+    return layout_of(input)->explain(load_for(40)).front();
   };
   for (const char* engine : {"tensorrt-llm", "mistralrs"}) {
     CHECK(rank(engine).reserved == Bytes(64 * 2));
@@ -191,7 +186,7 @@ TEST_CASE("smallest: a window of one token") {
     CHECK(rank(engine).gap.empty());
   }
   // A layer that grows beside it has what the window leaves.
-  const auto both = laid(input_of("transformers", "tiny", {{byte_of(Role::kKey)}, {byte_of(Role::kKey, 1)}}));
+  const auto both = layout_of(byte_model("transformers", "tiny", {{byte_of(Role::kKey)}, {byte_of(Role::kKey, 1)}}));
   CHECK(both->capacity(Bytes(10), load_for(5)).tokens == 9);
 }
 
@@ -199,7 +194,7 @@ TEST_CASE("smallest: llama.cpp") {
   const auto layout_bytes = [](const EngineInput& input, std::uint64_t tokens) {
     return LlamaCppLayout(input).reserved(load_for(tokens)).count();
   };
-  EngineInput input = input_of("llama.cpp", "gemma3", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
+  EngineInput input = byte_model("llama.cpp", "gemma3", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16};
   CHECK(layout_bytes(input, 1) == 256 * 2 * 2);
   // A head of one element has no kernel.
@@ -210,14 +205,14 @@ TEST_CASE("smallest: llama.cpp") {
   window.request.llama_cpp.n_ubatch = 1;
   CHECK(layout_bytes(window, 1000) == 256 * 2 * 2);
   // V of one element in one layer, none in the other: without flash attention both have it.
-  EngineInput deci = input_of("llama.cpp", "deci", {{byte_of(Role::kKey), byte_of(Role::kValue)}, {}});
+  EngineInput deci = byte_model("llama.cpp", "deci", {{byte_of(Role::kKey), byte_of(Role::kValue)}, {}});
   deci.types = input.types;
   deci.request.llama_cpp.flash_attention = FlashAttention::kOff;
   CHECK(layout_bytes(deci, 256) == 256 * 3 * 2);
   deci.request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(layout_bytes(deci, 256) == 256 * 2 * 2);
   // One guess: one row more.
-  EngineInput state = input_of("llama.cpp", "qwen35", {{state_byte()}});
+  EngineInput state = byte_model("llama.cpp", "qwen35", {{state_byte()}});
   state.draft_method = DraftMethod::kEagle3;
   state.request.num_speculative_tokens = 1;
   CHECK(layout_bytes(state, 1) == 2 * 4);
@@ -226,7 +221,7 @@ TEST_CASE("smallest: llama.cpp") {
   state.draft_method.reset();
   CHECK(in_words(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula) == "1 sequence");
   // A state does not grow: any length, and no number of tokens.
-  const LlamaCppLayout fixed(input_of("llama.cpp", "mamba", {{state_byte()}}));
+  const LlamaCppLayout fixed(byte_model("llama.cpp", "mamba", {{state_byte()}}));
   CHECK_FALSE(fixed.capacity(Bytes(40), load_for(1)).tokens);
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_num_seqs == 10);
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_concurrency == 10.0);
@@ -241,7 +236,7 @@ TEST_CASE("smallest: llama.cpp") {
 }
 
 TEST_CASE("smallest: llama.cpp's compute buffer") {
-  EngineInput input = input_of("llama.cpp", "llama", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
+  EngineInput input = byte_model("llama.cpp", "llama", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16};
   input.request.llama_cpp.flash_attention = FlashAttention::kOn;
   const auto compute = [&] {
@@ -253,12 +248,12 @@ TEST_CASE("smallest: llama.cpp's compute buffer") {
   input.request.llama_cpp.flash_attention = FlashAttention::kOff;
   CHECK(compute() == 512 * 4 * (2 + 2) + 2 * mask + 512 * 512 * 4);
   // A recurrence of one channel: 4 inner widths and twice the channels; its state.
-  input = input_of("llama.cpp", "mamba", {{state_byte()}});
+  input = byte_model("llama.cpp", "mamba", {{state_byte()}});
   input.model.num_heads = 0;
   CHECK(compute() == 512 * 4 * 6 + 4);
   Term conv = state_byte();
   conv.shape.columns = 1;
-  input = input_of("llama.cpp", "mamba", {{conv, state_byte()}});
+  input = byte_model("llama.cpp", "mamba", {{conv, state_byte()}});
   input.model.num_heads = 0;
   CHECK(compute() == 512 * 4 * 6 + 2 * 4);
   // One expert of one: twice its input and one more, or three of its width.

@@ -8,13 +8,11 @@
 namespace kvplan {
 namespace {
 
-using Json = nlohmann::json;
-
 // GiB of the lines whose name or formula has the word; 0 where there is none.
 double gib_of(const std::vector<std::string>& arguments, const std::string& word, const std::string& part) {
-  const Json plan = Json::parse(run_program(arguments).out);
+  const nlohmann::json plan = nlohmann::json::parse(run_program(arguments).out);
   double out = 0;
-  for (const Json& line : plan["memory"][0]["lines"]) {
+  for (const nlohmann::json& line : plan["memory"][0]["lines"]) {
     const bool named = line["what"].get<std::string>().find(word) != std::string::npos;
     if (named && line["part"] == part) out += line["bytes"].get<double>() / (1ULL << 30);
   }

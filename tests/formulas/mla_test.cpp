@@ -2,12 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/deepseek.h"
 #include "support/figures.h"
 
 namespace kvplan {
 namespace {
-
-constexpr Latent kDeepSeekV3{128, 512, 64, 128, 128, 1536};
 
 TEST_CASE("MLA: one latent and one rope key a token and layer") {
   const Mla kind{kDeepSeekV3};

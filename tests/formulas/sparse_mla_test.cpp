@@ -2,12 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/deepseek.h"
 #include "support/figures.h"
 
 namespace kvplan {
 namespace {
-
-constexpr Latent kDeepSeekV3{128, 512, 64, 128, 128, 1536};
 
 TEST_CASE("sparse MLA: the latent and an index key of 132 bytes") {
   const SparseMla kind{kDeepSeekV3, 128, 64, 2048};

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "formulas/deepseek.h"
 #include "formulas/kinds.h"
 
 namespace kvplan {
@@ -52,8 +53,6 @@ Compressed v4_flash(std::uint64_t ratio, std::uint64_t index) {
 }
 
 constexpr Heads kLlama{32, 8, 128, 128};
-constexpr Latent kDeepSeekV3{128, 512, 64, 128, 128, 1536};
-
 TEST_CASE("symbols: dimensions as config.json names them") {
   struct Row {
     const char* model;

@@ -13,8 +13,7 @@
 namespace kvplan {
 namespace {
 
-using conformance::Json;
-using Row = std::map<std::string, Json>;
+using Defaults = std::map<std::string, conformance::Json>;
 
 const std::string kExecuted = KVPLAN_SOURCE_DIR "/testdata/conformance/transformers-5.23.0.jsonl";
 
@@ -25,14 +24,14 @@ std::string_view value_of(std::string_view field) {
 }
 
 // Every line but the first, by its name.
-std::map<std::string, Row> rows() {
-  std::map<std::string, Row> out;
+std::map<std::string, Defaults> rows() {
+  std::map<std::string, Defaults> out;
   for (const std::string_view line : class_default_lines().subspan(1)) {
     const auto colon = line.find(": ");
-    Row& row = out[std::string(line.substr(0, colon))];
+    Defaults& row = out[std::string(line.substr(0, colon))];
     for (const std::string_view field : split(line.substr(colon + 2))) {
       const auto equals = field.find('=');
-      row[std::string(field.substr(0, equals))] = Json::parse(value_of(field));
+      row[std::string(field.substr(0, equals))] = conformance::Json::parse(value_of(field));
     }
   }
   return out;
@@ -53,8 +52,8 @@ TEST_CASE("class defaults: the first line names the release, the others are sort
     for (const std::string_view field : split(line.substr(colon + 2))) {
       const auto equals = field.find('=');
       REQUIRE(equals != std::string_view::npos);
-      REQUIRE(Json::accept(value_of(field)));
-      CHECK(Json::parse(value_of(field)).is_primitive());
+      REQUIRE(conformance::Json::accept(value_of(field)));
+      CHECK(conformance::Json::parse(value_of(field)).is_primitive());
     }
     last = name;
   }
@@ -65,9 +64,9 @@ TEST_CASE("class defaults: the first line names the release, the others are sort
 
 // The harness let each class write its default config: a second way to the same numbers.
 TEST_CASE("class defaults: what the classes wrote when they were run") {
-  const std::map<std::string, Row> known = rows();
+  const std::map<std::string, Defaults> known = rows();
   std::size_t compared = 0;
-  for (const Json& line : conformance::read_lines(kExecuted)) {
+  for (const conformance::Json& line : conformance::read_lines(kExecuted)) {
     const std::string id = line.value("id", "");
     if (!id.starts_with("default/") || !line.contains("config")) continue;
     const std::string type = line["config"].value("model_type", "");

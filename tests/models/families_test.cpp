@@ -22,7 +22,7 @@ struct Bytes3 {
   std::uint64_t fixed = 0;           // whatever the length
 };
 
-Bytes3 bytes_of(const ModelSpec& model) {
+Bytes3 three_bytes_of(const ModelSpec& model) {
   CacheTypes types;
   types.state = model.declared_state_dtype.value_or(model.dtype);
   Bytes3 out;
@@ -38,14 +38,14 @@ Bytes3 bytes_of(const ModelSpec& model) {
   return out;
 }
 
-struct Row {
+struct Example {
   std::string_view name, config, kind;
   Bytes3 bytes;
   std::string_view source;
 };
 
 // clang-format off
-const std::vector<Row> kRows{
+const std::vector<Example> kExamples{
     {"ZAYA1-8B", R"({"model_type":"zaya","hidden_size":2048,"num_hidden_layers":40,"num_attention_heads":8,"num_key_value_heads":2,"head_dim":128,"cca_time0":2,"cca_time1":2,"dtype":"bfloat16"})",
      "hybrid", {40 * 2 * 2 * 128 * 2, 40 * 2 * 2 * 128 * 2, 40 * ((8 + 2) * 128 * 2 + 128) * 2},
      "transformers zaya: two columns over q and k, half of v delayed by a token"},
@@ -152,11 +152,11 @@ const std::vector<Row> kRows{
 }  // namespace
 
 TEST_CASE("families that are spelled in ways of their own keep what their code keeps") {
-  for (const Row& row : kRows) {
+  for (const Example& row : kExamples) {
     CAPTURE(row.name);
     CAPTURE(row.source);
     const ModelSpec model = read_config(row.config, "", row.name, {});
-    const Bytes3 bytes = bytes_of(model);
+    const Bytes3 bytes = three_bytes_of(model);
     CHECK(model_attention(model) == row.kind);
     CHECK(model.family != "generic");
     CHECK(bytes.beyond_windows == row.bytes.beyond_windows);
@@ -216,8 +216,8 @@ TEST_CASE("attention_type names a kind outright") {
     const std::string text = "{" + std::string(kind.fields) + "," + shape;
     const ModelSpec model = read_config(text, "", "generic", {.assume = true});
     CHECK(model_attention(model) == kind.kind);
-    CHECK(bytes_of(model).in_window == kind.in_window);
-    CHECK(bytes_of(model).fixed == kind.fixed);
+    CHECK(three_bytes_of(model).in_window == kind.in_window);
+    CHECK(three_bytes_of(model).fixed == kind.fixed);
   }
 }
 
@@ -249,13 +249,13 @@ TEST_CASE("Nanbeige's loops have caches of their own; Grok-2 calls itself git") 
           "num_attention_heads":48,"num_key_value_heads":8,"head_dim":128,"num_loops":2,"vocab_size":166144})",
       "", "x", {});
   CHECK(looped.layers.size() == 44);
-  CHECK(bytes_of(looped).beyond_windows == 44 * 2 * 8 * 128 * 2);
+  CHECK(three_bytes_of(looped).beyond_windows == 44 * 2 * 8 * 128 * 2);
   const ModelSpec grok = read_config(
       R"({"model_type":"git","architectures":["Grok1ForCausalLM"],"hidden_size":8192,"intermediate_size":32768,
           "num_hidden_layers":64,"num_attention_heads":64,"num_key_value_heads":8,"head_dim":128,"vocab_size":131072})",
       "", "x", {});
   CHECK(grok.model_type == "grok-1");
-  CHECK(bytes_of(grok).beyond_windows == 64 * 2 * 8 * 128 * 2);
+  CHECK(three_bytes_of(grok).beyond_windows == 64 * 2 * 8 * 128 * 2);
 }
 
 // 11 latents of 512 without a rotary part, 34 KDA layers of 64 heads: vLLM's glm5_next. The index keys are told apart.
@@ -274,8 +274,8 @@ TEST_CASE("GLM-5.3-Flash's latents have no rotary part, and its KDA's heads stan
        {std::string(R"("linear_attn_config":{"num_heads":64,"head_dim":128,"short_conv_kernel_size":4}}})"),
         std::string(R"("linear_num_heads":64,"linear_head_dim":128,"linear_conv_kernel_dim":4}})")}) {
     const ModelSpec model = read_config(shape + heads, "", "x", {});
-    CHECK(bytes_of(model).beyond_windows == 11 * 512 * 2);
-    CHECK(bytes_of(model).fixed == 34 * (64 * 128 * 128 * 4 + 3 * 3 * 8192 * 2));
+    CHECK(three_bytes_of(model).beyond_windows == 11 * 512 * 2);
+    CHECK(three_bytes_of(model).fixed == 34 * (64 * 128 * 128 * 4 + 3 * 3 * 8192 * 2));
     CHECK(warnings_of(model) == 1);
   }
 }
@@ -295,8 +295,8 @@ TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps") {
         R"({"model_type":"qwen3_8_flash_next_text",)" + text}) {
     CAPTURE(config);
     const ModelSpec model = read_config(config, "", "x", {});
-    CHECK(bytes_of(model).beyond_windows == 2 * 12288);
-    CHECK(bytes_of(model).fixed == 2 * 57729024);
+    CHECK(three_bytes_of(model).beyond_windows == 2 * 12288);
+    CHECK(three_bytes_of(model).fixed == 2 * 57729024);
     CHECK(warnings_of(model) == 2);  // index keys and the tables' convolutions are left out, and said to be
   }
 }

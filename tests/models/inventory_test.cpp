@@ -125,7 +125,7 @@ constexpr Total kClassTotals[] = {
     {"youtu", 2224228352},
 };
 
-ModelSpec read(const std::string& text) {
+ModelSpec assumed(const std::string& text) {
   ReadOptions options;
   options.assume = true;
   return read_config(text, "", "test", options);
@@ -145,17 +145,17 @@ TEST_CASE("class defaults have the parameters that transformers constructs") {
   for (const Total& row : kClassTotals) {
     const std::string type(row.model_type);
     CAPTURE(type);
-    CHECK(as_constructed(read(R"({"text_config":{"model_type":")" + type + R"("}})")) == row.parameters);
+    CHECK(as_constructed(assumed(R"({"text_config":{"model_type":")" + type + R"("}})")) == row.parameters);
   }
 }
 
-struct Published {
+struct PublishedParts {
   std::string_view name, config;
   std::uint64_t total, active, mtp;  // 0: nobody says
 };
 
 // Totals of the Hub's safetensors metadata and of model cards.
-constexpr Published kPublished[] = {
+constexpr PublishedParts kPublished[] = {
     {"Llama-3.1-8B",
      R"({"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,
          "num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256})",
@@ -196,9 +196,9 @@ constexpr Published kPublished[] = {
 };
 
 TEST_CASE("published totals") {
-  for (const Published& row : kPublished) {
+  for (const PublishedParts& row : kPublished) {
     CAPTURE(row.name);
-    const Parameters parameters = count_parameters(read(std::string(row.config)));
+    const Parameters parameters = count_parameters(assumed(std::string(row.config)));
     CHECK(parameters.is_known);
     CHECK(parameters.total == row.total);
     if (row.active > 0) CHECK(parameters.active == row.active);
@@ -209,7 +209,7 @@ TEST_CASE("published totals") {
 // Difference of the Llama 4 files to their text models; transformers' towers for the others.
 TEST_CASE("vision towers that a config determines") {
   const auto tower = [](const std::string& text) {
-    const ModelSpec model = read(text);
+    const ModelSpec model = assumed(text);
     CHECK(model.unknown_tensors.empty());
     std::uint64_t sum = 0;
     for (const TensorGroup& group : model.tensors)
@@ -231,7 +231,7 @@ TEST_CASE("vision towers that a config determines") {
 }
 
 TEST_CASE("a tower that nobody knows is a range, not a zero") {
-  const ModelSpec model = read(R"({"model_type":"newvl","text_config":{"model_type":"llama"},
+  const ModelSpec model = assumed(R"({"model_type":"newvl","text_config":{"model_type":"llama"},
       "vision_config":{"model_type":"newvit","hidden_size":1024,"num_hidden_layers":24}})");
   REQUIRE(model.unknown_tensors.size() == 1);
   const WeightReport report = weigh(model, {});
@@ -252,7 +252,7 @@ TEST_CASE("a part that nobody reads is a range or a note") {
             "num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,
             "protein_encoder_config":{"hidden_size":1280,"num_hidden_layers":33}})"}) {
     CAPTURE(config);
-    const ModelSpec model = read(config);
+    const ModelSpec model = assumed(config);
     CHECK(model.unknown_tensors.size() == 1);
     CHECK(count_parameters(model).is_known);
   }
@@ -261,22 +261,23 @@ TEST_CASE("a part that nobody reads is a range or a note") {
     for (const Note& note : model.notes) out += note.code + " ";
     return out;
   };
-  const ModelSpec speech = read(R"({"model_type":"vibevoice_asr","text_config":{"model_type":"qwen2","hidden_size":896,
+  const ModelSpec speech =
+      assumed(R"({"model_type":"vibevoice_asr","text_config":{"model_type":"qwen2","hidden_size":896,
       "dtype":"bfloat16"},"acoustic_tokenizer_encoder_config":{"hidden_size":64,"num_filters":32}})");
   CHECK(speech.unknown_tensors.empty());
   CHECK(codes(speech) == "uncounted_part ");
-  const ModelSpec omni = read(R"({"model_type":"qwen2_5_omni","thinker_config":{"model_type":"qwen2_5_omni_thinker",
+  const ModelSpec omni = assumed(R"({"model_type":"qwen2_5_omni","thinker_config":{"model_type":"qwen2_5_omni_thinker",
       "text_config":{"dtype":"bfloat16"}},"talker_config":{"hidden_size":896,"num_hidden_layers":24}})");
   CHECK(codes(omni).starts_with("uncounted_part "));
-  const ModelSpec blind = read(R"({"model_type":"gemma3","text_config":{"dtype":"bfloat16"},"vision_config":null})");
+  const ModelSpec blind = assumed(R"({"model_type":"gemma3","text_config":{"dtype":"bfloat16"},"vision_config":null})");
   CHECK(codes(blind) == "absent_tower ");
   const ModelSpec text =
-      read(R"({"model_type":"gemma3","architectures":["Gemma3ForCausalLM"],"text_config":{"dtype":"bfloat16"}})");
+      assumed(R"({"model_type":"gemma3","architectures":["Gemma3ForCausalLM"],"text_config":{"dtype":"bfloat16"}})");
   CHECK(codes(text).empty());
 }
 
 TEST_CASE("more experts for a token than there are is an error") {
-  CHECK_THROWS_AS(read(R"({"text_config":{"model_type":"mixtral","num_experts_per_tok":9}})"), Error);
+  CHECK_THROWS_AS(assumed(R"({"text_config":{"model_type":"mixtral","num_experts_per_tok":9}})"), Error);
 }
 
 }  // namespace

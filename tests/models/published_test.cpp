@@ -7,14 +7,11 @@
 #include <string_view>
 
 #include "sources/load.h"
+#include "support/figures.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
 namespace {
-
-ModelSpec read(std::string_view config) {
-  return read_config(config, "", "test", {});
-}
 
 struct Published {
   std::string_view file;
@@ -201,7 +198,7 @@ constexpr Inline kInline[] = {
 TEST_CASE("published totals that a few fields give") {
   for (const Inline& row : kInline) {
     CAPTURE(row.name);
-    const Parameters parameters = count_parameters(read(row.config));
+    const Parameters parameters = count_parameters(parse_model(row.config));
     CHECK(parameters.is_known);
     CHECK(parameters.total == row.total);
   }
@@ -210,7 +207,7 @@ TEST_CASE("published totals that a few fields give") {
 // ERNIE-4.5-VL's own config: lists of two, for words and for pictures. 28 layers: 64 experts of 1536 and 64 of 512, a
 // router and its bias for each, two shared experts; the first layer is dense.
 TEST_CASE("two sorts of experts") {
-  const ModelSpec model = read(
+  const ModelSpec model = parse_model(
       R"({"model_type":"ernie4_5_moe_vl","hidden_size":2560,"intermediate_size":12288,"num_attention_heads":20,
           "num_key_value_heads":4,"num_hidden_layers":28,"vocab_size":103424,"tie_word_embeddings":true,
           "moe_num_experts":[64,64],"moe_intermediate_size":[1536,512],"moe_k":6,"moe_layer_start_index":[1,1],
@@ -220,7 +217,7 @@ TEST_CASE("two sorts of experts") {
 
 // Grok-2 keeps an MLP beside the experts of each layer; Skywork-MoE names its experts in a list of one.
 TEST_CASE("experts and an MLP side by side") {
-  const ModelSpec grok = read(
+  const ModelSpec grok = parse_model(
       R"({"model_type":"git","architectures":["Grok1ForCausalLM"],"hidden_size":8192,"intermediate_size":32768,
           "moe_intermediate_size":16384,"num_local_experts":8,"num_experts_per_tok":2,"residual_moe":true,
           "num_attention_heads":64,"num_key_value_heads":8,"head_dim":128,"num_hidden_layers":64,"vocab_size":131072,
@@ -230,7 +227,7 @@ TEST_CASE("experts and an MLP side by side") {
   const std::uint64_t total = count_parameters(grok).total;
   CHECK(total >= 64 * (kAttention + kMlps) + 2 * 131072ULL * 8192);
   CHECK(total <= 64 * (kAttention + kMlps + 4 * 8192) + 2 * 131072ULL * 8192 + 8192);
-  const ModelSpec skywork = read(
+  const ModelSpec skywork = parse_model(
       R"({"model_type":"skywork","hidden_size":4608,"intermediate_size":12288,"num_hidden_layers":52,
           "num_attention_heads":36,"num_key_value_heads":36,"num_experts":[16],"num_experts_per_tok":2,
           "vocab_size":65532})");
@@ -240,7 +237,7 @@ TEST_CASE("experts and an MLP side by side") {
 
 // Snowflake Arctic: 10 billion in attention and the MLPs beside, 128 experts of 3.66 billion, 480 billion in all.
 TEST_CASE("a mixture beside a dense transformer") {
-  const ModelSpec model = read(
+  const ModelSpec model = parse_model(
       R"({"model_type":"arctic","hidden_size":7168,"intermediate_size":4864,"num_hidden_layers":35,
           "num_attention_heads":56,"num_key_value_heads":8,"vocab_size":32000,"num_local_experts":128,
           "num_experts_per_tok":2,"use_residual":true,"tie_word_embeddings":false})");
@@ -258,8 +255,9 @@ TEST_CASE("query heads by layer") {
   const std::string with = R"({"model_type":"laguna","hidden_size":2048,"num_hidden_layers":4,"head_dim":128,
       "num_attention_heads":48,"num_key_value_heads":8,"layer_types":["full_attention","sliding_attention",
       "sliding_attention","sliding_attention"])";
-  const std::uint64_t alike = count_parameters(read(with + "}")).total;
-  const std::uint64_t apart = count_parameters(read(with + R"(,"num_attention_heads_per_layer":[48,64,64,64]})")).total;
+  const std::uint64_t alike = count_parameters(parse_model(with + "}")).total;
+  const std::uint64_t apart =
+      count_parameters(parse_model(with + R"(,"num_attention_heads_per_layer":[48,64,64,64]})")).total;
   CHECK(apart - alike == 3 * 16 * (2 * 128 * 2048 + 2048));
 }
 

@@ -18,23 +18,21 @@ std::string config(const std::string& architecture, const std::string& more = ""
          more + "}";
 }
 
-ModelSpec read(const std::string& text) {
-  return read_config(text, "", "config.json", {});
-}
-
 TEST_CASE("attention both ways keeps no cache") {
   // 28 layers x 2 heads x 128 x 2 x 2 bytes, where each token sees the earlier ones alone.
-  CHECK(figures(read(config("Qwen2ForCausalLM")), 1000, k16Bit).per_token == 28672);
+  CHECK(figures(parse_model(config("Qwen2ForCausalLM")), 1000, k16Bit).per_token == 28672);
   // gte-Qwen2: vLLM makes its layers AttentionType.ENCODER_ONLY, which get no KV cache spec (models/qwen2.py).
-  const ModelSpec gte = read(config("Qwen2ForCausalLM", R"(, "is_causal": false)"));
+  const ModelSpec gte = parse_model(config("Qwen2ForCausalLM", R"(, "is_causal": false)"));
   CHECK(figures(gte, 1000, k16Bit).at_length == 0);
   CHECK(gte.embeds);
   CHECK(model_attention(gte) == "none");
   // Its weights are those of the other.
-  CHECK(gte.tensors.size() == read(config("Qwen2ForCausalLM")).tensors.size());
-  CHECK(figures(read(config("Qwen2Model", R"(, "use_bidirectional_attention": true)")), 9, k16Bit).at_length == 0);
+  CHECK(gte.tensors.size() == parse_model(config("Qwen2ForCausalLM")).tensors.size());
+  CHECK(figures(parse_model(config("Qwen2Model", R"(, "use_bidirectional_attention": true)")), 9, k16Bit).at_length ==
+        0);
   // PaliGemma's text says so of its prompt, and writes.
-  const ModelSpec pali = read(R"({"model_type": "paligemma", "architectures": ["PaliGemmaForConditionalGeneration"],
+  const ModelSpec pali =
+      parse_model(R"({"model_type": "paligemma", "architectures": ["PaliGemmaForConditionalGeneration"],
     "text_config": {"model_type": "gemma", "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 18,
     "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 257216,
     "use_bidirectional_attention": true}, "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152,
@@ -48,12 +46,12 @@ TEST_CASE("embedding and reranking models over decoders keep their cache, and wr
   // vllm/config/model.py, _SUFFIX_TO_DEFAULTS.
   for (const char* pools : {"Qwen2Model", "Qwen2ForSequenceClassification", "Qwen2RewardModel"}) {
     CAPTURE(pools);
-    const ModelSpec model = read(config(pools));
+    const ModelSpec model = parse_model(config(pools));
     CHECK(model.embeds);
     CHECK(figures(model, 1000, k16Bit).per_token == 28672);
   }
   for (const char* writes : {"Qwen2ForCausalLM", "Qwen2LMHeadModel", "InternVLChatModel", "ChatGLMModel"})
-    CHECK_FALSE(read(config(writes)).embeds);
+    CHECK_FALSE(parse_model(config(writes)).embeds);
   const TemporaryFolder folder;
   const std::string path = folder.write("config.json", config("Qwen2Model"));
   const Run run = run_program({path, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});

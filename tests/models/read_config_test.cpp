@@ -10,10 +10,6 @@
 namespace kvplan {
 namespace {
 
-ModelSpec read(const std::string& text, const std::string& beside = "") {
-  return read_config(text, beside, "test", {});
-}
-
 // What a model's cache must be. `kind` and `count`: one of its kinds of layers.
 struct Expected {
   const char* attention;  // "" where it is not the point
@@ -208,7 +204,7 @@ TEST_CASE("spellings, class defaults and rarer families") {
   };
   for (const Row& row : rows) {
     CAPTURE(row.what);
-    check(read(row.text), row.expected);
+    check(parse_model(row.text), row.expected);
   }
 }
 
@@ -217,8 +213,8 @@ TEST_CASE("a config that names a kind outright") {
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 64,
           "num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 131072, "torch_dtype": "bfloat16")";
   const std::string generic = std::string(plain).replace(plain.find("llama"), 5, "mymodel");
-  const ModelSpec sink =
-      read(generic + R"(, "attention_type": "attention_sink", "attention_sink_size": 4, "sliding_window": 4096})");
+  const ModelSpec sink = parse_model(
+      generic + R"(, "attention_type": "attention_sink", "attention_sink_size": 4, "sliding_window": 4096})");
   CHECK(model_attention(sink) == "attention_sink");
   CHECK(figures(sink, 32768, k16Bit).at_length == 1343488000);
 }
@@ -227,31 +223,33 @@ TEST_CASE("the KV type that a checkpoint declares") {
   const std::string base =
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
           "torch_dtype": "bfloat16")";
-  CHECK_FALSE(read(base + "}").declared_kv_dtype);
+  CHECK_FALSE(parse_model(base + "}").declared_kv_dtype);
   // FP8 weights alone do not mean an FP8 cache.
-  CHECK_FALSE(read(base + R"(, "quantization_config": {"quant_method": "fp8"}})").declared_kv_dtype);
-  const auto scheme = read(base + R"(, "quantization_config": {"quant_method": "compressed-tensors",
+  CHECK_FALSE(parse_model(base + R"(, "quantization_config": {"quant_method": "fp8"}})").declared_kv_dtype);
+  const auto scheme = parse_model(base + R"(, "quantization_config": {"quant_method": "compressed-tensors",
                  "kv_cache_scheme": {"num_bits": 8, "type": "float"}}})");
   CHECK(scheme.declared_kv_dtype == Dtype::kFp8E4m3);
-  const auto null_scheme = read(base + R"(, "quantization_config": {"quant_method": "fp8", "kv_cache_scheme": null}})");
+  const auto null_scheme =
+      parse_model(base + R"(, "quantization_config": {"quant_method": "fp8", "kv_cache_scheme": null}})");
   CHECK_FALSE(null_scheme.declared_kv_dtype);
-  const auto beside = read(base + "}", R"({"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}})");
+  const auto beside =
+      parse_model(base + "}", R"({"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}})");
   CHECK(beside.declared_kv_dtype == Dtype::kFp8E4m3);
-  CHECK_FALSE(
-      read(base + "}", R"({"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": null}})").declared_kv_dtype);
+  CHECK_FALSE(parse_model(base + "}", R"({"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": null}})")
+                  .declared_kv_dtype);
 }
 
 TEST_CASE("unknown architectures") {
   const std::string fields =
       R"("hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8)";
-  const ModelSpec plain = read(R"({"model_type": "novaformer", )" + fields + "}");
+  const ModelSpec plain = parse_model(R"({"model_type": "novaformer", )" + fields + "}");
   CHECK(plain.family == "generic");
   REQUIRE(std::any_of(plain.notes.begin(), plain.notes.end(), [](const Note& note) {
     return note.code == "assumed_architecture" && in_words(note.message).find("novaformer") != std::string::npos;
   }));
   const std::string odd = R"({"model_type": "novaformer", )" + fields + R"(, "index_cache_rank": 64})";
   try {
-    read(odd);
+    parse_model(odd);
     FAIL("planned");
   } catch (const Error& error) {
     CHECK(error.code() == Exit::kUnknownArchitecture);
@@ -274,19 +272,19 @@ TEST_CASE("a key of sinks, windows or chunks that nobody reads is a warning, in 
       CAPTURE(type);
       CAPTURE(key);
       const std::string config = R"({"model_type": ")" + std::string(type) + R"(", )" + fields;
-      CHECK(warns(read(config + ", \"" + key + R"(": 4})"), "unread_keys"));
-      CHECK_FALSE(warns(read(config + "}"), "unread_keys"));
+      CHECK(warns(parse_model(config + ", \"" + key + R"(": 4})"), "unread_keys"));
+      CHECK_FALSE(warns(parse_model(config + "}"), "unread_keys"));
     }
 }
 
 TEST_CASE("a config without a model_type is planned by its attention_type") {
   const std::string fields =
       R"("hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8)";
-  const ModelSpec model = read("{" + fields + R"(, "attention_type": "gqa"})");
+  const ModelSpec model = parse_model("{" + fields + R"(, "attention_type": "gqa"})");
   CHECK(figures(model, 1, k16Bit).per_token == 131072);  // 32 layers x 2 x 8 x 128 x 2 B
   CHECK(warns(model, "assumed_architecture"));
-  CHECK_THROWS_AS(read("{" + fields + "}"), Error);
-  CHECK_THROWS_AS(read("{" + fields + R"(, "attention_type": "of its own"})"), Error);
+  CHECK_THROWS_AS(parse_model("{" + fields + "}"), Error);
+  CHECK_THROWS_AS(parse_model("{" + fields + R"(, "attention_type": "of its own"})"), Error);
 }
 
 TEST_CASE("a list of layers that names one beyond the last is a warning") {
@@ -296,8 +294,8 @@ TEST_CASE("a list of layers that names one beyond the last is a warning") {
               "shared_intermediate_size": 512, "torch_dtype": "bfloat16", "attn_layer_indices": )" +
            indices + "}";
   };
-  CHECK(!warns(read(config("[3]")), "layers_beyond"));
-  CHECK(warns(read(config("[3, 4]")), "layers_beyond"));
+  CHECK(!warns(parse_model(config("[3]")), "layers_beyond"));
+  CHECK(warns(parse_model(config("[3, 4]")), "layers_beyond"));
   // Kimi-Linear counts its layers from one.
   const auto linear = [](const std::string& layers) {
     return R"({"model_type": "kimi_linear", "hidden_size": 2304, "num_hidden_layers": 4, "num_attention_heads": 32,
@@ -306,20 +304,20 @@ TEST_CASE("a list of layers that names one beyond the last is a warning") {
               {"full_attn_layers": )" +
            layers + R"(, "kda_layers": [1, 2, 3], "head_dim": 128, "num_heads": 32, "short_conv_kernel_size": 4}})";
   };
-  CHECK(!warns(read(linear("[4]")), "layers_beyond"));
-  CHECK(warns(read(linear("[5]")), "layers_beyond"));
+  CHECK(!warns(parse_model(linear("[4]")), "layers_beyond"));
+  CHECK(warns(parse_model(linear("[5]")), "layers_beyond"));
 }
 
 TEST_CASE("an algorithm of an unknown name beside the config is a quantization all the same") {
   const std::string llama =
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
           "vocab_size": 1000, "torch_dtype": "bfloat16"})";
-  const ModelSpec odd = read(llama, R"({"quantization": {"quant_algo": "W7A13_NOVA"}})");
+  const ModelSpec odd = parse_model(llama, R"({"quantization": {"quant_algo": "W7A13_NOVA"}})");
   CHECK(is_declared(odd.quantization));
   CHECK(!odd.quantization.is_known);
   // Only the cache is quantized here.
   CHECK(!is_declared(
-      read(llama, R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8"}})").quantization));
+      parse_model(llama, R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8"}})").quantization));
 }
 
 TEST_CASE("quantized weights that no kernel knows are refused, and one name stands for a list of it") {
@@ -329,12 +327,12 @@ TEST_CASE("quantized weights that no kernel knows are refused, and one name stan
               {"group_0": {"targets": ["Linear"], "weights": )" +
            weights + "}}" + more + "}}";
   };
-  CHECK(read(config(R"({"type": "float", "num_bits": 8})", "")).quantization.scheme->type == "fp8");
-  CHECK_THROWS_AS(read(config(R"({"type": "float", "num_bits": 5})", "")), Error);
-  CHECK_THROWS_AS(read(config(R"({"type": "complex", "num_bits": 8})", "")), Error);
-  CHECK_FALSE(read(config(R"({"type": "float", "num_bits": 16})", "")).quantization.scheme);
-  CHECK(read(config(R"({"num_bits": 4})", R"(, "ignore": "lm_head")")).quantization.rules.size() == 1);
-  CHECK_THROWS_AS(read(config(R"({"num_bits": 4})", R"(, "ignore": 5)")), Error);
+  CHECK(parse_model(config(R"({"type": "float", "num_bits": 8})", "")).quantization.scheme->type == "fp8");
+  CHECK_THROWS_AS(parse_model(config(R"({"type": "float", "num_bits": 5})", "")), Error);
+  CHECK_THROWS_AS(parse_model(config(R"({"type": "complex", "num_bits": 8})", "")), Error);
+  CHECK_FALSE(parse_model(config(R"({"type": "float", "num_bits": 16})", "")).quantization.scheme);
+  CHECK(parse_model(config(R"({"num_bits": 4})", R"(, "ignore": "lm_head")")).quantization.rules.size() == 1);
+  CHECK_THROWS_AS(parse_model(config(R"({"num_bits": 4})", R"(, "ignore": 5)")), Error);
 }
 
 TEST_CASE("a vision tower is named and costs nothing") {
@@ -346,7 +344,7 @@ TEST_CASE("a vision tower is named and costs nothing") {
 
 TEST_CASE("what was read is written down, with where it came from") {
   const ModelSpec model =
-      read(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024})");
+      parse_model(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024})");
   const auto origin = [&](const std::string& key) {
     for (const ConfigFact& fact : model.facts)
       if (fact.key == key) return std::string(name(fact.origin));
@@ -369,17 +367,17 @@ TEST_CASE("Mistral's own format is read as the model's config.json") {
     for (const TensorGroup& group : model.tensors) out += group.stored().count();
     return out;
   };
-  const ModelSpec mistral = read(dense + R"("sliding_window": 4096})");
+  const ModelSpec mistral = parse_model(dense + R"("sliding_window": 4096})");
   CHECK(mistral.model_type == "mistral");
   CHECK(total(mistral) == 7241732096);
   CHECK(model_attention(mistral) == "sliding_window");
   CHECK(std::any_of(mistral.facts.begin(), mistral.facts.end(),
                     [](const ConfigFact& fact) { return fact.key == "n_kv_heads" && fact.value == "8"; }));
-  const ModelSpec mixtral = read(dense + R"("moe": {"num_experts_per_tok": 2, "num_experts": 8}})");
+  const ModelSpec mixtral = parse_model(dense + R"("moe": {"num_experts_per_tok": 2, "num_experts": 8}})");
   CHECK(total(mixtral) == 46702792704);
   CHECK(model_attention(mixtral) == "gqa");
   // A list of windows is repeated over the layers.
-  const ModelSpec turns = read(dense + R"("sliding_window": [null, 32768, 32768, 32768]})");
+  const ModelSpec turns = parse_model(dense + R"("sliding_window": [null, 32768, 32768, 32768]})");
   CHECK(layers_of(turns, "sliding_window") == 24);
 }
 

@@ -12,14 +12,14 @@
 namespace kvplan {
 namespace {
 
-struct Row {
+struct Tables {
   const char* model;
   const char* config;
   std::uint64_t positions;   // of the first table
   std::uint64_t a_position;  // elements of all tables at one position
 };
 
-constexpr Row kRows[] = {
+constexpr Tables kTables[] = {
     // 336 MiB less from 262,144 down to 32,768 positions: 1,536 bytes each. Its windows have heads of 256, the rest
     // 512.
     {"gemma-4", R"({"model_type": "gemma4_text", "num_hidden_layers": 6, "hidden_size": 2816, "num_attention_heads": 16,
@@ -71,7 +71,7 @@ constexpr Row kRows[] = {
 };
 
 TEST_CASE("rotary tables: as vLLM keeps them") {
-  for (const Row& row : kRows) {
+  for (const Tables& row : kTables) {
     CAPTURE(row.model);
     const ModelSpec model = read_config(row.config, "", "test", {});
     std::uint64_t width = 0;

@@ -77,7 +77,7 @@ TEST_CASE("what is no adapter is an error of one line") {
   CHECK_THROWS_AS(load_adapter(folder.path.string(), {}), Error);
 }
 
-std::string refusal(const std::string& path) {
+std::string refusal_of(const std::string& path) {
   try {
     load_adapter(path, {});
   } catch (const Error& error) {
@@ -93,12 +93,13 @@ TEST_CASE("an adapter's rank: what PEFT refuses is refused, what it assumes is a
     return folder.path.string();
   };
   CHECK(load_adapter(with(""), {}).rank == 8);  // LoraConfig's default
-  CHECK(refusal(with(R"(, "r": 0)")).find("\"r\" is 0") != std::string::npos);
-  CHECK(refusal(with(R"(, "r": -8)")).find("\"r\" is -8") != std::string::npos);
-  CHECK(refusal(with(R"(, "r": "8")")).find("\"r\" is \"8\"") != std::string::npos);
-  CHECK(refusal(with(R"(, "r": 8.5)")).find("\"r\" is 8.5") != std::string::npos);
-  CHECK(refusal(with(R"(, "r": 8, "rank_pattern": {"k_proj": 0})")).find("rank_pattern.k_proj") != std::string::npos);
-  CHECK_FALSE(refusal(with(R"(, "r": 8, "rank_pattern": {"k_proj": "x"})")).empty());
+  CHECK(refusal_of(with(R"(, "r": 0)")).find("\"r\" is 0") != std::string::npos);
+  CHECK(refusal_of(with(R"(, "r": -8)")).find("\"r\" is -8") != std::string::npos);
+  CHECK(refusal_of(with(R"(, "r": "8")")).find("\"r\" is \"8\"") != std::string::npos);
+  CHECK(refusal_of(with(R"(, "r": 8.5)")).find("\"r\" is 8.5") != std::string::npos);
+  CHECK(refusal_of(with(R"(, "r": 8, "rank_pattern": {"k_proj": 0})")).find("rank_pattern.k_proj") !=
+        std::string::npos);
+  CHECK_FALSE(refusal_of(with(R"(, "r": 8, "rank_pattern": {"k_proj": "x"})")).empty());
   // A file without a config: A is rank x inputs.
   const Folder bare;
   CHECK(load_adapter(bare.write("mine.safetensors", kPair), {}).rank == 8);
@@ -126,7 +127,7 @@ TEST_CASE("an adapter's target_modules, as PEFT takes them") {
   // A string is matched against whole paths: a name alone finds nothing, and neither does an empty list.
   for (const char* bad : {R"("q_proj")", R"("")", "[]", R"([""])", "[3]", "7", "{}", "true"}) {
     CAPTURE(bad);
-    CHECK(refusal(with(R"(, "target_modules": )" + std::string(bad))).find("target_modules") != std::string::npos);
+    CHECK(refusal_of(with(R"(, "target_modules": )" + std::string(bad))).find("target_modules") != std::string::npos);
   }
   // The tensors themselves come first.
   folder.write("adapter_model.safetensors", kPair);

@@ -71,6 +71,10 @@ Arch test_arch(std::string_view name) {
   return family == nullptr ? Arch::kOther : family->is.id;
 }
 
+ModelSpec parse_model(std::string_view config, const std::string& beside) {
+  return read_config(config, beside, "test", {});
+}
+
 ModelSpec test_model(const std::string& name) {
   return read_config(test_file("testdata/configs/" + name + ".json"), "", name, {});
 }

@@ -137,11 +137,11 @@ Printed read_printed(const std::string& text, int lines) {
   return {number * scale, (number - half) * scale, (number + half) * scale};
 }
 
-Verdict judge(const Printed& printed, std::pair<double, double> planned) {
-  if (planned.first <= printed.high && planned.second >= printed.low) return Verdict::kExact;
+Closeness judge(const Printed& printed, std::pair<double, double> planned) {
+  if (planned.first <= printed.high && planned.second >= printed.low) return Closeness::kExact;
   const double off = std::abs((planned.first + planned.second) / 2 / printed.value - 1);
-  if (off <= 0.01) return Verdict::kWithin1;
-  return off <= 0.05 ? Verdict::kWithin5 : Verdict::kWrong;
+  if (off <= 0.01) return Closeness::kWithin1;
+  return off <= 0.05 ? Closeness::kWithin5 : Closeness::kWrong;
 }
 
 std::vector<RecordedFigure> plan_figures(const std::string& group) {

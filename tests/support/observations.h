@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-enum class Verdict { kExact, kWithin1, kWithin5, kWrong };
+enum class Closeness { kExact, kWithin1, kWithin5, kWrong };
 
 // A number as it was printed, in bytes where it has a unit, and the interval that its digits leave.
 struct Printed {
@@ -19,7 +19,7 @@ struct Printed {
 Printed read_printed(const std::string& text, int lines = 1);
 
 // Exact where the interval that the input's rounding leaves of `planned` meets the printed one.
-Verdict judge(const Printed& printed, std::pair<double, double> planned);
+Closeness judge(const Printed& printed, std::pair<double, double> planned);
 
 struct RecordedFigure {
   std::string group;        // the file
@@ -30,7 +30,7 @@ struct RecordedFigure {
   Printed printed;
   double low = 0, high = 0;  // planned, for the ends of the budget
   double planned() const { return (low + high) / 2; }
-  Verdict verdict = Verdict::kWrong;
+  Closeness verdict = Closeness::kWrong;
   double off() const { return planned() / printed.value - 1; }
 };
 

@@ -7,6 +7,7 @@
 
 #include "kvplan/error.h"
 #include "sources/load.h"
+#include "support/figures.h"
 #include "weights/rules.h"
 #include "weights/types.h"
 
@@ -18,10 +19,6 @@ std::string llama(const std::string& more = "") {
       "num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,
       "torch_dtype":"bfloat16","tie_word_embeddings":false)" +
          more + "}";
-}
-
-ModelSpec read(const std::string& text, const std::string& beside = "") {
-  return read_config(text, beside, "test", {});
 }
 
 std::uint64_t bytes_of(const ModelSpec& model, const char* type = nullptr) {
@@ -51,14 +48,14 @@ TEST_CASE("bits of a matrix with what stands beside them") {
 
 TEST_CASE("an unknown type lists the known ones") {
   CHECK_THROWS_WITH_AS(check_weight_type("int7.5"), doctest::Contains("gptq-int4"), Error);
-  CHECK_THROWS_AS(bytes_of(read(llama()), "q9_k"), Error);
+  CHECK_THROWS_AS(bytes_of(parse_model(llama()), "q9_k"), Error);
   CHECK_NOTHROW(check_weight_type("exl2-4.25"));
   CHECK_NOTHROW(check_weight_type("Q4_K_M"));
 }
 
 // Sizes that llama.cpp's own type selection gives for Llama 3.1 8B.
 TEST_CASE("mixtures of llama.cpp") {
-  const ModelSpec model = read(llama());
+  const ModelSpec model = parse_model(llama());
   // A GGUF has 64 floats of rotary factors besides.
   constexpr std::uint64_t kFactors = 256;
   CHECK(bytes_of(model, "q4_0") + kFactors == 4653375744);
@@ -73,17 +70,17 @@ constexpr std::uint64_t kRest = 2 * (1050673152 + 266240);
 
 // The published AWQ and FP8 checkpoints' arithmetic: linear layers of the blocks are packed, the rest stays.
 TEST_CASE("declared quantization decides") {
-  CHECK(bytes_of(read(llama())) == 2 * 8030261248);
-  CHECK(bytes_of(read(
+  CHECK(bytes_of(parse_model(llama())) == 2 * 8030261248);
+  CHECK(bytes_of(parse_model(
             llama(R"(,"quantization_config":{"quant_method":"awq","bits":4,"group_size":128,"zero_point":true})"))) ==
         kLinear / 2 + kLinear / 128 * 5 / 2 + kRest);
   const std::string groups =
       R"(,"quantization_config":{"quant_method":"compressed-tensors","ignore":["lm_head","re:.*self_attn.*"],
       "config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":8,"type":"float","strategy":"tensor"}}}})";
   constexpr std::uint64_t kAttention = 32 * (4096ULL * 4096 * 2 + 4096ULL * 1024 * 2);
-  CHECK(bytes_of(read(llama(groups))) == kLinear - kAttention + 2 * kAttention + kRest + 32 * 3 * 8);
+  CHECK(bytes_of(parse_model(llama(groups))) == kLinear - kAttention + 2 * kAttention + kRest + 32 * 3 * 8);
   // hf_quant_config.json beside a config that says nothing.
-  CHECK(bytes_of(read(llama(), R"({"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]}})")) ==
+  CHECK(bytes_of(parse_model(llama(), R"({"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]}})")) ==
         kLinear + kRest + 32 * 7 * 8);
 }
 
@@ -95,7 +92,7 @@ TEST_CASE("dialects and their exceptions") {
   constexpr std::uint64_t kInputs = 4ULL * 32 * (6 * 4096 + 14336);  // GPTQ's g_idx
   constexpr std::uint64_t kOutputs = 32 * (4096 + 1024 + 1024 + 4096 + 14336 + 14336 + 4096ULL);
   const auto stored = [](const std::string& quantization) {
-    return bytes_of(read(llama(",\"quantization_config\":" + quantization)));
+    return bytes_of(parse_model(llama(",\"quantization_config\":" + quantization)));
   };
   const auto groups = [&](std::string_view format, std::string_view weights, std::string_view more = "") {
     return stored(R"({"quant_method":"compressed-tensors","format":")" + std::string(format) +
@@ -125,7 +122,7 @@ TEST_CASE("dialects and their exceptions") {
       torchao);
   CHECK(stored(R"({"quant_method":"torchao","quant_type":{"default":{"_type":"Int4WeightOnlyConfig",
                    "_data":{"group_size":128}}}})") == torchao);
-  CHECK(bytes_of(read(llama(), R"({"quantization":{"quant_algo":"W8A8_SQ_PER_CHANNEL"}})")) ==
+  CHECK(bytes_of(parse_model(llama(), R"({"quantization":{"quant_algo":"W8A8_SQ_PER_CHANNEL"}})")) ==
         kLinear + 2 * kOutputs + kRest);
 }
 
@@ -140,14 +137,15 @@ TEST_CASE("a tower in NF4") {
   constexpr std::uint64_t kTower = 24 * (4ULL * 1024 * 1024 + 2ULL * 1024 * 4096);
   constexpr std::uint64_t kProjector = 1024ULL * 4096 + 4096ULL * 4096;
   const auto packed = [](std::uint64_t linear) { return linear / 2 + linear / 64 + linear / 64 / 256 * 4; };
-  CHECK(bytes_of(read(llava + "}}")) ==
+  CHECK(bytes_of(parse_model(llava + "}}")) ==
         packed(kText) + packed(kTower) + packed(kProjector) + 2 * (kTotal - kText - kTower - kProjector));
-  CHECK(bytes_of(read(llava + R"(,"llm_int8_skip_modules":["lm_head","vision_tower","multi_modal_projector"]}})")) ==
+  CHECK(bytes_of(
+            parse_model(llava + R"(,"llm_int8_skip_modules":["lm_head","vision_tower","multi_modal_projector"]}})")) ==
         packed(kText) + 2 * (kTotal - kText));
 }
 
 TEST_CASE("a dialect that nobody knows widens the range") {
-  const WeightReport report = weigh(read(llama(R"(,"quantization_config":{"quant_method":"novaquant"})")), {});
+  const WeightReport report = weigh(parse_model(llama(R"(,"quantization_config":{"quant_method":"novaquant"})")), {});
   CHECK(report.low < report.total);
   CHECK(report.total < report.high);
   REQUIRE(!report.notes.empty());
@@ -155,13 +153,14 @@ TEST_CASE("a dialect that nobody knows widens the range") {
 }
 
 TEST_CASE("a group that does not divide the inputs is an error") {
-  CHECK_THROWS_AS(bytes_of(read(llama(R"(,"quantization_config":{"quant_method":"gptq","bits":4,"group_size":1000})"))),
-                  Error);
+  CHECK_THROWS_AS(
+      bytes_of(parse_model(llama(R"(,"quantization_config":{"quant_method":"gptq","bits":4,"group_size":1000})"))),
+      Error);
 }
 
 // vLLM prints 16.4605 GiB a rank for Llama 3.1 70B at TP 8, 7.48 GiB for Llama 3 8B at TP 2.
 TEST_CASE("a rank's share") {
-  const ModelSpec model = read(llama());
+  const ModelSpec model = parse_model(llama());
   WeightRequest request;
   request.share.tensor_parallel = 2;
   const double gib = static_cast<double>(weigh(model, request).total.count()) / (1ULL << 30);
@@ -175,7 +174,7 @@ TEST_CASE("a rank's share") {
 }
 
 TEST_CASE("stages of a pipeline") {
-  const ModelSpec model = read(R"({"model_type":"qwen3","hidden_size":1024,"intermediate_size":3072,
+  const ModelSpec model = parse_model(R"({"model_type":"qwen3","hidden_size":1024,"intermediate_size":3072,
       "num_hidden_layers":28,"head_dim":128,"num_attention_heads":16,"num_key_value_heads":8,"vocab_size":151936,
       "tie_word_embeddings":true,"torch_dtype":"bfloat16","max_position_embeddings":4096})");
   WeightRequest request;
@@ -232,7 +231,7 @@ TEST_CASE("a skip list asked once for all layers") {
 // gpt-oss-20b: Marlin takes inner widths in 128 and outer ones in 256; vLLM on an A100 prints 13.72 GiB, 12.82 as
 // stored.
 TEST_CASE("MXFP4 experts grow to what a kernel takes") {
-  const ModelSpec model = read(R"({"model_type":"gpt_oss","hidden_size":2880,"intermediate_size":2880,
+  const ModelSpec model = parse_model(R"({"model_type":"gpt_oss","hidden_size":2880,"intermediate_size":2880,
       "num_hidden_layers":2,"num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,"num_local_experts":32,
       "num_experts_per_tok":4,"vocab_size":201088,"max_position_embeddings":131072,
       "quantization_config":{"quant_method":"mxfp4","modules_to_not_convert":["model.layers.*.self_attn",

@@ -1,0 +1,17 @@
+// Where a report has what the figures of several engines are held against.
+#ifndef KVPLAN_TESTS_CONFORMANCE_PLACES_H_
+#define KVPLAN_TESTS_CONFORMANCE_PLACES_H_
+
+namespace kvplan::conformance {
+
+inline constexpr const char* kParameters = "/model/parameters/total";
+inline constexpr const char* kWeights = "/memory/0/weights_bytes";
+inline constexpr const char* kCache = "/kv_cache/reserved_bytes";
+inline constexpr const char* kBlockSize = "/kv_cache/block_size";
+inline constexpr const char* kTokens = "/capacity/tokens";
+inline constexpr const char* kAtOnce = "/verdict/runs_at_once";
+inline constexpr const char* kGraphSizes = "/engine_settings/cuda_graph_sizes";
+
+}  // namespace kvplan::conformance
+
+#endif  // KVPLAN_TESTS_CONFORMANCE_PLACES_H_
