@@ -6,6 +6,7 @@
 #include "kvplan/strings.h"
 #include "plan/changes.h"
 #include "plan/compare.h"
+#include "plan/plan_cache.h"
 #include "weights/types.h"
 
 namespace kvplan {
