@@ -309,6 +309,19 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
   minimax.caches[0].compact.own()[2].shape.width = 512;
   CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) ==
         Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34 + 512));
+  // Host memory has rows as they are.
+  const auto on_host = [](EngineInput input) {
+    input.request.llama_cpp.no_kv_offload = true;
+    Bytes out;
+    for (const LedgerLine& line : LlamaCppLayout(input).host(load_for(4096)))
+      if (line.part == Section::kKvCache) out += line.bytes;
+    return out;
+  };
+  CHECK(on_host(minimax) == Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34));
+  // Pooled keys double the row of index keys: 2 * 64 elements are filled up to 512.
+  EngineInput pooled = model_of("qwen4_exp_text", 1, terms);
+  pooled.types.key = pooled.types.value = Dtype::kQ8_0;
+  CHECK(LlamaCppLayout(pooled).reserved(load_for(4096)) == on_host(pooled) + Bytes(512));
 }
 
 TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {

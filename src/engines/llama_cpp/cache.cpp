@@ -128,7 +128,6 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     tensor.extra = extra;
     tensor.logical = term;
     tensor.device = device_of(cache.layer);
-    const bool on_host = tensor.device == placement_.gpus;
     if (reason.empty() || replaced) tensor.logical_cell = entry_bytes(term, input_.types);
     tensor.stored_reason = reason.empty() ? kTypes : reason;
     tensor.stored = !replaced && term.growth != Growth::kSourceToken;
@@ -167,10 +166,10 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       widest.shape = {.units = 1, .vectors = 1, .width = widest_value_, .columns = 0};
       tensor.widest = entry_bytes(widest, input_.types) - tensor.cell;
     }
-    if (tensor.stored && !on_host) tensor.row_padding = row_padding(kept, row_elements(terms, term));
+    tensor.row_padding = row_padding(tensor, kept, row_elements(terms, term));
     if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
     if (term.role == Role::kIndex && llama_cpp_keeps_pooled_keys(input_.model) && llama_is_0_6(input_.request)) {
-      if (tensor.row_padding > Bytes(0)) tensor.row_padding = row_padding(kept, 2 * row_elements(terms, term));
+      tensor.row_padding = row_padding(tensor, kept, 2 * row_elements(terms, term));
       add_extra(tensor, kept, kPooledKeys);
     }
     if (keeps_latents_twice_ && term.part == Part::kLatent && term.role == Role::kKey && term.stride == 1) {
@@ -183,7 +182,8 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
 }
 
 // The padding of the last row of a quantized tensor on a GPU.
-Bytes LlamaCppLayout::row_padding(const Term& kept, std::uint64_t row) const {
+Bytes LlamaCppLayout::row_padding(const Tensor& of, const Term& kept, std::uint64_t row) const {
+  if (!of.stored || of.device == placement_.gpus) return Bytes(0);
   if (!is_quantized(term_dtype(kept, input_.types)) || row % kCudaRow == 0) return Bytes(0);
   Term rest = kept;
   rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - row % kCudaRow, .columns = 0};
@@ -196,8 +196,7 @@ void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& ter
     if (term.role != Role::kValue) continue;
     Term value = term;
     value.shape.units = 1;
-    const bool on_host = index.device == placement_.gpus;
-    add_extra(index, value, kIndexValues, on_host ? Bytes(0) : row_padding(value, value.elements().count()));
+    add_extra(index, value, kIndexValues, row_padding(index, value, value.elements().count()));
   }
 }
 
