@@ -37,6 +37,7 @@ TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
       {"llama-3.1-8b", {"--engine", "vllm", "--cpu-offload-gb", "2"}, "--cpu-offload-gb 2"},
       {"llama-3.1-8b", {"--engine", "vllm@0.6", "--swap-space", "8"}, "--swap-space 8"},
       {"llama-3.1-8b", {"--engine", "vllm", "--max-num-seqs", "32"}, "--max-num-seqs 32"},
+      {"llama-3.1-8b", {"--engine", "mlx", "--num-seqs", "2"}, "--decode-concurrency 2"},
       {"llama-3.1-8b", {"--engine", "sglang", "--max-num-seqs", "32"}, "--max-running-requests 32"},
       {"llama-3.1-8b", {"--engine", "sglang", "--max-total-tokens", "4096"}, "--max-total-tokens 4096"},
       {"gpt-oss-20b", {"--engine", "sglang", "--swa-full-tokens-ratio", "0.25"}, "--swa-full-tokens-ratio 0.25"},
