@@ -45,6 +45,14 @@ std::vector<std::size_t> lengths(const VllmGroups& groups) {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
+TEST_CASE("vllm rules: prefixes are cached unasked since V1") {
+  const auto caches = [](const char* engine) {
+    return vllm_caches_prefixes(request_for(engine, 1), Arch::kLlama, false, rules_of(engine));
+  };
+  CHECK(caches("vllm@0.9"));  // 0.9.0, arg_utils.py: _set_default_args_v1
+  CHECK_FALSE(caches("vllm@0.8"));
+}
+
 TEST_CASE("vllm groups: layers that need the same are one group") {
   // UniformTypeKVCacheSpecs.is_uniform_type: full attention of any width, latents and index keys beside each other;
   // windows of one width; states of one size.

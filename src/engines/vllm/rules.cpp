@@ -17,7 +17,6 @@ constexpr std::uint64_t kChunkedGroups = 13;    // #29627 flipped VLLM_ALLOW_CHU
 constexpr std::uint64_t kBatchForSource = 14;   // a log of 0.12 has 1500 tokens for Whisper, one of 0.15 a whole batch
 constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (drafters add a layer to one bucket)
 constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
-constexpr std::uint64_t kCachedPrefixes = 9;          // V1
 constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
 constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 from here on
 constexpr std::uint64_t kWindowValueWidth = 22;   // SlidingWindowSpec.head_size_v; before that, one width in all groups
@@ -194,7 +193,7 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
 
 bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, const VllmRules& rules) {
   if (request.prefix_caching) return *request.prefix_caching;
-  if (!has_states) return rules.version >= kCachedPrefixes;
+  if (!has_states) return rules.version >= kV1;
   // On for hybrid models, off for classes without attention (ModelConfig.is_prefix_caching_supported).
   return (rules.caches_states && arch != Arch::kMamba) || request.vllm.mamba_cache_mode.value_or("none") != "none";
 }
