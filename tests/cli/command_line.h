@@ -12,7 +12,7 @@
 
 namespace kvplan {
 
-inline const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
+inline const std::string kLlamaConfig = "testdata/configs/llama-3.1-8b.json";
 
 // One line on standard error, with `part` in it, and nothing on standard output.
 inline void check_refused(const Run& run, const std::string& part) {

@@ -21,12 +21,13 @@ namespace kvplan {
 namespace {
 
 TEST_CASE("forms: a form that a command does not have is one line and exit 2") {
-  check_refused(run_program({"compare", kLlama, "--format", "args"}), "compare has no form \"args\"");
-  check_refused(run_program({"compare", kLlama, "--gpu-memory", "24GiB", "--format", "k8s"}),
+  check_refused(run_program({"compare", kLlamaConfig, "--format", "args"}), "compare has no form \"args\"");
+  check_refused(run_program({"compare", kLlamaConfig, "--gpu-memory", "24GiB", "--format", "k8s"}),
                 "compare has no form \"k8s\"");
-  check_refused(run_program({kLlama, kLlama, "--format", "args"}), "a table of models has no form \"args\"");
+  check_refused(run_program({kLlamaConfig, kLlamaConfig, "--format", "args"}),
+                "a table of models has no form \"args\"");
   check_refused(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no form \"csv\"");
-  check_refused(run_program({"explain", kLlama, "--format", "args"}), "explain has no form \"args\"");
+  check_refused(run_program({"explain", kLlamaConfig, "--format", "args"}), "explain has no form \"args\"");
   check_refused(run_program({"formulas", "--format", "csv"}), "formulas has no form \"csv\"");
   check_refused(run_program({"gpus", "--format", "csv"}), "gpus has no form \"csv\"");
 }
@@ -41,18 +42,18 @@ TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 
       CHECK(run.out.ends_with("\n"));
     };
     if (form.name != "args" && form.name != "k8s")
-      check(run_program({kLlama, "--gpu-memory", "24GiB", "--format", name}));
-    if (!form.has_launch) check(run_program({kLlama, "testdata/configs/mamba-2.8b.json", "--format", name}));
+      check(run_program({kLlamaConfig, "--gpu-memory", "24GiB", "--format", name}));
+    if (!form.has_launch) check(run_program({kLlamaConfig, "testdata/configs/mamba-2.8b.json", "--format", name}));
     for (const Command& command : commands()) {
       CAPTURE(command.name);
       std::vector<std::string> arguments{std::string(command.name)};
       if (command.name == "measure") {  // its forms are those of a measurement
         if (name == "table" || name == "json")
-          check(run_program({"measure", kLlama, "--device", "host", "-c", "256", "--format", name}));
+          check(run_program({"measure", kLlamaConfig, "--device", "host", "-c", "256", "--format", name}));
         continue;
       }
       if (command.arguments.starts_with("MODEL ["))
-        arguments.insert(arguments.end(), {kLlama, "--gpu-memory", "24GiB"});
+        arguments.insert(arguments.end(), {kLlamaConfig, "--gpu-memory", "24GiB"});
       else if (!command.is_reference || !command.only.starts_with("--format"))
         continue;
       arguments.insert(arguments.end(), {"--format", name});
@@ -85,7 +86,7 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
     return out;
   };
   // Two stages: the second, with the output head, is the fuller one.
-  const auto plan = lines(run_program({kLlama, "-pp", "2", "--format", "csv"}));
+  const auto plan = lines(run_program({kLlamaConfig, "-pp", "2", "--format", "csv"}));
   REQUIRE(plan.size() == 2);
   std::map<std::string, std::string> row;
   for (std::size_t i = 0; i < fields(plan[0]).size(); ++i) row[fields(plan[0])[i]] = fields(plan[1]).at(i);
@@ -94,12 +95,12 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
   CHECK(value("total_bytes") <= value("total_high_bytes"));
   CHECK(value("weights_bytes") + value("kv_cache_bytes") + value("activation_bytes") + value("runtime_bytes") ==
         value("total_bytes"));
-  const Run table = run_program({kLlama, "-pp", "2"});
+  const Run table = run_program({kLlamaConfig, "-pp", "2"});
   std::ostringstream gib;
   gib.precision(2);
   gib << std::fixed << value("total_bytes") / 1073741824.0;
   CHECK(table.out.find(gib.str()) != std::string::npos);
-  const auto fleet = lines(run_program({kLlama, "testdata/bad/truncated.json", "--format", "csv"}));
+  const auto fleet = lines(run_program({kLlamaConfig, "testdata/bad/truncated.json", "--format", "csv"}));
   REQUIRE(fleet.size() == 3);
   for (const std::string& line : fleet) CHECK(fields(line).size() == fields(fleet[0]).size());
 }
@@ -107,11 +108,12 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
 TEST_CASE("forms: what cannot be written leaves nothing behind") {
   const TemporaryFolder folder;
   for (const std::string form : {"table", "json", "html"}) {
-    check_refused(run_program({kLlama, "--format", form, "-o", folder.path() + "/none/report"}), "cannot be written");
-    check_refused(run_program({kLlama, "--format", form, "-o", folder.path()}), "cannot be written");
-    check_refused(run_program({kLlama, "--format", form, "-o", "/dev/null/report"}), "cannot be written");
+    check_refused(run_program({kLlamaConfig, "--format", form, "-o", folder.path() + "/none/report"}),
+                  "cannot be written");
+    check_refused(run_program({kLlamaConfig, "--format", form, "-o", folder.path()}), "cannot be written");
+    check_refused(run_program({kLlamaConfig, "--format", form, "-o", "/dev/null/report"}), "cannot be written");
   }
-  check_refused(run_program({kLlama, "-o", ""}), "an empty name");
+  check_refused(run_program({kLlamaConfig, "-o", ""}), "an empty name");
   CHECK(std::filesystem::is_empty(folder.path()));
   // A report that exists is replaced whole, or stays.
   const std::string old = folder.write("report", "old");
@@ -120,7 +122,7 @@ TEST_CASE("forms: what cannot be written leaves nothing behind") {
   std::string text;
   CHECK(std::getline(kept, text));
   CHECK(text == "old");
-  CHECK(run_program({kLlama, "-o", old}).exit == 0);
+  CHECK(run_program({kLlamaConfig, "-o", old}).exit == 0);
   CHECK(std::filesystem::file_size(old) > 100);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
@@ -128,7 +130,7 @@ TEST_CASE("forms: what cannot be written leaves nothing behind") {
 TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
   if (std::filesystem::exists("/dev/full")) {
     const std::string command =
-        std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kLlama + " --json >/dev/full 2>/dev/null";
+        std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kLlamaConfig + " --json >/dev/full 2>/dev/null";
     CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
   }
   // The reader takes one line of much more than a pipe holds; nothing is said on standard error.
@@ -194,23 +196,23 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
 }
 
 TEST_CASE("mistakes: what was probably meant") {
-  check_refused(run_program({kLlama, "--eng", "vllm"}), "did you mean --engine?");
-  check_refused(run_program({kLlama, "--max-model-length", "4096"}), "--max-model-len");
-  check_refused(run_program({kLlama, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");
-  check_refused(run_program({kLlama, "--completely-else"}), "see kvplan --help");
-  check_refused(run_program({kLlama, "--engine", "vlm"}), "did you mean vllm?");
-  check_refused(run_program({kLlama, "--engine", "lama.cpp"}), "did you mean llama.cpp?");
-  check_refused(run_program({kLlama, "--engine", "x"}), "use one of logical");
-  check_refused(run_program({kLlama, "--format", "jsn"}), "did you mean json?");
-  check_refused(run_program({kLlama, "--format", "markdwon"}), "did you mean markdown?");
-  check_refused(run_program({kLlama, "--kv-cache-dtype", "bfloat61"}), "bfloat16");
-  check_refused(run_program({kLlama, "--weights", "intt4"}), "int4");
-  check_refused(run_program({"compar", kLlama}), "did you mean compare?");
+  check_refused(run_program({kLlamaConfig, "--eng", "vllm"}), "did you mean --engine?");
+  check_refused(run_program({kLlamaConfig, "--max-model-length", "4096"}), "--max-model-len");
+  check_refused(run_program({kLlamaConfig, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");
+  check_refused(run_program({kLlamaConfig, "--completely-else"}), "see kvplan --help");
+  check_refused(run_program({kLlamaConfig, "--engine", "vlm"}), "did you mean vllm?");
+  check_refused(run_program({kLlamaConfig, "--engine", "lama.cpp"}), "did you mean llama.cpp?");
+  check_refused(run_program({kLlamaConfig, "--engine", "x"}), "use one of logical");
+  check_refused(run_program({kLlamaConfig, "--format", "jsn"}), "did you mean json?");
+  check_refused(run_program({kLlamaConfig, "--format", "markdwon"}), "did you mean markdown?");
+  check_refused(run_program({kLlamaConfig, "--kv-cache-dtype", "bfloat61"}), "bfloat16");
+  check_refused(run_program({kLlamaConfig, "--weights", "intt4"}), "int4");
+  check_refused(run_program({"compar", kLlamaConfig}), "did you mean compare?");
   check_refused(run_program({"completions", "bsh"}), "did you mean bash");
   // Values and files that look like mistakes are none.
-  CHECK(run_program({kLlama, "--max-model-len=4096"}).exit == 0);
-  CHECK(run_program({kLlama, "-c4096"}).exit == 0);
-  CHECK(run_program({"--", kLlama}).exit == 0);
+  CHECK(run_program({kLlamaConfig, "--max-model-len=4096"}).exit == 0);
+  CHECK(run_program({kLlamaConfig, "-c4096"}).exit == 0);
+  CHECK(run_program({"--", kLlamaConfig}).exit == 0);
 }
 
 // --- HTML ---
@@ -239,8 +241,10 @@ TEST_CASE("html: text from outside is escaped") {
       "{\"model_type\":\"llama\",\"architectures\":[\"" + attack +
           "\"],\"hidden_size\":64,\"intermediate_size\":128,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
           "\"vocab_size\":100,\"torch_dtype\":\"bfloat16\",\"max_position_embeddings\":4096}");
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{model}, {model, kLlama}, {"compare", model}, {"fit", model, "--gpu-memory", "8GiB"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{model},
+                                                    {model, kLlamaConfig},
+                                                    {"compare", model},
+                                                    {"fit", model, "--gpu-memory", "8GiB"}}) {
     const std::string text = page(arguments);
     CHECK(text.find("<script") == std::string::npos);
     CHECK(text.find("<img") == std::string::npos);
@@ -249,14 +253,15 @@ TEST_CASE("html: text from outside is escaped") {
 }
 
 TEST_CASE("html: the bounds of speed stand on lines of their own") {
-  const Run run = run_program({kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k", "--format", "html"});
+  const Run run =
+      run_program({kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k", "--format", "html"});
   CHECK(run.out.find("Speed, upper bounds") != std::string::npos);
   CHECK(run.out.find("\xEF\xBF\xBD") == std::string::npos);
   CHECK(run.out.find("tokens/s<") != std::string::npos);
 }
 
 TEST_CASE("html: one file without network, with its pictures") {
-  const std::string text = page({kLlama, "--gpu-memory", "24GiB", "--engine", "vllm"});
+  const std::string text = page({kLlamaConfig, "--gpu-memory", "24GiB", "--engine", "vllm"});
   for (const std::string wanted :
        {"<!DOCTYPE html>", "name=\"viewport\"", "prefers-color-scheme: dark", "class=\"bar\"", "KV cache budget",
         "Context vs sequences", "item by item", "fp8_e4m3", "bfloat16", "</html>"}) {

@@ -43,7 +43,7 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
   const std::vector<Engine> engines{
       {"vllm",
        "vllm-0.33.0",
-       {{kLlama,
+       {{kLlamaConfig,
          "-tp",
          "2",
          "-pp",
@@ -76,7 +76,7 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
          "--fully-sharded-loras",
          "--lora-target-modules",
          "q_proj"},
-        {kLlama, "--kv-cache-memory-bytes", "8GiB", "--draft", kDraft, "--disable-hybrid-kv-cache-manager",
+        {kLlamaConfig, "--kv-cache-memory-bytes", "8GiB", "--draft", kDraft, "--disable-hybrid-kv-cache-manager",
          "--no-enable-prefix-caching"},
         {beyond, "--max-model-len", "128k"},
         {kHybrid, "--mamba-cache-mode", "align", "--mamba-ssm-cache-dtype", "float32", "--language-model-only"},
@@ -84,7 +84,7 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
         {kDeepseek, "-dp", "16", "--enable-expert-parallel"}}},
       {"sglang",
        "sglang-0.5.23",
-       {{kLlama,
+       {{kLlamaConfig,
          "-tp",
          "2",
          "-pp",
@@ -119,7 +119,7 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
          "--disable-radix-cache",
          "--max-total-tokens",
          "64k"},
-        {kLlama, "--draft", kDraft, "--draft-weights", "fp8"},
+        {kLlamaConfig, "--draft", kDraft, "--draft-weights", "fp8"},
         {beyond, "--max-model-len", "128k"},
         {"testdata/configs/gpt-oss-20b.json", "--swa-full-tokens-ratio", "0.5"},
         {kHybrid, "--mamba-full-memory-ratio", "0.5", "--max-mamba-cache-size", "64", "--mamba-ssm-cache-dtype", "bf16",
@@ -127,21 +127,21 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
         {kDeepseek, "-tp", "16", "--enable-expert-parallel", "-dp", "16", "--enable-dp-attention"}}},
       {"llama.cpp",
        "llama.cpp-b11434",
-       {{kLlama, "-np", "4", "-ctk", "q8_0", "-ctv", "q8_0", "-b", "1024", "-ub", "256", "-ngl", "99", "-fa", "on",
-         "--kv-unified", "--swa-full", "--no-kv-offload"},
-        {kLlama, "--draft", kDraft, "-ctkd", "q8_0", "-ctvd", "q8_0", "--num-speculative-tokens", "4"},
+       {{kLlamaConfig, "-np", "4", "-ctk", "q8_0", "-ctv", "q8_0", "-b", "1024", "-ub", "256", "-ngl", "99", "-fa",
+         "on", "--kv-unified", "--swa-full", "--no-kv-offload"},
+        {kLlamaConfig, "--draft", kDraft, "-ctkd", "q8_0", "-ctvd", "q8_0", "--num-speculative-tokens", "4"},
         {beyond, "--max-model-len", "128k"},
         {"testdata/configs/mixtral-8x7b.json", "--cpu-moe"},
         {"testdata/configs/mixtral-8x7b.json", "--n-cpu-moe", "4"}}},
       {"tensorrt-llm",
        "tensorrt-llm",
-       {{kLlama, "-tp", "2", "-pp", "2", "--num-seqs", "8", "--gpu-memory-utilization", "0.8",
+       {{kLlamaConfig, "-tp", "2", "-pp", "2", "--num-seqs", "8", "--gpu-memory-utilization", "0.8",
          "--max-num-batched-tokens", "4k"},
         {kDeepseek, "-tp", "8", "--enable-expert-parallel"}}},
       {"mlx",
        "mlx-0.32.2",
-       {{kLlama, "--kv", "int8", "--max-num-batched-tokens", "1k"},
-        {kLlama, "--num-seqs", "4", "--draft", kDraft, "--num-speculative-tokens", "4"}}},
+       {{kLlamaConfig, "--kv", "int8", "--max-num-batched-tokens", "1k"},
+        {kLlamaConfig, "--num-seqs", "4", "--draft", kDraft, "--num-speculative-tokens", "4"}}},
   };
   for (const Engine& engine : engines) {
     const std::vector<std::string> names = words_of(test_file("testdata/options/" + engine.options + ".txt"));
@@ -166,28 +166,30 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
 
 TEST_CASE("launch lines: the model as the engine takes it") {
   const TemporaryFolder folder;
-  const std::string path = folder.write("config.json", test_file(kLlama));
+  const std::string path = folder.write("config.json", test_file(kLlamaConfig));
   const std::string& directory = folder.path();
   CHECK(has(launch({path, "--engine", "vllm"}).out, "vllm serve " + directory + " --max-model-len"));
   CHECK(launch({path, "--engine", "vllm"}).err.empty());
   CHECK(has(launch({path, "--engine", "sglang"}).out, "--model-path " + directory + " --"));
   CHECK(has(launch({path, "--engine", "tensorrt-llm"}).out, "trtllm-serve " + directory + " --"));
   // A config alone has no weights beside it: what stands for them is said.
-  const Run alone = launch({kLlama, "--engine", "vllm"});
+  const Run alone = launch({kLlamaConfig, "--engine", "vllm"});
   CHECK(has(alone.out, "vllm serve testdata/configs/llama-3.1-8b --"));
   CHECK(has(alone.err, "stands for the directory with the model's weights"));
-  const Run converted = launch({kLlama, "--engine", "llama.cpp"});
+  const Run converted = launch({kLlamaConfig, "--engine", "llama.cpp"});
   CHECK(has(converted.out, "llama-server -m llama-3.1-8b.gguf "));
   CHECK(has(converted.err, "llama.cpp loads a GGUF"));
 }
 
 TEST_CASE("launch lines: the sequences of the plan are the scheduler's cap") {
-  CHECK(has(launch({kLlama, "--engine", "vllm", "--num-seqs", "4"}).out, "--max-num-seqs 4"));
-  CHECK(!has(launch({kLlama, "--engine", "vllm"}).out, "--max-num-seqs"));
-  CHECK(has(launch({kLlama, "--engine", "vllm", "--num-seqs", "4", "-dp", "2"}).out, "--max-num-seqs 2"));
-  CHECK(has(launch({kLlama, "--engine", "sglang", "--num-seqs", "4", "-dp", "2"}).out, "--max-running-requests 4"));
-  CHECK(has(launch({kLlama, "--engine", "tensorrt-llm", "--num-seqs", "4"}).out, "--max_batch_size 4"));
-  CHECK(has(launch({kLlama, "--engine", "llama.cpp", "-np", "4", "--max-model-len", "8k"}).out, "-c 32768 -np 4"));
+  CHECK(has(launch({kLlamaConfig, "--engine", "vllm", "--num-seqs", "4"}).out, "--max-num-seqs 4"));
+  CHECK(!has(launch({kLlamaConfig, "--engine", "vllm"}).out, "--max-num-seqs"));
+  CHECK(has(launch({kLlamaConfig, "--engine", "vllm", "--num-seqs", "4", "-dp", "2"}).out, "--max-num-seqs 2"));
+  CHECK(
+      has(launch({kLlamaConfig, "--engine", "sglang", "--num-seqs", "4", "-dp", "2"}).out, "--max-running-requests 4"));
+  CHECK(has(launch({kLlamaConfig, "--engine", "tensorrt-llm", "--num-seqs", "4"}).out, "--max_batch_size 4"));
+  CHECK(
+      has(launch({kLlamaConfig, "--engine", "llama.cpp", "-np", "4", "--max-model-len", "8k"}).out, "-c 32768 -np 4"));
 }
 
 // Keys: vllm/config/model.py, sglang/srt/utils/hf_transformers/config.py, llama.cpp common/arg.cpp.
@@ -254,18 +256,19 @@ TEST_CASE("launch lines: a command for each node") {
 }
 
 TEST_CASE("launch lines: Ollama is started by its environment") {
-  const Run run = launch({kLlama, "--engine", "ollama", "--max-model-len", "32k", "--kv", "q8_0", "--num-seqs", "2"});
+  const Run run =
+      launch({kLlamaConfig, "--engine", "ollama", "--max-model-len", "32k", "--kv", "q8_0", "--num-seqs", "2"});
   CHECK(run.exit == 0);
   CHECK(run.out ==
         "OLLAMA_CONTEXT_LENGTH=32768 OLLAMA_KV_CACHE_TYPE=q8_0 OLLAMA_FLASH_ATTENTION=1 OLLAMA_NUM_PARALLEL=2 "
         "ollama serve\n");
-  const Run pod = launch({kLlama, "--engine", "ollama", "--max-model-len", "32k"}, "k8s");
+  const Run pod = launch({kLlamaConfig, "--engine", "ollama", "--max-model-len", "32k"}, "k8s");
   CHECK(has(pod.out, "    env:\n      - name: OLLAMA_CONTEXT_LENGTH\n        value: \"32768\"\n"));
-  CHECK(launch({kLlama, "--engine", "ollama", "-ngl", "3"}).exit == 2);
+  CHECK(launch({kLlamaConfig, "--engine", "ollama", "-ngl", "3"}).exit == 2);
 }
 
 TEST_CASE("launch lines: a plan that does not fit says so beside its command") {
-  const Run run = launch({kLlama, "--engine", "vllm", "--gpu-memory", "8GiB"});
+  const Run run = launch({kLlamaConfig, "--engine", "vllm", "--gpu-memory", "8GiB"});
   CHECK(run.exit == 1);
   CHECK(run.out.starts_with("vllm serve "));
   CHECK(run.err.starts_with("kvplan: testdata/configs/llama-3.1-8b.json: does not fit: "));
@@ -273,7 +276,7 @@ TEST_CASE("launch lines: a plan that does not fit says so beside its command") {
 
 TEST_CASE("launch lines: fit prints the command of what fits") {
   const auto fit = [](std::vector<std::string> options) {
-    options.insert(options.begin(), {"fit", kLlama, "--engine", "vllm"});
+    options.insert(options.begin(), {"fit", kLlamaConfig, "--engine", "vllm"});
     return launch(options);
   };
   // As asked, where that fits.

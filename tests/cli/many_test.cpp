@@ -11,7 +11,7 @@ namespace {
 const std::string kMamba = "testdata/configs/mamba-2.8b.json";
 
 TEST_CASE("several cards give one table, in every form") {
-  const std::vector<std::string> asked{kLlama, kMamba, "--gpu", "4090,H100", "--max-model-len", "8k"};
+  const std::vector<std::string> asked{kLlamaConfig, kMamba, "--gpu", "4090,H100", "--max-model-len", "8k"};
   const Run table = run_program(asked);
   CHECK(table.exit == 0);
   CHECK(has(table.out, "rtx-4090"));
@@ -25,14 +25,14 @@ TEST_CASE("several cards give one table, in every form") {
     CHECK(has(run.out, "h100-80gb"));
     CHECK(run.out.ends_with("\n"));
   }
-  check_refuses({kLlama, "--gpu", "4090,h100", "--format", "args"}, "has no form");
+  check_refuses({kLlamaConfig, "--gpu", "4090,h100", "--format", "args"}, "has no form");
   // Llama in 16 bit is 15 GiB of weights.
-  CHECK(run_program({kLlama, "--gpu", "rtx-3060,h100"}).exit == 1);
+  CHECK(run_program({kLlamaConfig, "--gpu", "rtx-3060,h100"}).exit == 1);
 }
 
 TEST_CASE("wide tables go on below, and no line is wider than the terminal") {
   const Run run =
-      run_program({kLlama, kMamba, "--gpu", "rtx-3060,rtx-3090,rtx-4090,rtx-5090,a10,a40,l4,l40s,h100,h200"});
+      run_program({kLlamaConfig, kMamba, "--gpu", "rtx-3060,rtx-3090,rtx-4090,rtx-5090,a10,a40,l4,l40s,h100,h200"});
   std::size_t at = 0;
   for (std::size_t end = run.out.find('\n'); end != std::string::npos; end = run.out.find('\n', at)) {
     CHECK(end - at <= 80);
@@ -42,18 +42,18 @@ TEST_CASE("wide tables go on below, and no line is wider than the terminal") {
 }
 
 TEST_CASE("several weight types are further rows") {
-  const Run cards = run_program({kLlama, "--gpu", "4090,h100", "--weights", "bf16,int4"});
+  const Run cards = run_program({kLlamaConfig, "--gpu", "4090,h100", "--weights", "bf16,int4"});
   CHECK(has(cards.out, "bfloat16"));
   CHECK(has(cards.out, "int4"));
-  const Run fleet = run_program({kLlama, "--weights", "bf16,int4"});
+  const Run fleet = run_program({kLlamaConfig, "--weights", "bf16,int4"});
   CHECK(fleet.exit == 0);
   CHECK(has(fleet.out, "(int4)"));
-  check_refuses({kLlama, "--weights", "bf16,intt4"}, "did you mean int4");
-  CHECK(run_program({"compare", kLlama, "--weights", "bf16,int4"}).exit == 0);
+  check_refuses({kLlamaConfig, "--weights", "bf16,intt4"}, "did you mean int4");
+  CHECK(run_program({"compare", kLlamaConfig, "--weights", "bf16,int4"}).exit == 0);
 }
 
 TEST_CASE("a model that cannot be read is said, and the others are planned") {
-  const Run run = run_program({kLlama, "testdata/bad/truncated.json", "--gpu", "h100,h200"});
+  const Run run = run_program({kLlamaConfig, "testdata/bad/truncated.json", "--gpu", "h100,h200"});
   CHECK(run.exit == 2);
   CHECK(has(run.out, "llama-3.1-8b.json"));
   CHECK(has(run.out, "not planned"));
@@ -74,7 +74,8 @@ TEST_CASE("where nothing can be planned nothing is printed but what went wrong, 
     CHECK(has(run.err, "kvplan: testdata/bad/list.json: "));
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 2);
   }
-  const Run fits = run_program({"fit", kLlama, "--gpu", "h100,h200", "--engine", "mlx,mistralrs", "-ctk", "q4_1"});
+  const Run fits =
+      run_program({"fit", kLlamaConfig, "--gpu", "h100,h200", "--engine", "mlx,mistralrs", "-ctk", "q4_1"});
   CHECK(fits.exit == 2);
   CHECK(fits.out.empty());
   // Programs get their list.
@@ -83,7 +84,7 @@ TEST_CASE("where nothing can be planned nothing is printed but what went wrong, 
 
 TEST_CASE("a list file names models") {
   const TemporaryFolder folder;
-  const std::string list = folder.write("models.txt", "# ours\n" + kLlama + "\n\n  " + kMamba + "  # small\r\n");
+  const std::string list = folder.write("models.txt", "# ours\n" + kLlamaConfig + "\n\n  " + kMamba + "  # small\r\n");
   for (const std::string& argument : {list, "@" + list}) {
     const Run run = run_program({argument});
     CHECK(run.exit == 0);
@@ -92,9 +93,9 @@ TEST_CASE("a list file names models") {
   }
   CHECK(run_program({list, "--gpu", "h100,h200"}).exit == 0);
   // A list called nearly as a command is, with options behind it.
-  folder.write("mann", kLlama + "\n");
+  folder.write("mann", kLlamaConfig + "\n");
   CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
-  CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlama + "\n")}).exit == 0);
+  CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlamaConfig + "\n")}).exit == 0);
   check_refuses({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
   check_refuses({"@" + folder.write("empty", "# none\n")}, "names no model");
   check_refuses({folder.write("nested.txt", "@" + list + "\n")}, "further list");
@@ -104,15 +105,15 @@ TEST_CASE("a list file names models") {
 
 TEST_CASE("fit of several engines and cards is one table") {
   const Run table =
-      run_program({"fit", kLlama, "--engine", "vllm,llama.cpp", "--gpu", "h100", "--max-model-len", "8k"});
+      run_program({"fit", kLlamaConfig, "--engine", "vllm,llama.cpp", "--gpu", "h100", "--max-model-len", "8k"});
   CHECK(table.exit == 0);
   CHECK(has(table.out, "vllm 0."));
   CHECK(has(table.out, "llama.cpp 0."));
-  const Run json = run_program({"fit", kLlama, "--engine", "vllm,mlx", "--json", "--max-model-len", "8k"});
+  const Run json = run_program({"fit", kLlamaConfig, "--engine", "vllm,mlx", "--json", "--max-model-len", "8k"});
   CHECK(has(json.out, "\"fits\""));
   CHECK(has(json.out, "\"answers\""));
-  CHECK(run_program({"fit", kLlama, "--gpu", "h100,rtx-3060"}).exit == 1);
-  check_refuses({"fit", kLlama, kMamba, "--engine", "vllm,mlx"}, "takes one MODEL");
+  CHECK(run_program({"fit", kLlamaConfig, "--gpu", "h100,rtx-3060"}).exit == 1);
+  check_refuses({"fit", kLlamaConfig, kMamba, "--engine", "vllm,mlx"}, "takes one MODEL");
 }
 
 TEST_CASE("a plan that does not fit names the change that makes it fit") {
@@ -122,7 +123,7 @@ TEST_CASE("a plan that does not fit names the change that makes it fit") {
       {"--gpu", "a10", "--engine", "vllm", "--max-model-len", "8k", "--min-context", "64k"},
       {"--gpu", "rtx-4090", "--engine", "llama.cpp", "-np", "8"}};
   for (std::vector<std::string> arguments : rows) {
-    arguments.insert(arguments.begin(), kLlama);
+    arguments.insert(arguments.begin(), kLlamaConfig);
     const Run run = run_program([&] {
       std::vector<std::string> github = arguments;
       github.insert(github.end(), {"--format", "github"});
@@ -143,7 +144,7 @@ TEST_CASE("a plan that does not fit names the change that makes it fit") {
 
 TEST_CASE("--gpu takes what people type") {
   const auto report = [](const std::vector<std::string>& words) {
-    std::vector<std::string> all{kLlama, "--engine", "vllm", "--max-model-len", "8k", "--json"};
+    std::vector<std::string> all{kLlamaConfig, "--engine", "vllm", "--max-model-len", "8k", "--json"};
     all.insert(all.end(), words.begin(), words.end());
     return run_program(all).out;
   };
@@ -153,19 +154,19 @@ TEST_CASE("--gpu takes what people type") {
   CHECK(report({"--gpu", "24GiB"}) == report({"--gpu-memory", "24GiB"}));
   CHECK(has(report({"--gpu", "24GB"}), "\"decimal_size\""));
   // nvidia-smi mig -lgip: 19.62 GiB.
-  CHECK(has(run_program({kLlama, "--gpu", "a100-3g.20gb"}).out, "19.62 GiB"));
+  CHECK(has(run_program({kLlamaConfig, "--gpu", "a100-3g.20gb"}).out, "19.62 GiB"));
   CHECK(report({"--gpu", "NVIDIA A100-SXM4-40GB MIG 3g.20gb"}) == report({"--gpu", "a100-3g.20gb"}));
   CHECK(has(run_program({"gpus", "3g.40gb"}).out, "39.50"));
-  check_refuses({kLlama, "--gpu", "2x"}, "is not a size");
-  check_refuses({kLlama, "--gpu", "2xnone"}, "there is no card \"none\"");
-  check_refuses({kLlama, "--vram", "24GB"}, "use --gpu-memory SIZE");
+  check_refuses({kLlamaConfig, "--gpu", "2x"}, "is not a size");
+  check_refuses({kLlamaConfig, "--gpu", "2xnone"}, "there is no card \"none\"");
+  check_refuses({kLlamaConfig, "--vram", "24GB"}, "use --gpu-memory SIZE");
 }
 
 TEST_CASE("stated lengths decide the verdict") {
   // 200 sequences of 4,096 tokens at 131,072 B are 100 GiB; at 16,384 they would be 400.
   const auto plan = [](const std::string& card, const std::string& engine) {
-    return run_program(
-        {kLlama, "--gpu", card, "--engine", engine, "--num-seqs", "200", "--avg-len", "4k", "--max-model-len", "16k"});
+    return run_program({kLlamaConfig, "--gpu", card, "--engine", engine, "--num-seqs", "200", "--avg-len", "4k",
+                        "--max-model-len", "16k"});
   };
   for (const char* engine : {"vllm", "sglang", "logical"}) {
     const Run fits = plan("h200-141gb", engine);
@@ -180,7 +181,7 @@ TEST_CASE("stated lengths decide the verdict") {
   CHECK(plan("h200-141gb", "llama.cpp").exit == 1);
   // Of a list each its own: 3 x 8k and one of 16k are 5 GiB.
   const auto list = [](const char* budget) {
-    return run_program({kLlama, "--engine", "vllm", "--seq-lens", "8k,8k,8k,16k", "--max-model-len", "16k",
+    return run_program({kLlamaConfig, "--engine", "vllm", "--seq-lens", "8k,8k,8k,16k", "--max-model-len", "16k",
                         "--kv-cache-memory-bytes", budget})
         .exit;
   };
@@ -189,7 +190,7 @@ TEST_CASE("stated lengths decide the verdict") {
 }
 
 TEST_CASE("--max-model-len auto is the longest that fits, and no more than the model's own") {
-  const auto length = [](const std::string& card, const std::string& model = kLlama,
+  const auto length = [](const std::string& card, const std::string& model = kLlamaConfig,
                          const std::string& engine = "vllm") {
     const std::string out =
         run_program({model, "--engine", engine, "--gpu", card, "--max-model-len", "auto", "--json"}).out;
@@ -204,7 +205,8 @@ TEST_CASE("--max-model-len auto is the longest that fits, and no more than the m
   CHECK(static_cast<double>(length("rtx-4090", "testdata/observations/models/qwen3-8b.json", "vllm@0.27")) ==
         doctest::Approx(room).epsilon(0.03));
   const auto exit_at = [&](std::uint64_t tokens) {
-    return run_program({kLlama, "--engine", "vllm", "--gpu", "rtx-4090", "--max-model-len", std::to_string(tokens)})
+    return run_program(
+               {kLlamaConfig, "--engine", "vllm", "--gpu", "rtx-4090", "--max-model-len", std::to_string(tokens)})
         .exit;
   };
   CHECK(exit_at(longest) == 0);
@@ -212,34 +214,37 @@ TEST_CASE("--max-model-len auto is the longest that fits, and no more than the m
 }
 
 TEST_CASE("with a card and no engine the page promises nothing, and names the engines") {
-  const Run run = run_program({kLlama, "--gpu", "h100-80gb", "--max-model-len", "8k"});
+  const Run run = run_program({kLlamaConfig, "--gpu", "h100-80gb", "--max-model-len", "8k"});
   CHECK(run.exit == 0);
   CHECK_FALSE(has(run.out, "FITS"));
   CHECK(has(run.out, "no engine named"));
   for (const char* engine : {"vllm 0.33", "sglang 0.5", "llama.cpp 0.5"}) CHECK(has(run.out, engine));
   CHECK_FALSE(has(run.out, "mlx"));
-  CHECK(has(run_program({kLlama, "--gpu", "m3-max-64gb", "--max-model-len", "8k"}).out, "mlx"));
-  CHECK(has(run_program({kLlama, "--gpu", "h100-80gb", "--engine", "logical", "--max-model-len", "8k"}).out, "FITS"));
+  CHECK(has(run_program({kLlamaConfig, "--gpu", "m3-max-64gb", "--max-model-len", "8k"}).out, "mlx"));
+  CHECK(has(run_program({kLlamaConfig, "--gpu", "h100-80gb", "--engine", "logical", "--max-model-len", "8k"}).out,
+            "FITS"));
 }
 
 TEST_CASE("options that contradict each other") {
-  check_refuses({kLlama, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
-  check_refuses({kLlama, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
-  check_refuses({kLlama, "--num-seqs", "2", "--min-seqs", "4"}, "--num-seqs 2");
-  check_refuses({kLlama, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several cards");
-  check_refuses({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "of 30.00 GiB is more than the 22.");
-  check_refuses({kLlama, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
-  check_refuses({kLlama, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
-  check_refuses({kLlama, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");
-  CHECK(run_program({kLlama, "--mtp", "--speculative-method", "mtp", "--max-model-len", "8k"}).exit == 0);
-  check_refuses({kLlama, "-c", "4k", "--max-model-len", "8k"}, "the same option");
-  check_refuses({kLlama, "--gpu", "l4,auto"}, "auto stands alone");
-  check_refuses({"explain", kLlama, "--gpu", "l4,a10"}, "takes one --gpu");
+  check_refuses({kLlamaConfig, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
+  check_refuses({kLlamaConfig, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
+  check_refuses({kLlamaConfig, "--num-seqs", "2", "--min-seqs", "4"}, "--num-seqs 2");
+  check_refuses({kLlamaConfig, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several cards");
+  check_refuses({kLlamaConfig, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "of 30.00 GiB is more than the 22.");
+  check_refuses({kLlamaConfig, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
+  check_refuses({kLlamaConfig, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
+  check_refuses({kLlamaConfig, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");
+  CHECK(run_program({kLlamaConfig, "--mtp", "--speculative-method", "mtp", "--max-model-len", "8k"}).exit == 0);
+  check_refuses({kLlamaConfig, "-c", "4k", "--max-model-len", "8k"}, "the same option");
+  check_refuses({kLlamaConfig, "--gpu", "l4,auto"}, "auto stands alone");
+  check_refuses({"explain", kLlamaConfig, "--gpu", "l4,a10"}, "takes one --gpu");
   // What merely does not fit is an answer, and so is a limit that the card could hold.
-  CHECK(run_program({kLlama, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit == 1);
-  CHECK(run_program({kLlama, "--gpu-memory", "80GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit == 0);
-  CHECK(run_program({kLlama, "-tp", "4", "--gpu-count", "4"}).exit == 0);
-  CHECK(run_program({kLlama, "--max-vram", "200GiB", "--gpu", "l4", "--max-model-len", "8k"}).exit == 0);
+  CHECK(run_program({kLlamaConfig, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==
+        1);
+  CHECK(run_program({kLlamaConfig, "--gpu-memory", "80GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==
+        0);
+  CHECK(run_program({kLlamaConfig, "-tp", "4", "--gpu-count", "4"}).exit == 0);
+  CHECK(run_program({kLlamaConfig, "--max-vram", "200GiB", "--gpu", "l4", "--max-model-len", "8k"}).exit == 0);
 }
 
 }  // namespace

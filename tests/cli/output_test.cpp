@@ -18,7 +18,7 @@ std::size_t files_in(const std::string& folder) {
 
 TEST_CASE("output: never over a file that was read") {
   const TemporaryFolder folder;
-  const std::string config = file_text(std::string(KVPLAN_SOURCE_DIR) + "/" + kLlama);
+  const std::string config = file_text(std::string(KVPLAN_SOURCE_DIR) + "/" + kLlamaConfig);
   const std::string model = folder.write("model.json", config);
   const std::string other = folder.write("other.json", config);
   fs::create_symlink(model, folder.path() + "/link.json");
@@ -46,7 +46,7 @@ TEST_CASE("output: a read-only file stays") {
   const TemporaryFolder folder;
   const std::string there = folder.write("there.txt", "old");
   fs::permissions(there, fs::perms::owner_read | fs::perms::group_read);
-  check_refused(run_program({kLlama, "-o", there}), "cannot be written (Permission denied)");
+  check_refused(run_program({kLlamaConfig, "-o", there}), "cannot be written (Permission denied)");
   CHECK(file_text(there) == "old");
 }
 
@@ -56,8 +56,8 @@ TEST_CASE("output: what killed runs left is in nobody's way") {
   // Every name that a process number could give.
   for (int i = 1; i < 200; ++i) folder.write("there.txt.part" + std::to_string(i), "");
   const std::size_t before = files_in(folder.path());
-  CHECK(run_program({kLlama, "-o", there}).exit == 0);
-  CHECK(file_text(there) == run_program({kLlama}).out);
+  CHECK(run_program({kLlamaConfig, "-o", there}).exit == 0);
+  CHECK(file_text(there) == run_program({kLlamaConfig}).out);
   CHECK(files_in(folder.path()) == before + 1);
   struct stat status {};
   REQUIRE(stat(there.c_str(), &status) == 0);
@@ -70,18 +70,18 @@ TEST_CASE("output: a link to nothing stays a link") {
   const TemporaryFolder folder;
   const std::string link = folder.path() + "/link.txt";
   fs::create_symlink("there.txt", link);
-  CHECK(run_program({kLlama, "-o", link}).exit == 0);
+  CHECK(run_program({kLlamaConfig, "-o", link}).exit == 0);
   CHECK(fs::is_symlink(link));
   CHECK(fs::is_regular_file(folder.path() + "/there.txt"));
   fs::create_symlink("loop.txt", folder.path() + "/loop.txt");
-  CHECK(run_program({kLlama, "-o", folder.path() + "/loop.txt"}).exit <= 2);
+  CHECK(run_program({kLlamaConfig, "-o", folder.path() + "/loop.txt"}).exit <= 2);
   CHECK(files_in(folder.path()) == 3);
 }
 
 TEST_CASE("output: nothing stays of a file that could not be written") {
   const TemporaryFolder folder;
-  check_refused(run_program({kLlama, "-o", folder.path() + "/no/such/folder.txt"}), "cannot be written");
-  check_refused(run_program({kLlama, "-o", folder.path() + "/" + std::string(300, 'x')}), "cannot be written");
+  check_refused(run_program({kLlamaConfig, "-o", folder.path() + "/no/such/folder.txt"}), "cannot be written");
+  check_refused(run_program({kLlamaConfig, "-o", folder.path() + "/" + std::string(300, 'x')}), "cannot be written");
   CHECK(files_in(folder.path()) == 0);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("input: a device is no file") {
     const Run run = run_program({folder.path()});
     check_refused(run, "is a device, no file");
     CHECK(run.processor_seconds < 0.5);
-    check_refused(run_program({"check-log", kLlama, link}), "is a device, no file");
+    check_refused(run_program({"check-log", kLlamaConfig, link}), "is a device, no file");
   }
 }
 

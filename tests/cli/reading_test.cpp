@@ -24,34 +24,35 @@ std::size_t widest(const std::string& text) {
 }
 
 TEST_CASE("reading: the request's line names card, share, types and layout, and wraps") {
-  const Run run = run_program({kLlama, "--engine", "vllm", "--gpu", "h100", "--gpu-count", "2", "--weights", "fp8"});
+  const Run run =
+      run_program({kLlamaConfig, "--engine", "vllm", "--gpu", "h100", "--gpu-count", "2", "--weights", "fp8"});
   CHECK(has(run.out, "weights fp8, KV bfloat16, TP 2"));
   CHECK(has(run.out, "2 x h100-80gb: 72.85 of 79.18 GiB (92 %)"));
   CHECK(widest(run.out) <= 80);
-  const Run fit = run_program({"fit", kLlama, "--engine", "vllm", "--gpu", "rtx-4090", "--gpu-count", "2"});
+  const Run fit = run_program({"fit", kLlamaConfig, "--engine", "vllm", "--gpu", "rtx-4090", "--gpu-count", "2"});
   CHECK(has(fit.out.substr(0, 300), "TP 2"));
-  const Run explain = run_program({"explain", kLlama, "--gpu-memory", "80GiB"});
+  const Run explain = run_program({"explain", kLlamaConfig, "--gpu-memory", "80GiB"});
   CHECK(has(explain.out, "x 1 sequence, no engine"));
 }
 
 TEST_CASE("reading: one of a thing is one thing") {
-  const Run run = run_program({kLlama, "--max-model-len", "1", "--gpu", "h100"});
+  const Run run = run_program({kLlamaConfig, "--max-model-len", "1", "--gpu", "h100"});
   CHECK(has(run.out, "\n1 token x 1 sequence, "));
-  const Run line = run_program({kLlama, "--max-model-len", "1", "--format", "github"});
+  const Run line = run_program({kLlamaConfig, "--max-model-len", "1", "--format", "github"});
   CHECK(has(line.out, "1 token x 1 sequence, no engine"));
 }
 
 TEST_CASE("reading: what an engine takes at its start") {
   // 0.92 of the 22,558 MiB that an L4 shows.
-  const Run run = run_program({kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
+  const Run run = run_program({kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
   CHECK(has(run.out, "vllm claims 20.27 GiB at start-up, 92 % of the card"));
   // llama.cpp takes what the request needs.
-  CHECK_FALSE(has(run_program({kLlama, "--engine", "llama.cpp", "--gpu", "l4", "-c", "8k"}).out, "at start-up"));
+  CHECK_FALSE(has(run_program({kLlamaConfig, "--engine", "llama.cpp", "--gpu", "l4", "-c", "8k"}).out, "at start-up"));
 }
 
 TEST_CASE("reading: the ladder of a pool does not multiply what is shared") {
   // 131,072 B a token: 32k tokens are 4 GiB, however many slots share them.
-  const Run run = run_program({kLlama, "--engine", "llama.cpp", "-c", "32k", "-np", "4", "-kvu"});
+  const Run run = run_program({kLlamaConfig, "--engine", "llama.cpp", "-c", "32k", "-np", "4", "-kvu"});
   CHECK(has(run.out, "KV cache by context (a pool of 4 sequences)"));
   const std::string ladder = run.out.substr(run.out.find("KV cache by context"));
   CHECK(has(ladder.substr(0, 200), "4.00  8.00  16.00"));
@@ -64,7 +65,7 @@ TEST_CASE("reading: both sizes of a token in bytes, within the width") {
 }
 
 TEST_CASE("reading: explain goes from the card to the verdict") {
-  const Run run = run_program({"explain", kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
+  const Run run = run_program({"explain", kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
   const auto at = run.out.find("\nCapacity\n");
   REQUIRE(at != std::string::npos);
   for (const char* part :
@@ -73,7 +74,7 @@ TEST_CASE("reading: explain goes from the card to the verdict") {
 }
 
 TEST_CASE("reading: a release that is not known names the one that stands for it") {
-  const auto note = [](const std::string& engine) { return run_program({kLlama, "--engine", engine}).out; };
+  const auto note = [](const std::string& engine) { return run_program({kLlamaConfig, "--engine", engine}).out; };
   CHECK(has(note("vllm@0.99"), "vllm 0.99 is not known: planned as 0.33"));
   CHECK(has(note("vllm@0.2"), "vllm 0.2 is not known: planned as 0.6"));
   CHECK(has(note("sglang@9.9"), "sglang 9.9 is not known: planned as 0.5"));
@@ -99,7 +100,7 @@ TEST_CASE("reading: help offers what the command takes") {
   CHECK_FALSE(has(compare, "NAME[,...]"));
   CHECK(has(run_program({"fit", "--help"}).out, "NAME[,...]"));
   CHECK(has(run_program({"diff", "--help", "all"}).out, "the form of the answer: table, json, markdown,"));
-  const Run fits = run_program({"fit", kLlama, "--engine", "vllm", "--gpu", "l4,h100"});
+  const Run fits = run_program({"fit", kLlamaConfig, "--engine", "vllm", "--gpu", "l4,h100"});
   CHECK(has(fits.out.substr(0, fits.out.find("max context:")), "GPUs") == has(fits.out, "; GPUs: "));
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("reading: a diff sees the room, the verdict and their cause") {
   const TemporaryFolder folder;
   const auto plan = [&](const std::string& name, std::vector<std::string> options) {
     const std::string path = folder.path() + "/" + name;
-    options.insert(options.begin(), {kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
+    options.insert(options.begin(), {kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
     options.insert(options.end(), {"--json", "-o", path});
     run_program(options);
     return path;
@@ -165,7 +166,7 @@ TEST_CASE("reading: a diff sees the room, the verdict and their cause") {
   const Run limit = run_program({"diff", before, longer, "--fail-over", "1%", "--json"});
   CHECK(Json::parse(limit.out)["limit"]["exceeded"] == true);
   const Run github = run_program({"diff", before, longer, "--fail-over", "1%", "--format", "github"});
-  CHECK(github.out.starts_with("::error file=" + kLlama + ","));
+  CHECK(github.out.starts_with("::error file=" + kLlamaConfig + ","));
 }
 
 }  // namespace

@@ -9,16 +9,16 @@ namespace kvplan {
 namespace {
 
 TEST_CASE("errors name the option that was typed") {
-  check_refuses({kLlama, "--draft-weights", "zzz"}, "--draft-weights: \"zzz\" is no weight type");
-  check_refuses({kLlama, "--weights", "zzz"}, "--weights: \"zzz\"");
-  check_refuses({kLlama, "-q", "zzz"}, "-q: \"zzz\"");
-  check_refuses({kLlama, "--quantization", "q4_0,zzz"}, "--quantization: \"zzz\"");
-  check_refuses({kLlama, "-ctkd", "zzz"}, "-ctkd: ");
-  check_refuses({kLlama, "-ctk", "q8_0", "--ctx-size", "zzz"}, "--ctx-size: ");
-  check_refuses({kLlama, "-c", "zzz"}, "-c: ");
-  check_refuses({kLlama, "-czzz"}, "-c: ");
-  check_refuses({kLlama, "--chunked-prefill-size=0"}, "--chunked-prefill-size: ");
-  check_refuses({kLlama, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
+  check_refuses({kLlamaConfig, "--draft-weights", "zzz"}, "--draft-weights: \"zzz\" is no weight type");
+  check_refuses({kLlamaConfig, "--weights", "zzz"}, "--weights: \"zzz\"");
+  check_refuses({kLlamaConfig, "-q", "zzz"}, "-q: \"zzz\"");
+  check_refuses({kLlamaConfig, "--quantization", "q4_0,zzz"}, "--quantization: \"zzz\"");
+  check_refuses({kLlamaConfig, "-ctkd", "zzz"}, "-ctkd: ");
+  check_refuses({kLlamaConfig, "-ctk", "q8_0", "--ctx-size", "zzz"}, "--ctx-size: ");
+  check_refuses({kLlamaConfig, "-c", "zzz"}, "-c: ");
+  check_refuses({kLlamaConfig, "-czzz"}, "-c: ");
+  check_refuses({kLlamaConfig, "--chunked-prefill-size=0"}, "--chunked-prefill-size: ");
+  check_refuses({kLlamaConfig, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
 }
 
 TEST_CASE("a command may stand behind its options") {
@@ -33,7 +33,7 @@ TEST_CASE("a command may stand behind its options") {
 }
 
 TEST_CASE("every spelling of an option is one option") {
-  const std::string two = run_program({kLlama, "--tensor-parallel-size", "2", "--json"}).out;
+  const std::string two = run_program({kLlamaConfig, "--tensor-parallel-size", "2", "--json"}).out;
   CHECK(has(two, "\"tensor_parallel_size\": 2"));
   for (const std::vector<std::string>& spelling : std::vector<std::vector<std::string>>{{"-tp", "2"},
                                                                                         {"-tp=2"},
@@ -41,50 +41,52 @@ TEST_CASE("every spelling of an option is one option") {
                                                                                         {"--tp=2"},
                                                                                         {"--tensor-parallel-size=2"},
                                                                                         {"-tp", "4", "--tp", "2"}}) {
-    std::vector<std::string> arguments{kLlama, "--json"};
+    std::vector<std::string> arguments{kLlamaConfig, "--json"};
     arguments.insert(arguments.end(), spelling.begin(), spelling.end());
     CHECK(run_program(arguments).out == two);
     arguments.insert(arguments.begin(), "plan");
     CHECK(run_program(arguments).out == two);
   }
-  CHECK(run_program({kLlama, "-c4096", "--json"}).out == run_program({"--ctx-size=4k", "--json", kLlama}).out);
-  CHECK(run_program({"--json", "--", kLlama}).out == run_program({kLlama, "--json"}).out);
+  CHECK(run_program({kLlamaConfig, "-c4096", "--json"}).out ==
+        run_program({"--ctx-size=4k", "--json", kLlamaConfig}).out);
+  CHECK(run_program({"--json", "--", kLlamaConfig}).out == run_program({kLlamaConfig, "--json"}).out);
 }
 
 TEST_CASE("what is no option, no value or no model of a command is refused") {
-  check_refuses({kLlama, "--gpu"}, "--gpu needs a value");
-  check_refuses({kLlama, "--gpu=", "h100"}, "--gpu needs a value");
-  check_refuses({kLlama, "-tp"}, "-tp needs a value");
-  check_refuses({kLlama, "--json=no"}, "--json takes no value; leave \"no\" out");
-  check_refuses({kLlama, "--gpuu", "h100"}, "there is no option \"--gpuu\"; did you mean --gpu?");
-  check_refuses({kLlama, "-x5"}, "there is no option \"-x5\"");
-  check_refuses({kLlama, "-5"}, "there is no option \"-5\"");
+  check_refuses({kLlamaConfig, "--gpu"}, "--gpu needs a value");
+  check_refuses({kLlamaConfig, "--gpu=", "h100"}, "--gpu needs a value");
+  check_refuses({kLlamaConfig, "-tp"}, "-tp needs a value");
+  check_refuses({kLlamaConfig, "--json=no"}, "--json takes no value; leave \"no\" out");
+  check_refuses({kLlamaConfig, "--gpuu", "h100"}, "there is no option \"--gpuu\"; did you mean --gpu?");
+  check_refuses({kLlamaConfig, "-x5"}, "there is no option \"-x5\"");
+  check_refuses({kLlamaConfig, "-5"}, "there is no option \"-5\"");
   check_refuses({"--", "-x.json"}, "-x.json: ");
   check_refuses({"++"}, "++: ");
   // Options of other commands.
   check_refuses({"schema", "--gpu", "h100"}, "schema has no option --gpu; see kvplan schema --help");
   check_refuses({"diff", "a.json", "b.json", "--measure"}, "diff has no option --measure");
-  check_refuses({"fit", kLlama, "--measure"}, "fit has no option --measure");
-  check_refuses({"check-log", kLlama, "x.log", "--max-vram", "1GiB"}, "check-log has no option --max-vram");
-  check_refuses({kLlama, "--fail-over", "5%"}, "plan has no option --fail-over; see kvplan --help");
+  check_refuses({"fit", kLlamaConfig, "--measure"}, "fit has no option --measure");
+  check_refuses({"check-log", kLlamaConfig, "x.log", "--max-vram", "1GiB"}, "check-log has no option --max-vram");
+  check_refuses({kLlamaConfig, "--fail-over", "5%"}, "plan has no option --fail-over; see kvplan --help");
 }
 
 TEST_CASE("a size without a unit is no handful of bytes") {
-  check_refuses({kLlama, "--gpu-memory", "24"},
+  check_refuses({kLlamaConfig, "--gpu-memory", "24"},
                 "24 without a unit is 24 bytes; did you mean 24GiB? Bytes are written 24B");
-  check_refuses({kLlama, "--gpu-memory", "24576"}, "did you mean 24576MiB?");
-  check_refuses({kLlama, "--max-vram", "0.5"}, "not a size");
-  check_refuses({kLlama, "--kv-cache-memory-bytes", "80"}, "did you mean 80GiB?");
+  check_refuses({kLlamaConfig, "--gpu-memory", "24576"}, "did you mean 24576MiB?");
+  check_refuses({kLlamaConfig, "--max-vram", "0.5"}, "not a size");
+  check_refuses({kLlamaConfig, "--kv-cache-memory-bytes", "80"}, "did you mean 80GiB?");
   // Bytes that say so, and bytes by the million, are taken.
-  CHECK(run_program({kLlama, "--gpu-memory", "24B", "--max-model-len", "8k"}).exit == 1);
-  CHECK(run_program({kLlama, "--gpu-memory", "25769803776", "--max-model-len", "8k"}).exit == 0);
+  CHECK(run_program({kLlamaConfig, "--gpu-memory", "24B", "--max-model-len", "8k"}).exit == 1);
+  CHECK(run_program({kLlamaConfig, "--gpu-memory", "25769803776", "--max-model-len", "8k"}).exit == 0);
 }
 
 TEST_CASE("bounds of speed want a machine's figures") {
   for (const char* option : {"--gpu-tflops", "--gpu-bandwidth"})
     for (const char* value : {"1e-300", "1e-10", "0", "-1", "nan", "inf", "1e9", "1e309", "", "5x"})
-      check_refuses({kLlama, option, value}, "from 0.01 to 1000000");
-  const Run slow = run_program({kLlama, "--gpu-bandwidth", "0.05", "--gpu-tflops", "0.01", "--max-model-len", "8k"});
+      check_refuses({kLlamaConfig, option, value}, "from 0.01 to 1000000");
+  const Run slow =
+      run_program({kLlamaConfig, "--gpu-bandwidth", "0.05", "--gpu-tflops", "0.01", "--max-model-len", "8k"});
   CHECK(slow.exit == 0);
   CHECK(has(slow.out, "(0.05 GB/s memory bandwidth)"));
 }
@@ -92,7 +94,7 @@ TEST_CASE("bounds of speed want a machine's figures") {
 TEST_CASE("--speculative-config: a value of the wrong type names its key") {
   const std::string eagle = R"("method": "ngram")";
   const auto refused = [&](const std::string& json, const std::string& part) {
-    check_refuses({kLlama, "--speculative-config", json}, part);
+    check_refuses({kLlamaConfig, "--speculative-config", json}, part);
   };
   for (const char* value :
        {"\"three\"", "\"3\"", "true", "[3]", "{}", "2.5", "-1", "0", "1e30", "18446744073709551616"})
@@ -104,10 +106,10 @@ TEST_CASE("--speculative-config: a value of the wrong type names its key") {
   }
   refused(R"({"model": "d", "quantization": "zzz"})", "\"quantization\": \"zzz\" is no weight type");
   // null is vLLM's own word for what nobody named.
-  CHECK(run_program({kLlama, "--max-model-len", "8k", "--speculative-config",
+  CHECK(run_program({kLlamaConfig, "--max-model-len", "8k", "--speculative-config",
                      "{" + eagle + R"(, "model": null, "num_speculative_tokens": null})"})
             .exit == 0);
-  const Run unknown = run_program({kLlama, "--max-model-len", "8k", "--speculative-config",
+  const Run unknown = run_program({kLlamaConfig, "--max-model-len", "8k", "--speculative-config",
                                    "{" + eagle + R"(, "num_speculativ_tokens": 5, "prompt_lookup_max": 4})"});
   CHECK(unknown.exit == 0);
   CHECK(has(unknown.err + unknown.out, "\"num_speculativ_tokens\" is not read"));

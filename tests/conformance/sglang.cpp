@@ -166,7 +166,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
     // Pools are sized at the start: where they hold no token, or no request, SGLang refuses. (A start that is well was
     // asked for without the weights, whatever the card.)
     const Reply least = ask(with(budget, {"--max-model-len", kShort}));
-    if (row.contains("refused") && (least.number(kTokens) == 0 || least.number(kRequests) == 0)) {
+    if (row.contains("refused") && (least.number(kCapacityTokens) == 0 || least.number(kRequests) == 0)) {
       figure.refused = true;
       figure.planned.reset();
     }
@@ -181,11 +181,12 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   const auto with_told_weights = [&](const Reply& reply, const Words& words) {
     Reply room = reply;
     if (reply.number(kBudget).value_or(0) == 0) room = ask(with(words, kLight));  // the same share, less of it taken
-    const auto weights = room.number(kWeights), budget = room.number(kBudget);
+    const auto weights = room.number(kWeightsBytes), budget = room.number(kBudget);
     const double told = row.at("weights"), free = row.at("free_before");
     const double more =
         (free - std::round(free * 100) / 100) * row["args"].at("mem_fraction_static").get<double>() * kGiB;
-    if ((reply.number(kWeights) == told && std::abs(more) < 1) || !weights || budget.value_or(0) == 0) return reply;
+    if ((reply.number(kWeightsBytes) == told && std::abs(more) < 1) || !weights || budget.value_or(0) == 0)
+      return reply;
     return ask(with(
         words, {"--kv-cache-memory-bytes", fmt::format("{:.0f}", std::max(0.0, *budget + *weights - told + more))}));
   };
@@ -200,7 +201,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
          plain.sum(0, is_weights)});
   if (!row.contains("given") || !row["given"].contains("mem_fraction_static")) {
     out.push_back({"share of the card", share, plain.number(kShare), 1e-6});
-    out.push_back({"tokens, from the card", tokens, with_told_weights(plain, context).number(kTokens)});
+    out.push_back({"tokens, from the card", tokens, with_told_weights(plain, context).number(kCapacityTokens)});
     const Reply many = ask(with(context, {"--num-seqs", kMany}));
     // -1: prompts are prefilled whole, for which kvplan has no number.
     const auto chunk = number(many, kChunk);
@@ -214,8 +215,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   }
   const Words of_share{"--mem-fraction-static", text(share)};
   const Reply shared = ask(with(context, of_share));
-  out.push_back(
-      {"tokens, at the engine's share", tokens, with_told_weights(shared, with(context, of_share)).number(kTokens)});
+  out.push_back({"tokens, at the engine's share", tokens,
+                 with_told_weights(shared, with(context, of_share)).number(kCapacityTokens)});
   if (row.contains("state_slot")) {
     out.push_back({"state slot, bytes", row["state_slot"], shared.sum(0, is_padding_slot)});
     const std::uint64_t each = row.at("mamba_ratio"), slots = row.at("state_slots");

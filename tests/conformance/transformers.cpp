@@ -28,7 +28,7 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
   if (row.contains("static")) {
     const std::string tokens = std::to_string(row["static"].at("tokens").get<std::uint64_t>());
     Figure figure{"static cache", row["static"].at("bytes")};
-    figure.planned = ask(row["static"].at("tokens"), 0, {"--cache-implementation", "static"}).number(kCache);
+    figure.planned = ask(row["static"].at("tokens"), 0, {"--cache-implementation", "static"}).number(kCacheBytes);
     figure.detail = tokens + " tokens";
     out.push_back(figure);
   }
@@ -39,7 +39,8 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
     // Views of a window hold the whole prompt until the next token is there, which has an entry of its own.
     if (is_settled && entry.contains("pinned")) continue;
     const std::uint64_t tokens = entry.at("tokens"), source = entry.value("source", std::uint64_t{0});
-    Figure figure{"cache", entry.value("storage", entry.at("bytes").get<double>()), ask(tokens, source).number(kCache)};
+    Figure figure{"cache", entry.value("storage", entry.at("bytes").get<double>()),
+                  ask(tokens, source).number(kCacheBytes)};
     figure.detail = std::to_string(tokens) + " tokens";
     out.push_back(figure);
   }

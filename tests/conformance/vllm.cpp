@@ -175,7 +175,7 @@ Figures vllm_figures(const Json& row, const std::string& engine, Planner& planne
     if (std::exchange(first, false)) add_once(row, reply, out);
     const std::size_t begin = out.size();
     if (plan.contains("tokens")) {
-      out.push_back({"tokens", plan["tokens"], reply.number(kTokens)});
+      out.push_back({"tokens", plan["tokens"], reply.number(kCapacityTokens)});
       out.push_back({"blocks", plan.at("blocks"), reply.number(kBlocks)});
       out.push_back({"block size", block_size(plan.at("groups")), reply.number(kBlockSize)});
       const double concurrency = plan.at("concurrency");
