@@ -99,7 +99,7 @@ struct CacheCurve {
 };
 
 // Numbers of sequences, each with the longest context that so many fit at.
-using Frontier = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+using ContextsBySequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 // Where no engine was named: the verdict of one engine that runs on the card, for the same request.
 struct EngineVerdict {
@@ -154,7 +154,7 @@ struct Plan {
   CacheCurve contexts;  // doubling from 4,096
   Explanation explanation;
   std::vector<CacheCurve> curves;  // one for each KV type in use with this engine, the plan's own first
-  Frontier frontier;
+  ContextsBySequences contexts_by_sequences;
   std::optional<Launch> launch;
   std::vector<EngineVerdict> engines;
 
@@ -187,7 +187,7 @@ struct Answers {
   std::vector<Answer> rows;
   std::vector<Template> sentences;  // "KV to fp8_e4m3: +61k tokens"
   Template buys_most;               // the change with the largest gain; empty for none
-  Frontier frontier;
+  ContextsBySequences contexts_by_sequences;
   std::optional<UsersAnswer> users;
   std::vector<Note> notes;
 };

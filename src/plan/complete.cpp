@@ -72,9 +72,9 @@ std::vector<CacheCurve> curves_of(const ModelSpec& model, const Plan& plan, std:
   return out;
 }
 
-Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
+ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& plan) {
   constexpr std::uint64_t kMostSeqs = 256;
-  Frontier out;
+  ContextsBySequences out;
   if (!plan.capacity) return out;
   for (std::uint64_t seqs = 1; seqs <= kMostSeqs; seqs *= 2) {
     Request request = plan.request;
@@ -178,7 +178,7 @@ void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
   plan.explanation = explanation_of(model, input, plan);
   if (wanted.curves) {
     plan.curves = curves_of(model, plan, most);
-    plan.frontier = frontier_of(model, plan);
+    plan.contexts_by_sequences = contexts_by_sequences(model, plan);
   }
   if (wanted.engines) plan.engines = engine_verdicts(model, plan.as_asked());
   if (wanted.launch) plan.launch = launch_of(model, plan);

@@ -8,7 +8,7 @@ namespace kvplan {
 
 // Parts of an answer that take time, and that not every form shows.
 struct Wanted {
-  bool curves = false;   // KV by context for each type, and the frontier of contexts and sequences
+  bool curves = false;   // KV by context for each type, and the longest context for numbers of sequences
   bool engines = false;  // each engine's verdict, where a card was named and no engine
   bool launch = false;   // the engine's command line; Error where it has none for the request
 };

@@ -94,13 +94,14 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     out.sentences.back() +=
         Template(", {layout} (", {{"layout", layout_name(request.parallel)}}) + reason_of_layout(cache, request) + ")";
 
-  // The frontier: 1, 4, 16, ... sequences, each with its longest context.
+  // 1, 4, 16, ... sequences, each with its longest context.
   for (std::uint64_t seqs = 1; own.seq_lens.empty() && seqs <= 256; seqs *= 4) {
     const Request here = with_seqs(request, seqs);
     const std::uint64_t tokens = longest_that_fits(cache, here, std::max<std::uint64_t>(1, longest / seqs));
     if (tokens == 0) break;
-    add(with_context(here, shown(tokens)), "frontier", {seqs_option(seqs), context_option(request, tokens)});
-    out.frontier.emplace_back(seqs, tokens);
+    add(with_context(here, shown(tokens)), "context_by_sequences",
+        {seqs_option(seqs), context_option(request, tokens)});
+    out.contexts_by_sequences.emplace_back(seqs, tokens);
   }
 
   if (longest > 0 && cache.model().max_model_len > Tokens(0) && longest > cache.model().max_model_len.count())

@@ -38,9 +38,12 @@ std::string left_text(const VerdictReport& verdict) {
 
 // The title of a row of fit.
 std::string title_of(const Answer& answer) {
-  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
-      {"frontier", "sequences vs context"}, {"change", "one change"},           {"card", "GPU"},
-      {"users", "all users at once"},       {"longest_context", "max context"}, {"most_sequences", "max seqs"}};
+  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "sequences vs context"},
+                                                                       {"change", "one change"},
+                                                                       {"card", "GPU"},
+                                                                       {"users", "all users at once"},
+                                                                       {"longest_context", "max context"},
+                                                                       {"most_sequences", "max seqs"}};
   for (const auto& [name, title] : kTitles)
     if (answer.name == name) return std::string(title);
   std::string out = answer.name;
@@ -165,7 +168,7 @@ Page fit_page(const Answers& answers) {
                            titled_table({"layout", "GPUs", "max context", "max seqs", "total GiB", "free GiB", "why"},
                                         0b0111110, layouts, {4, 3, 6}),
                            {}});
-  add_frontier(answers.frontier, page);
+  add_contexts_by_sequences(answers.contexts_by_sequences, page);
   page.notes = notes_of(answers.asked.notes);
   return page;
 }

@@ -44,7 +44,7 @@ void add_measurement(const Plan& plan, Page& page);  // for a plan that was meas
 void add_speed(const Plan& plan, bool is_whole, Page& page);
 void add_host(const Plan& plan, Page& page);
 // The longest context for each number of sequences, as a curve.
-void add_frontier(const Frontier& frontier, Page& page);
+void add_contexts_by_sequences(const ContextsBySequences& contexts, Page& page);
 
 }  // namespace kvplan
 

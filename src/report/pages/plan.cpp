@@ -424,7 +424,7 @@ Page plan_page(const Plan& plan) {
   add_calibration(plan, page);
   if (plan.measurement) add_measurement(plan, page);
   add_curves(plan, page);
-  add_frontier(plan.frontier, page);
+  add_contexts_by_sequences(plan.contexts_by_sequences, page);
   // With a card the question is whether it fits; the contents of the layers are in explain.
   const Detail beyond = plan.card ? Detail::kDocument : Detail::kScreen;
   add_contexts(plan, beyond, page);

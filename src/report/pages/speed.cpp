@@ -105,8 +105,8 @@ void add_host(const Plan& plan, Page& page) {
   page.blocks.push_back(std::move(block));
 }
 
-void add_frontier(const Frontier& frontier, Page& page) {
-  if (frontier.size() < 2) return;
+void add_contexts_by_sequences(const ContextsBySequences& contexts, Page& page) {
+  if (contexts.size() < 2) return;
   Chart chart;
   chart.title = "the longest context for each number of sequences";
   chart.x_title = "sequences at once";
@@ -114,7 +114,7 @@ void add_frontier(const Frontier& frontier, Page& page) {
   chart.log_x = chart.log_y = chart.y_is_tokens = true;
   ChartSeries series{"max context", {}};
   Rows rows;
-  for (const auto& [seqs, tokens] : frontier) {
+  for (const auto& [seqs, tokens] : contexts) {
     chart.x.push_back(static_cast<double>(seqs));
     series.y.push_back(static_cast<double>(tokens));
     rows.push_back({grouped(seqs), grouped(tokens)});
