@@ -8,7 +8,7 @@ namespace kvplan {
 
 std::optional<std::vector<std::string>> paths_in(std::string_view page) {
   if (!excess_of(page, {8}).empty()) return std::nullopt;
-  const auto list = nlohmann::json::parse(page.begin(), page.end(), nullptr, false);
+  const auto list = nlohmann::json::parse(page.data(), page.data() + page.size(), nullptr, false);
   if (!list.is_array()) return std::nullopt;
   std::vector<std::string> out;
   for (const auto& entry : list) {

@@ -10,7 +10,7 @@ namespace kvplan {
 
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 struct MistralKey {
   std::string_view own, key;
@@ -35,7 +35,7 @@ constexpr std::array kMistralKeys{
 };
 
 // The value of "moe.num_experts"; null where there is none.
-const OrderedJson* find(const OrderedJson& root, std::string_view path) {
+const Json* find(const Json& root, std::string_view path) {
   const std::size_t dot = path.find('.');
   if (!root.is_object()) return nullptr;
   const auto found = root.find(path.substr(0, dot));
@@ -44,37 +44,37 @@ const OrderedJson* find(const OrderedJson& root, std::string_view path) {
   return find(*found, path.substr(dot + 1));
 }
 
-std::uint64_t number(const OrderedJson& root, std::string_view path) {
-  const OrderedJson* value = find(root, path);
+std::uint64_t number(const Json& root, std::string_view path) {
+  const Json* value = find(root, path);
   return value != nullptr && value->is_number_unsigned() ? value->get<std::uint64_t>() : 0;
 }
 
 // A list of windows, with null for layers without one, is repeated over the layers.
-void translate_windows(OrderedJson& root, OwnKeys& own) {
-  const OrderedJson* windows = find(root, "sliding_window");
+void translate_windows(Json& root, OwnKeys& own) {
+  const Json* windows = find(root, "sliding_window");
   const std::uint64_t layers = number(root, "num_hidden_layers");
   if (windows == nullptr || !windows->is_array() || windows->empty() || layers > 10000) return;
-  OrderedJson words = OrderedJson::array();
-  OrderedJson window = nullptr;
+  Json words = Json::array();
+  Json window = nullptr;
   for (std::size_t i = 0; i < layers; ++i) {
-    const OrderedJson& each = (*windows)[i % windows->size()];
+    const Json& each = (*windows)[i % windows->size()];
     words.push_back(each.is_null() ? "full_attention" : "sliding_attention");
     if (!each.is_null()) window = each;
   }
   own["layer_types"] =
-      own["sliding_window"] = {"sliding_window", windows->dump(-1, ' ', false, OrderedJson::error_handler_t::replace)};
+      own["sliding_window"] = {"sliding_window", windows->dump(-1, ' ', false, Json::error_handler_t::replace)};
   root["layer_types"] = words;
   root["sliding_window"] = window;
 }
 
-Fields translate(OrderedJson root) {
+Fields translate(Json root) {
   OwnKeys own;
   for (const auto& [key, value] : root.items()) own[key] = {key};
   for (const MistralKey& row : kMistralKeys) {
     own[std::string(row.key)] = {std::string(row.own)};
-    const OrderedJson* value = find(root, row.own);
+    const Json* value = find(root, row.own);
     if (value == nullptr) continue;
-    root[std::string(row.key)] = OrderedJson(*value);
+    root[std::string(row.key)] = Json(*value);
   }
   for (const MistralKey& row : kMistralKeys) root.erase(std::string(row.own));
   translate_windows(root, own);
@@ -85,13 +85,13 @@ Fields translate(OrderedJson root) {
     root["tie_word_embeddings"] = false;
     own["tie_word_embeddings"].origin = Origin::kClassDefault;
   }
-  if (const OrderedJson* quantization = find(root, "quantization");
+  if (const Json* quantization = find(root, "quantization");
       quantization != nullptr && find(*quantization, "qformat_weight") != nullptr &&
       *find(*quantization, "qformat_weight") == "fp8_e4m3") {
     root["quantization_config"] = {{"quant_method", "fp8"}};
     root.erase("quantization");
   }
-  return Fields::translated(root.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), std::move(own));
+  return Fields::translated(root.dump(-1, ' ', false, Json::error_handler_t::replace), std::move(own));
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ Fields parse_config(std::string_view text) {
   const bool of_mistral =
       is("dim") && is("n_layers") && is("n_heads") && is("hidden_dim") && !file.contains("model_type");
   if (!of_mistral) return file;
-  OrderedJson root = OrderedJson::parse(text, nullptr, false);
+  Json root = Json::parse(text.data(), text.data() + text.size(), nullptr, false);
   return root.is_discarded() ? file : translate(std::move(root));
 }
 

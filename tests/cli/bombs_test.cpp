@@ -48,9 +48,14 @@ TEST_CASE("bombs: a config of 16 MiB, of whatever it is full") {
     // As many as are read.
     check_bounded(run_program({folder.write("x.json", filled("\"a\":[", unit, "]", 1 << 20))}));
   }
-  std::string keys = kHead;
-  for (int i = 0; i < 499'000; ++i) keys += ",\"" + std::to_string(i) + "\":{}";
-  check_bounded(run_program({folder.write("x.json", keys + "}")}));
+  const auto with_keys = [&](std::string keys, int count, const char* value) {
+    for (int i = 0; i < count; ++i) keys += ",\"" + std::to_string(i) + "\":" + value;
+    return folder.write("x.json", keys + "}");
+  };
+  check_bounded(run_program({with_keys(kHead, 499'000, "{}")}));
+  check_bounded(run_program({with_keys(kHead, 499'000, "0")}));
+  // Mistral's own keys are translated first.
+  check_bounded(run_program({with_keys(R"({"dim":4096,"n_layers":32,"n_heads":32,"hidden_dim":14336)", 250'000, "0")}));
   check_bounded(
       run_program({folder.write("x.json", kHead + ",\"architectures\":[\"" + std::string(15 << 20, 'x') + "\"]}")}));
   check_bounded(
