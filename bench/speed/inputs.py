@@ -28,12 +28,17 @@ class Inputs:
     def layers(self, count):
         return self.config(f"layers-{count}.json", num_hidden_layers=count)
 
-    def listed_layers(self, count):
+    def listed_layers(self, count, **fields):
         """Windows and full attention by turns, each layer named."""
         kinds = ["sliding_attention", "full_attention"] * (count // 2)
-        return self.config(f"listed-{count}.json", model_type="gpt_oss", architectures=["GptOssForCausalLM"],
+        name = "-".join(["listed", *fields, str(count)])
+        return self.config(name + ".json", model_type="gpt_oss", architectures=["GptOssForCausalLM"],
                            num_hidden_layers=count, layer_types=kinds, sliding_window=128, num_local_experts=32,
-                           num_experts_per_tok=4, head_dim=64)
+                           num_experts_per_tok=4, head_dim=64, **fields)
+
+    def narrow_layers(self, count):
+        """The same, where 512 layers fit a card: what does not fit is planned for ever more cards."""
+        return self.listed_layers(count, hidden_size=512, intermediate_size=512, max_position_embeddings=32768)
 
     def skip_list(self, base, count):
         """The checkpoint of `base` in fp8 but for so many experts' modules, each by its name."""
