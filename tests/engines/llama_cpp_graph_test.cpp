@@ -39,8 +39,8 @@ TEST_CASE("llama.cpp: an operation takes over its source's memory where nothing 
   const Devices one{1};
   const auto peak = [&](bool reads_twice, bool is_view) {
     ComputeGraph graph;
-    const TensorId weight = graph.stored(kElementF32, {64, 64, 1, 1}, 0, true);
-    const TensorId x = graph.matrix(weight, graph.stored(kElementF32, {64, 64, 1, 1}, 0, false));
+    const TensorId weight = graph.weight(kElementF32, {64, 64, 1, 1}, 0);
+    const TensorId x = graph.matrix(weight, graph.cache(kElementF32, {64, 64, 1, 1}, 0));
     const TensorId scaled = graph.unary(is_view ? graph.reshape(x, {4096, 1, 1, 1}) : x);
     graph.expand(scaled);
     if (reads_twice) graph.expand(graph.matrix(weight, x));

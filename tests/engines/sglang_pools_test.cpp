@@ -229,6 +229,11 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).tokens == 1000);
   CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).max_concurrency == 5.0);
   CHECK(mamba->reserved(load_for(1000)) == Bytes(4 * 1000000));
+  // In whole pages.
+  EngineInput paged = input_of("mamba", {state()});
+  paged.request.block_size = 64;
+  CHECK(laid(paged).layout->capacity(Bytes(38000001), load_for(1000)).tokens == 960);
+  CHECK(laid(paged).layout->capacity(Bytes(38000001), load_for(1000)).num_blocks == 15);
 }
 
 TEST_CASE("sglang pools: states of guesses are those of the requests that may run") {

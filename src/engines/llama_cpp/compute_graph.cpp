@@ -58,14 +58,19 @@ TensorId ComputeGraph::input(ElementType type, Dims ne) {
   return add_tensor(out);
 }
 
-TensorId ComputeGraph::stored(ElementType type, Dims ne, int place, bool is_weight) {
+TensorId ComputeGraph::cache(ElementType type, Dims ne, int place) {
   GraphTensor out;
   out.type = type;
   out.ne = ne;
   out.nb = contiguous(type, ne);
   out.place = static_cast<std::int8_t>(place);
-  out.is_weight = is_weight;
   return add_tensor(out);
+}
+
+TensorId ComputeGraph::weight(ElementType type, Dims ne, int place) {
+  const TensorId made = cache(type, ne, place);
+  at(made).is_weight = true;
+  return made;
 }
 
 TensorId ComputeGraph::make(Op op, ElementType type, Dims ne, std::initializer_list<TensorId> sources) {

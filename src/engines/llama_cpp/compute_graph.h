@@ -75,8 +75,9 @@ class ComputeGraph {
 
   TensorId add_tensor(const GraphTensor& tensor);
   TensorId input(ElementType type, Dims ne);
-  // A tensor that exists before the graph runs.
-  TensorId stored(ElementType type, Dims ne, int place, bool is_weight);
+  // Tensors that exist before the graph runs. The scheduler follows weights, and not caches and states.
+  TensorId cache(ElementType type, Dims ne, int place);
+  TensorId weight(ElementType type, Dims ne, int place);
   // An operation with its own result.
   TensorId make(Op op, ElementType type, Dims ne, std::initializer_list<TensorId> sources);
   // An operation that writes into part of `target`.

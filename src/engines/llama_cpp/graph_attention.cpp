@@ -82,9 +82,9 @@ bool GraphBuilder::read_caches() {
     const std::uint64_t cells = cells_of(cache).count;
     const std::uint64_t streams = question_.context.streams;
     const std::uint64_t values = question_.transposes_values ? widest : cache.heads * cache.value;
-    cache.k = graph_.stored(key_type, {cache.heads * cache.key, cells, streams, 1}, device, false);
-    if (cache.index > 0) cache.index_k = graph_.stored(key_type, {cache.index, cells, streams, 1}, device, false);
-    if (cache.latent == 0) cache.v = graph_.stored(value_type, {values, cells, streams, 1}, device, false);
+    cache.k = graph_.cache(key_type, {cache.heads * cache.key, cells, streams, 1}, device);
+    if (cache.index > 0) cache.index_k = graph_.cache(key_type, {cache.index, cells, streams, 1}, device);
+    if (cache.latent == 0) cache.v = graph_.cache(value_type, {values, cells, streams, 1}, device);
   }
   layer_ = 0;
   share_caches();

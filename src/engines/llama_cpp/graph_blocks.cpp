@@ -43,7 +43,7 @@ TensorId GraphBuilder::weight(std::string_view name) {
   constexpr std::string_view kOfFirst = "token_embd_norm token_embd_norm.bias per_layer_model_proj per_layer_proj_norm";
   if (is_outside_ && has_word(kOfHost, name)) device = host;
   if (is_outside_ && has_word(kOfFirst, name) && has("output_norm")) device = device_of(0);
-  made = graph_.stored(found->type, found->ne, device, true);
+  made = graph_.weight(found->type, found->ne, device);
   return made;
 }
 

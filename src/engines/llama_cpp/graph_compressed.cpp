@@ -46,8 +46,8 @@ GraphBuilder::Compressed GraphBuilder::keep_compressed(const Compressor& compres
   const int device = input_.request.llama_cpp.no_kv_offload ? host : device_of_layer();
   const std::uint64_t streams = own_streams(), halves = compressor.ratio == kOverlapping ? 2 : 1;
   const Dims state{halves * width, halves * compressor.ratio * streams, 1, 1};
-  return {graph_.stored(element_type(input_.types.key), {width, compressor.cells.count, streams, 1}, device, false),
-          graph_.stored(kElementF32, state, device, false), graph_.stored(kElementF32, state, device, false)};
+  return {graph_.cache(element_type(input_.types.key), {width, compressor.cells.count, streams, 1}, device),
+          graph_.cache(kElementF32, state, device), graph_.cache(kElementF32, state, device)};
 }
 
 bool GraphBuilder::read_compressed() {
@@ -72,7 +72,7 @@ bool GraphBuilder::read_compressed() {
     cache.heads = 1;
     cache.key = cache.value = width;
     const int device = input_.request.llama_cpp.no_kv_offload ? host : device_of_layer();
-    cache.k = graph_.stored(element_type(input_.types.key), {width, window_.count, streams, 1}, device, false);
+    cache.k = graph_.cache(element_type(input_.types.key), {width, window_.count, streams, 1}, device);
     if (!has("attn_compressor_ape")) continue;
     const std::uint64_t ratio = need("attn_compressor_ape").ne[1];
     Compressor& compressor = ratio == kOverlapping ? overlapping_ : distinct_;

@@ -38,9 +38,8 @@ bool GraphBuilder::read_states() {
   for (layer_ = 0; layer_ < states_.size(); ++layer_) {
     States& states = states_[layer_];
     const int device = input_.request.llama_cpp.no_kv_offload ? host : device_of_layer();
-    if (states.conv_elements > 0)
-      states.conv = graph_.stored(kElementF32, {states.conv_elements, seqs, 1, 1}, device, false);
-    if (states.elements > 0) states.state = graph_.stored(kElementF32, {states.elements, seqs, 1, 1}, device, false);
+    if (states.conv_elements > 0) states.conv = graph_.cache(kElementF32, {states.conv_elements, seqs, 1, 1}, device);
+    if (states.elements > 0) states.state = graph_.cache(kElementF32, {states.elements, seqs, 1, 1}, device);
   }
   layer_ = 0;
   return true;
