@@ -85,9 +85,9 @@ Fields translate(Json root) {
     root["tie_word_embeddings"] = false;
     own["tie_word_embeddings"].origin = Origin::kClassDefault;
   }
-  if (const Json* quantization = find(root, "quantization");
-      quantization != nullptr && find(*quantization, "qformat_weight") != nullptr &&
-      *find(*quantization, "qformat_weight") == "fp8_e4m3") {
+  if (const Json* quantization = find(root, "quantization"); quantization != nullptr &&
+                                                             find(*quantization, "qformat_weight") != nullptr &&
+                                                             *find(*quantization, "qformat_weight") == "fp8_e4m3") {
     root["quantization_config"] = {{"quant_method", "fp8"}};
     root.erase("quantization");
   }
