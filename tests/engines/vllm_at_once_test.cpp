@@ -155,6 +155,15 @@ TEST_CASE("vllm: the smallest pool in which so many requests run at once") {
   CHECK(least(2, Tokens(512)) == 63 + 9 + 59 + 59);
   rules.caches_states = false;
   CHECK(least(2, Tokens(512)) == 63 + 9 + 59 + 59 - 32);
+
+  // In mode align a prompt of one batch has two states, one of two batches three.
+  charge.mamba_mode = MambaMode::kAlign;
+  full.block_size = 256;
+  pool.groups = {&full, &state};
+  charge.batch_tokens = 936;
+  CHECK(least(1, Tokens(0)) == 4 + 2);
+  charge.batch_tokens = 935;
+  CHECK(least(1, Tokens(0)) == 4 + 3);
 }
 
 }  // namespace kvplan
