@@ -4,7 +4,7 @@ from dataclasses import dataclass
 START = 4.0           # a plan's wall time, times a process that does nothing
 PYTHON = 5.0          # bare Python's, times a plan's
 PLANS_A_SECOND = 2000
-BUILDING = 0.5       # CPU seconds of the first command's build, times those of the program before its tests left `all`
+BUILDING = 0.5        # CPU seconds of the first command's build, times those of the program before its tests left `all`
 
 
 @dataclass

@@ -47,7 +47,7 @@ def all_series(kvplan, configs, cards, inputs: Inputs, quick):
         counts = doublings(first)
         return Series(title, counts, [Program("kvplan", [kvplan, *arguments(n), "--json"], good=VERDICTS) for n in counts])
 
-    small = os.path.join(configs, "qwen3-0.6b.json")  # fits every card
+    plain = os.path.join(configs, "llama-3.1-8b.json")
     hybrid = os.path.join(configs, "gemma-4-26b.json")
     vllm = ["--engine", "vllm"]
     experts = os.path.join(configs, "deepseek-v3.json")
@@ -60,9 +60,11 @@ def all_series(kvplan, configs, cards, inputs: Inputs, quick):
     if quick:
         return
     yield series("layers of one kind", 64, lambda n: [inputs.layers(n)])
-    yield series("layers, vLLM on a card", 64, lambda n: [inputs.narrow_layers(n), *h100])
+    yield series("layers, vLLM on a card", 64, lambda n: [inputs.listed_layers(n), *h100])
+    yield series("layers that fit, vLLM on a card", 64, lambda n: [inputs.narrow_layers(n), *h100])
     yield series("layers, explain", 64, lambda n: ["explain", inputs.listed_layers(n)])
-    yield series("layers, fit", 64, lambda n: ["fit", inputs.narrow_layers(n), *h100])
+    yield series("layers, fit", 64, lambda n: ["fit", inputs.listed_layers(n), *h100])
+    yield series("layers that fit, fit", 64, lambda n: ["fit", inputs.narrow_layers(n), *h100])
     yield series("layers, compare", 64, lambda n: ["compare", inputs.listed_layers(n), *h100])
     yield series("pipeline stages, of 512 layers", 32, lambda n: [inputs.listed_layers(512), *vllm, "-pp", str(n)])
     yield series("context, --max-model-len", 16384, lambda n: [hybrid, *vllm, "--max-model-len", str(n)])
@@ -71,7 +73,7 @@ def all_series(kvplan, configs, cards, inputs: Inputs, quick):
     yield series("skipped modules of a quantized model", 4000, lambda n: [inputs.skip_list(experts, n)])
     yield series("layers, one skipped module in each", 64, lambda n: [inputs.named_layers(n)])
     yield series("configs x 3 cards", 16, lambda n: [*fleet[:n], *vllm, "--gpu", "l40s,a100-80gb,h100-80gb"])
-    yield series("cards, one config", 4, lambda n: [small, *vllm, "--gpu", ",".join(cards[:n])])
+    yield series("cards, one config", 4, lambda n: [plain, *vllm, "--gpu", ",".join(cards[:n])])
     yield series("tokens of a GGUF's vocabulary", 32768, lambda n: [inputs.gguf(n)[0]])
     yield series("tensors of a GGUF (layers)", 64, lambda n: [inputs.gguf(1024, n)[0]])
 

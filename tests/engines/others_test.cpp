@@ -95,7 +95,7 @@ TEST_CASE("Ollama: its own engine keeps 4096 tokens of gpt-oss's windows, until 
     return plan.kv_cache.reserved;
   };
   constexpr std::uint64_t kLayers = 12 * 2048;
-  CHECK(reserved("ollama@0.11", 8192) == Bytes(kLayers * (8192 + 4608)));  // the first that ran gpt-oss
+  CHECK(reserved("ollama@0.11", 8192) == Bytes(kLayers * (8192 + 4608)));
   CHECK(reserved("ollama@0.12", 8192) == Bytes(kLayers * (8192 + 4608)));
   CHECK(reserved("ollama@0.12", 8192) == Bytes(300ULL << 20));
   CHECK(reserved("ollama@0.29", 8192) == Bytes(300ULL << 20));

@@ -71,7 +71,7 @@ TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {
   CHECK(id_of(input) == "kv_heads");
   input.request.parallel.tensor = 2;
   CHECK(id_of(input).empty());
-  input.model.num_heads = 25;  // Hymba's
+  input.model.num_heads = 25;
   CHECK(id_of(input) == "attention_heads");
   input.request.parallel.tensor = 1;
   CHECK(id_of(input).empty());
