@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -93,7 +95,12 @@ void set_own_gpus(const std::vector<GpuRecord>& cards) {
 
 namespace {
 
-const Gpu* search_gpu(const std::string& name) {
+// A card's exact name means that card, whatever another one's alias is.
+const Gpu* search_gpu(std::string_view text) {
+  for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
+    for (const Gpu& gpu : cards)
+      if (gpu.name == text) return &gpu;
+  const std::string name = folded(text);
   for (std::string_view wanted = name; !wanted.empty(); wanted = without_maker(wanted))
     for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
       for (const Gpu& gpu : cards)
@@ -106,14 +113,12 @@ const Gpu* search_gpu(const std::string& name) {
 // Memoised: a search for what fits looks up the same few cards some ten thousand times.
 const Gpu* find_gpu(std::string_view text) {
   constexpr std::size_t kMostKnown = 4096;
-  static thread_local std::unordered_map<std::string, const Gpu*> known;
+  static thread_local std::map<std::string, const Gpu*, std::less<>> known;
   static thread_local std::uint64_t known_at = 0;
   if (known.size() >= kMostKnown || known_at != catalogue().changes) known.clear();
   known_at = catalogue().changes;
-  const std::string name = folded(text);
-  const auto [found, is_new] = known.emplace(name, nullptr);
-  if (is_new) found->second = search_gpu(name);
-  return found->second;
+  if (const auto found = known.find(text); found != known.end()) return found->second;
+  return known.emplace(text, search_gpu(text)).first->second;
 }
 
 std::uint32_t compute_capability(const std::optional<std::string>& gpu) {
@@ -123,10 +128,6 @@ std::uint32_t compute_capability(const std::optional<std::string>& gpu) {
 }
 
 const Gpu& parse_gpu(std::string_view text, std::string_view option) {
-  // Requests hold the card's exact name, which needs no folding.
-  for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
-    for (const Gpu& gpu : cards)
-      if (gpu.name == text) return gpu;
   if (const Gpu* gpu = find_gpu(text)) return *gpu;
   std::vector<Candidate> known;
   for (const Gpu& gpu : gpus()) {
