@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <string>
 
 #include "weights/share.h"
 #include "weights/torch_pieces.h"
@@ -22,36 +25,47 @@ std::string_view fused_name(std::string_view module) {
   return {};
 }
 
+constexpr std::size_t kSeparate = std::numeric_limits<std::size_t>::max();
+
 struct Tensor {
-  std::string parent;  // its name with that of the fused matrix; empty for a separate one
+  std::size_t fused;  // the number of the fused matrix that contains it, or kSeparate
   Bytes bytes;
+};
+
+// Numbers the fused matrices of a model by their names.
+class FusedMatrices {
+ public:
+  std::size_t of(std::string_view module) {
+    const std::string_view fused = fused_name(module);
+    if (fused.empty()) return kSeparate;
+    std::string name(module.substr(0, module.rfind('.') + 1));
+    name += fused;
+    return numbers_.emplace(std::move(name), numbers_.size()).first->second;
+  }
+
+ private:
+  std::map<std::string, std::size_t> numbers_;
 };
 
 // The tensors of one layer; the parts of a fused one are joined at the place of the first.
 class LayerTensors {
  public:
   // `beside`: scales and zero points of a packed matrix, which are separate tensors.
-  void add(const TensorGroup& group, Bytes packed, Bytes beside) {
-    add(group, packed, "");
-    if (beside > Bytes(0)) add(group, beside, " scales");
+  void add(std::size_t fused, Bytes packed, Bytes beside) {
+    join(fused == kSeparate ? fused : 2 * fused, packed);
+    if (beside > Bytes(0)) join(fused == kSeparate ? fused : 2 * fused + 1, beside);
   }
   const std::vector<Tensor>& all() const { return tensors_; }
 
  private:
-  void add(const TensorGroup& group, Bytes bytes, std::string_view what) {
-    if (const std::string_view fused = fused_name(group.module); !fused.empty()) {
-      std::string parent(std::string_view(group.module).substr(0, group.module.rfind('.') + 1));
-      parent += fused;
-      parent += what;
+  void join(std::size_t fused, Bytes bytes) {
+    if (fused != kSeparate)
       for (Tensor& tensor : tensors_) {
-        if (tensor.parent != parent) continue;
+        if (tensor.fused != fused) continue;
         tensor.bytes += bytes;
         return;
       }
-      tensors_.push_back({std::move(parent), bytes});
-      return;
-    }
-    tensors_.push_back({"", bytes});
+    tensors_.push_back({fused, bytes});
   }
 
   std::vector<Tensor> tensors_;
@@ -72,7 +86,10 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
   const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
   std::vector<Bytes> copies_of_latents;
   LayerTensors first, last;
-  std::vector<LayerTensors> layers(model.num_layers);
+  const std::uint64_t first_layer = std::min(request.share.first_layer, model.num_layers);
+  std::vector<LayerTensors> layers(
+      std::min(request.share.layers.value_or(model.num_layers), model.num_layers - first_layer));
+  FusedMatrices matrices;
   for (const auto& held_group : weigher.groups(request)) {
     const TensorGroup* const group = held_group.first;  // clang 14 allows no structured bindings in lambdas
     const Bytes bytes = held_group.second;
@@ -93,15 +110,16 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
       const Bytes again = Bytes(piece.rows) * piece.columns * element;
       if (copies_latents || each != again) copies_of_latents.insert(copies_of_latents.end(), count, again);
     }
+    const std::size_t fused = matrices.of(group->module);
     if (group->place != Place::kLayers) {
       LayerTensors& end = group->place == Place::kFirst ? first : last;
-      for (std::uint64_t i = 0; i < copies; ++i) end.add(*group, packed, each - packed);
+      for (std::uint64_t i = 0; i < copies; ++i) end.add(fused, packed, each - packed);
       continue;
     }
     held.each([&](std::uint64_t layer) {
       // MTP layers come after the others.
-      LayerTensors& here = layer < layers.size() ? layers[layer] : last;
-      for (std::uint64_t i = 0; i < copies; ++i) here.add(*group, packed, each - packed);
+      LayerTensors& here = layer < model.num_layers ? layers[layer - first_layer] : last;
+      for (std::uint64_t i = 0; i < copies; ++i) here.add(fused, packed, each - packed);
     });
   }
   if (out.tensors == Bytes(0)) return out;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "kvplan/tensors.h"
 #include "weights/weigh.h"
@@ -66,17 +67,20 @@ struct Held {
   const TensorGroup& group;
   const WeightShare& share;
 
-  bool holds(std::uint64_t layer) const {
-    return !share.layers || (layer >= share.first_layer && layer - share.first_layer < *share.layers);
-  }
-  // Number of layers in a run, without a loop.
-  std::uint64_t count(const LayerRun& run) const {
-    if (!share.layers || run.count == 0) return run.count;
+  // The part of a run within the stage, by its indices: [first, last).
+  std::pair<std::uint64_t, std::uint64_t> within(const LayerRun& run) const {
+    if (!share.layers || run.count == 0) return {0, run.count};
+    const std::uint64_t end = share.first_layer + *share.layers;
+    if (run.step == 0) return {0, run.first >= share.first_layer && run.first < end ? run.count : 0};
     const auto below = [&](std::uint64_t bound) {
       return bound <= run.first ? 0 : std::min(run.count, ceil_div(bound - run.first, run.step));
     };
-    if (run.step == 0) return holds(run.first) ? run.count : 0;
-    return below(share.first_layer + *share.layers) - below(share.first_layer);
+    return {below(share.first_layer), below(end)};
+  }
+  // Number of layers in a run, without a loop.
+  std::uint64_t count(const LayerRun& run) const {
+    const auto [first, last] = within(run);
+    return last - first;
   }
   std::uint64_t count() const {
     if (group.place == Place::kFirst) return share.first_stage && !share.embedding_on_host ? 1 : 0;
@@ -97,9 +101,10 @@ struct Held {
       if (count() > 0) visit(std::uint64_t{0});
       return;
     }
-    for (const LayerRun& run : group.layers)
-      for (std::uint64_t i = 0; i < run.count; ++i)
-        if (const std::uint64_t layer = run.first + i * run.step; holds(layer)) visit(layer);
+    for (const LayerRun& run : group.layers) {
+      const auto [first, last] = within(run);
+      for (std::uint64_t i = first; i < last; ++i) visit(run.first + i * run.step);
+    }
   }
 };
 
