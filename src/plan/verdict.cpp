@@ -85,17 +85,20 @@ std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& la
   Stated out{runs_at_once(layout, plan, kept), 0, {}};
   if (!out.running && !engine.is_logical && !layout.block_size()) return std::nullopt;
   Load load = plan.load;
-  const auto add = [&](Tokens length, std::uint64_t sequences) {
-    load.max_model_len = length;
+  // Full blocks of the prefix are held once, by the first sequence; windows and states are each sequence's own.
+  const std::uint64_t block = layout.block_size().value_or(1);
+  const std::uint64_t prefix = request.shared_prefix.value_or(Tokens(0)).count() / block * block;
+  const auto hold = [&](std::uint64_t length, std::uint64_t sequences) {
+    if (sequences == 0) return;
+    load.max_model_len = Tokens(length);
     load.num_seqs = sequences;
-    out.sequences = checked_add(out.sequences, sequences, "the sequences");
     out.held += layout.reserved(load);
-    if (request.shared_prefix && *request.shared_prefix <= length) {
-      load.max_model_len = *request.shared_prefix;
-      out.held = out.held - std::min(out.held, layout.reserved(load));
-      load.num_seqs = 1;
-      if (out.sequences == sequences) out.held += layout.reserved(load);
-    }
+  };
+  const auto add = [&](Tokens length, std::uint64_t sequences) {
+    const std::uint64_t whole = prefix == 0 ? sequences : out.sequences == 0 ? 1 : 0;
+    hold(length.count(), whole);
+    hold(length.count() > prefix ? length.count() - prefix : 1, sequences - whole);
+    out.sequences = checked_add(out.sequences, sequences, "the sequences");
   };
   if (request.seq_lens.empty()) {
     add(*request.avg_len, plan.load.num_seqs);

@@ -30,6 +30,28 @@ TEST_CASE("A mix of lengths: slabs, pages and a shared prefix") {
   CHECK_THROWS_AS(make_plan(model, request), Error);  // shorter than its prefix
 }
 
+TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
+  Request request = request_for("vllm", 4096);
+  request.card.name = "h100-80gb";
+  request.num_seqs = 8;
+  request.avg_len = Tokens(3001);
+  request.shared_prefix = Tokens(1003);
+  // 188 blocks of 16 tokens for the first; the others share 62 of them.
+  const Plan paged = make_plan(test_model("llama-3.1-8b"), request);
+  CHECK(paged.verdict.needed == Bytes(std::uint64_t{188 + 7 * (188 - 62)} * 16 * 131072));
+  request.engine = engine_named("logical");
+  const Plan bytes = make_plan(test_model("llama-3.1-8b"), request);
+  CHECK(bytes.kv_cache.reserved - bytes.verdict.spared == Bytes(std::uint64_t{1003 + 8 * (3001 - 1003)} * 131072));
+  // Every sequence has a state of its own: nothing is spared.
+  const Plan states = make_plan(test_model("falcon-mamba-7b"), request);
+  CHECK(states.kv_cache.reserved > Bytes(0));
+  CHECK(states.verdict.spared == Bytes(0));
+  // A window of 128 tokens behind the prefix is a sequence's own.
+  const Plan windows = make_plan(test_model("gpt-oss-20b"), request);
+  const std::uint64_t full = 1003 + 8 * (3001 - 1003);
+  CHECK(windows.kv_cache.reserved - windows.verdict.spared == Bytes((full + 8 * 128) * 24576));
+}
+
 TEST_CASE("A mix of mean length stands for every sequence") {
   const ModelSpec model = test_model("gpt-oss-20b");
   Request request = request_for("transformers", 4096);
