@@ -136,23 +136,6 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   if (best_gain > 0) out.sentences.push_back(Template("biggest gain: ") + out.buys_most);
 }
 
-// A lower bound: the request's bytes with nothing replicated.
-Bytes least_memory(const Plan& asked) {
-  Bytes weights;
-  for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
-  const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
-  // Ranks may replicate what they cannot split: only an equal share is certain.
-  return copies > 1 ? Bytes(weights.count() / copies)
-                    : weights + std::min({asked.kv_cache.logical, asked.kv_cache.reserved_total,
-                                          asked.mix ? asked.mix->needed : asked.kv_cache.logical});
-}
-
-std::uint64_t fewest_cards(const Plan& asked) {
-  const Request& request = asked.request;
-  const Bytes card = card_memory(request).value_or(Bytes(0));
-  return card == Bytes(0) ? 1 : std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), card.count()));
-}
-
 // Layouts of the cards at hand and of the fewest cards that hold the request, best first.
 void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& at_hand, Answers& out) {
   if (own.card.name && parse_gpu(*own.card.name).unified && own.parallel.gpus() == 1 && own.card.count == 1) return;

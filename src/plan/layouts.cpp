@@ -159,6 +159,25 @@ std::vector<std::uint64_t> usual_gpu_counts(const Request& request) {
   return out;
 }
 
+Bytes least_memory(const Plan& asked) {
+  Bytes weights;
+  for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
+  const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
+  // Ranks may replicate what they cannot split: only an equal share is certain.
+  if (copies > 1) return Bytes(weights.count() / copies);
+  const Bytes cache = std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
+  if (!asked.mix) return weights + cache;
+  return weights + std::min(cache, asked.mix->needed - std::min(asked.mix->needed, asked.mix->shared_saving));
+}
+
+std::uint64_t fewest_cards(const Plan& asked) {
+  const Request& request = asked.request;
+  const Bytes card = card_memory(request).value_or(Bytes(0));
+  if (card == Bytes(0)) return 1;
+  const Bytes most = card + request.cpu_offload.value_or(Bytes(0));  // of the model, on a card and its host's share
+  return std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), most.count()));
+}
+
 Template reason_of_layout(PlanCache& cache, const Request& request) {
   const Parallel& p = request.parallel;
   const std::uint64_t same = repeats(cache, request);

@@ -26,6 +26,11 @@ Request chosen_layout(PlanCache& cache, const Request& request);
 // Numbers of GPUs that people rent: 1, 2, 4, 8 and whole nodes of 8, for each copy of the request.
 std::vector<std::uint64_t> usual_gpu_counts(const Request& request);
 
+// A lower bound of what the request takes on all its GPUs: its bytes with nothing replicated.
+Bytes least_memory(const Plan& asked);
+// No fewer of its cards hold that, in any layout.
+std::uint64_t fewest_cards(const Plan& asked);
+
 // A note for a plan whose ranks hold the same cache, and on the data parallel copies that would not; empty where they
 // do not.
 Template repeated_cache(PlanCache& cache, const Plan& plan);

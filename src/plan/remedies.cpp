@@ -118,8 +118,9 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
   }
   add_type(true);
   if (!moves_layers) add_offload();
+  const std::uint64_t fewest = fewest_cards(asked);
   for (const std::uint64_t count : usual_gpu_counts(own)) {
-    if (count <= std::max(here, own.card.count)) continue;
+    if (count <= std::max(here, own.card.count) || count < fewest) continue;
     if (const auto more = on_more_cards(cache, own, count);
         more && add_if_fits(with_reserve(more->request), more->options))
       break;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kvplan/error.h"
 #include "plan/changes.h"
 #include "plan/complete.h"
 #include "plan/fit.h"
@@ -86,6 +87,50 @@ TEST_CASE("layouts: GPUs are counted as they are rented") {
   CHECK(first->plan.memory.size() == 16);
   CHECK(first->plan.request.parallel.pipeline <= 2);
   CHECK_FALSE(first->note.empty());
+}
+
+TEST_CASE("layouts: no fewer cards hold a request than its lower bound says") {
+  int held = 0;
+  int bounded = 0;
+  for (const char* config : {"deepseek-v3", "hunyuan-a13b", "llama-3.1-8b", "mixtral-8x7b", "nemotron-super-49b"}) {
+    const ModelSpec model = test_model(config);
+    PlanCache cache(model);
+    for (const char* engine : {"vllm", "sglang", "llama.cpp", "transformers", "logical"}) {
+      Request plain;
+      plain.engine = engine_named(engine);
+      plain.card.name = "rtx-4090";
+      plain.max_model_len = Tokens(16384);
+      plain.num_seqs = 64;
+      Request shared = plain;
+      shared.avg_len = Tokens(16384);
+      shared.shared_prefix = Tokens(16000);
+      Request offloaded = plain;
+      offloaded.num_seqs = 1;
+      if (plain.engine == engine_named("vllm")) offloaded.cpu_offload = Bytes(40 * kGiB);
+      for (Request request : {plain, shared, offloaded}) {
+        request.parallel.given = true;
+        const std::uint64_t fewest = fewest_cards(make_plan(cache, request));
+        request.parallel.given = false;
+        for (const std::uint64_t count : {1U, 2U, 4U, 8U, 16U, 32U}) {
+          CAPTURE(config);
+          CAPTURE(engine);
+          CAPTURE(count);
+          request.card.count = count;
+          try {
+            if (verdict_of(cache, request).status != Verdict::kFits) continue;
+          } catch (const Error&) {
+            continue;  // the engine refuses every layout
+          }
+          CHECK(fewest <= count);
+          ++held;
+          bounded += fewest > 1 ? 1 : 0;
+          break;
+        }
+      }
+    }
+  }
+  CHECK(held > 50);
+  CHECK(bounded > 10);  // a bound of 1 would be none
 }
 
 TEST_CASE("reserve: what is kept free is no part of the budget, and capacity keeps none") {
