@@ -88,12 +88,22 @@ void refuse_empty_value(string_view argument) {
 
 using Spellings = std::map<const CLI::Option*, GivenOption>;
 
-// Every spelling is declared separately, so that messages name the one that was typed.
-Spellings declare_options(const Command& command, CLI::App& parser) {
+// `arguments` and `name` as CLI11 gets them.
+bool is_typed(const std::vector<std::string>& arguments, string_view name) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](string_view argument) {
+    return argument.starts_with(name) && (argument.size() == name.size() || argument[name.size()] == '=');
+  });
+}
+
+// Every spelling is declared separately, so that messages name the one that was typed. Long ones that were not are left
+// out: CLI11 compares each with all others, which takes longer than a plan.
+Spellings declare_options(const Command& command, const std::vector<std::string>& arguments, CLI::App& parser) {
   Spellings out;
   for (const Option* option : options_of(command))
     for (const string_view name : words(option->names)) {
       if (is_short_word(name) && has_name(*option, declared(name))) continue;
+      const bool is_letter = name.size() == 2;  // "-c4096" and "-hV" are words of their own
+      if (!is_letter && !is_typed(arguments, declared(name))) continue;
       const bool flag = option->value.empty();
       CLI::Option* const each = flag ? parser.add_flag(declared(name)) : parser.add_option(declared(name));
       if (flag) each->disable_flag_override();
@@ -103,7 +113,7 @@ Spellings declare_options(const Command& command, CLI::App& parser) {
   return out;
 }
 
-// In CLI11's form: reversed, with short words as they are declared.
+// As CLI11 gets them: reversed, with short words as they are declared.
 std::vector<std::string> for_parser(const std::vector<std::string>& arguments) {
   std::vector<std::string> out;
   for (const std::string& argument : arguments) {
@@ -130,8 +140,8 @@ ParsedArguments parse_arguments(const Command& command, std::vector<std::string>
   parser.set_help_flag();
   const CLI::Option* const help = parser.add_flag("-h,--help")->disable_flag_override();
   const CLI::Option* const version = parser.add_flag("-V,--version")->disable_flag_override();
-  const Spellings spellings = declare_options(command, parser);
   std::vector<std::string> taken = for_parser(arguments);
+  const Spellings spellings = declare_options(command, taken, parser);
   try {
     parser.parse(taken);
   } catch (const CLI::ParseError&) {
