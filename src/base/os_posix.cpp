@@ -140,7 +140,11 @@ int lock_folder(const std::string& path) {
 
 void* map(int file, std::size_t bytes) {
   void* const begin = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-  return begin == MAP_FAILED ? nullptr : begin;
+  if (begin == MAP_FAILED) return nullptr;
+#ifdef MADV_NOHUGEPAGE
+  madvise(begin, bytes, MADV_NOHUGEPAGE);  // a header is read a little at a time
+#endif
+  return begin;
 }
 
 void unmap(void* begin, std::size_t bytes) {
