@@ -61,6 +61,7 @@ def all_series(kvplan, configs, cards, inputs: Inputs, quick):
         return
     yield series("layers of one kind", 64, lambda n: [inputs.layers(n)])
     yield series("layers, vLLM on a card", 64, lambda n: [inputs.listed_layers(n), *h100])
+    yield series("layers, vLLM on ever more cards", 56, lambda n: [inputs.listed_layers(n), *h100])
     yield series("layers that fit, vLLM on a card", 64, lambda n: [inputs.narrow_layers(n), *h100])
     yield series("layers, explain", 64, lambda n: ["explain", inputs.listed_layers(n)])
     yield series("layers, fit", 64, lambda n: ["fit", inputs.listed_layers(n), *h100])
