@@ -2,6 +2,7 @@
 #include "engines/llama_cpp/compute_graph.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "kvplan/quantity.h"
 
@@ -103,10 +104,15 @@ TensorId ComputeGraph::view(TensorId of, Dims ne, Dims nb) {
   out.nb = nb;
   out.src[out.num_src++] = of;
   out.view_of = at(of).is_view() ? at(of).view_of : of;
+  // ggml refuses such views (GGML_ASSERT in ggml_new_tensor_impl): the model has other shapes than its blocks.
+  if (out.bytes() > at(out.view_of).bytes()) throw std::out_of_range("a view is larger than its tensor");
   return add_tensor(out);
 }
 
 TensorId ComputeGraph::reshape(TensorId of, Dims ne) {
+  GraphTensor reshaped;
+  reshaped.ne = ne;
+  if (reshaped.elements() != at(of).elements()) throw std::out_of_range("a tensor is reshaped to another size");
   return view(of, ne, contiguous(at(of).type, ne));
 }
 
