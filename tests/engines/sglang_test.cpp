@@ -181,6 +181,24 @@ TEST_CASE("SGLang on AMD keeps the indices of packed experts' groups") {
   CHECK(weights("mi355x") - weights("h200") == 2 * 128 * 2 * (2048 + 768 / 2) * 4);
 }
 
+TEST_CASE("SGLang: Gemma 4's norm of values is as wide as a head, of one KV head too") {
+  const auto attention = [](int num_kv_heads) {
+    const ModelSpec model = read_config(
+        R"({"architectures": ["Gemma4ForCausalLM"], "model_type": "gemma4_text", "num_hidden_layers": 2,
+            "hidden_size": 512, "num_attention_heads": 4, "head_dim": 256, "global_head_dim": 256,
+            "intermediate_size": 512, "vocab_size": 1000, "num_key_value_heads": )" +
+            std::to_string(num_kv_heads) + R"(, "layer_types": ["sliding_attention", "sliding_attention"]})",
+        "", "test", {});
+    std::uint64_t out = 0;
+    const Plan plan = make_plan(model, request_for("sglang", 4096, 10 * kGiB));
+    for (const LedgerLine& line : plan.memory.front().lines)
+      if (in_words(line.what) == "attention") out += line.bytes.count();
+    return out;
+  };
+  // One more head is a key and a value projection in each of two layers, and no norm.
+  CHECK(attention(2) - attention(1) == 2 * 2 * 256 * 512 * 2);
+}
+
 TEST_CASE("SGLang: models outside its list keep every token of their windows") {
   const ModelSpec model = test_model("gemma-3n-e4b");
   const Plan plan = make_plan(model, request_for("sglang", 4096));

@@ -76,10 +76,14 @@ TEST_CASE("transformers: an image's keys and values are no part of every prompt"
   Request request = request_for("transformers", 100);
   const Plan plan = make_plan(model, request);
   CHECK(plan.kv_cache.reserved == Bytes(13107200));
-  const bool said =
-      std::any_of(plan.memory.front().lines.begin(), plan.memory.front().lines.end(),
-                  [](const LedgerLine& line) { return in_words(line.what) == "keys and values of an image"; });
-  CHECK(said);
+  const std::vector<LedgerLine>& lines = plan.memory.front().lines;
+  const auto image = std::find_if(lines.begin(), lines.end(), [](const LedgerLine& line) {
+    return in_words(line.what) == "keys and values of an image";
+  });
+  REQUIRE(image != lines.end());
+  CHECK(image->low == Bytes(0));
+  CHECK(image->high == image->bytes);
+  CHECK(image->bytes > Bytes(0));
   request.encoder_len = Tokens(1601);
   CHECK(make_plan(model, request).kv_cache.reserved == Bytes(13107200 + std::uint64_t{1601} * 8 * 4096));
 }

@@ -25,6 +25,16 @@ double graphs(const char* engine, const char* gpu, const char* cache) {
                 "CUDA graphs", "runtime");
 }
 
+TEST_CASE("vllm: what is kept free beyond graphs is a quarter of them, half where the processor shares the memory") {
+  const auto share = [](const char* gpu) {
+    const std::vector<std::string> arguments{
+        "testdata/configs/gpt-oss-20b.json", "--engine", "vllm@0.28", "--gpu", gpu, "--json"};
+    return gib_of(arguments, "beyond what they take", "activation") / gib_of(arguments, "CUDA graphs", "runtime");
+  };
+  CHECK(share("h100-80gb") == doctest::Approx(0.25));
+  CHECK(share("dgx-spark-128gb") == doctest::Approx(0.5));
+}
+
 TEST_CASE("vllm: an FP8 cache without FlashAttention's kernel keeps FlashInfer's workspace with the graphs") {
   constexpr double kWorkspace = 394.0 / 1024;
   CHECK(graphs("vllm@0.28", "rtx-4090", "fp8") - graphs("vllm@0.28", "rtx-4090", "auto") ==

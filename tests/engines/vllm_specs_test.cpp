@@ -402,6 +402,18 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   CHECK(on("vllm@0.30", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
   CHECK(on("vllm", "rtx-4090", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
   CHECK(on("vllm", "h100-80gb", Dtype::kBfloat16, "gemma4_text", heads(4, 512)) == 16);
+  // TRITON_FLASHINFER, where an image's tokens see each other: heads of 256 and 512 alone, on a B200 since 0.30.
+  const auto masked = [](const char* engine, const char* card, std::uint64_t head_dim) {
+    EngineInput input = input_of(engine, "gemma3_text", {heads(4, head_dim)});
+    input.request.card.name = card;
+    input.model.vision = VisionShape{};
+    input.model.vision->both_ways = true;
+    return specs_of(input).specs.front().block_size;
+  };
+  for (const std::uint64_t head_dim : {128U, 256U, 512U})
+    CHECK(masked("vllm", "b200-180gb", head_dim) == (head_dim == 128 ? 16 : 64));
+  CHECK(masked("vllm@0.28", "b200-180gb", 256) == 16);
+  CHECK(masked("vllm", "h100-80gb", 256) == 16);
   // MiniMax-M3: an index key beside keys and values has blocks of 128; beside a latent it is the latent's 64.
   CacheTerms sparse = heads(4, 128);
   sparse.push_back(term_of("index key", Role::kIndex, 1, 128));

@@ -168,6 +168,20 @@ TEST_CASE("vllm: block sizes as \"Setting attention block size\" prints them, an
   CHECK(planned("qwen3.5-27b", mtp).kv_cache.block_size == 800);  // a conv column more: log of Qwen3.6-27B with MTP
 }
 
+// Qwen3.5-27B in blocks of 784 tokens and batches of two blocks: 16 layers attend, 3 x 16 have states.
+TEST_CASE("vllm: before 0.27 a further sequence keeps the state at the end of each of its batches") {
+  const auto blocks = [](std::uint64_t tokens, std::uint64_t seqs) {
+    Request request = asking("vllm@0.26", tokens);
+    request.prefix_caching = true;
+    request.max_num_batched_tokens = Tokens(2048);
+    request.num_seqs = seqs;
+    return planned("qwen3.5-27b", request).kv_cache.reserved.count() / (16 * 3211264);
+  };
+  CHECK(blocks(1000, 1) == 2 + 3 * 2);
+  CHECK(blocks(1000, 2) - blocks(1000, 1) == 2 + 3 * 1);
+  CHECK(blocks(3000, 2) - blocks(3000, 1) == 4 + 3 * 2);
+}
+
 TEST_CASE("vllm: bytes a token of the quantized types, Llama-3.1-8B") {
   // kv_cache_interface.py and turboquant/config.py: whole layers, then TurboQuant's 4 layers in 16 bit.
   struct Row {
