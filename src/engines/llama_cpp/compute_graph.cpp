@@ -96,7 +96,7 @@ TensorId ComputeGraph::write_rows(TensorId target, TensorId rows, TensorId ids) 
   return add_tensor(out);
 }
 
-TensorId ComputeGraph::view(TensorId of, Dims ne, Dims nb) {
+TensorId ComputeGraph::add_view(TensorId of, const Dims& ne, const Dims& nb) {
   GraphTensor out;
   out.op = Op::kView;
   out.type = at(of).type;
@@ -104,9 +104,16 @@ TensorId ComputeGraph::view(TensorId of, Dims ne, Dims nb) {
   out.nb = nb;
   out.src[out.num_src++] = of;
   out.view_of = at(of).is_view() ? at(of).view_of : of;
-  // ggml refuses such views (GGML_ASSERT in ggml_new_tensor_impl): the model has other shapes than its blocks.
-  if (out.bytes() > at(out.view_of).bytes()) throw std::out_of_range("a view is larger than its tensor");
   return add_tensor(out);
+}
+
+// ggml refuses a view that is larger than its tensor (GGML_ASSERT in ggml_new_tensor_impl): the model has other shapes
+// than its blocks. Elements of a row lie side by side.
+TensorId ComputeGraph::view(TensorId of, Dims ne, Dims nb) {
+  const TensorId out = add_view(of, ne, nb);
+  if (nb[0] != at(of).type.bytes || at(out).bytes() > at(at(out).view_of).bytes())
+    throw std::out_of_range("a view is larger than its tensor");
+  return out;
 }
 
 TensorId ComputeGraph::reshape(TensorId of, Dims ne) {
@@ -122,7 +129,7 @@ TensorId ComputeGraph::permute(TensorId of, std::array<int, 4> axes) {
     ne[static_cast<std::size_t>(axes[i])] = at(of).ne[i];
     nb[static_cast<std::size_t>(axes[i])] = at(of).nb[i];
   }
-  return view(of, ne, nb);
+  return add_view(of, ne, nb);
 }
 
 TensorId ComputeGraph::like(Op op, TensorId a, TensorId b) {

@@ -83,6 +83,7 @@ class ComputeGraph {
   // An operation that writes into part of `target`.
   TensorId write_rows(TensorId target, TensorId rows, TensorId ids);
 
+  // Throw std::out_of_range where ggml would refuse the extents.
   TensorId view(TensorId of, Dims ne, Dims nb);
   TensorId reshape(TensorId of, Dims ne);
   TensorId permute(TensorId of, std::array<int, 4> axes);
@@ -106,6 +107,7 @@ class ComputeGraph {
 
  private:
   void visit(TensorId id);
+  TensorId add_view(TensorId of, const Dims& ne, const Dims& nb);
 
   std::vector<GraphTensor> tensors_;
   std::vector<bool> visited_;
