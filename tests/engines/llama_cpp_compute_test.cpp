@@ -329,6 +329,7 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
   CHECK(cells("b6979", FlashAttention::kOff) == 5024);
   CHECK(cells("b6979", FlashAttention::kOn) == 5120);
   CHECK(cells("b6980", FlashAttention::kOff) == 5120);
+  CHECK(cells("b1", FlashAttention::kOff) == 5024);
   CHECK(cells("", FlashAttention::kOff) == 5120);
 }
 

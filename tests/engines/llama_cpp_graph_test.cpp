@@ -51,6 +51,27 @@ TEST_CASE("llama.cpp: an operation takes over its source's memory where nothing 
   CHECK(peak(false, true) == 2 * 64 * 64 * 4);
 }
 
+TEST_CASE("llama.cpp: a graph without weights is computed where most of its sources are") {
+  for (const int device : {0, 1}) {
+    ComputeGraph graph;
+    const TensorId kept = graph.cache(kElementF32, {64, 64, 1, 1}, device);
+    graph.expand(graph.matrix(kept, kept));
+    std::vector<std::uint64_t> peaks(2, 0);
+    peaks[static_cast<std::size_t>(device)] = 64 * 64 * 4;
+    CHECK(reserve_graph(graph, Devices{1}) == peaks);
+  }
+}
+
+TEST_CASE("llama.cpp: views and reshapes that ggml would refuse are no graph") {
+  ComputeGraph graph;
+  const TensorId x = graph.input(kElementF32, {64, 8, 1, 1});
+  CHECK(graph.at(graph.view(x, {32, 8, 1, 1}, graph.at(x).nb)).bytes() == (7 * 64 + 32) * 4);
+  CHECK_THROWS_AS(graph.view(x, {64, 9, 1, 1}, graph.at(x).nb), std::out_of_range);
+  CHECK_THROWS_AS(graph.view(x, {32, 8, 1, 1}, {8, 256, 2048, 2048}), std::out_of_range);
+  CHECK_THROWS_AS(graph.reshape(x, {64, 4, 1, 1}), std::out_of_range);
+  CHECK(graph.at(graph.reshape(x, {512, 1, 1, 1})).bytes() == 64 * 8 * 4);
+}
+
 // A GGUF's tensors by name: rows x columns, in every layer or outside of them.
 struct Tensors {
   std::uint64_t layers;
@@ -251,6 +272,16 @@ TEST_CASE("llama.cpp: a model whose tensors are not all understood keeps the est
   const LedgerLine line = llama_cpp_overhead({&input, load, 0, Bytes(0), std::nullopt, 16}).front();
   CHECK(line.basis == Basis::kEstimate);
   CHECK(line.low < line.high);
+}
+
+TEST_CASE("llama.cpp: a query narrower than its heads is no graph") {
+  Tensors tensors = llama2();
+  for (TensorGroup& group : tensors.all)
+    if (group.module == "blk.*.attn_q.weight") group.rows = kLlama2.heads - 1;
+  EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
+  input.model.graph.num_heads = kLlama2.heads;
+  for (LayerCache& cache : input.caches) cache.compact = cache.expanded = {};  // attention within the batch
+  CHECK_FALSE(llama_compute_buffers(input, Load{Tokens(8192), 1, Tokens(0), false}));
 }
 
 TEST_CASE("llama.cpp: --tensor-split deals layers by shares") {

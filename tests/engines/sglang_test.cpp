@@ -181,6 +181,29 @@ TEST_CASE("SGLang on AMD keeps the indices of packed experts' groups") {
   CHECK(weights("mi355x") - weights("h200") == 2 * 128 * 2 * (2048 + 768 / 2) * 4);
 }
 
+TEST_CASE("SGLang: DeepSeek-V4's scales are float32 on Blackwell, of MXFP4 experts alone") {
+  const auto experts = [](const char* card, const char* dtype) {
+    const ModelSpec model = read_config(R"({"architectures":["DeepseekV4ForCausalLM"],"model_type":"deepseek_v4",
+        "hidden_size":512,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":1,"head_dim":512,
+        "q_lora_rank":256,"o_lora_rank":256,"o_groups":4,"qk_rope_head_dim":64,"moe_intermediate_size":256,
+        "n_routed_experts":8,"n_shared_experts":1,"num_experts_per_tok":2,"vocab_size":1000,"compress_ratios":[0,4],
+        "quantization_config":{"quant_method":"fp8","fmt":"e4m3","weight_block_size":[128,128]})" +
+                                            std::string(dtype) + "}",
+                                        "", "test", {});
+    Request request = request_for("sglang", 4096);
+    request.card.name = card;
+    std::uint64_t out = 0;
+    const Plan plan = make_plan(model, request);
+    for (const LedgerLine& line : plan.memory.front().lines)
+      if (in_words(line.what) == "experts") out += line.bytes.count();
+    return out;
+  };
+  constexpr std::uint64_t kScales = 2 * 8 * 3 * 256 * 512 / 32;  // of two layers of eight experts of three matrices
+  const char* const fp4 = R"(,"expert_dtype":"fp4")";
+  CHECK(experts("b200-180gb", fp4) - experts("h100-80gb", fp4) == 3 * kScales);
+  CHECK(experts("b200-180gb", "") == experts("h100-80gb", ""));
+}
+
 TEST_CASE("SGLang: Gemma 4's norm of values is as wide as a head, of one KV head too") {
   const auto attention = [](int num_kv_heads) {
     const ModelSpec model = read_config(

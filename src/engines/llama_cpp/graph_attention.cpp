@@ -232,10 +232,10 @@ void GraphBuilder::store(const KvCache& cache, const Heads& heads) {
 TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId sinks, TensorId mask) {
   const Cells& cells = cells_of(cache);
   const std::uint64_t streams = question_.context.streams;
-  const GraphTensor k = graph_.at(cache.k), v = graph_.at(cache.latent > 0 ? cache.k : cache.v);
+  const GraphTensor k = graph_.at(cache.k), v = graph_.at(cache.latent != 0 ? cache.k : cache.v);
   TensorId key = graph_.view(cache.k, {cache.key, cache.heads, cells.count, streams},
                              {k.type.bytes, row_bytes(k.type, cache.key), k.nb[1], k.nb[2]});
-  TensorId value = cache.latent > 0
+  TensorId value = cache.latent != 0
                        ? graph_.view(key, {cache.latent, cache.heads, cells.count, streams}, graph_.at(key).nb)
                    : !question_.transposes_values
                        ? graph_.view(cache.v, {cache.value, cache.heads, cells.count, streams},
