@@ -324,6 +324,11 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   // --disable-radix-cache and --max-running-requests 9: nine slots.
   extras.disable_radix_cache = true;
   CHECK(held().tokens == 26000001 / 2048);
+  input.request.engine_version = "0.5.9";
+  CHECK(held().tokens == 26000001 / 2048);
+  input.request.engine_version = "0.5.8";  // 512 slots, more than the budget
+  CHECK(held().tokens == 0);
+  input.request.engine_version.clear();
   input.request.max_num_seqs = 9;
   CHECK(held().tokens == 28000001 / 2048);
   CHECK(held().max_num_seqs == 9);

@@ -298,7 +298,7 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
       group.rows /= group.units;
       group.units = 1;
     }
-    if (const std::uint64_t width = mlx_head_dim(module, model.facts); width > 0 && group.units > 0) {
+    if (const std::uint64_t width = mlx_head_dim(module, model.facts); width != 0 && group.units > 0) {
       if (ends(group, "self_attn.q_proj self_attn.k_proj self_attn.v_proj")) group.rows = group.units * width;
       if (ends(group, "self_attn.o_proj")) group.columns = group.units * width;
     }

@@ -59,9 +59,10 @@ constexpr std::uint64_t kAlignment = 576;  // DeepSeek-V4 pads a page to so many
 constexpr std::uint64_t kSumsByPageSince = 21;
 constexpr std::uint64_t kSumsRatio = 4;  // the rows of their pool are rounded up to it
 
-// State slots without a radix cache, and for Kimi Linear in any case (model_runner.py of 0.5.8).
+// State slots without a radix cache, and for Kimi Linear in any case (model_runner_kv_cache_mixin.py of 0.5.8; 0.5.9
+// gives them their share of the memory).
 constexpr std::uint64_t kOldSlots = 512;
-constexpr std::uint64_t kOldSlotsUntil = 14;
+constexpr std::uint64_t kOldSlotsUntil = 9;
 
 // Until then the pools include the table that maps a token's place in the main pool to the second
 // (full_to_swa_index_mapping).
