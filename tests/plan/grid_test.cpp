@@ -127,6 +127,8 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
     return runs_on(find_engine(name, request), parse_gpu(card));
   };
   CHECK_FALSE(runs("tensorrt-llm", "mi300x"));
+  CHECK_FALSE(runs("tensorrt-llm", "t4"));
+  CHECK(runs("tensorrt-llm", "a100-80gb"));
   CHECK_FALSE(runs("vllm", "m4-max"));
   CHECK_FALSE(runs("mlx", "h100"));
   CHECK(runs("mlx", "m4-max"));

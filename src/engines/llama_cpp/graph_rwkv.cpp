@@ -39,9 +39,8 @@ TensorId GraphBuilder::time_mix6(TensorId x, TensorId before) {
   const std::uint64_t rank = need("time_mix_w1").ne[1] / 5;
   five = graph_.reshape(graph_.unary(graph_.matrix(weight("time_mix_w1"), five)), {rank, 1, 5, tokens()});
   five = graph_.cont(graph_.permute(five, {0, 1, 3, 2}));
-  const GraphWeight& second = need("time_mix_w2");
-  const std::uint64_t rows = second.ne[1] * second.ne[2] / (second.ne[1] * second.ne[2] > width ? 5 : 1);
-  five = graph_.matrix(graph_.reshape(weight("time_mix_w2"), {second.ne[0], rows, 1, 5}), five);
+  const TensorId second = weight("time_mix_w2");
+  five = graph_.matrix(graph_.reshape(second, {graph_.at(second).ne[0], graph_.at(second).rows() / 5, 1, 5}), five);
   shift = graph_.reshape(shift, {width, 1, tokens(), 1});
   const TensorId here = graph_.reshape(x, {width, 1, tokens(), 1});
   five = graph_.add(graph_.mul(graph_.add(five, weight("time_mix_lerp_fused")), shift), here);
