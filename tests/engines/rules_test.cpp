@@ -363,10 +363,10 @@ TEST_CASE("rules: vLLM's types and shares") {
   CacheTerms packed = latent;
   packed[0].stride = 3;
   CHECK(refusal(input_of("vllm", "deepseek_v4", {packed})).find("do not divide") != std::string::npos);
-  // 0.90 of the card until 0.20, 0.92 since; a share of the user's own before both.
-  EngineInput shared = input_of("vllm@0.20", "llama", {});
+  // 0.90 of the card until 0.19, 0.92 since; a share of the user's own before both.
+  EngineInput shared = input_of("vllm@0.19", "llama", {});
   CHECK(usable_share(engine_of(shared.request), shared) == 0.90);
-  shared.request.engine_version = "0.21";
+  shared.request.engine_version = "0.20";
   CHECK(usable_share(engine_of(shared.request), shared) == 0.92);
   shared.request.memory_utilization = 0.5;
   CHECK(usable_share(engine_of(shared.request), shared) == 0.5);

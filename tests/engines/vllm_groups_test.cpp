@@ -128,14 +128,14 @@ TEST_CASE("vllm groups: pages become as large as the largest") {
   CHECK(specs[0].page == Bytes(131072));
   CHECK(specs[0].padded == Bytes(131072));
   CHECK(specs[1].block_size == 16);
-  // No multiple: padded since 0.22 (indexes_kv_by_block_stride), refused before; latents never are.
+  // No multiple: padded since 0.24 (indexes_kv_by_block_stride), refused before; latents never are.
   specs = {spec_of(SpecType::kFull, 0, 16, 60000), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
-  group_specs(specs, rules_of("vllm@0.22"));
+  group_specs(specs, rules_of("vllm@0.24"));
   CHECK(specs[0].block_size == 16);
   CHECK(specs[0].page == Bytes(60000));
   CHECK(specs[0].padded == Bytes(131072));
   specs[0].padded = Bytes(60000);
-  CHECK_THROWS_AS(group_specs(specs, rules_of("vllm@0.21")), Error);
+  CHECK_THROWS_AS(group_specs(specs, rules_of("vllm@0.23")), Error);
   specs = {spec_of(SpecType::kMla, 0, 16, 60000), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
   CHECK_THROWS_AS(group_specs(specs, rules_of("vllm")), Error);
   // States are padded in every release, also where their page divides.

@@ -473,21 +473,21 @@ TEST_CASE("vllm: rules begin with the release that brought them") {
   CHECK_FALSE(rules("9").ceil_concurrency);
   CHECK(rules("10").ceil_concurrency);
   // vllm#29627.
-  CHECK_FALSE(rules("12").chunked_groups);
-  CHECK(rules("13").chunked_groups);
+  CHECK_FALSE(rules("13").chunked_groups);
+  CHECK(rules("14").chunked_groups);
   CHECK(rules("17").group_ratio == 1.25);
   CHECK(rules("18").group_ratio == 1.5);
   // vllm#40691, #43308; VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS; gpu_memory_utilization.
   CHECK_FALSE(rules("20").tokens_from_concurrency);
   CHECK(rules("21").tokens_from_concurrency);
-  CHECK_FALSE(rules("20").graphs_in_budget);
-  CHECK(rules("21").graphs_in_budget);
-  CHECK(rules("20").utilization == 0.90);
-  CHECK(rules("21").utilization == 0.92);
-  CHECK_FALSE(rules("21").window_value_width);
-  CHECK(rules("22").window_value_width);
-  CHECK_FALSE(rules("21").pad_attention_pages);
-  CHECK(rules("22").pad_attention_pages);
+  CHECK_FALSE(rules("19").graphs_in_budget);
+  CHECK(rules("20").graphs_in_budget);
+  CHECK(rules("19").utilization == 0.90);
+  CHECK(rules("20").utilization == 0.92);
+  CHECK_FALSE(rules("19").window_value_width);
+  CHECK(rules("20").window_value_width);
+  CHECK_FALSE(rules("23").pad_attention_pages);
+  CHECK(rules("24").pad_attention_pages);
   // vllm#47728.
   CHECK_FALSE(rules("25").in_flight_batches);
   CHECK(rules("26").in_flight_batches);
@@ -497,11 +497,23 @@ TEST_CASE("vllm: rules begin with the release that brought them") {
   CHECK(rules("23").packed_block == PackedBlock::kSlots);
   CHECK(rules("26").packed_block == PackedBlock::kSlots);
   CHECK(rules("27").packed_block == PackedBlock::kWidestGroup);
-  for (const bool VllmRules::*rule :
-       {&VllmRules::local_value_width, &VllmRules::all_mode_speculative, &VllmRules::align_by_default}) {
-    CHECK_FALSE(rules("26").*rule);
-    CHECK(rules("27").*rule);
+  // Each as the source distributions on both sides have it.
+  const std::pair<const char*, bool VllmRules::*> since[] = {
+      {"13", &VllmRules::batch_for_source},   {"22", &VllmRules::all_mode_speculative},
+      {"28", &VllmRules::local_value_width},  {"28", &VllmRules::align_by_default},
+      {"28", &VllmRules::caches_states},      {"29", &VllmRules::null_block},
+      {"29", &VllmRules::latent_checkpoints}, {"31", &VllmRules::wide_fp8_blocks},
+      {"32", &VllmRules::scan_checkpoints},   {"32", &VllmRules::glm_fp8},
+      {"33", &VllmRules::delta_checkpoints}};
+  for (const auto& [release, rule] : since) {
+    CAPTURE(release);
+    CHECK_FALSE(rules(std::to_string(std::atoi(release) - 1).c_str()).*rule);
+    CHECK(rules(release).*rule);
   }
+  CHECK(rules("31").all_mode);
+  CHECK_FALSE(rules("32").all_mode);
+  CHECK(rules("31").split_types);
+  CHECK_FALSE(rules("32").split_types);
 }
 
 TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them") {
@@ -554,9 +566,9 @@ TEST_CASE("vllm: the largest graph, as config/vllm.py has it") {
   CHECK(largest("vllm@0.27", "b200") == 512);
   CHECK(largest("vllm", "h200") == 512);
   // "Overriding max cuda graph capture size to 1024": the class of gpt-oss, on every card.
-  CHECK(largest("vllm@0.26", "h100", Arch::kGptOss) == 1024);
+  CHECK(largest("vllm@0.12", "h100", Arch::kGptOss) == 1024);
   CHECK(largest("vllm", "h100", Arch::kGptOss) == 1024);
-  CHECK(largest("vllm@0.25", "h100", Arch::kGptOss) == 512);
+  CHECK(largest("vllm@0.11", "h100", Arch::kGptOss) == 512);
 }
 
 }  // namespace

@@ -145,18 +145,20 @@ TEST_CASE("vllm specs: states with prefix caching") {
   CHECK(charge(jamba("vllm"), "align", 0).mamba_mode == MambaMode::kAlign);
   CHECK(charge(jamba("vllm@0.30"), "all", 3).mamba_mode == MambaMode::kAll);
   CHECK(charge(jamba("vllm@0.30"), "all", 3).extra_slots == 3);
-  CHECK(charge(jamba("vllm@0.26"), "all", 3).extra_slots == 0);
+  CHECK(charge(jamba("vllm@0.22"), "all", 3).extra_slots == 3);
+  CHECK(charge(jamba("vllm@0.21"), "all", 3).extra_slots == 0);
   CHECK(refusal([] {
-          EngineInput gone = jamba("vllm@0.31");
+          EngineInput gone = jamba("vllm@0.32");
           gone.request.vllm.mamba_cache_mode = "all";
           return gone;
         }())
             .find("all") != std::string::npos);
-  // Since 0.27 prefix caching is on beside attention: none stands for align there (#50991).
-  CHECK(charge(jamba("vllm@0.27"), "", 0).state_slots == 2);
-  CHECK(charge(jamba("vllm@0.27"), "none", 0).state_slots == 2);
+  // Since 0.28 prefix caching is on beside attention: none stands for align there (#50991).
+  CHECK(charge(jamba("vllm@0.28"), "", 0).state_slots == 2);
+  CHECK(charge(jamba("vllm@0.28"), "none", 0).state_slots == 2);
+  CHECK(charge(jamba("vllm@0.27"), "", 0).state_slots == 1);
   CHECK(charge(input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}}), "", 0).state_slots == 1);
-  // A third state, for a checkpoint of the prefill: Mamba 2 since 0.31, delta rules since 0.33, FlashKDA's from the
+  // A third state, for a checkpoint of the prefill: Mamba 2 since 0.32, delta rules since 0.33, FlashKDA's from the
   // first; where the card has the kernel. As executed (specs and plans of testdata/conformance).
   const auto slots = [](EngineInput input, const char* card) {
     if (*card != '\0') input.request.card.name = card;
@@ -165,8 +167,8 @@ TEST_CASE("vllm specs: states with prefix caching") {
   const auto scan = [](const char* engine) {
     return input_of(engine, "nemotron_h", {{state_of("ssm state", 64, 64, 128)}, heads(2, 128)});
   };
-  CHECK(slots(scan("vllm@0.30"), "h100-80gb") == 2);
-  CHECK(slots(scan("vllm@0.31"), "a100-80gb") == 3);
+  CHECK(slots(scan("vllm@0.31"), "h100-80gb") == 2);
+  CHECK(slots(scan("vllm@0.32"), "a100-80gb") == 3);
   CHECK(slots(qwen3_next("vllm@0.32"), "h100-80gb") == 2);
   CHECK(slots(qwen3_next("vllm@0.33"), "h100-80gb") == 3);
   CHECK(slots(qwen3_next("vllm@0.33"), "b200-180gb") == 3);
@@ -244,21 +246,21 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
 }
 
 TEST_CASE("vllm specs: values narrower than keys") {
-  // MiMo-V2-Flash: keys of 192, values of 128: one width in all groups until 0.21, in chunks and cross attention until
-  // 0.26.
+  // MiMo-V2-Flash: keys of 192, values of 128: one width in all groups until 0.19, in chunks and cross attention until
+  // 0.27.
   const auto token = [](const char* engine, CacheTerms terms) {
     return specs_of(input_of(engine, "mimo_v2_flash", {std::move(terms)})).specs.front().entry;
   };
-  CHECK(token("vllm@0.22", heads(8, 192, 128, 128)) == Bytes(8 * (192 + 128) * 2));
-  CHECK(token("vllm@0.21", heads(8, 192, 128, 128)) == Bytes(8 * (192 + 192) * 2));
+  CHECK(token("vllm@0.20", heads(8, 192, 128, 128)) == Bytes(8 * (192 + 128) * 2));
+  CHECK(token("vllm@0.19", heads(8, 192, 128, 128)) == Bytes(8 * (192 + 192) * 2));
   CacheTerms chunks = heads(8, 192, 128, 128);
   for (Term& term : chunks) term.limit.kind = LimitKind::kChunk;
-  CHECK(token("vllm@0.26", chunks) == Bytes(8 * (192 + 192) * 2));
-  CHECK(token("vllm@0.27", chunks) == Bytes(8 * (192 + 128) * 2));
+  CHECK(token("vllm@0.27", chunks) == Bytes(8 * (192 + 192) * 2));
+  CHECK(token("vllm@0.28", chunks) == Bytes(8 * (192 + 128) * 2));
   CacheTerms cross = heads(8, 192, 0, 128);
   for (Term& term : cross) term.growth = Growth::kSourceToken;
-  CHECK(token("vllm@0.26", cross) == Bytes(8 * (192 + 192) * 2));
-  CHECK(token("vllm@0.27", cross) == Bytes(8 * (192 + 128) * 2));
+  CHECK(token("vllm@0.27", cross) == Bytes(8 * (192 + 192) * 2));
+  CHECK(token("vllm@0.28", cross) == Bytes(8 * (192 + 128) * 2));
   // Latents of a model that is not on vLLM's list are expanded, values as wide as keys (MiniCPM3: 40 heads of 96, 64).
   EngineInput input = input_of("vllm", "minicpm3", {{term_of("latent", Role::kKey, 1, 256)}});
   input.caches[0].compact.own()[0].part = Part::kLatent;
@@ -333,8 +335,8 @@ TEST_CASE("vllm specs: without the hybrid manager windows are kept at full lengt
   };
   CHECK(promoted("vllm@0.9", LimitKind::kWindow, 0));
   CHECK_FALSE(promoted("vllm@0.10", LimitKind::kWindow, 0));
-  CHECK(promoted("vllm@0.12", LimitKind::kChunk, 0));
-  CHECK_FALSE(promoted("vllm@0.13", LimitKind::kChunk, 0));
+  CHECK(promoted("vllm@0.13", LimitKind::kChunk, 0));
+  CHECK_FALSE(promoted("vllm@0.14", LimitKind::kChunk, 0));
   CHECK(promoted("vllm", LimitKind::kChunk, 1));
   CHECK_FALSE(promoted("vllm", LimitKind::kWindow, 1));
   // States and attention never share a block table.

@@ -35,7 +35,7 @@ void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
     } else if (!spec.is_state() && (!rules.pad_attention_pages || spec.type == SpecType::kMla)) {
       refuse("vLLM cannot give pages of " + std::to_string(spec.padded.count()) + " and " +
                  std::to_string(largest.count()) + " bytes one size: the larger is no multiple",
-             rules.pad_attention_pages ? "choose another KV type" : "plan for vllm@0.22 or newer, which pads them");
+             rules.pad_attention_pages ? "choose another KV type" : "plan for vllm@0.24 or newer, which pads them");
     }
     spec.padded = largest;
   }

@@ -13,38 +13,40 @@ namespace {
 // Releases, as engine_version() spells them: the minor number.
 constexpr std::uint64_t kCeilConcurrency = 10;  // before that, tokens / length
 constexpr std::uint64_t kHybridManager = 10;    // before that, one block table for all layers (V0, early V1)
-constexpr std::uint64_t kChunkedGroups = 13;    // #29627 flipped VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE
-constexpr std::uint64_t kBatchForSource = 14;   // a log of 0.12 has 1500 tokens for Whisper, one of 0.15 a whole batch
+constexpr std::uint64_t kChunkedGroups = 14;    // #29627 flipped VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE
+constexpr std::uint64_t kBatchForSource = 13;   // the length of an encoder in config/vllm.py; not in 0.13
 constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (drafters add a layer to one bucket)
 constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
-constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
-constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 from here on
-constexpr std::uint64_t kWindowValueWidth = 22;   // SlidingWindowSpec.head_size_v; before that, one width in all groups
-constexpr std::uint64_t kPadAttentionPages = 22;  // AttentionSpec.indexes_kv_by_block_stride
+constexpr std::uint64_t kGraphsInBudget = 20;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
+constexpr std::uint64_t kUtilization = 20;            // 0.90 before, 0.92 from here on
+constexpr std::uint64_t kWindowValueWidth = 20;   // SlidingWindowSpec.head_size_v; before that, one width in all groups
+constexpr std::uint64_t kPadAttentionPages = 24;  // AttentionSpec.indexes_kv_by_block_stride; not in 0.23
 constexpr std::uint64_t kPackedSlots = 23;        // #44454: a packed block no longer counts pages that no group has
 constexpr std::uint64_t kInFlight = 26;           // #47728: max_in_flight_tokens
-constexpr std::uint64_t kGptOssGraphs = 26;       // GptOssForCausalLMConfig; the oldest release that was executed
+constexpr std::uint64_t kGptOssGraphs = 12;       // GptOssForCausalLMConfig; 992 in 0.11
 constexpr std::uint64_t kWholeItems = 22;         // #43051: the default batch holds the largest item
-constexpr std::uint64_t kPlainFp8Latents = 18;    // #35891
+constexpr std::uint64_t kPlainFp8Latents = 19;    // #35891; not in 0.18
 constexpr std::uint64_t kLargestCards = 28;       // #51726: cards of 160 GiB; #49390: graphs of 1024 tokens
 // A log of 0.30 shows the weights without the tower, and source of August 2026 has the rule; its first release was not
 // looked up.
 constexpr std::uint64_t kTowersLeftOut = 11;
-constexpr std::uint64_t kNewestSpecs = 27;        // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
-constexpr std::uint64_t kCachedStates = 27;       // #50991: is_prefix_caching_supported of hybrids
-constexpr std::uint64_t kNullBlock = 27;          // get_kv_cache_configs: check_memory
+constexpr std::uint64_t kSpeculativeAll = 22;     // MambaSpec in the mode "all" counts drafts; not in 0.21
+constexpr std::uint64_t kWidestGroup = 27;        // a packed block is as wide as its widest group; not in 0.26
+constexpr std::uint64_t kNewestSpecs = 28;        // AttentionSpec.head_size_v, align by default; not in 0.27
+constexpr std::uint64_t kCachedStates = 28;       // #50991: is_prefix_caching_supported of hybrids; not in 0.27
+constexpr std::uint64_t kNullBlock = 29;          // get_kv_cache_configs: check_memory; not in 0.28
 constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_block_size; not in 0.26
 constexpr std::uint64_t kCompositeMasks = 30;     // TRITON_FLASHINFER; not in 0.29
 // FLASH_ATTN_MLA, FLASHINFER_MLA first; the oldest release that was executed.
 constexpr std::uint64_t kLatentsByCard = 26;
 constexpr std::uint64_t kPlainDeclaredFp8 = 30;   // FLASHINFER_MLA_SPARSE_SM90; not in 0.29
-constexpr std::uint64_t kLatentCheckpoints = 27;  // models/kimi_k3; not in 0.26
-constexpr std::uint64_t kScanCheckpoints = 31;    // MambaMixer2.get_kv_cache_spec; not in 0.30, but in 0.32
-constexpr std::uint64_t kOneMode = 31;            // CacheConfig.mamba_cache_mode "all" was removed
-constexpr std::uint64_t kGlmFp8 = 31;             // GlmMoeDsaForCausalLM in models/config.py; not in 0.30, but in 0.32
+constexpr std::uint64_t kLatentCheckpoints = 29;  // models/kimi_k3/nvidia/kda.py; not in 0.28
+constexpr std::uint64_t kScanCheckpoints = 32;    // MambaMixer2.get_kv_cache_spec; not in 0.31
+constexpr std::uint64_t kOneMode = 32;            // CacheConfig.mamba_cache_mode "all" was removed; still in 0.31
+constexpr std::uint64_t kGlmFp8 = 32;             // GlmMoeDsaForCausalLM in models/config.py; not in 0.31
 constexpr std::uint64_t kDeltaCheckpoints = 33;   // qwen_gdn_linear_attn.py get_kv_cache_spec
-constexpr std::uint64_t kWideFp8Blocks = 33;      // FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size
-constexpr std::uint64_t kWholeTypes = 33;         // MiMo-V2's layers use the cache's settings
+constexpr std::uint64_t kWideFp8Blocks = 31;      // FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size; not in 0.30
+constexpr std::uint64_t kWholeTypes = 32;         // MiMo-V2's layers use the cache's settings; not in 0.31
 
 constexpr std::array kVersions{
     EngineVersion{"0.6",
@@ -52,14 +54,18 @@ constexpr std::array kVersions{
     EngineVersion{"0.11", "hybrid manager, states paged; a start-up log of Qwen3-Next with TP 2"},
     EngineVersion{"0.16", "groups by the ratio 1.25 (0.15 to 0.17); source only"},
     EngineVersion{"0.19", "old \"KV cache size\" line; logs of Qwen3.5, Gemma-4, DeepSeek-V3, EXAONE-4, Llama"},
-    EngineVersion{"0.21", "\"KV cache size\" is concurrency x length; CUDA graphs in the budget; a log of Qwen2.5-14B"},
-    EngineVersion{"0.22", "values of windows, padded pages, DeepSeek-V4; logs of GLM-5, Kimi-K3, DeepSeek-V4-Flash"},
+    EngineVersion{"0.20", "CUDA graphs in the budget, which is 0.92 of the card; values of windows; source"},
+    EngineVersion{"0.21", "\"KV cache size\" is concurrency x length; a log of Qwen2.5-14B"},
+    EngineVersion{"0.22", "DeepSeek-V4; logs of GLM-5, Kimi-K3, DeepSeek-V4-Flash"},
+    EngineVersion{"0.24", "padded pages of attention; source"},
     EngineVersion{"0.26", "executed; windows are charged two batches in flight"},
-    EngineVersion{"0.27", "prefix caching of states, the null block; source, a log of Qwen3.8"},
+    EngineVersion{"0.27", "packed blocks of the widest group; source, a log of Qwen3.8"},
+    EngineVersion{"0.28", "prefix caching of states; source"},
+    EngineVersion{"0.29", "the null block, checkpoints of Kimi-Linear; source"},
     EngineVersion{"0.30", "executed; block size and \"KV cache needed\" lines of Qwen3.5, Qwen3.8, Kimi-Linear"},
-    EngineVersion{"0.31", "Mamba 2 keeps a checkpoint of a prefill; a log of Llama-3.1"},
-    EngineVersion{"0.32", "as 0.31; source, starts on a CPU"},
-    EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets, FP8 heads of 512 on Hopper"},
+    EngineVersion{"0.31", "FP8 heads of 512 on Hopper; a log of Llama-3.1"},
+    EngineVersion{"0.32", "Mamba 2 keeps a checkpoint of a prefill; source, starts on a CPU"},
+    EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets"},
 };
 
 constexpr std::uint64_t kDefaultDraftTokens = 3;  // vLLM requires a number; this is the one in its examples
@@ -94,16 +100,17 @@ VllmRules vllm_rules(const Request& request) {
   rules.batch_for_source = v >= kBatchForSource;
   rules.group_ratio = v >= kGroupRatio ? 1.5 : 1.25;
   rules.tokens_from_concurrency = v >= kTokensFromConcurrency || patched;
-  rules.graphs_in_budget = v >= kGraphsInBudget || patched;
+  rules.graphs_in_budget = v >= kGraphsInBudget;
   rules.utilization = v >= kUtilization ? 0.92 : 0.90;
   rules.window_value_width = v >= kWindowValueWidth;
   rules.pad_attention_pages = v >= kPadAttentionPages;
   rules.in_flight_batches = v >= kInFlight;
-  rules.packed_block = v >= kNewestSpecs   ? PackedBlock::kWidestGroup
+  rules.packed_block = v >= kWidestGroup   ? PackedBlock::kWidestGroup
                        : v >= kPackedSlots ? PackedBlock::kSlots
                                            : PackedBlock::kTuples;
-  rules.packed_sum_of_pages = v >= kNewestSpecs;  // #48317
-  rules.local_value_width = rules.all_mode_speculative = rules.align_by_default = v >= kNewestSpecs;
+  rules.packed_sum_of_pages = v >= kWidestGroup;  // #48317
+  rules.all_mode_speculative = v >= kSpeculativeAll;
+  rules.local_value_width = rules.align_by_default = v >= kNewestSpecs;
   rules.caches_states = v >= kCachedStates;
   rules.all_mode = v < kOneMode;
   rules.scan_checkpoints = v >= kScanCheckpoints;
