@@ -156,7 +156,7 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   // Whole pages: 127 + 128 + 128 for each, 200 and 64 more are 1796, in 64 1856.
   input.request.block_size = 64;
   CHECK(laid(input).layout->reserved(load_for(500, 2)) == Bytes((1024 + 64 + 1856 + 64) * 2048));
-  // Not with guesses, nor before 0.5.15.
+  // Not with guesses, nor before 0.5.14.
   input.request.block_size = 1;
   input.draft_method = DraftMethod::kNgram;
   CHECK(tokens() == 2229 * 5 / 9);
@@ -164,6 +164,8 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   CHECK(tokens() == 2229 * 5 / 9);
   input.draft_method.reset();
   input.request.engine_version = "0.5.14";
+  CHECK(tokens() != 2229 * 5 / 9);
+  input.request.engine_version = "0.5.13";
   CHECK(tokens() == 2229 * 5 / 9);
 }
 
@@ -564,6 +566,22 @@ TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the
   CHECK(line_of(old, "sums of compressors") == Bytes(80ULL * (30 * 8 * 2560 * 4 + 31 * 128 * 2 * 512 * 4)));
 }
 
+TEST_CASE("SGLang: NVFP4 of ModelOpt runs from Ampere on since 0.5.13, on Blackwell alone before") {
+  const auto refused = [](const char* engine, const char* card) {
+    EngineInput input = input_of("llama", {heads(8, 64)});
+    input.request = request_for(engine, 8192);
+    input.request.card.name = card;
+    input.model.quantization.dialect = "modelopt";
+    input.model.quantization.scheme = WeightScheme{};
+    input.model.quantization.scheme->type = "nvfp4";
+    return engine_of(input.request).refusal(input, load_for(100)).has_value();
+  };
+  CHECK_FALSE(refused("sglang@0.5.13", "a100-80gb"));
+  CHECK(refused("sglang@0.5.13", "t4"));
+  CHECK(refused("sglang@0.5.12", "h100-80gb"));
+  CHECK_FALSE(refused("sglang@0.5.12", "b200"));
+}
+
 TEST_CASE("sglang pools: types of the cache") {
   // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell (576 bytes a token, executed), in 16 bit
   // before, whatever the checkpoint tags; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config names a
@@ -648,11 +666,13 @@ TEST_CASE("sglang pools: whose windows have a pool") {
   CHECK_FALSE(has_two("llama4_text"));
   asked.model.architecture = "BeamForCausalLM";
   CHECK(has_two("beam"));
-  // 0.5.8: one pool of gpt-oss with TRT-LLM's kernels of Blackwell.
+  // Until 0.5.9: one pool of gpt-oss with TRT-LLM's kernels of Blackwell.
   asked.model.architecture = "GptOssForCausalLM";
   asked.request.card.name = "b200";
   CHECK(has_two("gpt_oss"));
-  asked.request.engine_version = "0.5.8";
+  asked.request.engine_version = "0.5.10";
+  CHECK(has_two("gpt_oss"));
+  asked.request.engine_version = "0.5.9";
   CHECK_FALSE(has_two("gpt_oss"));
   EngineInput input = input_of("llama", {heads(8, 64)});
   CHECK(sglang_verified(input) == 0);

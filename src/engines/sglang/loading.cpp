@@ -23,7 +23,7 @@ bool sglang_pads_vocab(const Request& request) {
 
 // Gemma 3's classes rotate without the config's scaling, and in earlier releases kept no table.
 Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
-  constexpr std::uint64_t kGemmaTablesSince = 9;  // 0.5.8 has none
+  constexpr std::uint64_t kGemmaTablesSince = 10;  // 0.5.9 has none
   constexpr std::uint64_t kGemmaPositions = 131072;
   const bool is_gemma = input.arch == Arch::kGemma3;
   const bool newer = sglang_since(*input.request, kExecuted);

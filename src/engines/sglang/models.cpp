@@ -32,10 +32,10 @@ constexpr std::string_view kOnePool[] = {"Llama4ForCausalLM", "Step3p7FlashForCa
 constexpr std::string_view kTwoPools[] = {"BeamForCausalLM"};
 constexpr std::string_view kPagedStates[] = {"KimiK3ForConditionalGeneration"};  // states in pages, on Blackwell
 
-constexpr std::uint64_t kBareLatentsSince = 9;     // ModelRunner.calculate_mla_kv_cache_dim
+constexpr std::uint64_t kBareLatentsSince = 10;    // FP8 latents use TRT-LLM's kernels; FlashMLA in 0.5.9
 constexpr std::uint64_t kExtraBufferSince = 14;    // since then "auto" is that strategy
-constexpr std::uint64_t kWindowsOnBlackwell = 12;  // before that, TRT-LLM's kernels of gpt-oss used one pool
-constexpr std::uint64_t kNemotronPagesSince = 12;  // before that, models with states had pages of one token
+constexpr std::uint64_t kWindowsOnBlackwell = 10;  // before that, TRT-LLM's kernels of gpt-oss used one pool
+constexpr std::uint64_t kNemotronPagesSince = 19;  // before that, models with states had pages of one token
 
 template <class List, class Wanted>
 bool is_in(const List& list, const Wanted& wanted) {

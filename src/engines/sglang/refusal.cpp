@@ -18,10 +18,10 @@ using Found = std::optional<Refusal>;
 
 constexpr std::uint64_t kWiderKernels = 23;       // 0.5.8 refuses, on Blackwell too, what 0.5.23 pads
 constexpr std::uint64_t kPlainLatentsSince = 16;  // in earlier releases "fp4_e2m1" was for latents too
-constexpr std::uint64_t kNvfp4OnHopper = 23;      // ModelOptFp4Config.get_min_capability: 100 in 0.5.8
+constexpr std::uint64_t kNvfp4OnAmpere = 13;      // ModelOptFp4Config.get_min_capability: 100 in 0.5.12
 
 constexpr std::string_view kPlainKernels[] = {"MiniMaxM2ForCausalLM"};
-constexpr std::uint64_t kWindowsWanted = 12;  // 0.5.8 accepts a model of two pools without windows
+constexpr std::uint64_t kWindowsWanted = 9;  // 0.5.8 accepts a model of two pools without windows
 
 // Models that need transformers' own class, which the library does not have ready for this (model_loader/utils.py,
 // models/transformers.py).
@@ -53,7 +53,7 @@ Found quantization(const EngineInput& input, std::uint32_t capability) {
   if (capability == 0 || input.request.weights || !declared.dialect.starts_with("modelopt") || !declared.scheme)
     return std::nullopt;
   const bool is_fp8 = declared.scheme->type.starts_with("fp8");
-  const std::uint32_t least = is_fp8 ? 89 : sglang_since(input.request, kNvfp4OnHopper) ? 0 : 100;
+  const std::uint32_t least = is_fp8 ? 89 : sglang_since(input.request, kNvfp4OnAmpere) ? 80 : 100;
   if (capability >= least) return std::nullopt;
   return Refusal{"quantization",
                  {"The quantization method {method} is not supported for the current GPU. Minimum capability: {least}. "

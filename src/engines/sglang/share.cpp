@@ -31,7 +31,7 @@ constexpr std::uint64_t kPrefillGraphsSince = 12;            // from here on the
 constexpr std::uint64_t kImagesWithPrefillGraphsSince = 16;  // sgl-project/sglang#30620; not yet in 0.5.15
 constexpr std::uint64_t kDraftsUntil = 14;                   // later releases count the draft with the weights
 constexpr std::uint64_t kKeptBackSince = 18;
-constexpr std::uint64_t kBatchByRequestsSince = 20;  // from here on --max-running-requests limits the batches of graphs
+constexpr std::uint64_t kBatchByRequestsSince = 22;  // from here on --max-running-requests limits the batches of graphs
 constexpr double kGibMib = 1024;                     // MiB in a GiB
 
 bool has_name(std::string_view name, std::initializer_list<std::string_view> list) {

@@ -48,8 +48,8 @@ constexpr std::uint64_t kRequestSumsSince = 15;
 // it).
 constexpr std::uint64_t kBudgetsPaddingSince = 17;
 
-// Without a radix cache --max-running-requests sizes the window pool (sglang#28755, June 2026).
-constexpr std::uint64_t kWindowsByRequestSince = 15;
+// Without a radix cache --max-running-requests sizes the window pool (sglang#28755; not in 0.5.13).
+constexpr std::uint64_t kWindowsByRequestSince = 14;
 constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
 
 constexpr std::uint64_t kAlignment = 576;  // DeepSeek-V4 pads a page to so many bytes
@@ -68,7 +68,10 @@ constexpr std::uint64_t kOldSlotsUntil = 9;
 // (full_to_swa_index_mapping).
 constexpr std::uint64_t kPlacesApartSince = 12;
 
-constexpr std::uint64_t kPaddingRowSince = 15;  // the table of requests has one
+// Before, windows had their share of the memory and then of the tokens (HybridSWAPoolConfigurator; not in 0.5.10).
+constexpr std::uint64_t kOneSplitSince = 11;
+
+constexpr std::uint64_t kPaddingRowSince = 11;  // the table of requests has one; not in 0.5.10
 
 // Until then the table of requests was sized by the tokens that one pool for all layers would hold (init_memory_pool of
 // 0.5.9).
@@ -100,7 +103,7 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
   budgets_padding_ = sglang_since(input.request, kBudgetsPaddingSince);
   read_pools(input);
   sums_by_page_ = sglang_since(input.request, kSumsByPageSince);
-  counts_all_first_ = !sglang_since(input.request, kPlacesApartSince);
+  counts_all_first_ = !sglang_since(input.request, kOneSplitSince);
   requests_before_split_ = !sglang_since(input.request, kRequestsAfterSplitSince);
   const bool compressed = sglang_compressed(input.model.arch);
   counts_bare_latents_ =

@@ -63,8 +63,10 @@ constexpr TypeRule kTypes[] = {
      Kept::kPlain},  // one matrix together with the heads' weights (wk_weights_proj)
     {kKimi, "conv1d", Kept::kFloat32},
     {"FalconH1ForCausalLM", "lm_head", Kept::kFloat32},
-    {kNemotronH, "gate", Kept::kFloat32, 0, kExecuted},
-    {"Glm4MoeForCausalLM BeamForCausalLM HYV4ForCausalLM MiniMaxM2ForCausalLM", "gate", Kept::kFloat32, kExecuted},
+    {kNemotronH, "gate", Kept::kFloat32, 0, 13},
+    {"MiniMaxM2ForCausalLM", "gate", Kept::kFloat32},
+    {"Glm4MoeForCausalLM", "gate", Kept::kFloat32, 19},
+    {"BeamForCausalLM HYV4ForCausalLM", "gate", Kept::kFloat32, kExecuted},
     {"HYV4ForCausalLM", "sinks", Kept::kFloat32},
     {kGemma3n, "altup.correct_output_scale", Kept::kFloat32},
     {kKimi, "fc1_latent_proj fc2_latent_proj", Kept::kPlain},
