@@ -307,7 +307,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
     if (auto scores =
             score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
       out.push_back(std::move(*scores));
-  if (const Bytes image = image_cache(input, in.load); image > Bytes(0))
+  if (const Bytes image = image_cache(input, in.load); image != Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "keys and values of an image", image, {0, 1},
                                 "cross attention to the largest image, where a prompt has one",
                                 "transformers modeling_mllama.py"));

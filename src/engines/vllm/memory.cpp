@@ -255,10 +255,9 @@ struct EncoderBudget {
 std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors / pixels per token
   if (!input.model.vision || input.request.extras.language_model_only) return std::nullopt;
-  std::uint64_t limit = input.request.extras.mm_limits.empty() ? 1 : 0;
-  for (const auto& [what, count] : input.request.extras.mm_limits)
-    if (what != "audio") limit = std::max(limit, count);
-  if (limit == 0) return std::nullopt;
+  const auto& limits = input.request.extras.mm_limits;
+  const auto allows = [](const auto& limit) { return limit.first != "audio" && limit.second != 0; };
+  if (!limits.empty() && std::none_of(limits.begin(), limits.end(), allows)) return std::nullopt;
   EncoderBudget out;
   out.batch = vllm_batched_tokens(input, rules);
   out.item = is_one_of(input.model.arch, {Arch::kQwen, Arch::kQwen3Next, Arch::kQwen3p5, Arch::kQwen4Exp})

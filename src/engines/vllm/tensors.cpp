@@ -36,16 +36,16 @@ struct LibraryClasses {
   std::string_view names;
 };
 constexpr std::array kLibraryClasses{
-    LibraryClasses{
-        26,
-        "GPTBigCodeForCausalLM MllamaForConditionalGeneration OlmoForCausalLM Olmo2ForCausalLM SmolLM3ForCausalLM "
-        "Starcoder2ForCausalLM"},
-    LibraryClasses{27,
-                   "FlexOlmoForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM "
-                   "NanbeigeForCausalLM Olmo3ForCausalLM VaultGemmaForCausalLM"},
-    LibraryClasses{31,
+    LibraryClasses{20, "SmolLM3ForCausalLM"},
+    LibraryClasses{25, "GPTBigCodeForCausalLM Starcoder2ForCausalLM"},
+    LibraryClasses{26, "MllamaForConditionalGeneration OlmoForCausalLM Olmo2ForCausalLM"},
+    LibraryClasses{27, "VaultGemmaForCausalLM"},
+    LibraryClasses{29, "FlexOlmoForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM Olmo3ForCausalLM"},
+    LibraryClasses{30, "NanbeigeForCausalLM"},
+    LibraryClasses{32,
                    "ArceeForCausalLM CwmForCausalLM GlmForCausalLM GPTNeoXForCausalLM Jais2ForCausalLM "
-                   "Kolibri1ForCausalLM MellumForCausalLM PhiForCausalLM SeedOssForCausalLM"},
+                   "MellumForCausalLM PhiForCausalLM SeedOssForCausalLM"},
+    LibraryClasses{33, "Kolibri1ForCausalLM"},
 };
 
 bool runs_library_class(std::string_view architecture, std::uint64_t version) {
@@ -98,7 +98,7 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
         exact_line(Section::kWeights, "scales of attention", Bytes(scales) * input.attention_layers,
                    {"{num_layers} layers x {scales} B", {{"num_layers", input.attention_layers}, {"scales", scales}}},
                    "vLLM model_executor/layers/attention/attention.py")));
-  if (input.index_topk > 0) {
+  if (input.index_topk != 0) {
     EngineInput asked;
     asked.model.arch = input.arch;
     asked.request = *input.request;
