@@ -18,9 +18,9 @@ namespace {
 
 // Releases, as engine_version() spells them: the minor number.
 // From here on Gemma 3n's layers that read another layer's cache lack their own.
-constexpr std::uint64_t kSharesProjections = 27;
+constexpr std::uint64_t kSharesProjections = 30;
 constexpr std::uint64_t kBuffersForDraftAlone = 27;  // 0.26 has DeepSeek-V4's draft buffer even without a draft
-constexpr std::uint64_t kPadsHunyuan = 27;           // 0.26 did not pad the vocabulary in HunYuan's own class
+constexpr std::uint64_t kPadsHunyuan = 29;           // until 0.28 HunYuan's own class did not pad the vocabulary
 // From here on Hy-V4's class has indexers, and sinks in float32; 0.30's has neither.
 constexpr std::uint64_t kIndexesHy = 31;
 constexpr std::uint64_t kPadsExperts = 31;  // oracle/unquantized.py; not in 0.30

@@ -68,7 +68,7 @@ constexpr std::uint64_t kSamplesTwice = 33;  // _dummy_sampler_run; not in 0.32
 constexpr std::uint64_t kCompiledBefore = 30;
 
 constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest release whose source was read
-constexpr std::uint64_t kRoomByLength = 33;           // sparse_mla_prefill_workspace_factor; not in 0.26
+constexpr std::uint64_t kRoomByLength = 32;           // sparse_mla_prefill_workspace_factor; not in 0.31
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
 LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes high, Template formula,

@@ -17,7 +17,7 @@ namespace {
 using Found = std::optional<Refusal>;
 
 // Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kPackedByItself = 27;    // DeepSeek-V4's class asserts a cache in FP8 in 0.26
+constexpr std::uint64_t kPackedByItself = 30;    // DeepSeek-V4's class asserts a cache in FP8 until 0.29
 constexpr std::uint64_t kModelOptOnAmpere = 27;  // ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30
 
 constexpr unsigned kAmpere = 80;

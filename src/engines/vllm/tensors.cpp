@@ -18,7 +18,7 @@ constexpr std::uint64_t kYarnInFloat32 = 27;  // DeepseekScalingRotaryEmbedding.
 constexpr std::uint64_t kPadsVocab = 9;       // executed since 0.26; a log of 0.5 has no padding rows
 // Mxfp4Backend.TRITON with round_up(64): by its source, and a log of 0.14.1.
 constexpr std::uint64_t kTritonOfHopper = 14;
-constexpr std::uint64_t kDropsScales = 26;  // the checkpoint's scales are freed once swizzled (#46549); not yet in 0.26
+constexpr std::uint64_t kDropsScales = 25;     // the checkpoint's scales are freed once swizzled (#46549); not in 0.24
 constexpr std::uint64_t kLatestPadding = 27;   // on Blackwell; 0.26 pads both widths to 256
 constexpr std::uint64_t kVideoPositions = 31;  // MRotaryEmbedding: before that, four times the length
 // Before that, attention layers also had ranges of Q, K and V; executed in 0.26, 0.30.
