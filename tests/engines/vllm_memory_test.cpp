@@ -467,44 +467,35 @@ TEST_CASE("vllm: a budget that weights or graphs use up is none") {
 
 TEST_CASE("vllm: rules begin with the release that brought them") {
   const auto rules = [](const char* version) { return vllm_rules(request_for(std::string("vllm@0.") + version, 1)); };
-  // V1's hybrid manager and its concurrency by blocks.
-  CHECK_FALSE(rules("9").hybrid_manager);
-  CHECK(rules("10").hybrid_manager);
-  CHECK_FALSE(rules("9").ceil_concurrency);
-  CHECK(rules("10").ceil_concurrency);
-  // vllm#29627.
-  CHECK_FALSE(rules("13").chunked_groups);
-  CHECK(rules("14").chunked_groups);
   CHECK(rules("17").group_ratio == 1.25);
   CHECK(rules("18").group_ratio == 1.5);
-  // vllm#40691, #43308; VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS; gpu_memory_utilization.
-  CHECK_FALSE(rules("20").tokens_from_concurrency);
-  CHECK(rules("21").tokens_from_concurrency);
-  CHECK_FALSE(rules("19").graphs_in_budget);
-  CHECK(rules("20").graphs_in_budget);
   CHECK(rules("19").utilization == 0.90);
   CHECK(rules("20").utilization == 0.92);
-  CHECK_FALSE(rules("19").window_value_width);
-  CHECK(rules("20").window_value_width);
-  CHECK_FALSE(rules("23").pad_attention_pages);
-  CHECK(rules("24").pad_attention_pages);
-  // vllm#47728.
-  CHECK_FALSE(rules("25").in_flight_batches);
-  CHECK(rules("26").in_flight_batches);
-  CHECK_FALSE(rules("26").packed_sum_of_pages);
-  CHECK(rules("27").packed_sum_of_pages);
   CHECK(rules("22").packed_block == PackedBlock::kTuples);
   CHECK(rules("23").packed_block == PackedBlock::kSlots);
   CHECK(rules("26").packed_block == PackedBlock::kSlots);
   CHECK(rules("27").packed_block == PackedBlock::kWidestGroup);
   // Each as the source distributions on both sides have it.
-  const std::pair<const char*, bool VllmRules::*> since[] = {
-      {"13", &VllmRules::batch_for_source},   {"22", &VllmRules::all_mode_speculative},
-      {"28", &VllmRules::local_value_width},  {"28", &VllmRules::align_by_default},
-      {"28", &VllmRules::caches_states},      {"29", &VllmRules::null_block},
-      {"29", &VllmRules::latent_checkpoints}, {"31", &VllmRules::wide_fp8_blocks},
-      {"32", &VllmRules::scan_checkpoints},   {"32", &VllmRules::glm_fp8},
-      {"33", &VllmRules::delta_checkpoints}};
+  const std::pair<const char*, bool VllmRules::*> since[] = {{"10", &VllmRules::hybrid_manager},
+                                                             {"10", &VllmRules::ceil_concurrency},
+                                                             {"14", &VllmRules::chunked_groups},
+                                                             {"20", &VllmRules::graphs_in_budget},
+                                                             {"20", &VllmRules::window_value_width},
+                                                             {"21", &VllmRules::tokens_from_concurrency},
+                                                             {"24", &VllmRules::pad_attention_pages},
+                                                             {"26", &VllmRules::in_flight_batches},
+                                                             {"27", &VllmRules::packed_sum_of_pages},
+                                                             {"13", &VllmRules::batch_for_source},
+                                                             {"22", &VllmRules::all_mode_speculative},
+                                                             {"28", &VllmRules::local_value_width},
+                                                             {"28", &VllmRules::align_by_default},
+                                                             {"28", &VllmRules::caches_states},
+                                                             {"29", &VllmRules::null_block},
+                                                             {"29", &VllmRules::latent_checkpoints},
+                                                             {"31", &VllmRules::wide_fp8_blocks},
+                                                             {"32", &VllmRules::scan_checkpoints},
+                                                             {"32", &VllmRules::glm_fp8},
+                                                             {"33", &VllmRules::delta_checkpoints}};
   for (const auto& [release, rule] : since) {
     CAPTURE(release);
     CHECK_FALSE(rules(std::to_string(std::atoi(release) - 1).c_str()).*rule);

@@ -399,8 +399,9 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   CHECK(on("vllm", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 32);
   CHECK(on("vllm", "b300-288gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 32);
   CHECK(on("vllm", "a100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
-  // FP8 heads of 512 on Hopper since 0.33 (Gemma-4-31B-NVFP4, executed).
+  // FP8 heads of 512 on Hopper since 0.31 (Gemma-4-31B-NVFP4, executed with 0.30 and 0.33).
   CHECK(on("vllm", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 64);
+  CHECK(on("vllm@0.31", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 64);
   CHECK(on("vllm@0.30", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
   CHECK(on("vllm", "rtx-4090", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
   CHECK(on("vllm", "h100-80gb", Dtype::kBfloat16, "gemma4_text", heads(4, 512)) == 16);

@@ -1,12 +1,15 @@
 // What a line's formula says is what the line has: every formula that ends in bytes is computed from its text.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engines/engine.h"
@@ -93,7 +96,9 @@ class Formula {
     constexpr std::pair<std::string_view, double> kUnits[] = {
         {" KiB", kKiB}, {" MiB", kMiB}, {" GiB", kGiB}, {" bits", 0.125}, {" B", 1}};
     for (const auto& [word, bytes] : kUnits) {
-      if (!text_.starts_with(word) || (text_.size() > word.size() && std::isalpha(text_[word.size()]) != 0)) continue;
+      if (!text_.starts_with(word) ||
+          (text_.size() > word.size() && std::isalpha(static_cast<unsigned char>(text_[word.size()])) != 0))
+        continue;
       text_.remove_prefix(word.size());
       number *= bytes;
       return true;

@@ -112,7 +112,7 @@ TensorId ComputeGraph::add_view(TensorId of, const Dims& ne, const Dims& nb) {
 TensorId ComputeGraph::view(TensorId of, Dims ne, Dims nb) {
   const TensorId out = add_view(of, ne, nb);
   if (nb[0] != at(of).type.bytes || at(out).bytes() > at(at(out).view_of).bytes())
-    throw std::out_of_range("a view is larger than its tensor");
+    throw std::out_of_range("a view beyond its tensor");
   return out;
 }
 
