@@ -13,6 +13,7 @@ ModelSpec::operator WeightModel() const {
                   .tensors = tensors,
                   .unknown_tensors = unknown_tensors,
                   .stored = stored,
+                  .declared_bytes = declared_bytes,
                   .quantization = quantization};
   for (const Layer& layer : layers) {
     const Mixer& first = layer.mixers.front();

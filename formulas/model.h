@@ -3,6 +3,8 @@
 #define KVPLAN_FORMULAS_MODEL_H_
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +44,12 @@ struct TowerModel {
                 declared_width = 0;  // num_hidden_layers and hidden_size, where the tower's config has them
 };
 
+// What hf_quant_config.json declares beside a config.json that declares its own quantization.
+struct QuantFile {
+  QuantDeclaration quantization;
+  std::optional<Dtype> kv_dtype;
+};
+
 struct ModelSpec {
   std::string source;  // file, "-" or Hub id
   bool is_gguf = false;
@@ -78,7 +86,10 @@ struct ModelSpec {
   std::vector<UnknownTensors> unknown_tensors;  // those that the config does not determine
   std::string stored_weights;         // the mixture that a file is stored in ("q4_k_m"); empty where it names none
   std::vector<StoredTensors> stored;  // from the checkpoint's own headers, where available
+  // What the config's tensors take in files, beside `stored`: set where an engine has changed `tensors`.
+  std::map<Component, Bytes> declared_bytes;
   QuantDeclaration quantization;
+  std::shared_ptr<const QuantFile> quant_file;
 
   std::optional<DraftHead> draft_head;  // set where the file is no model but heads for another
   bool embeds = false;                  // an embedding or scoring model: it generates no tokens

@@ -4,6 +4,7 @@
 #define KVPLAN_WEIGHT_MODEL_H_
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct WeightModel {
   const std::vector<TensorGroup>& tensors;
   const std::vector<UnknownTensors>& unknown_tensors;
   const std::vector<StoredTensors>& stored;
+  const std::map<Component, Bytes>& declared_bytes;  // see ModelSpec
   const QuantDeclaration& quantization;
 };
 

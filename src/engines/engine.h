@@ -181,7 +181,6 @@ struct EngineTensors {
   std::uint64_t num_layers = 0;
   std::vector<TensorGroup>& tensors;
   std::vector<UnknownTensors>& unknown;
-  std::vector<StoredTensors>& stored;
   QuantDeclaration& quantization;
   std::vector<Note>& notes;
   std::span<const ConfigFact> facts;
@@ -292,6 +291,8 @@ struct EngineLoading {
   bool counts_made = false;
   // It recognises quantization only by quant_method; without one it loads the tensors as if they had the model's type.
   bool asks_quant_method = false;
+  // hf_quant_config.json decides where config.json declares a quantization as well; else config.json does.
+  bool reads_quant_file_first = false;
   // Whether the request leaves image and audio towers out of the weights; null: never.
   bool (*leaves_towers)(const Request& request, Arch arch, bool has_audio) = nullptr;
   // How its kernels pad MXFP4 experts; null: not at all.

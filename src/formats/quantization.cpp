@@ -429,11 +429,25 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
 
 }  // namespace
 
-QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::string_view hf_quant_config) {
+namespace {
+
+constexpr std::array<std::string_view, 3> kQuantizationKeys{"quantization", "quantization_config",
+                                                            "compression_config"};
+
+}  // namespace
+
+bool has_quantization(const Fields& root, const Fields& text) {
+  for (const Fields& place : {root, text})
+    for (const std::string_view key : kQuantizationKeys)
+      if (place.child(key)) return true;
+  return false;
+}
+
+QuantDeclaration read_quantization(const Fields& root, const Fields& text) {
   QuantDeclaration out;
   // MLX files contain the same object twice; "quantization" is MLX's own key.
   for (const Fields& place : {root, text}) {
-    for (const std::string_view key : {"quantization", "quantization_config", "compression_config"}) {
+    for (const std::string_view key : kQuantizationKeys) {
       if (is_declared(out)) break;
       if (key == "quantization_config" && place.has(key) && !place.is_object(key))
         fail("\"quantization_config\" is no object", "correct the config, or leave the key out");
@@ -443,26 +457,23 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::
       }
     }
   }
-  if (!hf_quant_config.empty() && (!is_declared(out) || out.dialect == "modelopt")) {
-    with_source("hf_quant_config.json", [&] {
-      const Fields separate = Fields::parse(hf_quant_config);
-      if (const auto config = separate.child("quantization"); config && !config->keys().empty()) {
-        QuantDeclaration own;
-        own.dialect = "modelopt";
-        read_modelopt(own, config->quietly());
-        // The config may say the same more briefly, unless it has separate types for experts and the rest. An unknown
-        // algorithm name still means one.
-        const std::string algorithm = word(*config, "quant_algo");
-        const bool names_one = !algorithm.empty() && algorithm != "none" && algorithm != "no_quant";
-        const bool says_more = out.rules.size() <= own.rules.size() && !out.expert_scheme;
-        own.names_method = out.names_method;
-        if (own.is_known ? !is_declared(out) || says_more : !is_declared(out) && names_one) out = own;
-      }
-    });
-  }
-  if (is_declared(out))
-    root.derived("weights", out.scheme ? out.scheme->type : out.expert_scheme ? out.expert_scheme->type : out.dialect);
   return out;
+}
+
+QuantDeclaration read_quant_file(std::string_view hf_quant_config) {
+  return with_source("hf_quant_config.json", [&] {
+    QuantDeclaration out;
+    const Fields file = Fields::parse(hf_quant_config);
+    const auto config = file.child("quantization");
+    if (!config || config->keys().empty()) return out;
+    out.dialect = "modelopt";
+    read_modelopt(out, config->quietly());
+    // An algorithm that is not known still means one.
+    const std::string algorithm = word(*config, "quant_algo");
+    if (!out.is_known && (algorithm.empty() || algorithm == "none" || algorithm == "no_quant"))
+      return QuantDeclaration();
+    return out;
+  });
 }
 
 }  // namespace kvplan

@@ -9,8 +9,12 @@
 
 namespace kvplan {
 
-// `hf_quant_config` is the text of the file next to the config; "" for none. Throws Error(kBadInput).
-QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::string_view hf_quant_config);
+// What config.json declares. Throws Error(kBadInput).
+QuantDeclaration read_quantization(const Fields& root, const Fields& text);
+// Whether config.json has a declaration at all: then vLLM and SGLang do not read hf_quant_config.json.
+bool has_quantization(const Fields& root, const Fields& text);
+// What the text of hf_quant_config.json declares. Throws Error(kBadInput).
+QuantDeclaration read_quant_file(std::string_view hf_quant_config);
 
 }  // namespace kvplan
 

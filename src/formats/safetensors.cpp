@@ -264,9 +264,8 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
       if (walked.index_bytes > kMaxIndexBytes) fail("with it the indexes are longer than 64 MiB in all", kLoadAgain);
       return parse_safetensors_index(text);
     });
-    const bool none = std::none_of(parsed.files.begin(), parsed.files.end(), has);
-    // A folder with only configs and an index: the index's sum is all that is known.
-    if (none && found.empty() && parsed.total_size > 0) {
+    // With a shard missing the index's sum is all that is known.
+    if (parsed.total_size > 0 && !std::all_of(parsed.files.begin(), parsed.files.end(), has)) {
       index_bytes = parsed.total_size;
       return {};
     }

@@ -60,8 +60,8 @@ struct SafetensorsIndex {
 SafetensorsIndex parse_safetensors_index(std::string_view text);
 
 // The files of a directory that make up its checkpoint, each once: by the index, else model.safetensors, else a
-// complete set of shards. Empty where there is none. `index_bytes` is set where only the index is there. Throws
-// Error(kBadInput) where files are missing that the index or a set's numbers require.
+// complete set of shards. Empty where there is none. `index_bytes` is set where shards of the index are missing. Throws
+// Error(kBadInput) where files are missing that a set's numbers require, or an index that gives no sum.
 std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes,
                                           SafetensorsWalked& walked);
 

@@ -130,7 +130,7 @@ std::optional<Dtype> declared_kv(const Fields& quantization) {
   return std::nullopt;
 }
 
-void read_cache_types(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
+void read_cache_types(const Fields& root, const Fields& text, ModelSpec& model) {
   auto dtype = read_dtype(text);
   if (!dtype) dtype = read_dtype(root);
   model.dtype = dtype.value_or(Dtype::kBfloat16);
@@ -143,16 +143,6 @@ void read_cache_types(const Fields& root, const Fields& text, std::string_view h
       model.declared_kv_dtype = declared_kv(*quantization);
       model.tags_kv_by_word = quantization->find_string("kv_cache_scheme").has_value();
     }
-  if (!model.declared_kv_dtype && !hf_quant_config.empty()) {
-    with_source("hf_quant_config.json", [&] {
-      const Fields beside = Fields::parse(hf_quant_config);
-      if (const auto quantization = beside.child("quantization")) {
-        model.declared_kv_dtype = declared_kv(*quantization);
-        if (model.declared_kv_dtype)
-          text.derived("hf_quant_config.json: kv_cache_quant_algo", name(*model.declared_kv_dtype));
-      }
-    });
-  }
   if (text.has("mamba_ssm_dtype") && !text.is_string("mamba_ssm_dtype"))
     fail("\"mamba_ssm_dtype\" is no word", "use a type such as \"float32\"");
   if (const auto word = text.find_string("mamba_ssm_dtype"); word && *word != "auto") {
@@ -160,6 +150,53 @@ void read_cache_types(const Fields& root, const Fields& text, std::string_view h
     if (!model.declared_state_dtype)
       fail("\"mamba_ssm_dtype\" is \"" + one_line(*word, 40) + "\"", "use a type such as float32");
   }
+}
+
+std::string main_type(const QuantDeclaration& declared) {
+  return declared.scheme          ? declared.scheme->type
+         : declared.expert_scheme ? declared.expert_scheme->type
+                                  : declared.dialect;
+}
+
+bool shares_a_type(const QuantDeclaration& a, const QuantDeclaration& b) {
+  const auto has = [&](const std::optional<WeightScheme>& scheme) {
+    if (!scheme) return false;
+    const auto is = [&](const std::optional<WeightScheme>& other) { return other && other->type == scheme->type; };
+    return is(b.scheme) || is(b.expert_scheme) ||
+           std::any_of(b.rules.begin(), b.rules.end(), [&](const SchemeRule& rule) { return is(rule.scheme); });
+  };
+  return has(a.scheme) || has(a.expert_scheme) ||
+         std::any_of(a.rules.begin(), a.rules.end(), [&](const SchemeRule& rule) { return has(rule.scheme); });
+}
+
+// hf_quant_config.json, which vLLM (transformers_utils/config.py) and SGLang (configs/model_config.py) read only where
+// config.json declares nothing, and TensorRT-LLM (_torch/model_config.py) before it.
+void read_beside(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
+  QuantFile file{read_quant_file(hf_quant_config), std::nullopt};
+  with_source("hf_quant_config.json", [&] {
+    if (const auto quantization = Fields::parse(hf_quant_config).child("quantization"))
+      file.kv_dtype = declared_kv(*quantization);
+  });
+  if (!has_quantization(root, text)) {
+    model.quantization = std::move(file.quantization);
+    model.declared_kv_dtype = file.kv_dtype;
+    if (file.kv_dtype) text.derived("hf_quant_config.json: kv_cache_quant_algo", name(*file.kv_dtype));
+    return;
+  }
+  if (!is_declared(file.quantization) && !file.kv_dtype) return;
+  const auto words = [](const QuantDeclaration& declared, std::optional<Dtype> kv) {
+    return (is_declared(declared) ? main_type(declared) : "unquantized") + " weights, KV cache " +
+           (kv ? std::string(name(*kv)) : "auto");
+  };
+  const bool same = file.kv_dtype == model.declared_kv_dtype && shares_a_type(file.quantization, model.quantization);
+  if (!same)
+    model.notes.push_back({NoteLevel::kInfo,
+                           "quantization_files",
+                           {"config.json declares {config}; hf_quant_config.json declares {file}. TensorRT-LLM reads "
+                            "hf_quant_config.json, other engines read config.json.",
+                            {{"config", words(model.quantization, model.declared_kv_dtype)},
+                             {"file", words(file.quantization, file.kv_dtype)}}}});
+  model.quant_file = std::make_shared<const QuantFile>(std::move(file));
 }
 
 // Cache-related keys. One that was not read causes a warning, or refusal if the architecture is unknown.
@@ -280,7 +317,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
 
   model.max_model_len = Tokens(text.count_or("max_position_embeddings", 0));
   if (model.max_model_len == Tokens(0)) model.max_model_len = Tokens(root.count_or("max_position_embeddings", 0));
-  read_cache_types(root, text, hf_quant_config, model);
+  read_cache_types(root, text, model);
   model.hidden_size = text.count_or("hidden_size", 0);
   model.vocab_size = text.count_or("vocab_size", 0);
   if (!text.is_list("intermediate_size")) model.intermediate_size = text.count_or("intermediate_size", 0);
@@ -320,7 +357,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
                            "unread_keys",
                            {"cache-related keys were not read: {keys}", {{"keys", first_named(unread)}}}});
   }
-  model.quantization = read_quantization(root, text, hf_quant_config);
+  model.quantization = read_quantization(root, text);
+  if (!hf_quant_config.empty()) read_beside(root, text, hf_quant_config, model);
+  if (is_declared(model.quantization)) root.derived("weights", main_type(model.quantization));
   build_inventory(reader);
   if (!unknown && model.known_as->checked.empty())
     reader.inform("unverified",

@@ -17,6 +17,21 @@ std::uint64_t state_groups(const Mixer& mixer) {
 }
 
 // The part that depends on the model alone.
+// Rules are long lists that only the weights need.
+QuantDeclaration without_rules(const QuantDeclaration& declared) {
+  QuantDeclaration out;
+  out.dialect = declared.dialect;
+  out.is_known = declared.is_known;
+  out.names_method = declared.names_method;
+  out.has_embedding = declared.has_embedding;
+  out.has_head = declared.has_head;
+  out.experts_only = declared.experts_only;
+  out.scheme = declared.scheme;
+  out.expert_scheme = declared.expert_scheme;
+  out.head_scheme = declared.head_scheme;
+  return out;
+}
+
 void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
   shape.arch = model.known_as->id;
@@ -36,8 +51,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.facts = model.facts;
   shape.max_model_len = shape.longest = model.max_model_len;
   for (const RotaryTable& table : model.rotary_tables) shape.longest = std::max(shape.longest, Tokens(table.positions));
-  shape.quantization = model.quantization;
-  shape.quantization.rules.clear();
+  shape.quantization = without_rules(model.quantization);
   shape.source_tokens = model.source_tokens;
   shape.dtype = model.dtype;
   shape.declared_kv_dtype = model.declared_kv_dtype;
@@ -92,6 +106,8 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
     input.caches = known->caches;
     input.model.tensors = model.tensors;
     input.model.facts = model.facts;
+    input.model.quantization = without_rules(model.quantization);
+    input.model.declared_kv_dtype = model.declared_kv_dtype;
   } else {
     fill_model(model, input);
   }

@@ -61,7 +61,8 @@ PlanCache::PlanCache(const ModelSpec& model)
 
 const PlanCache::OfEngine* PlanCache::made(const Request& request) {
   const Engine& engine = engine_of(request);
-  if (engine.loading.make_tensors == nullptr || model_->is_gguf) return nullptr;
+  const bool has_own_file = engine.loading.reads_quant_file_first && model_->quant_file;
+  if ((engine.loading.make_tensors == nullptr && !has_own_file) || model_->is_gguf) return nullptr;
   const std::string by = engine.loading.makes_by == nullptr ? "" : engine.loading.makes_by(request);
   for (const OfEngine& known : made_)
     if (known.engine == engine.name && known.by == by) return &known;

@@ -259,12 +259,17 @@ Elements in_towers(const ModelSpec& model) {
 ModelSpec as_made(const ModelSpec& model, const Request& request) {
   ModelSpec out = model;
   const Engine& engine = engine_of(request);
+  if (engine.loading.reads_quant_file_first && model.quant_file) {
+    out.quantization = model.quant_file->quantization;
+    out.declared_kv_dtype = model.quant_file->kv_dtype;
+  }
   if (engine.loading.make_tensors == nullptr || model.is_gguf) return out;
+  if (!model.stored.empty()) out.declared_bytes = Weigher::declared_bytes(model);
   Request on_card = request;
   on_card.card.memory = card_memory(request);
-  EngineTensors tensors{model.known_as->id, out.root_type, out.model_type,         out.architecture, &on_card,
-                        out.layers.size(),  out.tensors,   out.unknown_tensors,    out.stored,       out.quantization,
-                        out.notes,          model.facts,   model.decoder_ties_head};
+  EngineTensors tensors{model.known_as->id, out.root_type,     out.model_type, out.architecture,
+                        &on_card,           out.layers.size(), out.tensors,    out.unknown_tensors,
+                        out.quantization,   out.notes,         model.facts,    model.decoder_ties_head};
   engine.loading.make_tensors(tensors);
   return out;
 }

@@ -58,7 +58,7 @@ class Fetch {
   bool weights(HubSnapshot& snapshot, std::uint64_t elements) {
     const bool found =
         elements > kOneFileElements ? index(snapshot) || single(snapshot) : single(snapshot) || index(snapshot);
-    if (!scaled_ || !may_have_quant_config(snapshot.config)) return found;
+    if (!scaled_) return found;
     HubMissing missing;
     if (auto file = client_.file(revision_, kQuantConfig, kMaxConfigBytes, missing)) {
       check_json(*file, kQuantConfig);
@@ -68,13 +68,6 @@ class Fetch {
   }
 
  private:
-  // Where the config says how the weights are stored, no other file does, except for ModelOpt, which has both.
-  static bool may_have_quant_config(const std::string& text) {
-    const Fields config = Fields::parse(text);
-    const auto quantization = config.child("quantization_config");
-    return !quantization || quantization->find_string("quant_method").value_or("").starts_with("modelopt");
-  }
-
   static bool names_scales(std::string_view text) {
     for (const std::string_view part : {"weight_scale", "input_scale", "k_scale\""})
       if (text.find(part) != std::string_view::npos) return true;

@@ -62,12 +62,28 @@ std::string config_in(const std::string& directory) {
   return "";
 }
 
+// A path to a config by its usual name stands for its checkpoint, as it does for the engines.
+bool is_config_of_checkpoint(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  return name == "config.json" || name == "params.json";
+}
+
+std::string directory_of(const std::string& path) {
+  const std::string out = fs::path(path).parent_path().generic_string();
+  return out.empty() ? "." : out;
+}
+
+// The checkpoint of a config: the files beside it are read too.
+ModelSpec load_checkpoint(const std::string& config, const std::string& directory, const std::string& source,
+                          const SourceOptions& options) {
+  ModelSpec model = read_config(read_file(config), read_quant_config(directory), source, options.read);
+  read_stored(directory, model);
+  return model;
+}
+
 ModelSpec load_directory(const std::string& directory, const SourceOptions& options) {
-  if (const std::string config = config_in(directory); !config.empty()) {
-    ModelSpec model = read_config(read_file(config), read_quant_config(directory), directory, options.read);
-    read_stored(directory, model);
-    return model;
-  }
+  if (const std::string config = config_in(directory); !config.empty())
+    return load_checkpoint(config, directory, directory, options);
   refuse_layout(directory);
   const std::vector<std::string> ggufs = entries(directory, ".gguf");
   if (ggufs.empty()) fail("the directory holds no config.json and no *.gguf", "give a model's directory");
@@ -126,6 +142,8 @@ ModelSpec load_model(const std::string& argument, const SourceOptions& options) 
                        if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
                        if (argument.ends_with(".safetensors"))
                          fail("tensors alone name no architecture", "give their directory, with the config.json in it");
+                       if (is_config_of_checkpoint(argument))
+                         return load_checkpoint(argument, directory_of(argument), argument, options);
                        return read_config(read_file(argument), "", argument, options.read);
                      });
 }

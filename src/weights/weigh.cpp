@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "weights/mxfp4.h"
 #include "weights/rules.h"
 #include "weights/share.h"
+#include "weights/stored.h"
 #include "weights/types.h"
 #include "weights/unmatched.h"
 
@@ -278,6 +280,11 @@ std::string percent(double ratio) {
   return text;
 }
 
+// All of the model on one rank.
+bool is_whole(const WeightShare& share) {
+  return !share.layers && share.tensor_parallel == 1 && share.expert_parallel == 1 && !share.embedding_on_host;
+}
+
 struct Sum {
   Bytes bytes, low, high;
   Elements elements;
@@ -319,63 +326,90 @@ void add_unknown(const WeightModel& model, const Storer& storer, const WeightReq
   }
 }
 
-// The sizes in the checkpoint's headers replace those computed. A rank has the computed share of them.
-void use_stored(const WeightModel& model, const WeightRequest& request, const std::map<Component, Sum>& predicted,
-                const std::map<Component, Sum>& whole, WeightReport& report) {
-  // A float32 checkpoint that is loaded in 16 bit.
-  const bool halved = model.dtype == Dtype::kFloat32 && request.dtype && plain_bytes(*request.dtype) == 2;
-  std::map<Component, Bytes> stored;
-  std::map<Component, std::string> types;
-  Bytes all;
-  for (const StoredTensors& part : model.stored) {
-    if (part.component == Component::kMtp && !request.with_mtp) continue;
-    if (is_tower(part.component) && !request.with_towers) continue;
-    const Bytes bytes = halved && part.type == "F32" ? part.bytes - Bytes(part.elements.count()) * 2 : part.bytes;
-    stored[part.component] += bytes;
-    all += bytes;
-    std::string& text = types[part.component];
-    text += (text.empty() ? "" : " + ") + part.type + " " + std::to_string(bytes.count());
+// What the groups and estimated parts of a rank come to, by component.
+std::map<Component, Sum> sums_of(const WeightModel& model, const auto& storer, const WeightRequest& request,
+                                 WeightReport& report) {
+  std::map<Component, Sum> out;
+  for (const TensorGroup& group : model.tensors) {
+    if (!counts(group, request)) continue;
+    const Bytes bytes = storer.bytes(group, request.share);
+    if (bytes == Bytes(0)) continue;
+    Sum& sum = out[group.component];
+    for (Bytes* const end : {&sum.bytes, &sum.low, &sum.high}) *end += bytes;
+    const Piece piece = piece_of(group, request.share);
+    sum.elements += Elements(piece.rows) * piece.columns * piece.copies * Held{group, request.share}.count();
   }
-  Bytes guess;
-  for (const auto& [component, sum] : whole) guess += sum.bytes;
-  if (guess > Bytes(0) && all > Bytes(0)) {
-    const double off = static_cast<double>(guess.count()) / static_cast<double>(all.count()) - 1;
-    // A larger difference means another model: shards are missing, or the config belongs to another one.
-    constexpr double kAnother = 0.25;
-    const bool same = off > -kAnother && off < kAnother;
-    const bool index = model.stored.front().type == "index";
-    report.notes.push_back({same ? NoteLevel::kInfo : NoteLevel::kWarning,
-                            "weights_from_headers",
-                            {"the weights are those of the checkpoint's {source}; the config alone would have said "
-                             "{guess} bytes ({off})",
-                             {{"source", index ? "index" : "headers"}, {"guess", guess}, {"off", percent(off)}}}});
-  }
-  report.lines.clear();
-  report.total = report.low = report.high = Bytes(0);
-  for (const auto& [component, bytes] : stored) {
-    const auto mine = predicted.find(component);
-    const auto full = whole.find(component);
-    Bytes share = bytes;
-    if (full != whole.end() && full->second.bytes > Bytes(0)) {
-      const std::uint64_t part = mine == predicted.end() ? 0 : mine->second.bytes.count();
-      if (part != full->second.bytes.count())
-        share =
-            Bytes(static_cast<std::uint64_t>(static_cast<long double>(bytes.count()) * static_cast<long double>(part) /
-                                                 static_cast<long double>(full->second.bytes.count()) +
-                                             0.5L));
-    }
+  add_unknown(model, storer, request, out, report);
+  return out;
+}
+
+Template elements_formula(Elements elements, Bytes bytes) {
+  Template out("{elements} elements", {{"elements", elements}});
+  if (elements > Elements(0))
+    out +=
+        {" * {bits} bits", {{"bits", 8 * static_cast<double>(bytes.count()) / static_cast<double>(elements.count())}}};
+  return out;
+}
+
+void note_files(const StoredSizes& files, WeightReport& report) {
+  // A header's own sums are exact; an index is spread over parts that the config declares.
+  constexpr double kIndexOff = 0.01;
+  // A larger difference means another model: the config belongs to another one.
+  constexpr double kHeadersOff = 0.25;
+  const double off = files.off();
+  const bool warns = std::abs(off) > (files.is_index() ? kIndexOff : kHeadersOff);
+  if (files.declared() > Bytes(0))
+    report.notes.push_back(
+        {warns ? NoteLevel::kWarning : NoteLevel::kInfo,
+         "weights_from_headers",
+         {"the weights are those of the checkpoint's {source}; the config alone would have said "
+          "{guess} bytes ({off})",
+          {{"source", files.is_index() ? "index" : "headers"}, {"guess", files.declared()}, {"off", percent(off)}}}});
+}
+
+// A rank's parts as the checkpoint's files have them.
+void use_files(const StoredSizes& files, const std::map<Component, Sum>& sums, bool is_whole, WeightReport& report) {
+  note_files(files, report);
+  PartBytes computed;
+  for (const auto& [part, sum] : sums) computed[part] = sum.bytes;
+  for (const auto& [part, bytes] : files.scaled(computed)) {
+    if (bytes == Bytes(0)) continue;
+    const std::string& types = files.types(part);
     report.lines.push_back(
-        {component, share, share, share, Template::quoted(types[component]), "headers of the checkpoint"});
-    report.total += share;
+        {part, bytes, bytes, bytes,
+         is_whole && !types.empty() ? Template::quoted(types) : elements_formula(sums.at(part).elements, bytes),
+         files.is_index() ? "index of the checkpoint" : "headers of the checkpoint"});
+    report.total += bytes;
   }
   report.low = report.high = report.total;
+}
+
+// Files of a model whose config declares no tensors: a rank has an even share of them, or all.
+void divide_files(const StoredSizes& files, const WeightRequest& request, std::uint64_t num_layers,
+                  WeightReport& report) {
+  const WeightShare& share = request.share;
+  const std::uint64_t stages =
+      share.layers && *share.layers > 0 ? std::max<std::uint64_t>(num_layers / *share.layers, 1) : 1;
+  const std::uint64_t ranks = checked_mul(share.tensor_parallel, stages, "the number of ranks");
+  const Bytes even(ceil_div(files.stored().count(), ranks));
+  report.lines.push_back({Component::kOther, even, even, files.stored(),
+                          ranks == 1
+                              ? Template("{stored} B", {{"stored", files.stored()}})
+                              : Template("{stored} B / {ranks} ranks", {{"stored", files.stored()}, {"ranks", ranks}}),
+                          files.is_index() ? "index of the checkpoint" : "headers of the checkpoint"});
+  report.total = report.low = even;
+  report.high = files.stored();
 }
 
 }  // namespace
 
 Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype,
                  const Weigher* like)
-    : storer_(std::make_unique<const Storer>(model, type, dtype, like == nullptr ? nullptr : like->storer_.get())) {}
+    : storer_(std::make_unique<const Storer>(model, type, dtype, like == nullptr ? nullptr : like->storer_.get())) {
+  if (!model.stored.empty() && !type)
+    files_ = std::make_unique<const StoredSizes>(
+        model.stored, model.declared_bytes.empty() ? declared_bytes(model) : model.declared_bytes);
+}
 
 Weigher::~Weigher() = default;
 
@@ -383,6 +417,16 @@ std::vector<std::pair<const TensorGroup*, Bytes>> Weigher::groups(const WeightRe
   std::vector<std::pair<const TensorGroup*, Bytes>> out;
   for (const TensorGroup& group : storer_->model().tensors)
     if (counts(group, request)) out.emplace_back(&group, storer_->bytes(group, request.share));
+  return out;
+}
+
+std::map<Component, Bytes> Weigher::declared_bytes(const WeightModel& model) {
+  const Storer storer(model, std::nullopt, std::nullopt, nullptr);
+  WeightRequest all;
+  all.with_mtp = true;
+  WeightReport unused;
+  std::map<Component, Bytes> out;
+  for (const auto& [part, sum] : sums_of(model, storer, all, unused)) out[part] = sum.bytes;
   return out;
 }
 
@@ -398,26 +442,12 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
   report.is_known = !model.tensors.empty() || !model.stored.empty();
   if (!report.is_known) return report;
   report.notes = storer.notes();
-  std::map<Component, Sum> sums;
-  for (const TensorGroup& group : model.tensors) {
-    if (!counts(group, request)) continue;
-    const Bytes bytes = storer.bytes(group, request.share);
-    if (bytes == Bytes(0)) continue;
-    Sum& sum = sums[group.component];
-    for (Bytes* const end : {&sum.bytes, &sum.low, &sum.high}) *end += bytes;
-    const Piece piece = piece_of(group, request.share);
-    sum.elements += Elements(piece.rows) * piece.columns * piece.copies * Held{group, request.share}.count();
-  }
-  add_unknown(model, storer, request, sums, report);
-  if (!model.stored.empty() && !request.type) {
-    std::map<Component, Sum> whole;
-    WeightRequest all = request;
-    all.share = {};
-    for (const TensorGroup& group : model.tensors)
-      if (counts(group, request)) whole[group.component].bytes += storer.bytes(group, all.share);
-    WeightReport unused;
-    add_unknown(model, storer, all, whole, unused);
-    use_stored(model, request, sums, whole, report);
+  std::map<Component, Sum> sums = sums_of(model, storer, request, report);
+  if (files_) {
+    if (model.tensors.empty())
+      divide_files(*files_, request, model.num_layers, report);
+    else
+      use_files(*files_, sums, is_whole(request.share), report);
     return report;
   }
   // An unknown dialect may pack its weights to two bits, or not at all.
@@ -445,11 +475,8 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
     report.total += sum.bytes;
     report.low += sum.low;
     report.high += sum.high;
-    Template formula("{elements} elements", {{"elements", sum.elements}});
-    if (sum.elements > Elements(0))
-      formula += {" * {bits} bits",
-                  {{"bits", 8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count())}}};
-    report.lines.push_back({component, sum.bytes, sum.low, sum.high, formula, report.type});
+    report.lines.push_back(
+        {component, sum.bytes, sum.low, sum.high, elements_formula(sum.elements, sum.bytes), report.type});
   }
   return report;
 }

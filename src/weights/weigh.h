@@ -3,6 +3,7 @@
 #define KVPLAN_WEIGHTS_WEIGH_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,8 @@ struct WeightRequest {
   bool with_towers = true;  // vision and audio encoders with their projectors
 };
 
+class StoredSizes;
+
 struct WeightLine {
   Component component = Component::kOther;
   Bytes bytes, low, high;
@@ -76,10 +79,13 @@ class Weigher {
   WeightReport weigh(const WeightRequest& request) const;
   // The groups on a rank, with the bytes of all their layers and copies there.
   std::vector<std::pair<const TensorGroup*, Bytes>> groups(const WeightRequest& request) const;
+  // Bytes of each part in a checkpoint of this config, MTP layers and towers included.
+  static std::map<Component, Bytes> declared_bytes(const WeightModel& model);
 
  private:
   class Storer;
   std::unique_ptr<const Storer> storer_;
+  std::unique_ptr<const StoredSizes> files_;  // null: no sizes of files are known, or another type is asked for
 };
 
 // The same for a single question.

@@ -11,14 +11,12 @@ namespace {
 struct Made {
   std::vector<TensorGroup> tensors;
   std::vector<UnknownTensors> unknown;
-  std::vector<StoredTensors> stored;
   QuantDeclaration quantization;
   std::vector<Note> notes;
   std::vector<ConfigFact> facts;
 
   void make(Arch arch, const Request& request) {
-    EngineTensors model{arch,    "",     "",           "",    &request, 52,          tensors,
-                        unknown, stored, quantization, notes, facts,    std::nullopt};
+    EngineTensors model{arch, "", "", "", &request, 52, tensors, unknown, quantization, notes, facts, std::nullopt};
     vllm_make_tensors(model);
   }
 };

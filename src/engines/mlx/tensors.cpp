@@ -314,7 +314,6 @@ void unpack_fp8(const MlxModule& module, EngineTensors& model) {
   if (declared.dialect != "fp8" || !has_word(kUnpacks, module.name)) return;
   if (declared.scheme && declared.scheme->block_rows == 32) return;
   model.quantization = {};
-  model.stored.clear();
   model.notes.push_back({NoteLevel::kInfo, "unpacked_weights",
                          "mlx-lm turns this checkpoint's FP8 weights into 16 bit as it loads them"});
 }
@@ -327,7 +326,6 @@ void mlx_tensors(EngineTensors& model) {
   if (!has_word(kWithTowers, module.name)) {
     drop_towers(model.tensors);
     drop_towers(model.unknown);
-    drop_towers(model.stored);
   }
   std::erase_if(model.tensors, [](const TensorGroup& group) { return group.is_derived; });
   change_tensors(module, model);

@@ -245,7 +245,6 @@ void settle_towers(EngineTensors& model) {
   if (is(model, "Llama4ForConditionalGeneration")) {
     drop(model.tensors);
     drop(model.unknown);
-    drop(model.stored);
   }
   // The head that pools SigLIP's output.
   if (is(model, kGemma3))

@@ -116,6 +116,7 @@ Engine tensorrt_llm_engine() {
   Engine out{"tensorrt-llm", "trtllm trt-llm", "blocks from the memory that is free", kVersions, 1.0, resolve,
              layout,         overhead};
   out.cache_budget = cache_budget;
+  out.loading.reads_quant_file_first = true;  // _torch/model_config.py
   out.settings = settings;
   out.start = Start::kAnything;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
