@@ -25,7 +25,7 @@ std::uint64_t largest(const Fits& fits) {
 
 bool within(const CacheLayout& layout, Bytes budget, const Load& load) {
   try {
-    return layout.reserved(load) <= budget;
+    return layout.fits(budget, load);
   } catch (const Error& error) {
     take_as_misfit(error);
     return false;  // an overflow exceeds any budget

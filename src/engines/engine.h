@@ -148,9 +148,13 @@ class CacheLayout {
   virtual std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const;
   // What the engine keeps in host memory: parts of the cache, and buffers.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
-  // Why `load` does not fit in `budget` bytes of a GPU, with the smallest remedy; empty where it does. For engines
-  // whose rule is more than reserved(load) <= budget (a budget split between pools, a minimum size).
+  // Whether the engine runs `load` in `budget` bytes of a GPU: reserved(load) <= budget, or a rule of its own (a budget
+  // split between pools, a scheduler). Searches and verdicts ask this and nothing else.
+  virtual bool fits(Bytes budget, const Load& load) const { return reserved(load) <= budget; }
+  // Why it does not, with the smallest remedy; empty where it does.
   virtual Template shortfall(Bytes budget, const Load& load) const;
+  // The part of reserved(load) that the engine allocates beside its budget.
+  virtual Bytes beyond_budget(const Load&) const { return Bytes(0); }
 };
 
 // What the lines of activations and runtime on one GPU depend on.

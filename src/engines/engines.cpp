@@ -72,8 +72,8 @@ std::vector<Bytes> CacheLayout::reserved_by_stage(const Load& load, std::uint64_
 }
 
 Template CacheLayout::shortfall(Bytes budget, const Load& load) const {
-  const Bytes need = reserved(load);
-  if (need <= budget) return {};
+  if (fits(budget, load)) return {};
+  const Bytes need = std::max(reserved(load), budget);
   return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
           {{"needed", need}, {"missing", need - budget}, {"budget", budget}}};
 }

@@ -16,6 +16,7 @@
 #include "plan/layouts.h"
 #include "plan/margins.h"
 #include "plan/mix.h"
+#include "plan/occupancy.h"
 #include "plan/offload.h"
 #include "plan/plan_cache.h"
 #include "plan/roofline.h"
@@ -96,14 +97,34 @@ void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan
   }
 }
 
-void fill_cache(const TermSum& whole, const CacheLayout& layout, const std::vector<RankCache>& ranks, Plan& plan) {
+// Where the engine runs all sequences in less than they would hold one by one, no GPU holds more than its pool.
+void cut_to_pool(double share, std::vector<RankCache>& ranks) {
+  for (RankCache& rank : ranks) {
+    Bytes all;
+    for (LedgerLine& line : rank.lines) {
+      line.bytes = Bytes(checked_scale(line.bytes.count(), share, "the cache"));
+      line.low = line.high = line.bytes;
+      line.formula = {"{bytes} B, what the pool has", {{"bytes", line.bytes}}};
+      all += line.bytes;
+    }
+    rank.gap.push_back(
+        {"sequences that take turns in the pool", signed_difference(all.count(), rank.reserved.count())});
+    rank.reserved = all;
+  }
+}
+
+void fill_cache(const TermSum& whole, const CacheLayout& layout, const Occupancy& occupancy,
+                const std::vector<RankCache>& ranks, Plan& plan) {
   KvCachePlan& kv = plan.kv_cache;
   kv.bytes_per_token = whole.per_token();
   kv.bytes_per_token_in_window = whole.per_token_in_window();
   kv.bytes_per_sequence = whole.per_sequence();
   Load all = plan.load;
   all.num_seqs = plan.request.sequences();
-  kv.logical = whole.bytes(all);
+  if (occupancy.is_stated())
+    for (const Load& part : occupancy.parts()) kv.logical += whole.bytes(part) * plan.request.parallel.data;
+  else
+    kv.logical = whole.bytes(all);
   const RankCache* fullest = &ranks.front();
   for (const RankCache& rank : ranks) {
     if (rank.reserved > fullest->reserved) fullest = &rank;
@@ -154,9 +175,8 @@ std::optional<Bytes> cache_budget(const Pieces& pieces, const Plan& plan) {
   return least;
 }
 
-// One GPU of each stage: all that a search needs.
-void fill_stages(const Pieces& pieces, Plan& plan) {
-  const std::vector<Bytes> stages = pieces.layout.reserved_by_stage(plan.load, plan.request.parallel.pipeline);
+// One GPU of each stage, with these bytes of cache: all that a search needs.
+void fill_stages(const Pieces& pieces, const std::vector<Bytes>& stages, Plan& plan) {
   plan.memory.clear();
   plan.kv_cache.reserved = Bytes(0);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -164,6 +184,13 @@ void fill_stages(const Pieces& pieces, Plan& plan) {
     plan.kv_cache.reserved = std::max(plan.kv_cache.reserved, stages[stage]);
     plan.memory.push_back(memory_of(pieces, stage, cached, plan));
   }
+}
+
+// The same with a share of the cache's bytes.
+void cut_stages(const Pieces& pieces, std::vector<Bytes> stages, double share, Plan& plan) {
+  if (share >= 1) return;
+  for (Bytes& held : stages) held = Bytes(checked_scale(held.count(), share, "the cache"));
+  fill_stages(pieces, stages, plan);
 }
 
 // What fits in one copy of the engine, as requests (each with its beams or samples) over all copies.
@@ -228,7 +255,9 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
   if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
   if (capacity.max_num_seqs == 0 && layout.shortfall(*budget, one).empty())
     capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
-  if (const std::optional<Bytes>& memory = input.request.card.memory; memory && !plan.request.kv_cache_memory_bytes) {
+  const std::optional<Bytes>& memory = input.request.card.memory;
+  const bool by_card = memory && !plan.request.kv_cache_memory_bytes;
+  if (by_card || plan.request.shared_prefix) {
     const bool has_rule = engine.cache_budget != nullptr;
     const std::optional<Bytes> shared = shared_memory(plan.request);
     Plan other;
@@ -238,14 +267,20 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
       try {
         other.load = load;
         other.calibrated.clear();
-        fill_stages(pieces, other);
+        const Occupancy occupancy(input, layout, load, false);
+        const std::vector<Bytes> held = occupancy.held_by_stage(other.request.parallel.pipeline);
+        fill_stages(pieces, held, other);
+        if (!by_card) return occupancy.fits(*budget);
+        const Bytes pool = cache_budget(pieces, other).value_or(Bytes(0));
+        if (has_rule && !occupancy.fits(pool)) return false;
+        if (has_rule) cut_stages(pieces, held, occupancy.cut(pool), other);
         if (shared) other.host = host_lines(pieces, other);
         for (std::size_t i = 0; i < other.memory.size(); ++i) {
           const Bytes card = other.card_of(i, *memory);
           if (other.memory[i].total > (has_rule ? card : usable_memory(engine, input, card))) return false;
           if (shared && other.memory[i].total + other.host_total() > *shared) return false;
         }
-        return !has_rule || layout.shortfall(cache_budget(pieces, other).value_or(Bytes(0)), load).empty();
+        return true;
       } catch (const Error& error) {
         take_as_misfit(error);
         return false;  // an overflow exceeds any memory
@@ -324,7 +359,9 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   plan.request = request;
   plan.load = load_of(model, request);
   check_lengths(request, plan.load);
-  fill_stages(pieces, plan);
+  const Occupancy occupancy(pieces.input, pieces.layout, plan.load);
+  const std::vector<Bytes> held = occupancy.held_by_stage(request.parallel.pipeline);
+  fill_stages(pieces, held, plan);
   // A separate card's plan does not depend on host memory, unless that is judged too.
   if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(pieces, plan);
   check_total(plan);
@@ -333,7 +370,8 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
     fill_capacity(pieces, plan);
   else if (const auto budget = cache_budget(pieces, plan))
     plan.capacity.emplace().kv_cache_memory = *budget;
-  judge(pieces.input, pieces.engine, pieces.layout, plan);
+  if (plan.capacity) cut_stages(pieces, held, occupancy.cut(plan.capacity->kv_cache_memory), plan);
+  judge(pieces.input, pieces.engine, pieces.layout, occupancy, plan);
   return plan;
 }
 
@@ -367,9 +405,12 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (engine.settings != nullptr) plan.settings = engine.settings(input, plan.load);
   plan.attention = cache.attention();
   plan.layers = layer_facts(cache.groups(), plan.types, plan.load);
-  const std::vector<RankCache> ranks = layout.explain(plan.load);
+  const Occupancy occupancy(input, layout, plan.load);
+  std::vector<RankCache> ranks = occupancy.explain();
+  if (plan.capacity)
+    if (const double share = occupancy.cut(plan.capacity->kv_cache_memory); share < 1) cut_to_pool(share, ranks);
   if (!laid_out.whole) laid_out.whole = TermSum(input.caches, input.types, 1);
-  fill_cache(*laid_out.whole, layout, ranks, plan);
+  fill_cache(*laid_out.whole, layout, occupancy, ranks, plan);
   plan.weights_dtype = weights.type;
   if (const WeightType* type = find_weight_type(weights.type))
     plan.weights_loss = type->scope == Scope::kEverything ? "none" : type->quality;
@@ -431,7 +472,8 @@ std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request) {
   Plan plan;
   plan.request = request;
   plan.load = load_of(cache.model(request), request);
-  fill_stages(pieces_of(cache, request, laid_out), plan);
+  const Pieces pieces = pieces_of(cache, request, laid_out);
+  fill_stages(pieces, pieces.layout.reserved_by_stage(plan.load, request.parallel.pipeline), plan);
   return std::move(plan.memory);
 }
 

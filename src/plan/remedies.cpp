@@ -20,7 +20,7 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
     changed.limits.reserve = own.limits.reserve;
     try {
       const Plan plan = make_plan(cache, changed);
-      const Bytes total = plan.fullest().total - plan.verdict.spared;
+      const Bytes total = plan.fullest().total;
       out.push_back({options, changed.card.count, total, plan.verdict.headroom, plan.host_total()});
       return true;
     } catch (const Error& error) {

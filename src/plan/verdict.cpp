@@ -15,30 +15,6 @@ std::int64_t difference(Bytes a, Bytes b) {
   return signed_difference(a.count(), b.count());
 }
 
-// Where processor and GPU share one memory, both their shares must fit in it.
-template <class Require>
-void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, Bytes high, const Require& require) {
-  const std::optional<Bytes> all = shared_memory(plan.request);
-  if (!all || plan.host.empty()) return;
-  const Bytes host = plan.host_total();
-  if (gpu.total + host > *all) require(gpu.total + host, low + host, high + host, *all, VerdictLimit::kSharedMemory);
-}
-
-// What the engine keeps in host memory, where its size is known. A machine without a card has nothing else.
-template <class Require>
-void require_host_memory(const Plan& plan, const GpuMemory& gpu, const Require& require) {
-  if (!plan.request.card.host_memory || plan.host.empty()) return;
-  Bytes need, low, high;
-  for (const LedgerLine& line : plan.host) {
-    need += line.bytes;
-    low += line.low;
-    high += line.high;
-  }
-  const Bytes all = *plan.request.card.host_memory;
-  const bool alone = !plan.request.card.name && !plan.request.card.memory && gpu.total == Bytes(0);
-  if (need > all || alone) require(need, low, high, all, VerdictLimit::kHostMemory);
-}
-
 // Whether the engine starts under the limit that the verdict was compared with.
 std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
   const VerdictReport& verdict = plan.verdict;
@@ -53,59 +29,79 @@ std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, cons
   Load least = plan.load;
   least.num_seqs = 1;
   if (engine.start == Start::kAnything) least.max_model_len = Tokens(1);
-  return budget > Bytes(0) && layout.shortfall(budget, least).empty();
+  return budget > Bytes(0) && layout.fits(budget, least);
 }
 
 Bytes less(Bytes bytes, Bytes kept) {
   return bytes - std::min(bytes, kept);
 }
 
-// How many sequences of the stated lengths, or of the request's, run at once with `kept` bytes of the budget left free;
-// none where one exceeds the memory.
-std::optional<std::uint64_t> runs_at_once(const CacheLayout& layout, const Plan& plan, Bytes kept) {
-  if (!plan.capacity) return std::nullopt;
-  const Request& request = plan.request;
-  Running running{request.seq_lens, request.shared_prefix.value_or(Tokens(0))};
-  if (running.lengths.empty()) running.lengths = {request.avg_len.value_or(plan.load.max_model_len)};
-  return layout.runs_at_once(less(plan.capacity->kv_cache_memory, kept), plan.load, running);
-}
-
-// Stated lengths decide where their memory is known: by the engine's scheduler, by pages, or without an engine by their
-// bytes. Slots of a fixed length hold them in any case.
-struct Stated {
-  std::optional<std::uint64_t> running;  // how many of them at once
-  std::uint64_t sequences = 0;
-  Bytes held;  // on the fullest GPU, while all run
+// One limit that a plan is held against: bytes that are needed, with their range, and bytes that there are.
+struct Need {
+  VerdictLimit limit = VerdictLimit::kNone;
+  Bytes bytes, low, high, budget;
+  Template shortfall = {};  // why the engine does not start or run it, whatever the bytes; empty: bytes decide
 };
 
-std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& layout, const Plan& plan, Bytes kept) {
-  const Request& request = plan.request;
-  if (request.seq_lens.empty() && !request.avg_len) return std::nullopt;
-  if (!request.seq_lens.empty() && request.parallel.data > 1) return std::nullopt;  // they are spread over the copies
-  Stated out{runs_at_once(layout, plan, kept), 0, {}};
-  if (!out.running && !engine.is_logical && !layout.block_size()) return std::nullopt;
-  Load load = plan.load;
-  // Full blocks of the prefix are held once, by the first sequence; windows and states are each sequence's own.
-  const std::uint64_t block = layout.block_size().value_or(1);
-  const std::uint64_t prefix = request.shared_prefix.value_or(Tokens(0)).count() / block * block;
-  const auto hold = [&](std::uint64_t length, std::uint64_t sequences) {
-    if (sequences == 0) return;
-    load.max_model_len = Tokens(length);
-    load.num_seqs = sequences;
-    out.held += layout.reserved(load);
-  };
-  const auto add = [&](Tokens length, std::uint64_t sequences) {
-    const std::uint64_t whole = prefix == 0 ? sequences : out.sequences == 0 ? 1 : 0;
-    hold(length.count(), whole);
-    hold(length.count() > prefix ? length.count() - prefix : 1, sequences - whole);
-    out.sequences = checked_add(out.sequences, sequences, "the sequences");
-  };
-  if (request.seq_lens.empty()) {
-    add(*request.avg_len, plan.load.num_seqs);
-  } else {
-    for (const Tokens length : request.seq_lens) add(length, 1);
+// The only place where bytes become a verdict: everything fits, or the first need that does not is the verdict.
+class Judge {
+ public:
+  explicit Judge(VerdictReport& verdict) : verdict_(verdict) {}
+
+  bool failed() const { return verdict_.status == Verdict::kDoesNotFit; }
+
+  void require(const Need& need) {
+    if (failed()) return;
+    const bool fits = need.bytes <= need.budget && need.shortfall.empty();
+    verdict_.limit = need.limit;
+    verdict_.needed = need.bytes;
+    verdict_.budget = need.budget;
+    verdict_.low = need.low;
+    verdict_.high = need.high;
+    verdict_.status = fits ? Verdict::kFits : Verdict::kDoesNotFit;
+    verdict_.headroom = difference(need.budget, need.bytes);
+    if (!need.shortfall.empty()) verdict_.headroom = std::min<std::int64_t>(*verdict_.headroom, -1);
+    verdict_.shortfall = need.shortfall;
   }
-  return out;
+  // The same for an estimate: close where the limit lies within its range. One limit that is close makes the verdict
+  // close, unless another is certainly broken.
+  void require_estimate(const Need& need) {
+    if (failed()) return;
+    const bool was_close = verdict_.close;
+    require(need);
+    verdict_.close = need.low <= need.budget && (was_close || need.budget < need.high);
+    verdict_.over = std::max(verdict_.over, need.high > need.budget ? need.high - need.budget : Bytes(0));
+  }
+
+ private:
+  VerdictReport& verdict_;
+};
+
+// Where processor and GPU share one memory, both their shares must fit in it.
+void require_shared_memory(const Plan& plan, Bytes total, const Range& range, Judge& judge) {
+  const std::optional<Bytes> all = shared_memory(plan.request);
+  if (!all || plan.host.empty()) return;
+  const Bytes host = plan.host_total();
+  if (total + host > *all)
+    judge.require_estimate({VerdictLimit::kSharedMemory, total + host, range.low + host, range.high + host, *all});
+}
+
+// What the engine keeps in host memory, where its size is known. A machine without a card has nothing else.
+void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
+  if (!plan.request.card.host_memory || plan.host.empty()) return;
+  Need need{VerdictLimit::kHostMemory, {}, {}, {}, *plan.request.card.host_memory};
+  for (const LedgerLine& line : plan.host) {
+    need.bytes += line.bytes;
+    need.low += line.low;
+    need.high += line.high;
+  }
+  const bool alone = !plan.request.card.name && !plan.request.card.memory && total == Bytes(0);
+  if (need.bytes > need.budget || alone) judge.require_estimate(need);
+}
+
+Template too_small(Bytes need, Bytes budget) {
+  return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
+          {{"needed", need}, {"missing", need - budget}, {"budget", budget}}};
 }
 
 }  // namespace
@@ -125,66 +121,39 @@ Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory
   return Bytes(static_cast<std::uint64_t>(static_cast<double>(memory.count()) * usable_share(engine, input)));
 }
 
-void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
+void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const Occupancy& occupancy,
+           Plan& plan) {
   VerdictReport& verdict = plan.verdict;
+  Judge judge(verdict);
   const GpuMemory* fullest = &plan.fullest();
   const Range range = range_of(fullest->lines);
-  Bytes low = range.low;
-  Bytes high = range.high;
+  const Bytes total = fullest->total;
   std::optional<Bytes> memory = input.request.card.memory;
   if (memory) memory = plan.card_of(static_cast<std::size_t>(fullest - plan.memory.data()), *memory);
   if (memory && plan.request.limits.reserve) verdict.reserve = plan.request.limits.reserve->of(*memory);
   const Bytes kept = verdict.reserve.value_or(Bytes(0));
-  // Nothing is kept free of a budget that the user set.
-  const Bytes kept_of_budget = plan.request.kv_cache_memory_bytes ? Bytes(0) : kept;
-  const std::optional<Stated> stated = stated_lengths(engine, layout, plan, kept_of_budget);
-  const Bytes held = stated ? stated->held : plan.kv_cache.reserved;
-  // The part of the ledger's bytes for full lengths that the stated lengths do not take.
-  const Bytes spared = plan.kv_cache.reserved - std::min(held, plan.kv_cache.reserved);
-  verdict.spared = spared;
-  const Bytes total = fullest->total - spared;
-  low = low - std::min(low, spared);
-  high = high - std::min(high, spared);
-  const auto held_against = [&](VerdictLimit limit, Bytes needed, Bytes budget) {
-    verdict.limit = limit;
-    verdict.needed = needed;
-    verdict.budget = budget;
+  if (occupancy.is_stated()) {
+    const Bytes full = layout.reserved(plan.load);
+    verdict.spared = full - std::min(plan.kv_cache.reserved, full);
+  }
+  const auto require_total = [&](VerdictLimit limit, Bytes budget) {
+    judge.require_estimate({limit, total, range.low, range.high, budget});
   };
-  const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, VerdictLimit kind) {
-    if (verdict.status == Verdict::kDoesNotFit) return;
-    held_against(kind, need, limit);
-    verdict.low = need_low;
-    verdict.high = need_high;
-    // One limit that is close makes the verdict close, unless another is certainly broken.
-    verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = need_low <= limit && (verdict.close || limit < need_high);
-    verdict.over = std::max(verdict.over, need_high > limit ? need_high - limit : Bytes(0));
-    verdict.headroom = difference(limit, need);
-  };
-  // Bytes of the budget: for the stated lengths, or what the engine must hold to start if that is more.
-  Bytes asked = held;
-  // The engine's own rule for its cache, where the budget is known.
+  // The sequences' cache, by the engine's own rule. Returns the bytes that it asks of the budget.
   const auto require_cache = [&](Bytes budget) {
-    if (verdict.status == Verdict::kDoesNotFit) return;
-    Template shortfall = stated ? Template() : layout.shortfall(budget, plan.load);
-    if (stated && (stated->running ? *stated->running < stated->sequences : held > budget))
-      shortfall = {"the stated lengths need {needed:GiB} of cache, and {budget:GiB} are there",
-                   {{"needed", held}, {"budget", budget}}};
-    // What an engine must hold to start does not depend on the stated lengths.
-    if (stated && shortfall.empty() && engine.start == Start::kOneSequence) {
+    Need need{VerdictLimit::kCacheBudget, plan.kv_cache.reserved, {}, {}, budget, occupancy.shortfall(budget)};
+    if (need.shortfall.empty() && need.bytes > budget) need.bytes = less(need.bytes, layout.beyond_budget(plan.load));
+    if (need.shortfall.empty() && need.bytes > budget) need.shortfall = too_small(need.bytes, budget);
+    if (!need.shortfall.empty() && engine.start == Start::kOneSequence) {
       Load one = plan.load;
       one.num_seqs = 1;
-      shortfall = layout.shortfall(budget, one);
-      if (!shortfall.empty()) asked = std::max(held, layout.reserved(one));
+      if (!layout.fits(budget, one)) need.bytes = std::max(need.bytes, layout.reserved(one));
     }
-    const Bytes need = shortfall.empty() ? std::min(held, budget) : asked;
-    held_against(VerdictLimit::kCacheBudget, need, budget);
-    verdict.low = verdict.high = need;
-    verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = verdict.close && shortfall.empty();
-    verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
-                                         : std::min<std::int64_t>(difference(budget, need), -1);
-    verdict.shortfall = std::move(shortfall);
+    need.low = need.high = need.bytes;
+    const bool was_close = verdict.close;
+    judge.require(need);
+    verdict.close = was_close && !judge.failed();
+    return need.bytes;
   };
   if (memory && engine.cache_budget != nullptr) {
     const Bytes card = less(*memory, kept);
@@ -193,26 +162,25 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     // both.
     const Bytes budget = has_budget ? less(plan.capacity->kv_cache_memory, kept) : Bytes(0);
     if (has_budget && budget == Bytes(0))
-      require(total, low, high, std::min(card, less(usable_memory(engine, input, *memory), kept)),
-              VerdictLimit::kUsable);
-    else if (!has_budget || (held <= budget && total > card))
-      require(total, low, high, card, VerdictLimit::kCard);
+      require_total(VerdictLimit::kUsable, std::min(card, less(usable_memory(engine, input, *memory), kept)));
+    else if (!has_budget || (total > card && occupancy.fits(budget)))
+      require_total(VerdictLimit::kCard, card);
     if (has_budget) {
-      require_cache(budget);
+      const Bytes asked = require_cache(budget);
       // The budget is as uncertain as the parts beside the cache: close where the ends of its range disagree.
-      const Bytes most = asked + (high - total);
-      const bool may_fit = low <= card && asked <= budget + (total - low);
+      const Bytes most = asked + (range.high - total);
+      const bool may_fit = range.low <= card && asked <= budget + (total - range.low);
       verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
       verdict.close = may_fit && verdict.over > Bytes(0);
     }
   } else if (memory) {
-    const Bytes usable = less(usable_memory(engine, input, *memory), kept);
-    require(total, low, high, usable, VerdictLimit::kUsable);
+    require_total(VerdictLimit::kUsable, less(usable_memory(engine, input, *memory), kept));
   }
-  require_shared_memory(plan, *fullest, low, high, require);
-  require_host_memory(plan, *fullest, require);
+  require_shared_memory(plan, total, range, judge);
+  require_host_memory(plan, total, judge);
+  // Nothing is kept free of a budget that the user set.
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
-  if (plan.request.limits.max_vram) require(total, low, high, *plan.request.limits.max_vram, VerdictLimit::kMaxVram);
+  if (plan.request.limits.max_vram) require_total(VerdictLimit::kMaxVram, *plan.request.limits.max_vram);
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, VerdictLimit limit) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
     const bool enough = have >= *wanted;
@@ -248,13 +216,14 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.close = false;
   }
   if (verdict.status == Verdict::kUnknown) verdict.close = false;
-  if (verdict.close) verdict.either_way = Bytes((high - low).count() / 2);
+  if (verdict.close) verdict.either_way = Bytes((range.high - range.low).count() / 2);
 }
 
 void advise(const CacheLayout& layout, Plan& plan) {
   VerdictReport& verdict = plan.verdict;
   verdict.asked_gpus = plan.request.card.count;
-  verdict.runs_at_once = runs_at_once(layout, plan, Bytes(0));
+  if (plan.capacity)
+    verdict.runs_at_once = runs_at_once(plan.request, layout, plan.load, plan.capacity->kv_cache_memory);
   if (verdict.runs_at_once && *verdict.runs_at_once < kAnyCount)
     verdict.runs_at_once =
         checked_mul(*verdict.runs_at_once, plan.request.parallel.data, "the sequences of all copies");

@@ -3,6 +3,7 @@
 #define KVPLAN_PLAN_VERDICT_H_
 
 #include "engines/engine.h"
+#include "plan/occupancy.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -15,7 +16,8 @@ Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory
 std::optional<Bytes> shared_memory(const Request& request);
 
 // Fills plan.verdict from the plan's ledger, cache and capacity.
-void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan);
+void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const Occupancy& occupancy,
+           Plan& plan);
 // Adds to the verdict how many sequences run at once and, where it is close, what to lower first.
 void advise(const CacheLayout& layout, Plan& plan);
 

@@ -157,9 +157,12 @@ class SglangLayout final : public CacheLayout, private SglangStages {
       out.tokens = std::min(load.max_model_len.count(), most_tokens_) / page_ * page_;
       out.num_blocks = *out.tokens / page_;
     }
-    const auto fits = [&](const Load& wanted) { return holds(pools_of(budget, wanted), pools_for(wanted)); };
-    out.max_num_seqs = largest([&](std::uint64_t n) { return fits({load.max_model_len, n, load.source_tokens}); });
-    out.max_model_len = largest([&](std::uint64_t n) { return fits({Tokens(n), load.num_seqs, load.source_tokens}); });
+    out.max_num_seqs = largest([&](std::uint64_t n) {
+      return fits(budget, {load.max_model_len, n, load.source_tokens});
+    });
+    out.max_model_len = largest([&](std::uint64_t n) {
+      return fits(budget, {Tokens(n), load.num_seqs, load.source_tokens});
+    });
     const std::uint64_t one = round_up(load.max_model_len.count(), page_, "a sequence");
     if (grows())
       out.max_concurrency = static_cast<double>(tokens) / static_cast<double>(std::max<std::uint64_t>(one, 1));
@@ -231,6 +234,14 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     out = std::min(out, tokens / 2);
     if (states_) out = std::min(out, pools.slots / slots_);
     return out + padding_rows_;
+  }
+
+  bool fits(Bytes budget, const Load& load) const override { return holds(pools_of(budget, load), pools_for(load)); }
+
+  // Dummy pages and padding slots lie beside the pools that the budget is divided into.
+  Bytes beyond_budget(const Load& load) const override {
+    const Bytes all = reserved(load);
+    return all - std::min(all, least_budget(load));
   }
 
   Template shortfall(Bytes budget, const Load& load) const override {

@@ -39,6 +39,7 @@ std::uint64_t admitted_blocks(const VllmSpec& spec, const VllmPool& pool, std::u
   const std::uint64_t drafts = charge.drafts;
   Load load;
   load.max_model_len = Tokens(prompt);
+  load.source_tokens = pool.source_tokens;
   switch (spec.type) {
     case SpecType::kSliding:
     case SpecType::kSlidingMla:
@@ -63,6 +64,7 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
   const std::uint64_t computed = length > kUncomputed ? length - kUncomputed : 0;
   Load load;
   load.max_model_len = Tokens(length);
+  load.source_tokens = pool.source_tokens;
   switch (spec.type) {
     case SpecType::kSliding:
     case SpecType::kSlidingMla: {
@@ -113,7 +115,9 @@ class Counter {
       out.kept = checked_add(out.kept, kept_blocks(*spec, pool_, length, is_first ? 0 : prefix_), kRunningBlocks);
       if (spec->is_state()) ++found;
       if (spec->is_full_family()) shared += prefix_ / spec->block_size;
-      if (spec->block_size > 0)
+      if (spec->type == SpecType::kCross)
+        rest += admitted_blocks(*spec, pool_, 0);
+      else if (spec->block_size > 0)
         rest += ceil_div(prompt_of(length) - std::min(prefix_, prompt_of(length)), spec->block_size);
     }
     if (is_first || prefix_ == 0) return {std::max(out.most, out.kept), out.kept};

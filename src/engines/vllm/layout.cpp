@@ -166,16 +166,23 @@ class VllmLayout : public CacheLayout {
 
   // The pool keeps one block for itself, which the check before start-up ignores (get_kv_cache_configs). Several
   // sequences fit where the scheduler runs them all at once.
-  Template shortfall(Bytes budget, const Load& load) const override {
+  bool fits(Bytes budget, const Load& load) const override {
     Load one = load;
     one.num_seqs = std::min<std::uint64_t>(load.num_seqs, 1);
-    Template out = CacheLayout::shortfall(usable(budget), one);
-    if (load.num_seqs < 2) return out;
+    if (reserved(one) > usable(budget)) return false;
+    if (load.num_seqs < 2) return true;
     const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
-    if (running && out.empty() && *running >= load.num_seqs) return out;
-    Template all = CacheLayout::shortfall(usable(budget), load);
-    if (!running || !all.empty()) return all;
-    return {"the scheduler runs {running:such sequence} at once", {{"running", *running}}};
+    return running ? *running >= load.num_seqs : reserved(load) <= usable(budget);
+  }
+
+  Template shortfall(Bytes budget, const Load& load) const override {
+    if (fits(budget, load)) return {};
+    const Bytes need = reserved(load);
+    if (need > usable(budget))
+      return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
+              {{"needed", need}, {"missing", need - usable(budget)}, {"budget", usable(budget)}}};
+    const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
+    return {"the scheduler runs {running:such sequence} at once", {{"running", running.value_or(0)}}};
   }
 
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
@@ -183,17 +190,15 @@ class VllmLayout : public CacheLayout {
     const std::uint64_t blocks = budget.count() / widest_block_.count();
     VllmPool pool = pool_of(blocks > 0 ? blocks - 1 : 0, load);
     for (const VllmGroup& group : groups_.groups) pool.groups.push_back(&specs_[group.members.front()]);
+    if (groups_.crossed) pool.groups.push_back(&specs_[*groups_.crossed]);
     return vllm_runs_at_once(pool, running);
   }
 
   Capacity capacity(Bytes budget, const Load& load) const override {
     Capacity out;
     out.kv_cache_memory = budget;
-    out.max_model_len = longest_sequence(*this, usable(budget), load);
-    const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
-    out.max_num_seqs = running && out.max_model_len >= load.max_model_len.count()
-                           ? *running
-                           : most_sequences(*this, usable(budget), load);
+    out.max_model_len = longest_sequence(*this, budget, load);
+    out.max_num_seqs = most_sequences(*this, budget, load);
     const std::uint64_t each = blocks_of_concurrency(load);
     if (widest_block_ == Bytes(0) || each == 0) return out;
     const std::uint64_t pool = budget.count() / widest_block_.count();
@@ -235,7 +240,7 @@ class VllmLayout : public CacheLayout {
   }
 
   VllmPool pool_of(std::uint64_t blocks, const Load& load) const {
-    return {blocks, {}, &charge_, &rules_, load.max_model_len};
+    return {blocks, {}, &charge_, &rules_, load.max_model_len, load.source_tokens};
   }
 
   // Blocks of all sequences, the first of which has `charged`. Without the hybrid manager the others have as many.

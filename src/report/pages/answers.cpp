@@ -53,11 +53,11 @@ std::string title_of(const Answer& answer) {
 
 // Bytes on the fullest GPU, for the stated lengths.
 Bytes total_of(const Plan& plan) {
-  return plan.fullest().total - plan.verdict.spared;
+  return plan.fullest().total;
 }
 
 std::string cache_of(const Plan& plan) {
-  return gib_number(plan.kv_cache.reserved - plan.verdict.spared);
+  return gib_number(plan.kv_cache.reserved);
 }
 
 const Answer* find_answer(const Answers& answers, std::string_view name) {

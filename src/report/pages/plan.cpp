@@ -29,7 +29,7 @@ std::string range_text(Bytes low, Bytes high) {
 }
 
 // Adds the contents of the parts, from the lines of a GPU or of the host.
-void add_part_rows(const std::vector<LedgerLine>& lines, Bytes spared, const GpuMemory* gpu, Bars& bars) {
+void add_part_rows(const std::vector<LedgerLine>& lines, const GpuMemory* gpu, Bars& bars) {
   Bytes total;
   for (const PartName& part : kParts) {
     RangeSum sum;
@@ -43,19 +43,13 @@ void add_part_rows(const std::vector<LedgerLine>& lines, Bytes spared, const Gpu
       bars.rows.push_back({part.name, "-", "not known", {}, {}});
       continue;
     }
-    auto [least, most] = sum.range();
-    for (Bytes* figure : {&bytes, &least, &most})
-      if (part.part == Section::kKvCache) *figure = *figure - std::min(*figure, spared);
+    const auto [least, most] = sum.range();
     total += bytes;
     if (gpu == nullptr && bytes == Bytes(0)) continue;
     bars.rows.push_back({part.name, gib_number(bytes), range_text(least, most), {{part.part, bytes}}, {}});
   }
   const Range all = range_of(lines);
-  bars.rows.push_back({"total",
-                       gib_number(total),
-                       range_text(all.low - std::min(all.low, spared), all.high - std::min(all.high, spared)),
-                       {},
-                       Tone::kStrong});
+  bars.rows.push_back({"total", gib_number(total), range_text(all.low, all.high), {}, Tone::kStrong});
 }
 
 void add_parts(const Plan& plan, Page& page) {
@@ -69,8 +63,7 @@ void add_parts(const Plan& plan, Page& page) {
   } else if (!on_host) {
     set_limits(plan, bars);
   }
-  const Bytes spared = plan.verdict.spared;
-  add_part_rows(on_host ? plan.host : gpu.lines, spared, on_host ? nullptr : &gpu, bars);
+  add_part_rows(on_host ? plan.host : gpu.lines, on_host ? nullptr : &gpu, bars);
   if (std::any_of(bars.rows.begin(), bars.rows.end(), [](const BarRow& row) { return !row.range.empty(); }))
     bars.range_title = "range";
   Block block{on_host                   ? std::string("Host memory: no GPU holds anything")
@@ -79,9 +72,13 @@ void add_parts(const Plan& plan, Page& page) {
               Detail::kComment,
               std::move(bars),
               {}};
-  if (spared > Bytes(0))
-    block.remarks.push_back(fmt::format("of the lengths that were stated; {} more with every sequence at {} tokens",
-                                        gib(spared), grouped(plan.load.max_model_len.count())));
+  if (const Bytes spared = plan.verdict.spared; spared > Bytes(0)) {
+    const bool lengths = plan.request.avg_len || !plan.request.seq_lens.empty();
+    block.remarks.push_back(
+        lengths ? fmt::format("Sized for the lengths you gave. If every sequence grows to {} tokens you need {} more.",
+                              grouped(plan.load.max_model_len.count()), gib(spared))
+                : fmt::format("The shared prefix is counted once. Without it you need {} more.", gib(spared)));
+  }
   if (plan.taken_at_start && plan.verdict.starts != false) {
     std::string claim = fmt::format("{} claims {} at start-up", plan.engine, gib(*plan.taken_at_start));
     if (plan.card && *plan.card > Bytes(0))
@@ -219,9 +216,7 @@ void add_cache(const Plan& plan, Detail detail, Page& page) {
       rows.push_back(
           {"allocated by " + engine + (plan.memory.size() > 1 ? ", per GPU" : ""), human_bytes(kv.reserved)});
   }
-  const bool stated = plan.verdict.spared > Bytes(0);
-  page.blocks.push_back(
-      {stated ? "KV cache, every sequence at full length" : "KV cache", detail, facts_table(std::move(rows)), {}});
+  page.blocks.push_back({"KV cache", detail, facts_table(std::move(rows)), {}});
 }
 
 void add_capacity(const Plan& plan, Detail detail, Page& page) {

@@ -1,0 +1,51 @@
+// What the sequences of a request hold in the cache: all at full length, or of the lengths that the request states,
+// with a shared prefix counted once. A plan's memory, its verdict and its capacity are all about these bytes.
+#ifndef KVPLAN_PLAN_OCCUPANCY_H_
+#define KVPLAN_PLAN_OCCUPANCY_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+class Occupancy {
+ public:
+  // `load`: one copy's sequences at full length. `lengths`: those that the request states count, not only its prefix.
+  Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load, bool lengths = true);
+
+  // Whether it is about other bytes than those of `load` itself.
+  bool is_stated() const { return is_stated_; }
+  const std::vector<Load>& parts() const { return parts_; }
+  // Bytes of the fullest GPU, and of one GPU of each stage.
+  Bytes held() const;
+  std::vector<Bytes> held_by_stage(std::uint64_t stages) const;
+  std::vector<RankCache> explain() const;
+
+  // Whether the engine runs all sequences at once in `budget` bytes of a GPU. Its scheduler may hold less than held():
+  // windows of many sequences are not all at their largest at once.
+  bool fits(Bytes budget) const;
+  // Why it does not, in words; empty where it does.
+  Template shortfall(Bytes budget) const;
+  // The share of held() that the sequences have where all of them run in `budget`; 1 where that is not less.
+  double cut(Bytes budget) const;
+
+ private:
+  const CacheLayout* layout_;
+  Load load_;
+  std::vector<Load> parts_;  // together they are the sequences
+  Running running_;
+  std::uint64_t sequences_ = 0;
+  bool is_stated_ = false;
+  bool starts_with_one_ = false;  // the engine refuses to start without the memory of a full sequence
+};
+
+// How many sequences like the request's run at once in `budget` bytes; absent where the engine's rule is not known.
+std::optional<std::uint64_t> runs_at_once(const Request& request, const CacheLayout& layout, const Load& load,
+                                          Bytes budget);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_OCCUPANCY_H_
