@@ -96,6 +96,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
   if (lists.kv.empty())
     for (const std::string_view word : split(engine.kv_choices)) add_unique(kvs, word);
 
+  std::vector<std::string> refused_types;
   for (const std::string& weight : weights) {
     for (const std::string& kv : kvs) {
       // All types are compared in one layout.
@@ -122,6 +123,12 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
         take_as_misfit(error);
         continue;  // the engine or the model has no such type
       }
+      // What the engine refuses for its types is no choice; what it refuses anyway is said once, by the asked plan.
+      const std::optional<Refusal>& refused = answer.plan.verdict.refusal;
+      if (refused && !answer.changes.empty() && !out.asked.verdict.refusal) {
+        add_unique(refused_types, weight != own_weights ? weight : kv);
+        continue;
+      }
       const OptionValues layout = layout_options(request, changed);
       answer.changes.insert(answer.changes.end(), layout.begin(), layout.end());
       answer.other_checkpoint = needs_other_checkpoint(model, answer, out.asked);
@@ -130,6 +137,12 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
           if (has_weights(stored, out.asked.model->name, answer.plan.weights_dtype)) answer.stored.push_back(stored);
       out.rows.push_back(std::move(answer));
     }
+  }
+  if (!refused_types.empty()) {
+    std::string names;
+    for (const std::string& type : refused_types) names += (names.empty() ? "" : ", ") + type;
+    out.sentences.push_back(
+        {"not listed, because {engine} refuses it here: {types}", {{"engine", engine.name}, {"types", names}}});
   }
   // Smallest loss first; among equals, first those that need no other checkpoint.
   const auto rank = [&](const Answer& a) { return std::tuple(loss_of(a, out.asked), a.other_checkpoint); };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engines/estimates.h"
+#include "engines/planned_quantization.h"
 #include "engines/sglang/backends.h"
 #include "engines/sglang/models.h"
 #include "kvplan/gpus.h"
@@ -49,9 +50,8 @@ Found library_class(const EngineInput& input) {
 
 // get_min_capability of the ModelOpt classes.
 Found quantization(const EngineInput& input, std::uint32_t capability) {
-  const QuantDeclaration& declared = input.model.quantization;
-  if (capability == 0 || input.request.weights || !declared.dialect.starts_with("modelopt") || !declared.scheme)
-    return std::nullopt;
+  const QuantDeclaration declared = planned_quantization(input);
+  if (capability == 0 || !declared.dialect.starts_with("modelopt") || !declared.scheme) return std::nullopt;
   const bool is_fp8 = declared.scheme->type.starts_with("fp8");
   const std::uint32_t least = is_fp8 ? 89 : sglang_since(input.request, kNvfp4OnAmpere) ? 80 : 100;
   if (capability >= least) return std::nullopt;
@@ -66,11 +66,11 @@ Found quantization(const EngineInput& input, std::uint32_t capability) {
 
 // Fp8MoEMethod.create_weights: a rank's part of an expert must be whole blocks.
 Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
-  const std::optional<WeightScheme>& scheme = input.model.quantization.scheme;
+  const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
   const ExpertShape& experts = input.model.experts;
   const std::uint64_t ranks = request.parallel.expert ? 1 : request.parallel.tensor;
-  if (request.weights || !scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
+  if (!scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
   if (experts.width % ranks != 0 || experts.width / ranks % scheme->block_rows == 0) return std::nullopt;
   // FlashInfer's kernels, which some classes do not use.
   const bool pads = std::find(std::begin(kPlainKernels), std::end(kPlainKernels), input.model.architecture) ==

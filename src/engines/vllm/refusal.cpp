@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engines/planned_quantization.h"
 #include "engines/vllm/card.h"
 #include "engines/vllm/rules.h"
 
@@ -114,8 +115,8 @@ unsigned least_capability(const QuantDeclaration& quantization, std::uint64_t ve
 Found card(const EngineInput& input, std::uint64_t version) {
   const unsigned capability = vllm_capability(input.request);
   if (capability == 0) return std::nullopt;
-  const QuantDeclaration& quantization = input.model.quantization;
-  if (is_declared(quantization) && quantization.names_method && !input.request.weights) {
+  const QuantDeclaration quantization = planned_quantization(input);
+  if (is_declared(quantization) && quantization.names_method) {
     const unsigned least = least_capability(quantization, version);
     if (capability < least)
       return Refusal{"quantization",
@@ -137,9 +138,9 @@ Found card(const EngineInput& input, std::uint64_t version) {
 
 // Blocks of FP8 weights that ranks split: validate_fp8_block_shape, and for experts separately.
 Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
-  const std::optional<WeightScheme>& scheme = input.model.quantization.scheme;
+  const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
-  if (request.weights || !scheme || scheme->block_rows == 0) return std::nullopt;
+  if (!scheme || scheme->block_rows == 0) return std::nullopt;
   const std::uint64_t block = scheme->block_rows;
   const ExpertShape& experts = input.model.experts;
   const bool has_dense = experts.count == 0 || experts.dense_layers > 0;
