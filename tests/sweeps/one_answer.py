@@ -1,0 +1,203 @@
+"""One question, one answer: every way of naming a model gives the same plan.
+
+    one_answer.py KVPLAN SOURCE [--full] [--only WORD] [--python PYTHON]
+
+Each bundled config becomes checkpoints that hold the same model: the config alone, an index, one shard of three beside the
+index, all shards, one file; each is named by folder, by config.json, by a cache of the Hub and by a loopback Hub. The weights
+may differ by as much as the index and the config do, and by nothing where the files have what the config says. Everything
+else is equal. --python is an interpreter that has the Python package's needs (mcp), for the forms of the package.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import checkpoint
+from program import Faults, Program, models, options
+
+DIFFERENCES = (1.0, 1.003, 0.996, 1.02)  # the index against the config; the last is worth a warning
+CARD = ("--gpu", "h200")
+LAYOUTS = {
+    "logical": [[]],
+    "vllm": [[], ["-tp", "8"], ["-pp", "2"], ["-tp", "2", "-dp", "2", "--enable-expert-parallel"], ["--language-model-only"], ["--mtp"]],
+    "sglang": [[], ["-tp", "8"], ["-pp", "2"], ["-tp", "4", "-dp", "4", "--enable-dp-attention", "--enable-expert-parallel"]],
+    "llama.cpp": [[], ["-ngl", "10"], ["-pp", "2"]],
+    "transformers": [[], ["-pp", "2"]],
+    "mlx": [[]],
+}
+# Notes on where the weights come from, and on the copy that was read.
+OF_SOURCE = ("weights_", "incomplete_copy", "stored", "hub_", "tied_head", "quant_config", "index_")
+
+
+def weights(plan):
+    return [gpu["weights_bytes"] for gpu in plan["memory"]]
+
+
+def without_name(plan):
+    """A plan less what the name of its source changes."""
+    if "error" in plan:
+        return {"error": plan["error"].removeprefix("kvplan: ").removeprefix(plan.get("source", "")), "exit": plan.get("exit")}
+    out = json.loads(json.dumps(plan))
+    for key in ("source", "name"):
+        out["model"].pop(key)
+    out["notes"] = [note for note in out["notes"] if not note["code"].startswith(OF_SOURCE)]
+    return out
+
+
+def without_weights(plan):
+    """A plan less what it says of the weights and what follows from them."""
+    out = without_name(plan)
+    if "error" in out:
+        return out
+    for key in ("total", "capacity", "verdict", "bounds", "host_memory", "notes"):
+        out.pop(key, None)
+    for gpu in out["memory"]:
+        gpu.pop("weights_bytes")
+        gpu.pop("total_bytes")
+        gpu["lines"] = [line for line in gpu["lines"] if line["part"] == "kv_cache"]
+    return out
+
+
+def without_sources(part):
+    """A part of an answer less the words on where the bytes of its lines come from."""
+    if isinstance(part, list):
+        return [without_sources(each) for each in part]
+    if isinstance(part, dict):
+        return {key: without_sources(value) for key, value in part.items() if key not in ("formula", "source")}
+    return part
+
+
+def differences(a, b, at=""):
+    """The first places in which two answers differ."""
+    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+        return [d for key in a for d in differences(a[key], b[key], f"{at}.{key}")][:3]
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return [d for i, pair in enumerate(zip(a, b)) for d in differences(*pair, f"{at}.{i}")][:3]
+    return [] if a == b else [f"{at}: {str(a)[:90]} / {str(b)[:90]}"]
+
+
+class Sweep:
+    def __init__(self, given):
+        self.program = Program(given.kvplan)
+        self.faults = Faults()
+        self.full = given.full
+        self.work = tempfile.TemporaryDirectory(prefix="kvplan-names-")
+        self.store = checkpoint.Store(self.work.name + "/models", self.program.environment["HF_HUB_CACHE"])
+        self.hub = checkpoint.Hub(self.store.root)
+        self.program.environment["HF_ENDPOINT"] = self.hub.url
+
+    def forms(self, name, path):
+        """Names of the model by what their files hold: {kind: (what the index says against the config, [names])}."""
+        with open(path, encoding="utf-8") as file:
+            config = file.read()
+        code, plan = self.program.ask([path, "--mtp"])
+        assert code == 0, plan
+        whole = weights(plan)[0]
+        computed = checkpoint.by_parts(plan)
+        real = checkpoint.written_out(name, json.loads(config))
+        if real is not None and not self.faults.check(
+                "config against written shapes", abs(checkpoint.bytes_of(real) - (plan["model"]["parameters"]["total"] * 2)) <= (
+                    json.loads(config)["vocab_size"] * json.loads(config)["hidden_size"] * 2), name):
+            real = None
+        tensors = real or computed
+        store, out = self.store, {}
+        folder = store.folder(f"{name}", config)
+        out["config"] = (0, [path, folder, folder + "/config.json", store.cached(folder, name), f"hub/{name}"])
+        for factor in DIFFERENCES:
+            total = round(whole * factor)
+            of = f"{name}-x{factor}"
+            some = store.folder(of, config, index=(tensors, total))
+            part = store.folder(of + "-part", config, index=(tensors, total), shards=(tensors, (1,)))
+            names = [some, some + "/config.json", store.cached(some, of), f"hub/{of}", part, part + "/config.json",
+                     store.cached(part, of + "-part")]
+            out[f"index x{factor}"] = (abs(total - whole) / whole, names if self.full or factor in DIFFERENCES[:2] else names[:1])
+        # Without a tied head these are the config's own bytes.
+        for kind, files in (("shards", {"index": (computed, whole), "shards": (computed,)}), ("one file", {"single": computed})):
+            of = f"{name}-{kind.replace(' ', '-')}"
+            folder = store.folder(of, config, **files)
+            out[kind] = (0, [folder, folder + "/config.json", store.cached(folder, of)])
+            out[kind][1].extend([f"hub/{of}"] if kind == "one file" else [])
+        if real is not None:
+            of = f"{name}-real"
+            folder = store.folder(of, config, index=(real, checkpoint.bytes_of(real)), shards=(real,))
+            out["real shards"] = (1e-4, [folder, folder + "/config.json", store.cached(folder, of)])
+        return out
+
+    def plans(self, names, words):
+        """An answer for each name, of one run of them all."""
+        code, fleet = self.program.ask([*names, *words])
+        if "plans" not in fleet:
+            return [{"error": fleet.get("error", "no plans"), "exit": code}] * len(names)
+        return fleet["plans"]
+
+    def ask_all(self, name, forms):
+        everything = [n for _, names in forms.values() for n in names]
+        for engine, layouts in LAYOUTS.items():
+            for layout in layouts:
+                words = ["--engine", engine, *layout, *CARD, "--max-model-len", "2k"]
+                answers = dict(zip(everything, self.plans(everything, words)))
+                self.compare(name, forms, answers, words)
+        for question in ("fit", "compare"):
+            self.compare_answers(name, forms, question)
+
+    def compare(self, name, forms, answers, words):
+        bare = answers[forms["config"][1][0]]
+        about = lambda other: f"{self.short(other)} {' '.join(words)}"  # noqa: E731
+        for kind, (off, names) in forms.items():
+            first = answers[names[0]]
+            for other in names[1:]:
+                a, b = without_name(first), without_name(answers[other])
+                self.faults.check(f"{kind}: the same files, another answer", a == b, lambda: about(other), lambda: differences(a, b))
+            if kind == "config":
+                continue
+            if "error" in bare or "error" in first:
+                self.faults.check(f"{kind}: refused, or not", ("error" in bare) == ("error" in first), lambda: about(names[0]),
+                                  lambda: first.get("error", bare.get("error")))
+                continue
+            for mine, yours in zip(weights(bare), weights(first)):
+                if not self.faults.check(f"{kind}: weights", abs(yours - mine) <= (off + 1e-6) * max(mine, 1) + 64, lambda: about(names[0]),
+                                         f"{mine / 2**30:.3f} GiB by the config, {yours / 2**30:.3f}"):
+                    break
+            a, b = without_weights(bare), without_weights(first)
+            self.faults.check(f"{kind}: what has nothing to do with weights", a == b, lambda: about(names[0]), lambda: differences(a, b))
+            if off == 0 and weights(bare) == weights(first):
+                for key in ("capacity", "verdict", "total", "host_memory"):
+                    a, b = without_sources(bare[key]), without_sources(first[key])
+                    self.faults.check(f"{kind}: the same bytes, another {key}", a == b, lambda: about(names[0]), lambda: differences(a, b))
+            if kind.startswith("index"):
+                warned = any(note["level"] == "warning" and note["code"].startswith(OF_SOURCE) for note in first["notes"])
+                self.faults.check("index: a warning beyond 1 % alone", warned == (off > 0.01), lambda: about(names[0]), f"{off:.3f} off")
+
+    def compare_answers(self, name, forms, question):
+        """`fit` and `compare` of names that hold the same files."""
+        for kind, (_, names) in forms.items():
+            if not self.full and kind not in ("config", "index x1.0", "shards"):
+                continue
+            for words in (["--engine", "vllm", *CARD], ["--engine", "vllm", *CARD, "-tp", "8"])[:2 if self.full else 1]:
+                answers = []
+                for other in names:
+                    code, answer = self.program.ask([question, other, *words])
+                    for key in ("model", "notes"):
+                        answer.pop(key, None)
+                    answers.append((code, {"error": "error"} if "error" in answer else answer))
+                for other, answer in zip(names[1:], answers[1:]):
+                    self.faults.check(f"{kind}: the same files, another {question}", answer == answers[0], self.short(other), *words,
+                                      lambda: differences(answers[0][1], answer[1]))
+
+    def short(self, name):
+        return name.replace(self.work.name + "/models", "~")
+
+
+def main():
+    given = options(python=str)
+    sweep = Sweep(given)
+    for name, path in models(given.source, given.only, given.full).items():
+        sweep.ask_all(name, sweep.forms(name, path))
+        sweep.store.clear()
+    sweep.hub.close()
+    sweep.faults.close(sweep.program.runs)
+
+
+if __name__ == "__main__":
+    main()
