@@ -14,6 +14,8 @@ import sys
 import tempfile
 
 import checkpoint
+import doors
+import gguf
 from program import Faults, Program, models, options
 
 DIFFERENCES = (1.0, 1.003, 0.996, 1.02)  # the index against the config; the last is worth a warning
@@ -75,6 +77,15 @@ def differences(a, b, at=""):
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         return [d for i, pair in enumerate(zip(a, b)) for d in differences(*pair, f"{at}.{i}")][:3]
     return [] if a == b else [f"{at}: {str(a)[:90]} / {str(b)[:90]}"]
+
+
+# Families whose configs name no length; their GGUF files do.
+NO_LENGTH = ("mamba", "rwkv7", "rwkv6")
+
+
+def layers(plan):
+    keys = ("kind", "count", "indices", "bytes_per_token", "bytes_per_sequence", "token_limit")
+    return [[layer[key] for key in keys] for layer in plan["model"]["layers"] if layer["kind"] != "none"]
 
 
 class Sweep:
@@ -185,6 +196,109 @@ class Sweep:
                     self.faults.check(f"{kind}: the same files, another {question}", answer == answers[0], self.short(other), *words,
                                       lambda: differences(answers[0][1], answer[1]))
 
+    def quantized(self, source):
+        """hf_quant_config.json counts whichever file of its checkpoint is named, unless config.json says how the weights are stored."""
+        with open(source + "/testdata/quantized/nemotron-3-nano-30b-a3b-nvfp4.json", encoding="utf-8") as file:
+            nano = json.load(file)
+        with open(source + "/testdata/configs/llama-3.1-8b.json", encoding="utf-8") as file:
+            llama = json.load(file)
+        nvfp4 = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8", "group_size": 16,
+                                                                    "exclude_modules": ["lm_head"]}}
+        fp8 = {**llama, "quantization_config": {"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3"}}
+        words = ["--gpu", "h200", "--max-model-len", "2k"]
+        scales = [(f"model.layers.{i}.mlp.up_proj.weight_scale", "U8", [1 << 20]) for i in range(3)]
+        for name, config, quant in (("nano", nano["config"], nano["hf_quant_config"]), ("llama", llama, nvfp4)):
+            plain = self.store.folder("plain-" + name, json.dumps(config))
+            folder = self.store.folder("quantized-" + name, json.dumps(config), quant=json.dumps(quant))
+            whole = round(weights(self.plans([folder, folder], [])[0])[0])
+            index = self.store.folder("indexed-" + name, json.dumps(config), quant=json.dumps(quant), index=(scales, whole))
+            for names in ([folder, folder + "/config.json", self.store.cached(folder, "quantized-" + name)],
+                          [index, index + "/config.json", self.store.cached(index, "indexed-" + name), "hub/indexed-" + name]):
+                for engine, layouts in LAYOUTS.items():
+                    for layout in layouts:
+                        first, *others, bare = self.plans([*names, plain], ["--engine", engine, *layout, *words])
+                        about = (self.short(names[0]), engine, *layout)
+                        for other, answer in zip(names[1:], others):
+                            a, b = without_name(first), without_name(answer)
+                            self.faults.check("hf_quant_config.json: the same files, another answer", a == b, self.short(other), engine,
+                                              *layout, lambda: differences(a, b))
+                        if "error" in first or "error" in bare:
+                            continue
+                        self.faults.check("hf_quant_config.json is read", sum(weights(first)) < 0.6 * sum(weights(bare)), *about)
+                        self.faults.check("a note names hf_quant_config.json", "hf_quant_config.json" in json.dumps(first["notes"]), *about)
+        both = self.store.folder("both", json.dumps(fp8), quant=json.dumps(nvfp4))
+        alone = self.store.folder("alone", json.dumps(fp8))
+        for name in (both, both + "/config.json"):
+            a, b = self.plans([name, alone], ["--engine", "vllm", *words])
+            self.faults.check("vLLM takes the config's own quantization first", weights(a) == weights(b), self.short(name), weights(a), weights(b))
+
+    def ggufs(self, source, only):
+        """A GGUF has its config's layers, bytes a token and length, in one engine with the same types."""
+        paths = models(source, only, self.full)
+        for name, row in gguf.models(source).items():
+            if name not in paths:
+                continue
+            path = f"{self.store.root}/{name}.gguf"
+            gguf.write(path, row)
+            for engine in LAYOUTS:
+                words = ["--engine", engine, "--kv", "f16", "--max-model-len", "2k"]
+                if engine in ("logical", "vllm", "sglang"):
+                    words += ["--mamba-ssm-cache-dtype", "float32"]
+                (code, file), (_, config) = self.program.ask([path, *words]), self.program.ask(
+                    [paths[name], *words, "--weights", "f16", "--dtype", "float16"])
+                if not self.faults.check("GGUF: planned as its config is", ("error" in file) == ("error" in config), name, engine, code):
+                    continue
+                if "error" in file:
+                    continue
+                for what, of in (("layers", layers), ("bytes a token", lambda p: p["kv_cache"]["bytes_per_token"]),
+                                 ("longest", lambda p: p["model"]["max_model_len"])):
+                    if what == "longest" and json.load(open(paths[name], encoding="utf-8")).get("model_type") in NO_LENGTH:
+                        continue
+                    self.faults.check(f"GGUF: {what}", of(file) == of(config), name, engine, lambda: differences(of(config), of(file)))
+                off = weights(file)[0] / weights(config)[0] - 1 if engine == "llama.cpp" else 0
+                self.faults.check("GGUF: weights", abs(off) < 0.03, name, engine, f"{off:.2%} off")
+
+    def doors(self, given):
+        """Standard input, the Python package, the MCP server and the page, of the same files."""
+        python = given.python or sys.executable
+        names = models(given.source, given.only)
+        questions, expected, pages = [], [], []
+        for name in names if self.full else [n for n in names if n in ("deepseek-v3", "gemma-4-26b", "llama-3.1-8b", "qwen3-0.6b")]:
+            with open(names[name], encoding="utf-8") as file:
+                config = file.read()
+            _, plan = self.program.ask([names[name], "--mtp"])
+            total = round(weights(plan)[0] * 1.003)
+            folder = self.store.folder("door-" + name, config, index=(checkpoint.by_parts(plan), total))
+            index = folder + "/model.safetensors.index.json"
+            for engine, layout in (("vllm", {}), ("vllm", {"tensor_parallel_size": 8}), ("sglang", {"pipeline_parallel_size": 2}),
+                                   ("llama.cpp", {"n_gpu_layers": 10})):
+                chosen = {"engine": engine, "gpu": "h200", "max_model_len": "2k", **layout}
+                words = [f"--{key.replace('_', '-')}={value}" for key, value in chosen.items()]
+                bare, *rest = self.plans([names[name], folder, folder + "/config.json"], words)
+                code, piped = self.program.ask(["-", *words], config)
+                a, b = without_name(bare), without_name(piped)
+                self.faults.check("standard input", a == b, name, *words, lambda: differences(a, b))
+                for model, answer in ((names[name], bare), (json.loads(config), bare), (folder, rest[0]), (folder + "/config.json", rest[1])):
+                    questions.append({"model": model, "options": chosen})
+                    expected.append((f"{self.short(str(model))[:60]} {' '.join(words)}", answer))
+                with open(index, encoding="utf-8") as file:
+                    texts = {"config.json": config, "model.safetensors.index.json": file.read()}
+                pages += [({"files": {f"{name}-bare.json": config}, "words": [f"{name}-bare.json", *words, "--json"]}, bare),
+                          ({"files": {f"{name}/{file}": text for file, text in texts.items()}, "words": [name, *words, "--json"]}, rest[0]),
+                          ({"files": {}, "words": [name + "/config.json", *words, "--json"]}, rest[0])]
+        for door, ask in (("the Python package", lambda: doors.package(self.program, given.source, python, questions)),
+                          ("MCP", lambda: doors.mcp(self.program, given.source, python, questions)),
+                          ("the page", lambda: doors.page(given.source, [question for question, _ in pages]))):
+            try:
+                answers = ask()
+            except doors.Skipped as why:
+                print(f"SKIPPED {why}")
+                continue
+            right = [(" ".join(q["words"]), answer) for q, answer in pages] if door == "the page" else expected
+            for (about, wanted), answer in zip(right, answers):
+                a, b = without_name(wanted), without_name(answer)
+                self.faults.check(door, a == b, about, lambda: differences(a, b))
+
     def short(self, name):
         return name.replace(self.work.name + "/models", "~")
 
@@ -192,6 +306,10 @@ class Sweep:
 def main():
     given = options(python=str)
     sweep = Sweep(given)
+    sweep.quantized(given.source)
+    sweep.ggufs(given.source, given.only)
+    sweep.doors(given)
+    sweep.store.clear()
     for name, path in models(given.source, given.only, given.full).items():
         sweep.ask_all(name, sweep.forms(name, path))
         sweep.store.clear()
