@@ -148,6 +148,12 @@ class Sweep:
             for layout in layouts:
                 words = ["--engine", engine, *layout, *CARD, "--max-model-len", "2k"]
                 answers = dict(zip(everything, self.plans(everything, words)))
+                if not layout:  # a fleet has no suggestions
+                    _, alone = self.program.ask([everything[0], *words])
+                    a, b = (without_name(p) for p in (alone, answers[everything[0]]))
+                    for answer in (a, b):
+                        answer.get("verdict", {}).update(suggestions=[], reason="")
+                    self.faults.check("a model alone, and in a fleet", a == b, name, *words, lambda: differences(a, b))
                 self.compare(name, forms, answers, words)
         for question in ("fit", "compare"):
             self.compare_answers(name, forms, question)
@@ -274,7 +280,7 @@ class Sweep:
                                    ("llama.cpp", {"n_gpu_layers": 10})):
                 chosen = {"engine": engine, "gpu": "h200", "max_model_len": "2k", **layout}
                 words = [f"--{key.replace('_', '-')}={value}" for key, value in chosen.items()]
-                bare, *rest = self.plans([names[name], folder, folder + "/config.json"], words)
+                bare, *rest = (self.program.ask([each, *words])[1] for each in (names[name], folder, folder + "/config.json"))
                 code, piped = self.program.ask(["-", *words], config)
                 a, b = without_name(bare), without_name(piped)
                 self.faults.check("standard input", a == b, name, *words, lambda: differences(a, b))
