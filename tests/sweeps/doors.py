@@ -68,11 +68,13 @@ def mcp(program, source, python, questions):
             for number in range(1, len(calls))]
 
 
-def page(source, questions):
+def page(program, source, questions):
     """The page's module under Node, of {"files": {name: text}, "words"}."""
     module = source + "/build-web/kvplan.js"
     if not os.path.exists(module):
         raise Skipped("the page: no build-web/kvplan.js (packaging/web/build)")
+    if os.path.getmtime(module) < os.path.getmtime(program.path):
+        raise Skipped("the page: build-web/kvplan.js is older than the program (packaging/web/build)")
     try:
         done = subprocess.run(["node", os.path.join(os.path.dirname(__file__), "page.mjs"), source], input=json.dumps(questions),
                               capture_output=True, encoding="utf-8", check=False, timeout=300)

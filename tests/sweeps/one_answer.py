@@ -5,7 +5,7 @@
 Each bundled config becomes checkpoints that hold the same model: the config alone, an index, one shard of three beside the
 index, all shards, one file; each is named by folder, by config.json, by a cache of the Hub and by a loopback Hub. The weights
 may differ by as much as the index and the config do, and by nothing where the files have what the config says. Everything
-else is equal. --python is an interpreter that has the Python package's needs (mcp), for the forms of the package.
+else is equal. --python is an interpreter with the wheel of the same program and its needs (kvplan[mcp]), for the MCP server.
 """
 import json
 import os
@@ -294,7 +294,7 @@ class Sweep:
                           ({"files": {}, "words": [name + "/config.json", *words, "--json"]}, rest[0])]
         for door, ask in (("the Python package", lambda: doors.package(self.program, given.source, python, questions)),
                           ("MCP", lambda: doors.mcp(self.program, given.source, python, questions)),
-                          ("the page", lambda: doors.page(given.source, [question for question, _ in pages]))):
+                          ("the page", lambda: doors.page(self.program, given.source, [question for question, _ in pages]))):
             try:
                 answers = ask()
             except doors.Skipped as why:

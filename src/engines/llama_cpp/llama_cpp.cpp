@@ -68,9 +68,10 @@ bool stores(Dtype type) {
   }
 }
 
-// float16, whatever the checkpoint's type, even where it declares FP8 for its cache.
+// float16, whatever the checkpoint's type, even where it declares FP8 for its cache; states in float32.
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
+  types.state = Dtype::kFloat32;
   types.key = request.cache_type_k.value_or(Dtype::kFloat16);
   types.value = request.cache_type_v.value_or(Dtype::kFloat16);
   for (const Dtype type : {types.key, types.value})
