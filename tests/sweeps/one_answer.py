@@ -28,6 +28,8 @@ LAYOUTS = {
     "transformers": [[], ["-pp", "2"]],
     "mlx": [[]],
 }
+# What follows from the weights, too: llama.cpp's copies of weights on the host, SGLang's table of requests.
+FOLLOWING = ("total_bytes", "activation_bytes", "runtime_bytes")
 # Notes on where the weights come from, and on the copy that was read.
 OF_SOURCE = ("weights_", "incomplete_copy", "stored", "hub_", "tied_head", "quant_config", "index_")
 
@@ -56,7 +58,8 @@ def without_weights(plan):
         out.pop(key, None)
     for gpu in out["memory"]:
         gpu.pop("weights_bytes")
-        gpu.pop("total_bytes")
+        for key in FOLLOWING:
+            gpu.pop(key)
         gpu["lines"] = [line for line in gpu["lines"] if line["part"] == "kv_cache"]
     return out
 
@@ -178,6 +181,11 @@ class Sweep:
                     break
             a, b = without_weights(bare), without_weights(first)
             self.faults.check(f"{kind}: what has nothing to do with weights", a == b, lambda: about(names[0]), lambda: differences(a, b))
+            for one, two in zip(bare["memory"], first["memory"]):
+                if not self.faults.check(f"{kind}: what follows from the weights", all(
+                        abs(one[key] - two[key]) <= (off + 1e-6) * one[key] + 64 for key in FOLLOWING), lambda: about(names[0]), *(
+                            f"{key} {one[key]} {two[key]}" for key in FOLLOWING)):
+                    break
             if off == 0 and weights(bare) == weights(first):
                 for key in ("capacity", "verdict", "total", "host_memory"):
                     a, b = without_sources(bare[key]), without_sources(first[key])
