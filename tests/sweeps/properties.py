@@ -209,7 +209,7 @@ class Properties:
         """The capacity does not depend on how the budget is given."""
         if not plan["capacity"] or not plan["capacity"]["kv_cache_memory_bytes"] or "--kv-cache-memory-bytes" in given:
             return
-        other = {k: v for k, v in given.items() if k != "--reserve"}
+        other = {k: v for k, v in self.fixed_layout(given, plan).items() if k != "--reserve"}
         other["--kv-cache-memory-bytes"] = plan["capacity"]["kv_cache_memory_bytes"]
         _, again = self.plan(model, other)
         if again is None:
@@ -258,6 +258,8 @@ class Properties:
                     continue
                 self.faults.check(f"more of {option} never takes less: {name}", of(again) >= of(plan), said, f"{before} to {more}:", of(plan),
                                   of(again))
+            if any(o in given for o in LIMITS):
+                continue
             self.faults.check(f"more of {option} never begins to fit",
                               not (plan["verdict"]["status"] == "does_not_fit" and again["verdict"]["status"] == "fits"), said,
                               f"{before} to {more}", plan["verdict"]["reason"])
@@ -333,7 +335,7 @@ class Properties:
             if name == "longest_context" and not longest:
                 longest = most
         same = plan["capacity"] and longest and not any(o in given for o in (*STATED, *LIMITS, "--gpu-count", "--kv-cache-memory-bytes"))
-        if same and plan["verdict"]["refusal"] is None:
+        if same and plan["verdict"]["refusal"] is None and plan["capacity"]["max_model_len"] is not None:
             check("plan and fit name one longest context", longest == plan["capacity"]["max_model_len"], said, longest,
                   plan["capacity"]["max_model_len"])
 
