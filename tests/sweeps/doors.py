@@ -44,7 +44,7 @@ def mcp(program, source, python, questions):
     calls += [{"method": "tools/call", "params": {"name": "plan", "arguments": {"model": question["model"], **question["options"]}}}
               for question in questions]
     given = {**environment(program, source), "PYTHONPATH": ""}  # the server asks for its installed version
-    with subprocess.Popen([python, "-m", "kvplan.mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    with subprocess.Popen([python, "-m", "kvplan.mcp", "--root", "/"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", env=given) as server:
         replies = {}
         try:

@@ -329,7 +329,7 @@ class Properties:
             fixed[key] = most + 1
             _, more = self.plan(model, fixed)
             at_end = option == "--max-model-len" and again["model"]["max_model_len"] is not None and most >= again["model"]["max_model_len"]
-            endless = option == "--max-model-len" and again["kv_cache"]["bytes_per_token_in_window"] == 0  # states alone
+            endless = option == "--max-model-len" and again["kv_cache"]["bytes_per_token"] == 0  # states and windows
             if more is not None and not at_end and not endless:
                 check(f"fit: one more than {name} does not fit", more["verdict"]["status"] != "fits", *about, f"{most + 1} fits, too")
             if name == "longest_context" and not longest:
