@@ -326,7 +326,7 @@ def main():
     sweep.ggufs(given.source, given.only)
     sweep.doors(given)
     sweep.store.clear()
-    for name, path in models(given.source, given.only, given.full).items():
+    for name, path in models(given.source, given.only, given.full, given.configs).items():
         sweep.ask_all(name, sweep.forms(name, path))
         sweep.store.clear()
     sweep.hub.close()

@@ -1,6 +1,6 @@
 """What the sweeps share: the program, the options of a test, and a list of faults.
 
-    SWEEP KVPLAN SOURCE [--full] [--seed N] [--only WORD]
+    SWEEP KVPLAN SOURCE [--full] [--seed N] [--only WORD] [--configs FOLDER]
 """
 import argparse
 import collections
@@ -22,6 +22,7 @@ def options(**more):
     parser.add_argument("--full", action="store_true", help="ask everything, which takes minutes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="only models whose name holds this")
+    parser.add_argument("--configs", default=None, help="a folder of configs in place of the bundled ones")
     for name, kind in more.items():
         parser.add_argument("--" + name, type=kind, default=None)
     return parser.parse_args()
@@ -88,12 +89,12 @@ class Faults:
         sys.exit(1 if self.counts else 0)
 
 
-def models(source, only="", more=False):
-    """Paths of the bundled configs, and with `more` those of models whose figures were published."""
-    folders = ["testdata/configs"] + (["testdata/observations/models"] if more else [])
+def models(source, only="", more=False, configs=None):
+    """Paths of the bundled configs, and with `more` those of models whose figures were published; or those of a folder."""
+    folders = [configs] if configs else ["testdata/configs"] + (["testdata/observations/models"] if more else [])
     found = {}
     for folder in folders:
         for name in sorted(os.listdir(os.path.join(source, folder))):
             if name.endswith(".json") and only in name:
-                found.setdefault(name[:-5], os.path.join(source, folder, name))
+                found.setdefault(name[:-5].replace("--", "-"), os.path.join(source, folder, name))
     return found

@@ -449,7 +449,7 @@ DECLARED = {
 
 def main():
     given = options(count=int)
-    test = Properties(given, models(given.source, given.only, given.full).values())
+    test = Properties(given, models(given.source, given.only, given.full, given.configs).values())
     count = given.count or (1500 if given.full else 250)
     while count > 0:
         count -= test.once()
