@@ -218,7 +218,7 @@ class Properties:
         exact = given["--engine"].startswith("vllm")
         for key in ("max_model_len", "max_num_seqs"):
             a, b = (p["capacity"][key] if p["capacity"][key] is not None else 1 << 62 for p in (plan, again))
-            if not exact and len(plan["memory"]) > 1:
+            if not exact and (len(plan["memory"]) > 1 or plan["verdict"]["status"] != "fits"):
                 continue
             self.faults.check(f"a budget from a card, or in bytes: {key}", a == b if exact else a <= b, said, a, b)
         keys = ("kv_cache_memory_bytes", "num_blocks", "tokens", "max_concurrency")
