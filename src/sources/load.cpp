@@ -140,6 +140,8 @@ ModelSpec load_model(const std::string& argument, const SourceOptions& options) 
                        if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
                        if (is_directory(argument)) return load_directory(argument, options);
                        if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
+                       if (argument.ends_with(".txt"))
+                         fail("not a model's config", "for a list of models write @" + one_line(argument, 200));
                        if (argument.ends_with(".safetensors"))
                          fail("tensors alone name no architecture", "give their directory, with the config.json in it");
                        if (is_config_of_checkpoint(argument))

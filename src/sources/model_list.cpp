@@ -21,11 +21,11 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 bool is_model_list(const std::string& argument) {
-  return (argument.size() > 1 && argument.front() == '@') || (argument.ends_with(".txt") && !is_directory(argument));
+  return argument.size() > 1 && argument.front() == '@';
 }
 
 std::vector<std::string> read_model_list(const std::string& argument) {
-  const std::string path = argument.front() == '@' ? argument.substr(1) : argument;
+  const std::string path = argument.substr(1);
   return with_source(path, [&] {
     std::vector<std::string> out;
     const std::string text = read_file(path, kMaxListBytes);

@@ -85,22 +85,34 @@ TEST_CASE("where nothing can be planned nothing is printed but what went wrong, 
 TEST_CASE("a list file names models") {
   const TemporaryFolder folder;
   const std::string list = folder.write("models.txt", "# ours\n" + kLlamaConfig + "\n\n  " + kMamba + "  # small\r\n");
-  for (const std::string& argument : {list, "@" + list}) {
-    const Run run = run_program({argument});
-    CHECK(run.exit == 0);
-    CHECK(has(run.out, "llama-3.1-8b.json"));
-    CHECK(has(run.out, "mamba-2.8b.json"));
-  }
-  CHECK(run_program({list, "--gpu", "h100,h200"}).exit == 0);
+  const Run run = run_program({"@" + list});
+  CHECK(run.exit == 0);
+  CHECK(has(run.out, "llama-3.1-8b.json"));
+  CHECK(has(run.out, "mamba-2.8b.json"));
+  CHECK(run_program({"@" + list, "--gpu", "h100,h200"}).exit == 0);
   // A list called nearly as a command is, with options behind it.
   folder.write("mann", kLlamaConfig + "\n");
   CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
   CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlamaConfig + "\n")}).exit == 0);
   check_refuses({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
   check_refuses({"@" + folder.write("empty", "# none\n")}, "names no model");
-  check_refuses({folder.write("nested.txt", "@" + list + "\n")}, "further list");
-  check_refuses({folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
+  check_refuses({"@" + folder.write("nested.txt", "@" + list + "\n")}, "further list");
+  check_refuses({"@" + folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
   check_refuses({"@" + folder.path() + "/none"}, "none");
+}
+
+TEST_CASE("only @ makes a list: of any other name no line is printed or looked up") {
+  const TemporaryFolder folder;
+  for (const char* name :
+       {"secrets.txt", "secrets", "secrets.lst", "secrets.TXT", ".env", "models.txt.json", "@secrets.txt"}) {
+    CAPTURE(name);
+    const Run run = run_program({folder.write(name, "API_KEY=sk-live-0123\nadmin/hunter2\n")});
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(!has(run.err, "sk-live"));
+    CHECK(!has(run.err, "hunter2"));
+  }
+  check_refuses({folder.write("models.txt", kLlamaConfig + "\n")}, "for a list of models write @" + folder.path());
 }
 
 TEST_CASE("fit of several engines and cards is one table") {
