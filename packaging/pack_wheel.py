@@ -81,6 +81,8 @@ def main(program, tag, folder, name="kvplan"):
     files[script] = pathlib.Path(program).read_bytes()
     files[f"{info}/METADATA"] = metadata(project).encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: kvplan\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n".encode()
+    scripts = "".join(f"{command} = {function}\n" for command, function in project["scripts"].items())
+    files[f"{info}/entry_points.txt"] = f"[console_scripts]\n{scripts}".encode()
     for path in project["license-files"]:
         files[f"{info}/licenses/{path}"] = (ROOT / path).read_bytes()
     record = "".join(

@@ -15,6 +15,13 @@ Every option of the program is a keyword: --kv-cache-dtype fp8 is kv_cache_dtype
 (enforce_eager=True), False its opposite (enable_prefix_caching=False), a list several values.
 """
 
+import sys
+
+# "python -m kvplan..." looks for modules in the current folder first, which may be somebody else's checkout.
+if sys.argv[:1] == ["-m"] and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+    if any(word.startswith(("kvplan", "-mkvplan")) for word in getattr(sys, "orig_argv", ())):
+        del sys.path[0]
+
 import importlib.metadata
 import os
 from typing import Any, Optional, Union

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 Model = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -73,16 +74,58 @@ def arguments(options: Mapping[str, Value]) -> List[str]:
     return out
 
 
-def run(words: Sequence[str], stdin: Optional[str] = None) -> str:
+class TooLarge(KvplanError):
+    """The answer goes beyond its bounds."""
+
+
+class Bounds:
+    """The limits of a question that a stranger asks: how many bytes it may print, the folder it runs in, and stop(), which ends it.
+
+    With them a folder of models of which one fails has no answer: the row of that model would quote its file.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.folder: Optional[str] = None
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._process: Optional["subprocess.Popen[bytes]"] = None
+
+    def started(self, process: "subprocess.Popen[bytes]") -> None:
+        with self._lock:
+            self._process = process
+            if self._stopped:
+                process.kill()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+
+def run(words: Sequence[str], stdin: Optional[str] = None, bounds: Optional[Bounds] = None) -> str:
     """What the program prints; KvplanError where it has no answer."""
-    given: Dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-    done = subprocess.run([program(), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                          errors="replace", **given)
-    said: str = done.stdout
+    # Only standard output is a pipe, so nothing waits for somebody who does not read or write.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
+        given.write(b"" if stdin is None else stdin.encode("utf-8"))
+        given.seek(0)
+        with subprocess.Popen([program(), *words], stdin=given, stdout=subprocess.PIPE, stderr=complaints,
+                              cwd=bounds.folder if bounds else None) as process:
+            assert process.stdout is not None
+            if bounds:
+                bounds.started(process)
+            said = process.stdout.read(bounds.most + 1 if bounds else -1)
+            if bounds and len(said) > bounds.most:
+                process.kill()
+                raise TooLarge(f"kvplan: the answer is larger than {bounds.most >> 20} MiB; ask about fewer GPUs or models", 2)
+            code = process.wait()
+        complaints.seek(0)
+        line = complaints.read(1 << 16).decode("utf-8", "replace").strip()
     # 1 is an answer: it does not fit. A list of models has one too, though a model of it failed.
-    if done.returncode not in (0, 1) and not said:
-        raise KvplanError(done.stderr.strip() or f"kvplan: ended with {done.returncode}", done.returncode)
-    return said
+    if code < 0 or (code > 1 and (bounds or not said)):
+        raise KvplanError(line or f"kvplan: ended with {code}", code)
+    return said.decode("utf-8", "replace")
 
 
 def _path(name: Union[str, "os.PathLike[str]"]) -> str:
@@ -91,23 +134,31 @@ def _path(name: Union[str, "os.PathLike[str]"]) -> str:
     return os.path.join(".", path) if path.startswith("-") else path
 
 
+def _model(name: Union[str, "os.PathLike[str]"]) -> str:
+    """The same for a model. A list is refused: its lines would be printed, and looked up on the Hub."""
+    path = os.fspath(name)
+    if path.startswith("@") or (path.endswith(".txt") and not os.path.isdir(path)):
+        raise KvplanError(f"kvplan: {path}: a list of models is for the command line; name one model", 2)
+    return _path(path)
+
+
 def ask(command: str, model: Optional[Model], options: Mapping[str, Value], log: Optional[str] = None,
-        log_text: Optional[str] = None, form: str = "json") -> str:
+        log_text: Optional[str] = None, form: str = "json", bounds: Optional[Bounds] = None) -> str:
     """One question to the program, as text in the form that is named."""
     words = [command, f"--format={form}", *arguments(options)]
     if not isinstance(model, Mapping):
-        models = [] if model is None else [_path(model)]
+        models = [] if model is None else [_model(model)]
         logs = [] if log is None and log_text is None else ["-" if log is None else _path(log)]
-        return run([*words, *models, *logs], log_text)
+        return run([*words, *models, *logs], log_text, bounds)
     config = json.dumps(model)
     if log is None and log_text is None:
-        return run([*words, "-"], config)
+        return run([*words, "-"], config, bounds)
     # Standard input may be the log's.
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "config.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(config)
-        return ask(command, path, options, log, log_text, form)
+        return ask(command, path, options, log, log_text, form, bounds)
 
 
 def answer(text: str) -> Answer:

@@ -1,6 +1,7 @@
-"""python -m kvplan.mcp, asked by the protocol's own client over standard input and output."""
+"""kvplan-mcp, asked by the protocol's own client over standard input and output."""
 
 import json
+import os
 import sys
 
 import jsonschema
@@ -17,10 +18,12 @@ from conftest import ROOT  # noqa: E402
 from package_test import LOG  # noqa: E402
 
 
-def ask(*calls):
+def ask(*calls, root=ROOT / "testdata"):
     """The server's tools, and its answers to the calls."""
+    command = os.path.join(os.path.dirname(sys.executable), "kvplan-mcp")
+
     async def session():
-        async with Client(StdioServerParameters(command=sys.executable, args=["-m", "kvplan.mcp"])) as client:
+        async with Client(StdioServerParameters(command=command, args=["--root", str(root)] if root else [])) as client:
             listed = await client.list_tools()
             return {tool.name: tool for tool in listed.tools}, [await client.call_tool(name, given) for name, given in calls]
 
@@ -59,16 +62,23 @@ def test_the_schemas_say_what_is_answered(deepseek):
 
 
 WRONG = (
-    ("plan", {"model": "no-such.json"}, "no-such.json: cannot be opened"),
+    ("plan", {"model": "no-such.json"}, "no-such.json: no file or folder below the server's root"),
+    ("plan", {"model": {"model_type": "nobody-knows"}}, "no model_type that kvplan knows"),
+    ("plan", {"model": "configs/qwen3-0.6b.json", "kv_cache_dtype": "float3"}, "float3"),
+    ("plan", {"model": str(ROOT / "README.md")}, "no file or folder below the server's root"),
+    ("plan", {"model": "ollama:llama3"}, "no name of the Hub"),
     ("plan", {"model": "x.json", "output": "/tmp/x"}, "output"),
     ("plan", {}, "model"),
     ("plan", {"model": "x.json", "num_seqs": "many"}, "num_seqs"),
     ("plan", {"model": "@/etc/passwd"}, "a list of models"),
-    ("plan", {"model": "x.json", "draft": "@/etc/passwd"}, "a list of models"),
-    ("plan", {"model": "a\0b"}, "cannot be asked"),
-    ("plan", {"model": "a" * 1_000_000}, "cannot be asked"),
+    ("plan", {"model": "models.txt"}, "a list of models"),
+    ("plan", {"model": {}, "draft": "@/etc/passwd"}, "a list of models"),
+    ("plan", {"model": "a\0b"}, "no file or folder"),
+    ("plan", {"model": "a" * 1_000_000}, "no file or folder"),
+    ("plan", {"model": {}, "gpu": "a\0b"}, "cannot be asked"),
+    ("plan", {"model": {}, "gpu": "a" * 1_000_000}, "cannot be asked"),
     ("plan", {"model": ["a\nb\u202e"] * 100_000}, "is not of type"),
-    ("fit", {"model": str(ROOT / "testdata/configs/qwen3-0.6b.json"), "gpu": "h100-80gb", "gpu_count": 2048}, "MiB of JSON"),
+    ("fit", {"model": str(ROOT / "testdata/configs/qwen3-0.6b.json"), "gpu": "h100-80gb", "gpu_count": 2048}, "larger than 4 MiB"),
     ("check_log", {}, "text"),
     ("forget", {}, "check_log"),
 )
@@ -80,3 +90,11 @@ def test_what_is_wrong_is_one_line():
         assert result.is_error, (name, given)
         text = result.content[0].text
         assert words in text and text.isprintable() and len(text) <= 1000
+
+
+def test_without_a_root_no_file_is_read(deepseek):
+    _, (by_path, by_log, by_dict) = ask(("plan", {"model": deepseek}), ("check_log", {"log": deepseek}), ("plan", {"model": json.loads(open(deepseek).read())}),
+                                        root=None)
+    for result in (by_path, by_log):
+        assert result.is_error and "this server reads no files" in result.content[0].text
+    assert not by_dict.is_error

@@ -79,6 +79,16 @@ def test_no_answer_is_an_error_with_the_program_s_line(model, options, code, wor
     assert words in error.line
 
 
+@pytest.mark.parametrize("name", ["@models", "models.txt", "@models.txt"])
+def test_a_list_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for one in ("models", "models.txt"):
+        (tmp_path / one).write_text("secret/line\n")
+    with pytest.raises(kvplan.KvplanError, match="a list of models is for the command line") as caught:
+        kvplan.plan(name)
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["format", "json", "output", "color"])
 def test_the_form_is_fixed(name, deepseek):
     with pytest.raises(TypeError, match=name):
