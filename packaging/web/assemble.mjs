@@ -63,11 +63,15 @@ const style = reportStyle + beside("page.css");
 // A text inside a script element ends at its end tag alone.
 const inScript = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
 const filled = (template, values) => template.replace(/@([A-Z_]+)@/g, (whole, name) => values[name] ?? whole);
+const hashed = (text) => "sha256-" + createHash("sha256").update(text).digest("base64");
+const pageScript = inScript(beside("page.js"));
 const page = filled(beside("page.html"), {
   STYLE: style,
+  STYLE_HASH: hashed(style),
   VERSION: version,
   CATALOGUE: JSON.stringify(catalogue).replaceAll("<", "\\u003c"),
-  PAGE_JS: inScript(beside("page.js")),
+  PAGE_JS: pageScript,
+  PAGE_JS_HASH: hashed(pageScript),
   WORKER_JS: inScript(workerScript),
   WASM: packed.toString("base64"),
 });
@@ -116,7 +120,7 @@ for (const { cards, count } of shownCards) {
   });
 }
 const newest = shownEngines.map((engine) => `${engine} ${engines.filter((row) => row.engine === engine).at(-1).release}`).join(", ");
-const models = filled(beside("models.html"), { STYLE: style, VERSION: version, INDEX: index, TABLES: tables, NEWEST: newest });
+const models = filled(beside("models.html"), { STYLE: style, STYLE_HASH: hashed(style), VERSION: version, INDEX: index, TABLES: tables, NEWEST: newest });
 
 const hash = createHash("sha256").update(page).update(models).digest("hex").slice(0, 16);
 const written = { "index.html": page, "models.html": models, "sw.js": filled(beside("sw.js"), { HASH: hash }) };

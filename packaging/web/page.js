@@ -92,8 +92,16 @@ function setModel(words, model) {
 
 const files = new Map(); // what may be named: a text, or a File of which the program reads the beginning
 let version = 1;
-const linkLimit = 100000; // characters of a link
-for (const [name, text] of Object.entries(catalogue.examples)) files.set(name, { text, example: true });
+const linkLimit = 100000; // characters of a link's files, packed
+const textLimit = 16 << 20; // the same unpacked, in bytes: no config that the program reads is larger
+const fileLimit = 1000;
+const tokens = /hf_[A-Za-z0-9]{20,}/g;
+
+function onlyExamples() {
+  files.clear();
+  for (const [name, text] of Object.entries(catalogue.examples)) files.set(name, { text, example: true });
+  ++version;
+}
 
 function give(name, file) {
   files.set(name, file);
@@ -126,7 +134,15 @@ async function take(list) {
 
 const base64 = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+
+async function through(bytes, stream, limit = Infinity) {
+  const parts = [];
+  let size = 0;
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+  for (let part; !(part = await reader.read()).done; parts.push(part.value))
+    if ((size += part.value.length) > limit) throw new RangeError((await reader.cancel(), "too much"));
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
 
 // The link, and the files that it cannot hold.
 async function link(line) {
@@ -138,30 +154,33 @@ async function link(line) {
   for (const [name, file] of named(words))
     if (file.text === undefined) left.push(name);
     else texts[name] = file.text;
-  let out = "#q=" + encodeURIComponent(joined(words)).replaceAll("%20", "+");
+  let out = "#q=" + encodeURIComponent(joined(words).replaceAll(tokens, "hf_***")).replaceAll("%20", "+");
   if (Object.keys(texts).length) {
-    const packed = base64(await through(new TextEncoder().encode(JSON.stringify(texts)), new CompressionStream("deflate-raw")));
+    const packed = base64(await through(new TextEncoder().encode(JSON.stringify(texts).replaceAll(tokens, "hf_***")), new CompressionStream("deflate-raw")));
     if (packed.length < linkLimit) out += "&f=" + packed;
     else left = left.concat(Object.keys(texts));
   }
   return { out, left };
 }
 
-let isTorn = false; // a link whose end is missing
+let linkTrouble = "";
+const isPlain = (name) => name.length < 300 && !name.includes("\0") && name.split("/").every((part) => part && part !== "." && part !== "..");
 
-async function restore(hash) {
-  isTorn = false;
-  const parts = new URLSearchParams(hash.slice(1));
-  if (!parts.has("q")) return first;
-  if (parts.has("f")) {
-    try {
-      const texts = JSON.parse(new TextDecoder().decode(await through(bytesOf(parts.get("f")), new DecompressionStream("deflate-raw"))));
-      for (const [name, text] of Object.entries(texts)) if (typeof text === "string") give(name, { text });
-    } catch {
-      isTorn = true;
-    }
+// The command line and the files of a link, and what is wrong with it. Whoever made the link chose everything in it.
+async function restored(hash) {
+  const out = { line: first, texts: [], trouble: "" };
+  const parts = new URLSearchParams(hash.slice(1, 2 * linkLimit));
+  out.line = parts.get("q") ?? first;
+  const packed = (parts.has("q") && parts.get("f")) || "";
+  try {
+    if (packed.length > linkLimit) throw new RangeError("too much");
+    if (packed) out.texts = Object.entries(JSON.parse(new TextDecoder().decode(await through(bytesOf(packed), new DecompressionStream("deflate-raw"), textLimit))));
+    if (out.texts.length > fileLimit) throw new RangeError("too much");
+  } catch (error) {
+    out.texts = [];
+    out.trouble = error instanceof RangeError ? "The files in this link are too large, and were left out." : "The end of this link is missing, and with it the files that it held.";
   }
-  return parts.get("q");
+  return out;
 }
 
 // --- the program ---
@@ -171,9 +190,14 @@ let waiting = new Map();
 let next = 0;
 let busy = null;
 
+let script = "";
+
 function begin() {
-  const script = $("worker").textContent;
-  worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  worker?.terminate();
+  waiting.clear();
+  busy = null;
+  script ||= URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
+  worker = new Worker(script);
   worker.onmessage = ({ data }) => {
     waiting.get(data.id)?.(data);
     waiting.delete(data.id);
@@ -192,14 +216,19 @@ function send(message) {
   return new Promise((answered) => waiting.set(id, answered));
 }
 
-// The same words as in a terminal; a page is what is asked for where no form is.
+// The form of the answer that the words ask for, as the program takes them: --json, else the last --format, else a page.
+// A page is taken for one because it was asked for. What the text looks like says nothing: a file's name may be its first line.
+function formOf(words) {
+  const { command, options } = read(words);
+  if (options.some(({ name }) => name === "--json")) return "json";
+  const formless = ["schema", "completions", "man", "help"].includes(command) || words.length < (words[0] === "kvplan" ? 2 : 1);
+  return find(words, ["--format"])?.value ?? (formless ? "" : "html");
+}
+
 async function program(words) {
-  const given = words[0] === "kvplan" ? words.slice(1) : words;
-  const { command } = read(words);
-  const formless = ["schema", "completions", "man", "help"].includes(command) || given.length === 0;
-  const output = find(words, ["--output"])?.value;
-  const asked = find(words, ["--format", "--json"]) || formless ? given : [...given, "--format", "html"];
-  return send({ words: asked, output });
+  const asked = words[0] === "kvplan" ? words.slice(1) : [...words];
+  if (formOf(words) === "html" && !find(words, ["--format"])) set(asked, ["--format"], "html");
+  return send({ words: asked, output: find(words, ["--output"])?.value });
 }
 
 let asked = 0;
@@ -210,14 +239,12 @@ async function ask() {
     // A newer question does not wait long for an older one: the Hub, or a wide search.
     await Promise.race([busy, new Promise((later) => setTimeout(later, 1000))]);
     if (mine !== asked) return;
-    if (busy) {
-      worker.terminate();
-      begin();
-    }
+    if (busy) begin();
   }
   const slow = setTimeout(() => say("working ..."), 150);
   const began = performance.now();
-  const running = program(split(line));
+  const words = split(line);
+  const running = program(words);
   busy = running;
   const reply = await running;
   if (busy === running) busy = null;
@@ -226,7 +253,10 @@ async function ask() {
   const { out, left } = await link(line);
   if (mine !== asked) return;
   history.replaceState(null, "", out);
-  show(reply, left);
+  show(reply, formOf(words), [
+    ...named(words).filter(([, file]) => file.link).map(([name]) => `${name} came with the link that you opened.`),
+    ...left.map((name) => `A link to this answer does not hold ${name}.`),
+  ]);
   say(`answered in ${Math.max(1, Math.round(performance.now() - began))} ms by this browser`);
 }
 
@@ -238,16 +268,35 @@ function say(text) {
 
 const lines = (text) => text.split(/[\n\r]/).map((line) => line.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "").trim()).filter(Boolean);
 
-function show({ exit, out, err }, left) {
+// Reports are rebuilt from the elements and attributes that the program writes. Nothing else gets into the document.
+const elements = new Set("h1 h2 p b i u ul li sup span div section table thead tbody tr th td figure figcaption code details summary svg path text".split(" "));
+const attributes = new Set("class role aria-label aria-hidden data-name scope viewBox d x y text-anchor".split(" "));
+const lengths = /^(left|right|width):([\d.]+%|calc\([\d.]+% - 2px\))$/;
+
+function rebuilt(from, into) {
+  for (const node of from.childNodes) {
+    if (node.nodeType === Node.TEXT_NODE) into.append(node.data);
+    if (node.nodeType !== Node.ELEMENT_NODE || !elements.has(node.localName)) continue;
+    const svg = ["svg", "path", "text"].includes(node.localName);
+    const out = document.createElementNS(svg ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml", node.localName);
+    for (const { name, value } of node.attributes) if (attributes.has(name)) out.setAttribute(name, value);
+    const [, property, length] = lengths.exec(node.getAttribute("data-style") ?? "") ?? [];
+    if (property) out.style.setProperty(property, length);
+    rebuilt(node, out);
+    into.append(out);
+  }
+}
+
+function show({ exit, out, err }, form, remarks) {
   const box = $("answer");
   box.replaceChildren();
   for (const text of lines(err))
     box.append(element("p", { className: "verdict " + (exit > 1 ? "bad" : "warn"), role: exit > 1 ? "alert" : "" },
       element("b", {}, exit > 1 ? "NO ANSWER " : "NOTE "), element("span", {}, text.replace(/^kvplan: /, ""))));
-  if (out.startsWith("<!DOCTYPE html>")) {
-    const page = new DOMParser().parseFromString(out, "text/html");
-    page.querySelector("footer")?.remove();
-    box.append(...page.body.childNodes);
+  if (form === "html" && out.startsWith("<!DOCTYPE html>")) {
+    // Without its styles, which the page's security policy refuses: rebuilt() sets those of its bars.
+    const body = out.slice(out.indexOf("<body>")).replaceAll(' style="', ' data-style="');
+    rebuilt(new DOMParser().parseFromString(body, "text/html").body, box);
     offer(box);
   } else if (out) {
     const copy = element("button", { type: "button", onclick: () => copied(copy, out) }, "Copy");
@@ -256,13 +305,13 @@ function show({ exit, out, err }, left) {
   const title = box.querySelector("h1")?.textContent;
   document.title = title ? title + " - kvplan" : "kvplan";
   $("aloud").textContent = box.querySelector(".verdict")?.textContent ?? "";
-  if (isTorn) box.prepend(element("p", { className: "verdict warn" }, "The end of this link is missing, and with it the files that it held."));
-  for (const name of left) box.append(element("p", { className: "small muted" }, `A link to this answer does not hold ${name}.`));
+  if (linkTrouble) box.prepend(element("p", { className: "verdict warn" }, linkTrouble));
+  for (const text of remarks) box.append(element("p", { className: "small muted" }, text));
 }
 
 // A change that the answer names is made by a click: a remedy, or a row of what fits.
 function offer(box) {
-  for (const cell of box.querySelectorAll("td:first-child span, td[data-name=options] span")) {
+  for (const cell of box.querySelectorAll("td:first-child[data-name=''] span, td[data-name=options] span")) {
     const change = split(cell.textContent);
     const { models, options } = read(change);
     const known = options.every(({ name, count }) => count === 2 || catalogue.flags.includes(name));
@@ -425,8 +474,15 @@ function listen() {
   window.addEventListener("hashchange", () => open(location.hash));
 }
 
+let opened = 0;
 async function open(hash) {
-  const line = await restore(hash);
+  const mine = ++opened;
+  const { line, texts, trouble } = await restored(hash);
+  if (mine !== opened) return;
+  linkTrouble = trouble;
+  onlyExamples();
+  for (const [name, text] of texts) if (typeof text === "string" && isPlain(name)) give(name, { text, link: true });
+  begin(); // the worker before it has the files of an earlier link
   if (files.has("config.json")) $("pasted").value = files.get("config.json").text;
   put(split(line));
 }
@@ -435,7 +491,8 @@ function start() {
   fill();
   listen();
   $("options").open = !matchMedia("(max-width: 52rem)").matches;
-  begin();
   open(location.hash);
   if (location.protocol.startsWith("http")) navigator.serviceWorker?.register("sw.js").catch(() => {});
 }
+
+start();

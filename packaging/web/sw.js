@@ -6,5 +6,5 @@ addEventListener("activate", (event) =>
   event.waitUntil(caches.keys().then((keys) => Promise.all(keys.filter((key) => key.startsWith("kvplan-") && key !== name).map((key) => caches.delete(key)))).then(() => clients.claim())));
 addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || new URL(event.request.url).origin !== location.origin) return; // the Hub's
-  event.respondWith(caches.match(event.request, { ignoreSearch: true }).then((kept) => kept ?? fetch(event.request)));
+  event.respondWith(caches.match(event.request, { ignoreSearch: true, cacheName: name }).then((kept) => kept ?? fetch(event.request)));
 });

@@ -1,7 +1,7 @@
 // The program in a worker: a question is an argument line and files, an answer what it printed and its exit code. Stands
 // behind emscripten's module (Kvplan) and unpack.js in one script.
 "use strict";
-const folder = "/home/web_user";
+const folder = "/files"; // not the home folder: a link's files are no cache and no settings
 let compiled = null;
 let program = null;
 let has = 0; // the version of the files that the program has
@@ -28,6 +28,7 @@ async function start() {
     const contents = new Uint8Array(new FileReaderSync().readAsArrayBuffer(stream.node.contents.slice(position, position + length)));
     return FS.filesystems.MEMFS.stream_ops.mmap({ node: { mode: stream.node.mode, contents } }, address, length, 0, protection, flags);
   };
+  FS.mkdirTree(folder);
   FS.chdir(folder);
   has = 0;
 }
