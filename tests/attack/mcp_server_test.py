@@ -267,6 +267,30 @@ def test_silent_pipes_hold_nobody(start, place):
     os.close(writer)
 
 
+def memory(process):
+    """In MiB."""
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return max([0] + [int(line.split()[1]) >> 10 for line in status.splitlines() if line.startswith("VmRSS")])
+
+
+def test_large_messages_do_not_pile_up(start):
+    server = start()
+    numbers, most = [], 0
+
+    def flood():
+        for _ in range(15):
+            numbers.append(server.call("check_log", text="x" * (20 << 20)))
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    while thread.is_alive():
+        most = max(most, memory(server.process))
+        time.sleep(0.05)
+    for number in numbers:
+        server.wait(number, 60)
+    assert most < 400, f"{most} MiB"
+
+
 def test_a_client_that_stops_reading(start):
     server = start(command=[sys.executable, "-c", SHORT], read=False)
 
@@ -280,8 +304,7 @@ def test_a_client_that_stops_reading(start):
     threading.Thread(target=flood, daemon=True).start()
     most, until = 0, time.monotonic() + 20
     while server.process.poll() is None and time.monotonic() < until:
-        status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-        most = max([most] + [int(line.split()[1]) >> 10 for line in status.splitlines() if line.startswith("VmRSS")])
+        most = max(most, memory(server.process))
         time.sleep(0.1)
     assert server.process.poll() == 1
     assert most < 300, f"{most} MiB"

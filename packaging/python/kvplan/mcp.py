@@ -36,6 +36,7 @@ except ImportError as missing:
 
 MOST_ANSWER = 4 << 20  # bytes: a client's model can read no more, and thousands of cards would fill its memory
 MOST_MESSAGE = 24 << 20  # bytes of a client's message; the program reads configs of 16 MiB
+LARGE_MESSAGE = 1 << 20  # bytes; after one of them nothing is read while questions are open, since they fill the memory
 MOST_PENDING = 16  # questions that wait or run; one more is refused at once
 MOST_RUNNING = 4
 MOST_ENTRIES = 10_000  # of a model's folder
@@ -337,6 +338,7 @@ class _Reader:
         self._file = file
         self._writer = writer
         self._one = anyio.CapacityLimiter(1)
+        self._was_large = False
 
     def _get(self) -> Tuple[str, bool]:
         """A line, and whether it is a message."""
@@ -355,9 +357,13 @@ class _Reader:
 
     async def __anext__(self) -> str:
         while True:
+            while self._was_large:
+                await anyio.sleep(0.05)  # the first time for the library to pass the message on
+                self._was_large = bool(_PENDING)
             async with self._writer.idle:
                 pass
             text, is_message = await anyio.to_thread.run_sync(self._get, limiter=self._one)
+            self._was_large = len(text) > LARGE_MESSAGE
             if not text:
                 raise StopAsyncIteration
             if is_message:
@@ -385,6 +391,7 @@ def main() -> None:
     for root in roots:
         if not os.path.isdir(root):
             parser.error(f"--root {root}: no such folder")
+    os.chdir(os.path.abspath(os.sep))  # out of the client's workspace
     logging.disable()  # standard error may be a pipe that nobody reads
     anyio.run(_serve, roots)
     _end(0)  # a thread may still wait for a file system
