@@ -179,6 +179,22 @@ def test_what_is_wrong_with_the_options_is_said_of_files_too(start, place):
     assert "a terminal" in server.ask("plan", model="./model")[0]
 
 
+def test_several_plans_of_which_one_fails(start, place):
+    """Rows that fail quote the file, so those of a folder are not shown; a config that the client sent is its own."""
+    server = start("--root", place)
+    folder = place / "several"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.json").write_text(json.dumps(CONFIG))
+    text, is_answer = server.ask("plan", model="./several")
+    assert is_answer and '"plans"' in text
+    (folder / "c.json").write_text(json.dumps({**CONFIG, "hidden_size": SECRET}))
+    text, is_answer = server.ask("plan", model="./several")
+    assert not is_answer and SECRET not in text
+    for engine in ("vllm,sglang", "vllm,mlx"):
+        assert server.ask("plan", model=CONFIG, engine=engine, gpu="h100-80gb,l4", kv_cache_dtype="fp8")[1]
+
+
 class Hub(http.server.BaseHTTPRequestHandler):
     asked = []
     silent = False

@@ -81,12 +81,13 @@ class TooLarge(KvplanError):
 class Bounds:
     """The limits of a question that a stranger asks: how many bytes it may print, the folder it runs in, and stop(), which ends it.
 
-    With them a folder of models of which one fails has no answer: the row of that model would quote its file.
+    Where `of_files` is set, several plans of which one fails have no answer: the row of that one would quote its file.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.folder: Optional[str] = None
+        self.of_files = False
         self._lock = threading.Lock()
         self._stopped = False
         self._process: Optional["subprocess.Popen[bytes]"] = None
@@ -123,7 +124,7 @@ def run(words: Sequence[str], stdin: Optional[str] = None, bounds: Optional[Boun
         complaints.seek(0)
         line = complaints.read(1 << 16).decode("utf-8", "replace").strip()
     # 1 is an answer: it does not fit. A list of models has one too, though a model of it failed.
-    if code < 0 or (code > 1 and (bounds or not said)):
+    if code < 0 or (code > 1 and (not said or (bounds and bounds.of_files))):
         raise KvplanError(line or f"kvplan: ended with {code}", code)
     return said.decode("utf-8", "replace")
 

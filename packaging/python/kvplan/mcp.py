@@ -240,13 +240,14 @@ def _answer(roots: Tuple[str, ...], name: str, given: Mapping[str, Any], bounds:
         return _failed("kvplan: check_log: give log, the path of a log, or text, the log itself")
     model, log, draft = _named(roots, options.pop("model", None)), _below(roots, log), _named(roots, options.get("draft"))
     options["draft"] = draft
+    bounds.of_files = any(isinstance(one, str) and os.path.isabs(one) for one in (model, log, draft))
     try:
         said = ask(question.command, model, options, log, text, form="table", bounds=bounds)
         data = answer(ask(question.command, model, options, log, text, bounds=bounds))
     except TooLarge:
         raise
     except KvplanError as error:
-        if not any(isinstance(one, str) and os.path.isabs(one) for one in (model, log, draft)):
+        if not bounds.of_files:
             raise
         return _failed(_without_content(question, options, error, bounds))
     return types.CallToolResult(content=[types.TextContent(type="text", text=said)], structured_content=data)
