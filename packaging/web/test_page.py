@@ -52,10 +52,14 @@ def address():
     server.stop()
 
 
+@functools.cache  # the fixture of another file of tests is another fixture, but a process has one Playwright
+def chromium():
+    return sync_playwright().start().chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+
+
 @pytest.fixture(scope="session")
 def browser():
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    return chromium()
 
 
 @pytest.fixture
