@@ -143,9 +143,9 @@ def test_no_file_is_quoted(start, place, with_root):
             else:
                 assert is_answer, (name, text)
     numbers = {}
-    for name in names(place)[:: 1 if with_root else 4]:
+    for place_of_name, name in enumerate(names(place)[:: 1 if with_root else 4]):
         given = [("plan", {"model": name}), ("plan", {"model": CONFIG, "draft": name}), ("check_log", {"log": name})]
-        if len(name) < 300 and "\0" not in name:
+        if len(name) < 300 and "\0" not in name and place_of_name % 4 == 0:
             given += [("fit", {"model": name}), ("check_log", {"text": "x", "model": name}), ("plan", {"model": CONFIG, "gpu": name}),
                       ("plan", {"model": CONFIG, "weights": name}), ("plan", {"model": CONFIG, "engine": f"vllm@{name}"})]
         for tool, arguments in given:
