@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <random>
 #include <thread>
@@ -20,10 +19,6 @@
 namespace kvplan {
 
 namespace {
-
-// The whole file where addresses have 64 bits; else more than any header takes.
-constexpr std::uint64_t kMostMapped =
-    sizeof(std::size_t) < 8 ? 64 * std::uint64_t{kMiB} : std::numeric_limits<std::uint64_t>::max();
 
 // `out`: what was read before; `hint`: the total size, where known.
 std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
@@ -145,25 +140,18 @@ std::string random_name() {
   return digits.data();
 }
 
-Mapping::Mapping(const std::string& path) {
-  const Descriptor file(path);
-  if (!file.is_open()) fail_to_open();
-  const auto facts = os::facts_of(file.get());
+FileReader::FileReader(const std::string& path) : file_(path) {
+  if (!file_.is_open()) fail_to_open();
+  const auto facts = os::facts_of(file_.get());
   if (!facts || facts->kind != os::FileKind::kRegular) fail("is not a regular file", "give the path of a *.gguf file");
-  file_bytes_ = facts->bytes;
-  if (file_bytes_ == 0) return;
-  const auto size = static_cast<std::size_t>(std::min(file_bytes_, kMostMapped));
-  begin_ = static_cast<std::byte*>(os::map(file.get(), size));
-  if (begin_ == nullptr) fail(std::string("cannot be mapped (") + std::strerror(errno) + ")", "check the file");
-  size_ = size;
+  bytes_ = facts->bytes;
 }
 
-Mapping::~Mapping() {
-  if (begin_ != nullptr) os::unmap(begin_, size_);
-}
-
-void Mapping::release(const std::byte* begin, const std::byte* end) {
-  os::release_pages(begin, end);
+void FileReader::read(std::uint64_t at, std::span<std::byte> to) const {
+  errno = 0;
+  if (os::read_at(file_.get(), reinterpret_cast<char*>(to.data()), to.size(), at)) return;
+  if (errno != 0) fail(std::string("cannot be read (") + std::strerror(errno) + ")", "check the file");
+  fail("became shorter while it was read", "wait until it is complete");
 }
 
 bool is_directory(const std::string& path) {

@@ -1,4 +1,4 @@
-// Files: read whole up to a limit, or mapped; and standard input.
+// Files: read whole up to a limit, or in pieces; and standard input.
 #ifndef KVPLAN_FORMATS_FILE_H_
 #define KVPLAN_FORMATS_FILE_H_
 
@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "kvplan/quantity.h"
 
@@ -47,34 +46,18 @@ class Descriptor {
 };
 [[noreturn]] void fail_to_open();  // in the system's words
 
-// A file mapped for reading; with 32-bit addresses only its beginning.
-class Mapping {
+// A file of which parts are read.
+class FileReader {
  public:
-  // Throws Error(kBadInput) where the path is no regular file or cannot be read. An empty file has an empty mapping.
-  explicit Mapping(const std::string& path);
-  ~Mapping();
-  Mapping(Mapping&& other) noexcept
-      : begin_(std::exchange(other.begin_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        file_bytes_(std::exchange(other.file_bytes_, 0)) {}
-  Mapping& operator=(Mapping&& other) noexcept {
-    std::swap(begin_, other.begin_);
-    std::swap(size_, other.size_);
-    std::swap(file_bytes_, other.file_bytes_);
-    return *this;
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  std::span<const std::byte> bytes() const { return {begin_, size_}; }
-  std::uint64_t file_bytes() const { return file_bytes_; }
-  // The whole pages between these are not needed soon. They stay readable.
-  static void release(const std::byte* begin, const std::byte* end);
+  // Throws Error(kBadInput) where the path is no regular file or cannot be read.
+  explicit FileReader(const std::string& path);
+  std::uint64_t bytes() const { return bytes_; }  // as of its opening
+  // Throws Error(kBadInput), also where the file has become shorter.
+  void read(std::uint64_t at, std::span<std::byte> to) const;
 
  private:
-  std::byte* begin_ = nullptr;
-  std::size_t size_ = 0;
-  std::uint64_t file_bytes_ = 0;
+  Descriptor file_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace kvplan

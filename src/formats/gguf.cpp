@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "formats/file.h"
 #include "kvplan/error.h"
@@ -20,13 +21,13 @@ constexpr std::string_view kAgain = "download the file again";
 // For all files of a set: far more than models have (a few thousand tensors, some fifty keys), and cheap to check.
 constexpr std::uint64_t kMaxTensors = 1 << 18;
 constexpr std::uint64_t kMaxKeys = 1 << 16;
-constexpr std::uint64_t kMaxArray = 1 << 20;  // elements of an array that is read; longer ones are only skipped
+constexpr std::uint64_t kMaxArray = 1 << 16;  // elements of an array that is read; longer ones are only skipped
 // In all arrays together: a vocabulary and its merges have at most 2^20.
 constexpr std::uint64_t kMaxStrings = 1 << 22;
 constexpr std::uint64_t kMaxShards = 10000;
 constexpr std::uint64_t kDefaultAlignment = 32;
-// Bytes that were read are released in steps of this size.
-constexpr std::size_t kReleaseStep = kMiB;
+// Of a file this much is read at once.
+constexpr std::size_t kWindow = 64 * kKiB;
 
 constexpr const char* kRepair = "correct the metadata, or download the file again";
 
@@ -67,68 +68,114 @@ std::string quoted(std::string_view key) {
 
 }  // namespace
 
-// Reads forward within the bytes of one file.
+// Copies of what a Gguf needs of its files. Their addresses stay.
+class GgufStore {
+ public:
+  std::byte* take(std::size_t size) {
+    if (size > left_) {
+      left_ = std::max(size, kBlock);
+      next_ = blocks_.emplace_back(new std::byte[left_]).get();
+    }
+    left_ -= size;
+    return std::exchange(next_, next_ + size);
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 64 * kKiB;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::byte* next_ = nullptr;
+  std::size_t left_ = 0;
+};
+
+// Reads forward within one header: of bytes in memory, or of a file, of which it has a piece at a time.
 class GgufCursor {
  public:
-  GgufCursor(std::span<const std::byte> bytes, bool swapped) : bytes_(bytes), swapped_(swapped) {}
+  GgufCursor(std::span<const std::byte> bytes, std::uint64_t most) : window_(bytes), size_(bytes.size()), most_(most) {}
+  GgufCursor(const FileReader& file, GgufStore& store, std::uint64_t most)
+      : file_(&file), store_(&store), size_(file.bytes()), most_(most) {}
 
+  void swap_bytes() { swapped_ = true; }
   std::uint64_t position() const { return position_; }
-  std::uint64_t left() const { return bytes_.size() - position_; }
-  const std::byte* here() const { return bytes_.data() + position_; }
+  std::uint64_t left() const { return size_ - position_; }
 
   void skip(std::uint64_t count) {
     if (count > left())
       fail("the header claims " + std::to_string(count) + " bytes at byte " + std::to_string(position_) +
                ", and the file has " + std::to_string(left()) + " left",
            kAgain);
+    if (count > most_ - position_)
+      fail("the headers of the model's files take more than " + std::to_string(kMaxGgufHeader >> 20) + " MiB", kAgain);
     position_ += count;
   }
   std::uint32_t u32() { return take<std::uint32_t>(); }
   std::uint64_t u64() { return take<std::uint64_t>(); }
+  // The next bytes, which stay as long as the Gguf.
+  const std::byte* keep(std::uint64_t count) {
+    const std::uint64_t begin = position_;
+    skip(count);
+    const auto size = static_cast<std::size_t>(count);
+    if (file_ == nullptr) return window_.data() + begin;
+    std::byte* const out = store_->take(size);
+    if (size <= kWindow)
+      std::copy_n(at(begin, size), size, out);
+    else
+      file_->read(begin, {out, size});
+    return out;
+  }
   std::string_view string() {
     const std::uint64_t length = u64();
-    const std::byte* begin = here();
-    skip(length);
-    return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(length)};
+    return {reinterpret_cast<const char*>(keep(length)), static_cast<std::size_t>(length)};
   }
-  // Skips `count` strings; only the length prefixes of a vocabulary are read.
-  void skip_strings(std::uint64_t count, Gguf::Release release) {
-    const std::byte* kept = here();
-    for (std::uint64_t i = 0; i < count; ++i) {
-      skip(u64());
-      if (release == nullptr || static_cast<std::size_t>(here() - kept) < kReleaseStep) continue;
-      release(kept, here());
-      kept = here();
-    }
-    if (release != nullptr) release(kept, here());
+  // Of a vocabulary only the lengths are read.
+  void skip_strings(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) skip(u64());
   }
 
  private:
   template <class T>
   T take() {
-    const std::byte* at = here();
+    const std::uint64_t begin = position_;
     skip(sizeof(T));
-    return load<T>(at, swapped_);
+    return load<T>(at(begin, sizeof(T)), swapped_);
   }
 
-  std::span<const std::byte> bytes_;
-  std::uint64_t position_ = 0;
-  bool swapped_;
+  // Bytes that are there, until the next call.
+  const std::byte* at(std::uint64_t begin, std::size_t count) {
+    if (file_ == nullptr) return window_.data() + begin;
+    if (begin < window_begin_ || begin + count > window_begin_ + window_.size()) {
+      piece_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, size_ - begin)));
+      file_->read(begin, piece_);
+      window_ = piece_;
+      window_begin_ = begin;
+    }
+    return window_.data() + (begin - window_begin_);
+  }
+
+  const FileReader* file_ = nullptr;
+  GgufStore* store_ = nullptr;
+  std::vector<std::byte> piece_;
+  std::span<const std::byte> window_;
+  std::uint64_t window_begin_ = 0, size_, most_, position_ = 0;
+  bool swapped_ = false;
 };
 
-Gguf Gguf::parse(std::span<const std::byte> bytes, Release release) {
-  Walked walked;
-  return parse_one({bytes, bytes.size()}, release, walked);
+Gguf Gguf::parse(std::span<const std::byte> bytes) {
+  const Beginning whole{bytes, bytes.size()};
+  return parse(std::span(&whole, 1));
 }
 
 Gguf Gguf::parse(std::span<const Beginning> parts) {
   if (parts.empty()) fail("the file is empty", "give a *.gguf file or a config.json");
   Walked walked;
-  Gguf first = parse_one(parts[0], nullptr, walked);
+  const auto parse_part = [&](const Beginning& part) {
+    GgufCursor cursor(part.bytes, kMaxGgufHeader - walked.bytes);
+    return parse_one(cursor, part.file_bytes, walked);
+  };
+  Gguf first = parse_part(parts[0]);
   if (parts.size() == 1) return first;
   first.check_part(0, parts.size());
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    Gguf shard = parse_one(parts[i], nullptr, walked);
+    Gguf shard = parse_part(parts[i]);
     shard.check_part(i, parts.size());
     first.add_shard(std::move(shard), i);
   }
@@ -136,21 +183,18 @@ Gguf Gguf::parse(std::span<const Beginning> parts) {
   return first;
 }
 
-Gguf Gguf::parse_one(const Beginning& file, Release release, Walked& walked) {
-  const std::span<const std::byte> bytes = file.bytes;
+Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walked) {
   Gguf out;
-  if (bytes.size() < 4 || std::memcmp(bytes.data(), "GGUF", 4) != 0)
-    fail(bytes.empty() ? "the file is empty" : "not a GGUF file: it does not start with GGUF",
+  const bool is_empty = cursor.left() == 0;
+  if (cursor.left() < 4 || std::memcmp(cursor.keep(4), "GGUF", 4) != 0)
+    fail(is_empty ? "the file is empty" : "not a GGUF file: it does not start with GGUF",
          "give a *.gguf file or a config.json");
-  GgufCursor cursor(bytes, false);
-  cursor.skip(4);
   out.version_ = cursor.u32();
   // No field gives the byte order, but no version is large enough to use the upper half.
   if (out.version_ != 0 && (out.version_ & 0xFFFF) == 0) {
     out.swapped_ = true;
-    cursor = GgufCursor(bytes, true);
-    cursor.skip(4);
-    out.version_ = cursor.u32();
+    cursor.swap_bytes();
+    out.version_ = __builtin_bswap32(out.version_);
   }
   if (out.version_ != 2 && out.version_ != 3)
     fail("GGUF version " + std::to_string(out.version_) + " is not known",
@@ -170,29 +214,30 @@ Gguf Gguf::parse_one(const Beginning& file, Release release, Walked& walked) {
     Entry entry;
     entry.key = cursor.string();
     entry.type = cursor.u32();
-    entry.value = cursor.here();
     if (entry.type == kString) {
       entry.length = cursor.u64();
-      entry.value = cursor.here();
-      cursor.skip(entry.length);
+      entry.value = cursor.keep(entry.length);
     } else if (entry.type == kArray) {
       entry.element = cursor.u32();
       entry.length = cursor.u64();
-      entry.value = cursor.here();
       const std::uint64_t size = size_of(entry.element);
       if (entry.element == kString) {
         if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings - walked.strings)
           fail(quoted(entry.key) + " claims " + std::to_string(entry.length) + " strings", kAgain);
         walked.strings += entry.length;
-        cursor.skip_strings(entry.length, release);
+        cursor.skip_strings(entry.length);
       } else if (size > 0) {
-        cursor.skip(checked_mul(entry.length, size, "the bytes of " + quoted(entry.key)));
+        const std::uint64_t bytes = checked_mul(entry.length, size, "the bytes of " + quoted(entry.key));
+        if (entry.length <= kMaxArray)
+          entry.value = cursor.keep(bytes);
+        else
+          cursor.skip(bytes);
       } else {
         fail(quoted(entry.key) + " is an array of type " + std::to_string(entry.element) + ", which GGUF does not have",
              kAgain);
       }
     } else if (const std::uint64_t size = size_of(entry.type); size > 0) {
-      cursor.skip(size);
+      entry.value = cursor.keep(size);
     } else {
       fail(quoted(entry.key) + " has the type " + std::to_string(entry.type) + ", which GGUF does not have", kAgain);
     }
@@ -203,8 +248,9 @@ Gguf Gguf::parse_one(const Beginning& file, Release release, Walked& walked) {
                                         [](const Entry& a, const Entry& b) { return a.key == b.key; });
   if (twice != out.entries_.end()) fail("the key " + quoted(twice->key) + " stands in the file twice", kAgain);
 
-  out.read_tensors(cursor, num_tensors, file.file_bytes);
+  out.read_tensors(cursor, num_tensors, file_bytes);
   out.header_bytes_ = cursor.position();
+  walked.bytes += cursor.position();
   out.check_names();
   return out;
 }
@@ -269,7 +315,6 @@ void Gguf::add_shard(Gguf&& shard, std::uint64_t number) {
     tensors_.push_back(tensor);
   }
   if (tensors_.size() > kMaxTensors) fail("the files have more than 2^18 tensors", kAgain);
-  for (Mapping& mapping : shard.mappings_) mappings_.push_back(std::move(mapping));
 }
 
 namespace {
@@ -284,10 +329,15 @@ std::string shard_suffix(std::uint64_t index, std::uint64_t count) {
 }  // namespace
 
 Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
-  Mapping mapping(path);
+  const auto store = std::make_shared<GgufStore>();
   Walked walked;
-  Gguf first = parse_one({mapping.bytes(), std::max(mapping.file_bytes(), file_bytes)}, &Mapping::release, walked);
-  first.mappings_.push_back(std::move(mapping));
+  const auto parse_file = [&](const std::string& name, std::uint64_t least) {
+    const FileReader file(name);
+    GgufCursor cursor(file, *store, kMaxGgufHeader - walked.bytes);
+    return parse_one(cursor, std::max(file.bytes(), least), walked);
+  };
+  Gguf first = parse_file(path, file_bytes);
+  first.store_ = store;
   const std::uint64_t shards = first.count("split.count").value_or(1);
   if (shards <= 1) return first;
   if (shards > kMaxShards) fail("\"split.count\" is " + std::to_string(shards), kAgain);
@@ -309,10 +359,8 @@ Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
     const std::string name = prefix + shard_suffix(i + 1, shards);
     if (!exists(name)) fail("the file " + name + " of the split set is missing", "download it as well");
     with_source(name, [&] {
-      Mapping part(name);
-      Gguf shard = parse_one({part.bytes(), part.file_bytes()}, &Mapping::release, walked);
+      Gguf shard = parse_file(name, 0);
       shard.check_part(i, shards);
-      shard.mappings_.push_back(std::move(part));
       first.add_shard(std::move(shard), i);
     });
   }

@@ -5,25 +5,29 @@
 //
 // Files are untrusted: every length is checked against the rest of the file before it is used, and no allocation is
 // proportional to a number that the header merely claims. Arrays of strings (a vocabulary of 260k tokens) are skipped,
-// not stored.
+// not stored. Files are read in pieces and not mapped: one that is cut short meanwhile is an error and not a signal.
 #ifndef KVPLAN_FORMATS_GGUF_H_
 #define KVPLAN_FORMATS_GGUF_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "formats/file.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
+// Of all files of a set; a vocabulary of 260,000 tokens and its merges take 16 MiB.
+inline constexpr std::size_t kMaxGgufHeader = 64 * kMiB;
+
 struct GgufTensor {
-  std::string_view name;  // points into the file's bytes
+  std::string_view name;  // as long as the Gguf
   std::array<std::uint64_t, 4> dims{1, 1, 1, 1};
   std::uint32_t num_dims = 0;
   std::uint32_t type = 0;    // kvplan/ggml_types.h
@@ -35,11 +39,8 @@ struct GgufTensor {
 
 class Gguf {
  public:
-  // Called with bytes that were read and are not needed again (a mapping then gives up the pages).
-  using Release = void (*)(const std::byte* begin, const std::byte* end);
-
   // Reads the header in `bytes`, which are a whole file and must outlive this object. Throws Error(kBadInput).
-  static Gguf parse(std::span<const std::byte> bytes, Release release = nullptr);
+  static Gguf parse(std::span<const std::byte> bytes);
   // Files of which only the beginnings are available: one, or a split set in order. The bytes must outlive this object.
   // Throws Error(kBadInput), also where a header continues beyond its bytes.
   struct Beginning {
@@ -86,17 +87,17 @@ class Gguf {
   std::uint64_t integer(const Entry& entry, std::uint32_t type, const std::byte* at) const;
   // Totals over the files of a set, so far.
   struct Walked {
-    std::uint64_t keys = 0, strings = 0;
+    std::uint64_t keys = 0, strings = 0, bytes = 0;
   };
-  static Gguf parse_one(const Beginning& file, Release release, Walked& walked);
-  void read_tensors(class GgufCursor& cursor, std::uint64_t count, std::uint64_t file_bytes);
+  static Gguf parse_one(class GgufCursor& cursor, std::uint64_t file_bytes, Walked& walked);
+  void read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t file_bytes);
   void add_shard(Gguf&& shard, std::uint64_t number);
   void check_part(std::uint64_t number, std::uint64_t count) const;
   void check_set() const;
   void check_names() const;
 
-  std::vector<Mapping> mappings_;
-  std::vector<Entry> entries_;  // sorted by key
+  std::shared_ptr<const class GgufStore> store_;  // nothing where the caller has the bytes
+  std::vector<Entry> entries_;                    // sorted by key
   std::vector<GgufTensor> tensors_;
   std::uint64_t header_bytes_ = 0;
   std::uint32_t version_ = 0;

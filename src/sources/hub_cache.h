@@ -55,9 +55,6 @@ struct KeptFiles {
   std::uint64_t file_bytes = 0;
 };
 
-// Limit for a GGUF with all its parts: a vocabulary of 260,000 tokens and its merges take 16 MiB.
-inline constexpr std::size_t kMaxGgufHeader = 64 * kMiB;
-
 class HubCache {
  public:
   HubCache(const HubSettings& settings, const std::string& repo);

@@ -3,10 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
+#include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
 #include "support/gguf_writer.h"
@@ -172,6 +175,65 @@ TEST_CASE("a split set is read whole, and a missing part is named") {
   folder.write("m-00003-of-00003.gguf", part(2, "a"));
   CHECK_THROWS_WITH(Gguf::open(first), doctest::Contains("twice"));
   CHECK_THROWS_WITH(Gguf::open(folder.write("renamed.gguf", part(0, "a"))), doctest::Contains("names back"));
+}
+
+TEST_CASE("a file is read in pieces, and says what its bytes in memory say") {
+  const Folder folder;
+  // Strings that end anywhere in a piece, one that is longer than a piece, and arrays that are read and that are not.
+  GgufWriter writer = small();
+  for (std::size_t i = 0; i < 300; ++i) writer.text("text." + std::to_string(i), std::string(i * 7, 'x'));
+  const std::string longest(200'000, 'y');
+  writer.text("longest", longest).strings("tokenizer.ggml.tokens", 40'000, "token").strings("wide", 50, longest);
+  writer.array("numbers", std::vector<std::int32_t>(65'536, 7)).array("many", std::vector<std::int32_t>(65'537, 7));
+  for (std::size_t i = 0; i < 3000; ++i) writer.tensor({"blk." + std::to_string(i), {8}, 0, 32});
+  const std::string bytes = writer.file();
+  const Gguf memory = Gguf::parse(bytes_of(bytes));
+  const Gguf file = Gguf::open(folder.write("pieces.gguf", bytes));
+  REQUIRE(file.keys() == memory.keys());
+  CHECK(file.header_bytes() == memory.header_bytes());
+  for (std::size_t i = 0; i < 300; ++i)
+    CHECK(file.text("text." + std::to_string(i)) == memory.text("text." + std::to_string(i)));
+  CHECK(file.text("longest") == longest);
+  CHECK(file.length("tokenizer.ggml.tokens") == 40'000);
+  CHECK(file.counts("numbers") == std::vector<std::uint64_t>(65'536, 7));
+  CHECK_THROWS_WITH(file.counts("many"), doctest::Contains("has 65537 elements"));
+  REQUIRE(file.tensors().size() == memory.tensors().size());
+  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+    CHECK(file.tensors()[i].name == memory.tensors()[i].name);
+    CHECK(file.tensors()[i].offset == memory.tensors()[i].offset);
+  }
+}
+
+TEST_CASE("a file that becomes shorter while it is read is an error") {
+  const Folder folder;
+  const std::string bytes = small().strings("tokenizer.ggml.tokens", 200'000, "token").file();
+  const std::string path = folder.write("cut.gguf", bytes);
+  const FileReader reader(path);
+  std::filesystem::resize_file(path, 1000);
+  std::byte piece[100];
+  reader.read(900, piece);
+  CHECK_THROWS_WITH(reader.read(901, piece), doctest::Contains("became shorter while it was read"));
+  // Whatever the moment; a mapped file would end the test by a signal.
+  std::atomic<bool> is_over = false;
+  std::thread other([&] {
+    while (!is_over) {
+      folder.write("cut.gguf", bytes);
+      std::filesystem::resize_file(path, 1000);
+    }
+  });
+  int cut = 0;
+  for (int i = 0; i < 300; ++i) {
+    try {
+      const auto length = Gguf::open(path).length("tokenizer.ggml.tokens");
+      CHECK(length == 200'000);
+    } catch (const Error& error) {
+      CHECK(error.code() == Exit::kBadInput);
+      ++cut;
+    }
+  }
+  is_over = true;
+  other.join();
+  CHECK(cut > 0);
 }
 
 TEST_CASE("paths that are no files are refused") {

@@ -174,10 +174,29 @@ TEST_CASE("bounds: strings, keys and tensors of a GGUF") {
   const auto numbers = [](std::uint64_t count) {
     return GgufWriter("llama").array("n", std::vector<std::int32_t>(count)).file();
   };
-  const std::string most = numbers(1 << 20);
-  CHECK(Gguf::parse(bytes_of(most)).counts("n")->size() == 1 << 20);
-  const std::string more = numbers((1 << 20) + 1);
-  CHECK(has(error_of([&] { Gguf::parse(bytes_of(more)).counts("n"); }), "has 1048577 elements"));
+  const std::string most = numbers(1 << 16);
+  CHECK(Gguf::parse(bytes_of(most)).counts("n")->size() == 1 << 16);
+  const std::string more = numbers((1 << 16) + 1);
+  CHECK(has(error_of([&] { Gguf::parse(bytes_of(more)).counts("n"); }), "has 65537 elements"));
+}
+
+TEST_CASE("bounds: bytes of a GGUF's headers on the disk, with all its parts") {
+  const TemporaryFolder folder;
+  constexpr std::size_t kMost = 64 << 20;
+  const auto part = [](std::uint16_t number, std::size_t bytes) {
+    const auto of = [&](std::size_t text) {
+      GgufWriter file = number == 0 ? GgufWriter("llama") : GgufWriter();
+      return file.u16("split.no", number).u16("split.count", 2).text("x", std::string(text, 'x')).file();
+    };
+    return of(bytes - of(0).size());
+  };
+  const auto set = [&](std::size_t first, std::size_t second) {
+    folder.write("m-00002-of-00002.gguf", part(1, second));
+    return error_of([&] { Gguf::open(folder.write("m-00001-of-00002.gguf", part(0, first))); });
+  };
+  CHECK(set(kMost - 200, 200).empty());
+  CHECK(has(set(kMost - 200, 201), "take more than 64 MiB"));
+  CHECK(has(set(kMost + 1, 200), "take more than 64 MiB"));
 }
 
 }  // namespace
