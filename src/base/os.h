@@ -19,21 +19,36 @@ inline constexpr int kErrors = 2;
 // Called once, before anything is read or printed.
 void prepare_streams();
 
-enum class FileKind { kRegular, kFolder, kPipe, kTerminal, kDevice, kOther };
+enum class FileKind { kRegular, kFolder, kPipe, kTerminal, kDevice, kLink, kOther };
 struct FileFacts {
   FileKind kind = FileKind::kOther;
   std::uint64_t bytes = 0;
-  unsigned mode = 0;                           // permissions; 0 on a system that has none
+  unsigned mode = 0;  // permissions; 0 on a system that has none
+  unsigned owner = 0, group = 0;
   std::pair<std::uint64_t, std::uint64_t> id;  // the same for every name of a file
 };
 // Of an open file, or of what a path leads to.
 std::optional<FileFacts> facts_of(int file);
 std::optional<FileFacts> facts_of(const std::string& path);
+// Of what has the name itself, which may be a link, and the path in that link; "" for anything else.
+std::optional<FileFacts> facts_of_name(const std::string& path);
+std::string link_target(const std::string& path);
+// Whether a stranger may have put it there: it lies in a sticky folder that others can write to, like /tmp, and belongs
+// neither to this user nor to the folder's owner. Linux refuses to follow such links and to write to such files
+// (fs.protected_symlinks, _regular and _fifos), but a system may have that turned off.
+bool is_planted(const std::string& path, const FileFacts& facts);
+// What a path names if it is the name of an open file, like those in /dev/fd and /proc/PID/fd.
+struct OpenFile {
+  bool is_own = false;  // of this process
+  int number = -1;      // -1 where this process was started without that file
+};
+std::optional<OpenFile> open_file(const std::string& path);
 
-// A file descriptor, or -1. The first two do not wait for the other end of a named pipe; reads and writes do so after
+// A file descriptor, or -1. The first three do not wait for the other end of a named pipe; reads and writes do so after
 // wait_in_calls().
 int open_to_read(const std::string& path);
-int open_in_place(const std::string& path);          // to write to what is already there
+int open_in_place(const std::string& path);          // to write to what is already there; fails for a link
+int open_to_append(const std::string& path);         // the same, and follows links
 int create(const std::string& path, unsigned mode);  // to write a new file; fails where anything is there, even a link
 void wait_in_calls(int file);
 std::int64_t read(int file, char* to, std::size_t size);               // 0 at the end, -1 where it fails
@@ -45,6 +60,8 @@ bool close(int file);
 bool sync(int file);
 void sync_folder(const std::string& path);
 bool set_mode(int file, unsigned mode);
+bool set_owner(int file, const FileFacts& like);
+bool set_length(int file, std::uint64_t bytes);
 bool may_write(const std::string& path);
 // Replaces whatever has the name `to`.
 bool rename(const std::string& from, const std::string& to);
@@ -52,12 +69,6 @@ bool remove_file(const std::string& path);
 bool make_own_folder(const std::string& path);  // private: other users cannot look into it
 // Others that lock the folder wait until this is closed. -1 on a system without such locks.
 int lock_folder(const std::string& path);
-
-// Maps the beginning of a file into memory, for reading; nullptr where that fails.
-void* map(int file, std::size_t bytes);
-void unmap(void* begin, std::size_t bytes);
-// Lets go of the whole pages between these; they are read again on the next access.
-void release_pages(const void* begin, const void* end);
 
 bool is_terminal(int file);
 std::optional<int> columns(int file);  // of a terminal; nothing for other files

@@ -1,7 +1,7 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "base/os.h"
 
@@ -23,11 +24,19 @@ FileFacts facts_in(const struct stat& status) {
              : S_ISDIR(mode)                  ? FileKind::kFolder
              : S_ISFIFO(mode)                 ? FileKind::kPipe
              : S_ISBLK(mode) || S_ISCHR(mode) ? FileKind::kDevice
+             : S_ISLNK(mode)                  ? FileKind::kLink
                                               : FileKind::kOther;
   out.bytes = static_cast<std::uint64_t>(status.st_size);
   out.mode = mode & 0777U;
+  out.owner = status.st_uid;
+  out.group = status.st_gid;
   out.id = {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
   return out;
+}
+
+std::string folder_with(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
 }  // namespace
@@ -51,21 +60,62 @@ std::optional<FileFacts> facts_of(const std::string& path) {
   return facts_in(status);
 }
 
+std::optional<FileFacts> facts_of_name(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return facts_in(status);
+}
+
+std::string link_target(const std::string& path) {
+  char target[4096];
+  const ssize_t size = readlink(path.c_str(), target, sizeof target);
+  return size > 0 && size < static_cast<ssize_t>(sizeof target) ? std::string(target, static_cast<std::size_t>(size))
+                                                                : "";
+}
+
+bool is_planted(const std::string& path, const FileFacts& facts) {
+  struct stat folder {};
+  if (stat(folder_with(path).c_str(), &folder) != 0) return true;
+  const bool is_shared = (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  return is_shared && facts.owner != geteuid() && facts.owner != folder.st_uid;
+}
+
+std::optional<OpenFile> open_file(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (name.empty() || name.size() > 9 || name.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(folder_with(path).c_str(), nullptr), &std::free);
+  const std::string folder = real ? real.get() : "";
+  const bool is_of_process = folder.starts_with("/proc/") && folder.ends_with("/fd");
+  if (!is_of_process && folder != "/dev/fd") return std::nullopt;
+  if (is_of_process && !folder.starts_with("/proc/" + std::to_string(getpid()) + "/")) return OpenFile{};
+  // What kvplan itself has opened is not meant: its files are closed on exec, and the streams it was started with are
+  // not.
+  const int number = std::stoi(name);
+  const int flags = fcntl(number, F_GETFD);
+  return OpenFile{true, flags < 0 || (flags & FD_CLOEXEC) != 0 ? -1 : number};
+}
+
 int open_to_read(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 int open_in_place(const std::string& path) {
-  return open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes becomes an error of the write
+  return open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+}
+
+int open_to_append(const std::string& path) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  return open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 int create(const std::string& path, unsigned mode) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes becomes an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);
   return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
 void wait_in_calls(int file) {
-  fcntl(file, F_SETFL, 0);
+  fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
 }
 
 std::int64_t read(int file, char* to, std::size_t size) {
@@ -91,6 +141,11 @@ bool write(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(file, text.data(), text.size());
     if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0 && errno == EAGAIN) {  // a pipe that its owner does not wait for
+      pollfd room{file, POLLOUT, 0};
+      poll(&room, 1, -1);
+      continue;
+    }
     if (wrote < 0) return false;
     text.remove_prefix(static_cast<std::size_t>(wrote));
   }
@@ -116,6 +171,16 @@ bool set_mode(int file, unsigned mode) {
   return fchmod(file, mode & 0777U) == 0;
 }
 
+bool set_owner(int file, const FileFacts& like) {
+  struct stat status {};
+  if (fstat(file, &status) != 0) return false;
+  return (status.st_uid == like.owner && status.st_gid == like.group) || fchown(file, like.owner, like.group) == 0;
+}
+
+bool set_length(int file, std::uint64_t bytes) {
+  return ftruncate(file, static_cast<off_t>(bytes)) == 0;
+}
+
 bool may_write(const std::string& path) {
   return access(path.c_str(), W_OK) == 0;
 }
@@ -136,27 +201,6 @@ int lock_folder(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file >= 0) flock(file, LOCK_EX);
   return file;
-}
-
-void* map(int file, std::size_t bytes) {
-  void* const begin = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-  if (begin == MAP_FAILED) return nullptr;
-#ifdef MADV_NOHUGEPAGE
-  madvise(begin, bytes, MADV_NOHUGEPAGE);  // a header is read a little at a time
-#endif
-  return begin;
-}
-
-void unmap(void* begin, std::size_t bytes) {
-  munmap(begin, bytes);
-}
-
-void release_pages(const void* begin, const void* end) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  // Alignment is a property of the address, which only this cast gives.
-  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
-  const auto last = reinterpret_cast<std::uintptr_t>(end) / page * page;
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 bool is_terminal(int file) {

@@ -85,12 +85,32 @@ std::optional<FileFacts> facts_of(const std::string& path) {
   return out;
 }
 
+std::optional<FileFacts> facts_of_name(const std::string& path) {
+  return facts_of(path);
+}
+
+std::string link_target(const std::string&) {
+  return "";
+}
+
+bool is_planted(const std::string&, const FileFacts&) {
+  return false;
+}
+
+std::optional<OpenFile> open_file(const std::string&) {
+  return std::nullopt;
+}
+
 int open_to_read(const std::string& path) {
   return _open(path.c_str(), _O_RDONLY | _O_BINARY | _O_NOINHERIT);
 }
 
 int open_in_place(const std::string& path) {
   return _open(path.c_str(), _O_WRONLY | _O_BINARY | _O_NOINHERIT);
+}
+
+int open_to_append(const std::string& path) {
+  return _open(path.c_str(), _O_WRONLY | _O_APPEND | _O_BINARY | _O_NOINHERIT);
 }
 
 int create(const std::string& path, unsigned) {
@@ -137,6 +157,14 @@ bool set_mode(int, unsigned) {
   return true;
 }
 
+bool set_owner(int, const FileFacts&) {
+  return true;
+}
+
+bool set_length(int file, std::uint64_t bytes) {
+  return _chsize_s(file, static_cast<std::int64_t>(bytes)) == 0;
+}
+
 bool may_write(const std::string& path) {
   constexpr int kWrite = 2;
   return _access(path.c_str(), kWrite) == 0;
@@ -159,20 +187,6 @@ bool make_own_folder(const std::string& path) {
 int lock_folder(const std::string&) {
   return -1;
 }
-
-void* map(int file, std::size_t bytes) {
-  const HANDLE mapping = CreateFileMappingA(handle_of(file), nullptr, PAGE_READONLY, 0, 0, nullptr);
-  void* const begin = mapping == nullptr ? nullptr : MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, bytes);
-  if (begin == nullptr) set_errno();
-  if (mapping != nullptr) CloseHandle(mapping);  // the view keeps it
-  return begin;
-}
-
-void unmap(void* begin, std::size_t) {
-  UnmapViewOfFile(begin);
-}
-
-void release_pages(const void*, const void*) {}
 
 bool is_terminal(int file) {
   DWORD mode = 0;

@@ -46,8 +46,9 @@ void usage_error(const std::string& what, const std::string& remedy) {
 
 void check_writable(const std::string& path) {
   const std::string place = place_of(path);
-  if (exists(place)) load_calibration(place);
-  if (path != "default" && !os::may_write(folder_of(place)))
+  const bool is_there = exists(place);
+  if (is_there) load_calibration(place);
+  if (path != "default" && !os::may_write(folder_of(place)) && !(is_there && os::may_write(place)))
     usage_error("--save-calibration: " + one_line(folder_of(place), 200) + " cannot be written to",
                 "name another file");
 }

@@ -2,7 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "base/os.h"
 #include "formats/file.h"
@@ -12,9 +13,8 @@ namespace kvplan {
 
 namespace {
 
-[[noreturn]] void cannot_write(const std::string& where) {
-  Error error(Exit::kBadInput, std::string("cannot be written (") + std::strerror(errno) + ")",
-              "check the path and the space");
+[[noreturn]] void cannot_write(const std::string& where, std::string_view how = "cannot be written") {
+  Error error(Exit::kBadInput, std::string(how) + " (" + std::strerror(errno) + ")", "check the path and the space");
   error.set_source(where);
   throw error;
 }
@@ -23,43 +23,131 @@ void write_all(int fd, std::string_view text, const std::string& where) {
   if (!os::write(fd, text)) cannot_write(where);
 }
 
-// Devices and pipes are written to, not replaced.
-void write_in_place(const std::string& path, std::string_view text) {
-  // Does not wait for a pipe's reader: it fails where there is none.
-  const int fd = os::open_in_place(path);
-  if (fd < 0) cannot_write(path);
-  os::wait_in_calls(fd);
-  try {
-    write_all(fd, text, path);
-  } catch (const Error&) {
-    os::close(fd);
-    throw;
+// Closes a file that is written to, unless close() did.
+class Written {
+ public:
+  explicit Written(int fd) : fd_(fd) {}
+  ~Written() {
+    if (fd_ >= 0) os::close(fd_);
   }
-  if (!os::close(fd)) cannot_write(path);
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  bool close() { return os::close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+};
+
+// Where a path leads. The links are followed here, so that the last of them stays when a new file replaces the old one.
+struct Destination {
+  std::string path;
+  std::optional<os::FileFacts> there;  // nothing where there is no such file yet
+  std::optional<os::OpenFile> open;    // the path is another name of an open file
+};
+
+Destination find_destination(const std::string& path) {
+  constexpr int kMostLinks = 40;
+  // The kernel is asked first: it may refuse to follow a link.
+  if (!os::facts_of(path) && errno != ENOENT) cannot_write(path);
+  Destination out{path, {}, {}};
+  for (int links = 0;; ++links) {
+    out.open = os::open_file(out.path);
+    if (out.open) return out;
+    out.there = os::facts_of_name(out.path);
+    if (!out.there && errno != ENOENT) cannot_write(path);
+    if (!out.there) return out;
+    if (os::is_planted(out.path, *out.there))
+      with_source(path, [] {
+        fail("belongs to somebody else, and is in a folder that others can write to", "write to a folder of your own");
+      });
+    if (out.there->kind != os::FileKind::kLink) return out;
+    const std::string target = os::link_target(out.path);
+    if (links == kMostLinks || target.empty()) {
+      errno = ELOOP;
+      cannot_write(path);
+    }
+    out.path = target.front() == '/' ? target : folder_of(out.path) + "/" + target;
+  }
 }
 
-// The target of a link, so that the link itself stays; the target need not exist yet.
-std::string behind_links(std::string path) {
-  constexpr int kMostLinks = 40;
-  for (int i = 0; i < kMostLinks; ++i) {
-    std::error_code error;
-    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
-    if (error || next.empty()) break;
-    path = next.is_absolute() ? next.string() : folder_of(path) + "/" + next.string();
+// An open file keeps what it has: the text goes where its next byte would, behind everything in a file of another
+// process.
+void write_to_open(const Destination& place, const std::string& path, std::string_view text) {
+  const os::OpenFile& file = *place.open;
+  if (file.is_own) {
+    if (file.number < 0) errno = EBADF;
+    if (file.number < 0) cannot_write(path);
+    return write_all(file.number, text, path);
   }
-  return path;
+  Written there(os::open_to_append(place.path));
+  if (!there.is_open()) cannot_write(path);
+  os::wait_in_calls(there.get());
+  write_all(there.get(), text, path);
+  if (!there.close()) cannot_write(path);
+}
+
+// Devices and pipes are written to, not replaced, and so are files that cannot be.
+void write_in_place(const Destination& place, const std::string& path, std::string_view text) {
+  // Does not wait for a pipe's reader: it fails where there is none.
+  Written there(os::open_in_place(place.path));
+  if (!there.is_open()) cannot_write(path);
+  const auto facts = os::facts_of(there.get());
+  if (!facts || facts->id != place.there->id)
+    with_source(path, [] { fail("was replaced just now", "write it again"); });
+  os::wait_in_calls(there.get());
+  const bool is_file = facts->kind == os::FileKind::kRegular;
+  bool done = os::write(there.get(), text);
+  if (is_file) done = done && os::set_length(there.get(), text.size()) && os::sync(there.get());
+  if (!done && is_file) cannot_write(path, "could not be replaced, and was written to only in part");
+  if (!done || !there.close()) cannot_write(path);
 }
 
 // Creates a new file beside `place` and sets `part` to its name, which is random: a run that was killed leaves its file
 // behind.
-int open_part(const std::string& place, std::string& part) {
+int open_part(const Destination& place, std::string& part) {
   int fd = -1;
   for (int tries = 0; fd < 0 && tries < 4; ++tries) {
-    part = folder_of(place) + "/.kvplan-part-" + random_name();
-    fd = os::create(part, 0666);
+    part = folder_of(place.path) + "/.kvplan-part-" + random_name();
+    fd = os::create(part, place.there ? place.there->mode & 0600U : 0666U);
     if (fd < 0 && errno != EEXIST) break;
   }
   return fd;
+}
+
+// Writes a new file with the owner and the mode of the old one, and gives it its name. Returns whether it could; if
+// not, the old one is as it was.
+bool replace(const Destination& place, const std::string& path, std::string_view text) {
+  std::string part;
+  Written file(open_part(place, part));
+  if (!file.is_open()) return false;
+  try {
+    bool done =
+        !place.there || (os::set_owner(file.get(), *place.there) && os::set_mode(file.get(), place.there->mode));
+    if (done) {
+      write_all(file.get(), text, path);
+      // It is on the disk before it gets the name that others look for.
+      if (const bool synced = os::sync(file.get()); !file.close() || !synced) cannot_write(path);
+      done = os::rename(part, place.path);
+    }
+    if (!done) {
+      const int why = errno;
+      os::remove_file(part);
+      errno = why;
+      return false;
+    }
+    os::sync_folder(folder_of(place.path));
+    return true;
+  } catch (const Error&) {
+    os::remove_file(part);
+    throw;
+  }
+}
+
+// A file that a container has been given, or one in a folder of somebody else, can be written to but not replaced.
+bool may_help_in_place(int why) {
+  return why == EACCES || why == EPERM || why == EBUSY || why == EXDEV || why == EROFS;
 }
 
 }  // namespace
@@ -75,30 +163,19 @@ void write_report(const std::string& path, std::string_view text) {
   write_output(path, text);
 }
 
-// Writes the file beside its place and then renames it, so that no half-written file stays.
 void write_output(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") return write_all(os::kOutput, text, "standard output");
-  const auto there = os::facts_of(path);
-  if (there && there->kind != os::FileKind::kRegular) return write_in_place(path, text);
+  const Destination place = find_destination(path);
+  if (place.open) return write_to_open(place, path, text);
+  if (place.there && place.there->kind != os::FileKind::kRegular) return write_in_place(place, path, text);
   // Replacing a file needs no permission to write it; but a read-only file is meant to stay.
-  if (there && ((there->mode & 0222U) == 0 || !os::may_write(path))) {
+  if (place.there && ((place.there->mode & 0222U) == 0 || !os::may_write(place.path))) {
     errno = EACCES;
     cannot_write(path);
   }
-  const std::string place = behind_links(path);
-  std::string part;
-  const int fd = open_part(place, part);
-  if (fd < 0) cannot_write(path);
-  try {
-    if (there) os::set_mode(fd, there->mode);
-    write_all(fd, text, path);
-    const bool synced = os::sync(fd);  // before it gets the name that others look for
-    if (!os::close(fd) || !synced || !os::rename(part, place)) cannot_write(path);
-    os::sync_folder(folder_of(place));
-  } catch (const Error&) {
-    os::remove_file(part);
-    throw;
-  }
+  if (replace(place, path, text)) return;
+  if (!place.there || !may_help_in_place(errno)) cannot_write(path);
+  write_in_place(place, path, text);
 }
 
 }  // namespace kvplan

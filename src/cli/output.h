@@ -1,4 +1,5 @@
-// Where a report goes: standard output, or a file, which is written atomically.
+// Where a report goes: standard output, or a file, which is replaced whole where the system allows that. SECURITY.md has
+// the rules.
 #ifndef KVPLAN_CLI_OUTPUT_H_
 #define KVPLAN_CLI_OUTPUT_H_
 
