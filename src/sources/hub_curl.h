@@ -20,12 +20,23 @@ struct HttpRequest {
   std::function<void(std::uint64_t bytes)> progress;  // called now and then
 };
 
-enum class HttpTrouble { kNone, kDns, kProxy, kConnect, kTimeout, kTls, kClosedEarly, kTooMuchHeader, kBroken };
+enum class HttpTrouble {
+  kNone,
+  kDns,
+  kProxy,
+  kConnect,
+  kTimeout,
+  kTls,
+  kClosedEarly,
+  kTooMuchHeader,
+  kEncoded,
+  kBroken
+};
 
 struct HttpResponse {
   std::string host;  // the one that answered, or did not
   HttpTrouble trouble = HttpTrouble::kNone;
-  std::string detail;     // libcurl's words for it
+  std::string detail;     // libcurl's words for it, or the encoding that was not asked for
   long proxy_status = 0;  // status of a proxy's answer in place of a connection
   long status = 0;
   std::map<std::string, std::string> headers;  // of the last response, by names in lower case

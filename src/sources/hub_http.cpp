@@ -162,6 +162,9 @@ void HubClient::give_up(const HttpResponse& response) const {
                            "check the clock and the certificates (ca-certificates, or SSL_CERT_FILE)");
     case HttpTrouble::kClosedEarly: throw HubUnreachable(host + " closed the connection early", again);
     case HttpTrouble::kTooMuchHeader: throw HubUnreachable(host + " sends headers without end", "check HF_ENDPOINT");
+    case HttpTrouble::kEncoded:
+      throw HubUnreachable(host + " sends a header that kvplan does not take" + detail,
+                           "check HF_ENDPOINT and the proxy");
     default: break;
   }
   throw HubUnreachable("no sound answer from " + host + detail, again);

@@ -16,7 +16,6 @@ constexpr std::size_t kLeastFolded = 8;
 constexpr std::size_t kWindow = std::size_t{1} << 20;
 constexpr std::size_t kLongestLetter = 24;
 constexpr int kMostLayers = 3;
-constexpr std::string_view kEscapes = "\\%&";
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::optional<unsigned> digit_of(char c, unsigned base) {
@@ -43,7 +42,8 @@ std::optional<char> take_number(std::string_view& text, std::size_t least, std::
 
 // Takes the character of an escape at the front of `text`: \u0068 \x68 \150 \/ %68 &#104; &#x68;
 std::optional<char> take_escape(std::string_view& text) {
-  std::string_view rest = text.substr(1);
+  std::string_view rest = text;
+  rest.remove_prefix(1);
   std::optional<char> out;
   if (text.front() == '%') {
     out = take_number(rest, 2, 2, 16);
@@ -71,19 +71,27 @@ std::optional<char> take_escape(std::string_view& text) {
   return out;
 }
 
-bool may_hold_escapes(std::string_view text) {
-  return std::any_of(kEscapes.begin(), kEscapes.end(), [&](char c) { return text.find(c) != std::string_view::npos; });
+constexpr std::array<bool, 256> kBeginsEscape = [] {
+  std::array<bool, 256> out{};
+  for (const char c : std::string_view("\\%&")) out[static_cast<unsigned char>(c)] = true;
+  return out;
+}();
+
+std::size_t next_escape(std::string_view text, std::size_t at) {
+  while (at < text.size() && !kBeginsEscape[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
 }
 
 std::string unescaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
+  std::string out(text.size(), '\0');
+  std::size_t size = 0;
   while (!text.empty()) {
     const char c = text.front();
-    const auto letter = kEscapes.find(c) != std::string_view::npos ? take_escape(text) : std::nullopt;
+    const auto letter = kBeginsEscape[static_cast<unsigned char>(c)] ? take_escape(text) : std::nullopt;
     if (!letter) text.remove_prefix(1);
-    out += letter.value_or(c);
+    out[size++] = letter.value_or(c);
   }
+  out.resize(size);
   return out;
 }
 
@@ -142,9 +150,42 @@ std::string hexadecimal(std::string_view bytes) {
   return out;
 }
 
-bool holds_one_of(const std::string& text, const std::vector<std::string>& parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](const std::string& part) { return text.find(part) != std::string::npos; });
+// The first letters of a word, as a number. Words are longer.
+std::uint64_t beginning_of(std::string_view word) {
+  std::uint64_t out = 0;
+  for (const char c : word.substr(0, kLeastFolded)) out = out << 8 | static_cast<unsigned char>(c);
+  return out;
+}
+
+bool goes_on(std::string_view text, std::string_view word, const Letters& letters) {
+  for (const char c : text) {
+    if (word.empty()) return true;
+    const char letter = letters[static_cast<unsigned char>(c)];
+    if (letter == '\0') continue;
+    if (letter != word.front()) return false;
+    word.remove_prefix(1);
+  }
+  return word.empty();
+}
+
+// Whether one of the words is in the text, where only letters count. One pass: a server may send a text of which every
+// second letter begins a word.
+bool holds_one_of(std::string_view text, const std::vector<std::string>& words, const Letters& letters) {
+  constexpr std::size_t kMostWords = 3;
+  std::array<std::uint64_t, kMostWords> beginnings{};  // 0 is none: it has no letter
+  for (std::size_t i = 0; i < words.size() && i < kMostWords; ++i) beginnings[i] = beginning_of(words[i]);
+  std::uint64_t last = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char letter = letters[static_cast<unsigned char>(text[at])];
+    if (letter == '\0') continue;
+    last = last << 8 | static_cast<unsigned char>(letter);
+    if (last != beginnings[0] && last != beginnings[1] && last != beginnings[2]) continue;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (last == beginnings[i] &&
+          goes_on(text.substr(at + 1), std::string_view(words[i]).substr(kLeastFolded), letters))
+        return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -156,25 +197,30 @@ TokenEcho::TokenEcho(const std::string& token) : token_(token) {
   for (std::size_t shift = 0; shift < 3; ++shift) base64_.push_back(base64_core(token, shift));
 }
 
-bool TokenEcho::is_in_window(std::string_view text) const {
-  std::string layer(text);
-  for (int i = 0;; ++i) {
-    if (holds_one_of(letters_of(layer, kFolded), folded_) || holds_one_of(letters_of(layer, kBase64Letters), base64_))
-      return true;
-    if (i == kMostLayers || !may_hold_escapes(layer)) return false;
-    std::string next = unescaped(layer);
-    if (next.size() == layer.size()) return false;  // no escape was replaced: each is longer than its character
+bool TokenEcho::is_spelled_in(std::string_view text) const {
+  return holds_one_of(text, folded_, kFolded) || holds_one_of(text, base64_, kBase64Letters);
+}
+
+bool TokenEcho::is_escaped_in(std::string_view text) const {
+  std::string layer;
+  for (int i = 0; i < kMostLayers; ++i) {
+    if (next_escape(text, 0) == text.size()) return false;
+    std::string next = unescaped(text);
+    if (next.size() == text.size()) return false;  // no escape was replaced: each is longer than its character
     layer = std::move(next);
+    text = layer;
+    if (is_spelled_in(text)) return true;
   }
+  return false;
 }
 
 bool TokenEcho::is_in(std::string_view text) const {
   if (token_.empty()) return false;
-  if (text.find(token_) != std::string_view::npos) return true;
-  if (folded_.empty()) return false;
+  if (folded_.empty()) return text.find(token_) != std::string_view::npos;
+  if (is_spelled_in(text)) return true;
   const std::size_t overlap = token_.size() * kLongestLetter;
   for (std::size_t at = 0; at < text.size(); at += kWindow)
-    if (is_in_window(text.substr(at, kWindow + overlap))) return true;
+    if (is_escaped_in(text.substr(at, kWindow + overlap))) return true;
   return false;
 }
 

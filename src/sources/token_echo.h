@@ -18,7 +18,8 @@ class TokenEcho {
   bool is_in(std::string_view text) const;
 
  private:
-  bool is_in_window(std::string_view text) const;
+  bool is_spelled_in(std::string_view text) const;
+  bool is_escaped_in(std::string_view text) const;
 
   std::string token_;
   // The token with only letters and digits, in lower case, and so its hexadecimal digits.

@@ -98,6 +98,62 @@ TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, n
   }
 }
 
+// A gzip file that holds the text as it is.
+std::string gzipped(const std::string& text) {
+  std::uint32_t crc = 0xFFFFFFFF;
+  for (const char c : text) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xEDB88320U : 0U);
+  }
+  const auto put = [](std::size_t value, int bytes) {
+    std::string out;
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+    return out;
+  };
+  return std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\x01", 11) + put(text.size(), 2) + put(~text.size(), 2) + text +
+         put(~crc, 4) + put(text.size(), 4);
+}
+
+TEST_CASE("hub: a body is gzip, once, or as it is") {
+  if (!has_curl()) return;
+  const auto served = [](const std::string& body, const std::vector<std::string>& headers, bool weights = false) {
+    Site site;
+    Answer answer = with_commit(body);
+    answer.headers.insert(answer.headers.end(), headers.begin(), headers.end());
+    site.serve("org/small", {{weights ? "model.safetensors" : "config.json", answer}});
+    if (weights) site.serve("org/small", {{"config.json", with_commit(kSmallConfig)}});
+    return site.run({"org/small"});
+  };
+  for (const std::string coding : {"gzip", "GZIP", "x-gzip"})
+    CHECK(served(gzipped(kSmallConfig), {"Content-Encoding: " + coding}).exit == 0);
+  CHECK(served(kSmallConfig, {"Content-Encoding: identity"}).exit == 0);
+  const std::string twice = gzipped(gzipped(kSmallConfig));
+  const std::vector<std::vector<std::string>> refused{
+      {"Content-Encoding: gzip, gzip"},
+      {"Content-Encoding: gzip", "Content-Encoding: gzip"},
+      {"content-encoding: gzip", "CONTENT-ENCODING: identity, gzip"},
+      {"Content-Encoding : zstd"},
+      {"Content-Encoding: gzip,"},
+      {"Content-Encoding:"},
+      {"Content-Encoding:\r\n gzip, gzip"},
+      {"Content-Encoding: gzip\r\n\t, gzip"},
+      {"Content-Encoding: deflate"},
+      {"Content-Encoding: br"},
+      {"Content-Encoding: zstd"},
+      {"Content-Encoding: zstd, zstd, zstd, zstd, zstd"},
+      {"Transfer-Encoding: gzip"},
+      {"Transfer-Encoding: zstd, chunked"},
+  };
+  for (const std::vector<std::string>& headers : refused) {
+    CAPTURE(headers[0]);
+    const Run run = served(twice, headers);
+    check_refused(run, Exit::kHub, "a header that kvplan does not take");
+  }
+  // A part of a file is never compressed.
+  check_refused(served(gzipped("x"), {"Content-Encoding: gzip"}, true), Exit::kHub,
+                "a header that kvplan does not take");
+}
+
 TEST_CASE("hub: weights that a server lies about") {
   if (!has_curl()) return;
   const std::string file = safetensors(

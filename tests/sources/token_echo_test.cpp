@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/printf.h>
 
+#include <ctime>
 #include <functional>
 
 #include "sources/site.h"
@@ -62,6 +63,30 @@ TEST_CASE("the token is known in every spelling, wherever it stands") {
   // A short one is compared as it is.
   CHECK(TokenEcho("abc").is_in("xabcx"));
   CHECK_FALSE(TokenEcho("abc").is_in("a-b-c ABC"));
+}
+
+TEST_CASE("the search for the token takes its time from the text's length alone") {
+  const TokenEcho echo(kSecret);
+  const std::string almost = kSecret.substr(0, kSecret.size() - 1);
+  for (const std::string& unit :
+       {std::string("x"), kSecret.substr(0, 1), kSecret.substr(0, 2), kSecret.substr(3, 8), almost + "!",
+        almost + "\\n", std::string("\\\\"), std::string("\\\\u005c"), std::string("\\\\\\\\n"), std::string("%25"),
+        std::string("&#38;"), std::string("&#x26;#"), kInBase64[0].substr(0, 20),
+        std::string(4000, kSecret[0]) + "\\\\\\\\n"}) {
+    CAPTURE(unit.substr(0, 60));
+    std::string text;
+    while (text.size() < 64 << 20) text += unit;
+    const std::clock_t begin = std::clock();
+    CHECK_FALSE(echo.is_in(text));
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+#ifdef NDEBUG
+    CHECK(seconds < 1.5 * kSanitizerFactor);  // within the two seconds of an input of 64 MiB
+#else
+    CHECK(seconds < 15 * kSanitizerFactor);
+#endif
+    // At the end, and over the border between two pieces.
+    CHECK(echo.is_in(text + each_as(kSecret, "\\u%04x")));
+  }
 }
 
 TEST_CASE("hub: a token that comes back in another spelling is neither kept nor printed") {
