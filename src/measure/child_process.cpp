@@ -3,22 +3,20 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/inotify.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <thread>
 
 #include "base/library.h"
 #include "kvplan/error.h"
+#include "measure/guardian.h"
 #include "measure/process_tree.h"
 
 namespace kvplan {
@@ -41,46 +39,37 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlive
   changes_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (changes_ >= 0) inotify_add_watch(changes_, place.c_str(), IN_MODIFY);
   const int output = open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  int failed[2] = {-1, -1};  // reports whether and why exec failed; a successful exec closes it
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  if (output >= 0 && pipe2(failed, O_CLOEXEC) == 0) pid_ = fork();
-  if (pid_ == 0) {
-    setsid();
-#ifdef __linux__
-    // A second Ctrl-C would end kvplan before it has ended the engine.
-    if (!outlives) prctl(PR_SET_PDEATHSIG, SIGTERM);
-#endif
-    const int nothing = open("/dev/null", O_RDONLY);
-    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    execvp(words[0], words.data());
-    const int number = errno;
-    if (write(failed[1], &number, sizeof number) < 0) _exit(126);
-    _exit(127);
+  // Where SIGCHLD is ignored, which a program inherits, nobody is told how a process ended.
+  std::signal(SIGCHLD, SIG_DFL);
+  int line[2] = {-1, -1};
+  if (output >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0) guardian_ = fork();
+  if (guardian_ == 0) {
+    close(line[0]);
+    guard(command, output, line[1], outlives);
   }
-  int number = pid_ < 0 ? errno : 0;
+  GuardedStart started{-1, guardian_ < 0 ? errno : ECHILD};
   if (output >= 0) close(output);
-  if (failed[1] >= 0) close(failed[1]);
-  if (pid_ > 0) {
-    int reason = 0;
-    while (read(failed[0], &reason, sizeof reason) < 0 && errno == EINTR) {
+  if (line[1] >= 0) close(line[1]);
+  line_ = line[0];
+  if (guardian_ > 0)
+    while (recv(line_, &started, sizeof started, MSG_WAITALL) < 0 && errno == EINTR) {
     }
-    number = reason;
-  }
-  if (failed[0] >= 0) close(failed[0]);
-  if (number == 0) return;
-  if (pid_ > 0) waitpid(pid_, nullptr, 0);
+  pid_ = started.pid;
+  if (started.error == 0) return;
+  if (line_ >= 0) close(line_);
+  if (guardian_ > 0) waitpid(guardian_, nullptr, 0);
   if (changes_ >= 0) close(changes_);
   close(log_);
   unlink(log_file_.c_str());
-  cannot_start(command.front(), number);
+  cannot_start(command.front(), started.error);
 }
 
 ChildProcess::~ChildProcess() {
-  if (!is_left_) end();
+  const GuardWord word = is_left_ ? GuardWord::kLeave : GuardWord::kEnd;
+  if (send(line_, &word, sizeof word, MSG_NOSIGNAL) < 0 && !is_left_) end_without_guardian();
+  while (waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  close(line_);
   if (changes_ >= 0) close(changes_);
   close(log_);
   if (!keeps_log_) unlink(log_file_.c_str());
@@ -89,11 +78,20 @@ ChildProcess::~ChildProcess() {
 bool ChildProcess::is_running() {
   if (is_over_) return false;
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return true;
+  const ssize_t got = recv(line_, &status, sizeof status, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   is_over_ = true;
-  if (WIFEXITED(status)) exit_code_ = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
+  // Without a status the guardian was killed, and nobody knows.
+  if (got == sizeof status && WIFEXITED(status)) exit_code_ = WEXITSTATUS(status);
+  if (got == sizeof status && WIFSIGNALED(status)) signal_ = WTERMSIG(status);
   return false;
+}
+
+std::vector<pid_t> ChildProcess::processes() const {
+  std::vector<pid_t> out = process_tree(pid_);
+  for (const pid_t each : process_tree(guardian_))
+    if (each != guardian_ && std::find(out.begin(), out.end(), each) == out.end()) out.push_back(each);
+  return out;
 }
 
 void ChildProcess::wait_for_output(std::chrono::milliseconds longest) const {
@@ -118,21 +116,8 @@ std::string ChildProcess::read_output() {
   return out;
 }
 
-void ChildProcess::end() {
-  using std::chrono::milliseconds;
-  constexpr milliseconds kStep(50);
-  constexpr milliseconds kPatience(5000);
-  std::vector<pid_t> all = process_tree(pid_);
-  for (const pid_t each : all) kill(each, SIGTERM);
-  milliseconds waited(0);
-  while (waited < kPatience) {
-    is_running();
-    if (process_tree(pid_).empty()) return;
-    std::this_thread::sleep_for(kStep);
-    waited += kStep;
-  }
+void ChildProcess::end_without_guardian() const {
   for (const pid_t each : process_tree(pid_)) kill(each, SIGKILL);
-  if (!is_over_) waitpid(pid_, nullptr, 0);
 }
 
 }  // namespace kvplan

@@ -15,15 +15,17 @@ namespace kvplan {
 class ChildProcess {
  public:
   // Starts it in a new session, found by PATH, with an empty standard input. Throws Error(kBadInput) where it cannot be
-  // started. `outlives`: it goes on if kvplan is killed; else it is ended then, where the system can do that.
+  // started. `outlives`: it goes on if kvplan is killed; else it and what it started are ended then.
   explicit ChildProcess(const std::vector<std::string>& command, bool outlives = false);
-  // Ends it and the processes it started (SIGTERM, then SIGKILL after some seconds), unless `leave` was called; removes
-  // its output file unless `keep_log` was called.
+  // Ends it and the processes it started, also those that left its tree (SIGTERM, then SIGKILL after some seconds),
+  // unless `leave` was called; removes its output file unless `keep_log` was called.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
+  // It, and whatever it started that still runs.
+  std::vector<pid_t> processes() const;
   // Whether it is still running.
   bool is_running();
   std::optional<int> exit_code() const { return exit_code_; }  // where it ended by itself
@@ -39,9 +41,10 @@ class ChildProcess {
   void leave() { is_left_ = true; }
 
  private:
-  void end();
+  void end_without_guardian() const;
 
-  pid_t pid_ = -1;
+  pid_t pid_ = -1, guardian_ = -1;
+  int line_ = -1;  // to the guardian
   int log_ = -1;
   int changes_ = -1;  // inotify, for growth of the file
   std::string log_file_;

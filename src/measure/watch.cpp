@@ -77,10 +77,12 @@ class Watch {
  public:
   Watch(const WatchOptions& options, MemoryCounter& counter) : options_(options), counter_(counter) {}
 
-  void sample(pid_t root) {
+  // `find` returns the engine's processes.
+  template <class Find>
+  void sample(const Find& find) {
     const double now = seconds();
     if (processes_.empty() || now - looked_ >= kTreePeriod) {
-      processes_ = process_tree(root);
+      processes_ = find();
       looked_ = now;
     }
     const Bytes memory = counter_.of(processes_);
@@ -175,7 +177,7 @@ WatchedStart join(const WatchOptions& options, MemoryCounter& counter) {
   watch.seen().status = WatchStatus::kSteady;
   for (;;) {
     if (options.stop && options.stop()) throw Interrupted();
-    watch.sample(options.pid);
+    watch.sample([&] { return process_tree(options.pid); });
     if (process_tree(options.pid).empty()) {
       watch.seen().status = WatchStatus::kDied;
       break;
@@ -219,7 +221,7 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
     const bool is_running = engine.is_running();
     // A count taken after a line was printed includes what the line reports.
     const std::string printed = engine.read_output();
-    watch.sample(engine.pid());
+    watch.sample([&] { return engine.processes(); });
     watch.read(printed);
     const bool has_more = printed.size() == ChildProcess::kMostAtOnce;
     if (!is_running && has_more) continue;

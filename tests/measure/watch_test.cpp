@@ -188,6 +188,78 @@ TEST_CASE("watch: an engine ends with kvplan, however that ends, unless it was a
   }
 }
 
+// Writes the number of a process that has left the engine's tree and session, and of one in another session, and waits.
+std::string leaving(const std::string& place) {
+  return "(setsid sh -c 'echo $$ >" + place + "/daemon~; mv " + place + "/daemon~ " + place +
+         "/daemon; exec sleep 300' &); setsid sleep 300 & echo $! >" + place + "/child~; mv " + place + "/child~ " +
+         place + "/child; sleep 300 & ";
+}
+
+pid_t number_in(const std::string& path) {
+  pid_t out = 0;
+  for (int i = 0; i < 400 && out == 0; ++i) {
+    std::ifstream(path) >> out;
+    if (out == 0) usleep(25000);
+  }
+  return out;
+}
+
+TEST_CASE("watch: what an engine left behind is ended with it, or when kvplan is killed") {
+  for (const bool is_killed : {false, true}) {
+    CAPTURE(is_killed);
+    const TemporaryFolder folder;
+    const std::string& place = folder.path();
+    const pid_t kvplan = fork();
+    if (kvplan == 0) {
+      WatchOptions options = start_of({});
+      options.command = {"sh", "-c",
+                         leaving(place) + (is_killed ? "wait" : "while [ ! -e " + place + "/go ]; do sleep 0.1; done")};
+      watch_start(options, *host_counter());
+      _exit(0);
+    }
+    const pid_t daemon = number_in(place + "/daemon"), child = number_in(place + "/child");
+    REQUIRE(daemon > 0);
+    REQUIRE(child > 0);
+    CHECK_FALSE(process_tree(daemon).empty());
+    CHECK_FALSE(process_tree(child).empty());
+    if (is_killed)
+      kill(kvplan, SIGKILL);
+    else
+      folder.write("go", "");
+    waitpid(kvplan, nullptr, 0);
+    // Where kvplan ends by itself, they are gone before it.
+    for (int i = 0; i < 400 && is_killed && !(process_tree(daemon).empty() && process_tree(child).empty()); ++i)
+      usleep(25000);
+    CHECK(process_tree(daemon).empty());
+    CHECK(process_tree(child).empty());
+  }
+}
+
+TEST_CASE("watch: memory of a process that left the engine's tree counts") {
+  const auto counter = host_counter();
+  WatchOptions options = start_of({});
+  options.command = {"sh", "-c", std::string("(setsid ") + KVPLAN_FAKE_ENGINE + " 96 64 >/dev/null &); sleep 300"};
+  options.engine = "";
+  options.settles = 2;
+  options.quiet = 4;
+  const WatchedStart start = watch_start(options, *counter);
+  CHECK(start.seen.status == WatchStatus::kSteady);
+  CHECK(is_about(static_cast<std::int64_t>(start.seen.peak.count()), 96 + 64));
+}
+
+TEST_CASE("watch: an engine's end is seen where SIGCHLD was ignored") {
+  std::signal(SIGCHLD, SIG_IGN);
+  const auto counter = host_counter();
+  WatchOptions options = start_of({});
+  options.command = {"sh", "-c", "exit 3"};
+  const WatchedStart start = watch_start(options, *counter);
+  std::signal(SIGCHLD, SIG_DFL);
+  CHECK(start.seen.status == WatchStatus::kDied);
+  CHECK(start.seen.exit_code == 3);
+  CHECK(start.seen.seconds < 10);
+  std::filesystem::remove(start.seen.log_file);
+}
+
 TEST_CASE("watch: where the engine goes on after Ctrl-C its log stays") {
   const auto counter = host_counter();
   WatchOptions options = start_of({"16", "16"});
