@@ -80,10 +80,12 @@ int emit_answered(const Invocation& call, const Answered& answered) {
 int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
   std::vector<FleetEntry> entries(sources.size());
   Answered out;
+  ManyAnswers many(call);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     FleetEntry& entry = entries[i];
     entry.source = sources[i];
     try {
+      with_source(sources[i], [&] { many.next(); });
       const ModelAndRequest asked = load_model_and_request(sources[i], call);
       entry.plan = plan_of(asked.model, asked.request);
       out.exit = std::max(out.exit, exit_of(*entry.plan));

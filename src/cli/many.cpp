@@ -1,8 +1,10 @@
 #include "cli/many.h"
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "cli/extras_options.h"
 #include "engines/engine.h"
@@ -12,6 +14,7 @@
 #include "plan/fit.h"
 #include "plan/grid.h"
 #include "sources/stored_models.h"
+#include "weights/rules.h"
 
 namespace kvplan {
 
@@ -22,7 +25,36 @@ const std::vector<std::string>& or_as_asked(const std::vector<std::string>& list
   return list.empty() ? kAsAsked : list;
 }
 
+// Keeps an error that every card would get, and that takes long to find.
+class SameForEachCard {
+ public:
+  void take(const Error& error) {
+    if (dynamic_cast<const TooManyRules*>(&error) != nullptr) error_ = error;
+  }
+  void check() const {
+    if (error_) throw Error(*error_);
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
 }  // namespace
+
+ManyAnswers::ManyAnswers(const Invocation& call) {
+  constexpr double kSecondsOfOne = 0.005;
+  const std::size_t lists[] = {call.engines.size(), call.weights.size(), call.gpus.size()};
+  each_ = kSecondsOfOne;
+  for (const std::size_t size : lists) each_ *= static_cast<double>(std::max<std::size_t>(size, 1));
+}
+
+void ManyAnswers::next() {
+  seconds_ += each_;
+  const double spent = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  if (!std::exchange(is_first_, false) && spent > seconds_)
+    fail("the models before it took " + std::to_string(static_cast<int>(spent)) + " seconds of the processor",
+         "plan it by itself");
+}
 
 int exit_of(const Plan& plan) {
   return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
@@ -43,8 +75,10 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
   for (const std::string& card : cards) grid.cards.push_back({card, parse_gpu(card).budget()});
   grid.gpu_count = call.request.card.count;
   grid.num_seqs = call.request.num_seqs;
+  ManyAnswers many(call);
   for (const std::string& source : sources) {
     try {
+      with_source(source, [&] { many.next(); });
       const ModelAndRequest asked = load_model_and_request(source, call);
       const ModelSpec& model = asked.model;
       for (GridRow& row : grid_rows(model, asked.request, call.engines, call.weights, cards)) {
@@ -74,7 +108,9 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
   const std::vector<std::string>& weights = or_as_asked(call.weights);
   std::vector<FleetEntry> entries;
   Answered out;
+  ManyAnswers many(call);
   for (const std::string& source : sources) {
+    with_source(source, [&] { many.next(); });
     const ModelAndRequest asked = load_model_and_request(source, call);
     const ModelSpec& model = asked.model;
     for (const std::string& engine : engines) {
@@ -114,8 +150,10 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
   Answered out;
   std::optional<Error> first_error;
   for (const std::string& engine : or_as_asked(call.engines)) {
+    SameForEachCard same;
     for (const std::string& card : or_as_asked(call.gpus)) {
       try {
+        same.check();
         Request request = asked.request;
         std::vector<std::pair<std::string, std::string>> chosen;
         if (!engine.empty()) {
@@ -143,6 +181,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
         std::move(answers.rows.begin(), answers.rows.end(), std::back_inserter(all->rows));
         std::move(answers.sentences.begin(), answers.sentences.end(), std::back_inserter(all->sentences));
       } catch (Error& error) {
+        same.take(error);
         error.set_source(source);
         if (!first_error) first_error = error;
         out.errors.push_back(without_program(error.line()));
@@ -164,11 +203,13 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
   std::vector<FitEntry> entries;
   Answered out;
   for (const std::string& engine : or_as_asked(call.engines)) {
+    SameForEachCard same;
     for (const std::string& card : or_as_asked(call.gpus)) {
       FitEntry& entry = entries.emplace_back();
       entry.source = source;
       entry.engine = engine;
       try {
+        same.check();
         Request request = asked.request;
         if (!engine.empty()) find_engine(engine, request);
         if (!card.empty()) request.card.name = card;
@@ -176,6 +217,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
         out.exit = std::max(out.exit, exit_of(entry.answers->asked));
         out.any = true;
       } catch (const Error& error) {
+        same.take(error);
         entry.error =
             (engine.empty() ? "" : engine + ": ") + (card.empty() ? "" : card + ": ") + without_program(error.line());
         entry.exit = error.code();

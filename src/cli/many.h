@@ -21,6 +21,20 @@ int exit_of(const Plan& plan);
 // The part of an error's line after "kvplan: ".
 std::string without_program(const std::string& line);
 
+// What many answers may cost together. Each input has its own bounds, but a stranger's folder may hold ten thousand
+// inputs that reach them.
+class ManyAnswers {
+ public:
+  explicit ManyAnswers(const Invocation& call);
+  // Call it before each model. Throws Error where those before it took too much time of the processor.
+  void next();
+
+ private:
+  double seconds_ = 10;
+  double each_ = 0;
+  bool is_first_ = true;
+};
+
 // Whether the call is a table of models against cards.
 bool is_grid(const Invocation& call);
 // Models as rows, cards as columns; each engine and weight type is a row of its own.

@@ -253,7 +253,7 @@ constexpr std::array kOptions{
     Option{"--reserve", "SIZE|P%", kCard, "memory of a GPU to leave free (suggestions: 1GiB or 1%)",
            [](Invocation& c, string_view v, string_view n) {
              c.request.limits.reserve =
-                 v.ends_with('%') ? Reserve{Bytes(0), parse_percent(v, n) / 100} : Reserve{parse_size(v, n), 0};
+                 v.ends_with('%') ? Reserve{Bytes(0), parse_percent(v, n) / 100} : Reserve{parse_size_or_none(v, n), 0};
            }},
     Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
            [](Invocation& c, string_view v, string_view n) { c.request.kv_cache_memory_bytes = parse_size(v, n); }},
@@ -284,7 +284,7 @@ constexpr std::array kOptions{
              if (v.ends_with('%'))
                c.fail_over.percent = parse_percent(v, n);
              else
-               c.fail_over.bytes = parse_size(v, n);
+               c.fail_over.bytes = parse_size_or_none(v, n);
            }},
 
     Option{"--measure", "", kMeasuring, "allocate the planned cache on a device, and compare",

@@ -1,5 +1,6 @@
 #include "cli/sizes.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -74,6 +75,15 @@ Bytes parse_size(std::string_view text, std::string_view option) {
     return Bytes(static_cast<std::uint64_t>(bytes));
   }
   wrong(option, text, kWanted);
+}
+
+Bytes parse_size_or_none(std::string_view text, std::string_view option) {
+  double value = 1;
+  const auto [after, error] = parse_real(text, value, std::chars_format::fixed);
+  const std::string unit = lower(std::string_view(after, static_cast<std::size_t>(text.data() + text.size() - after)));
+  const bool is_none = error == std::errc() && value == 0 && !text.starts_with('-') &&
+                       std::any_of(kUnits.begin(), kUnits.end(), [&](const Unit& row) { return row.name == unit; });
+  return is_none ? Bytes(0) : parse_size(text, option);
 }
 
 double parse_percent(std::string_view text, std::string_view option) {

@@ -13,6 +13,8 @@ namespace kvplan {
 std::uint64_t parse_count(std::string_view text, std::string_view option);
 // Bytes: "24GiB", "24G", "512MiB", "80GB" (10^9), "1.5GiB", or a bare number of bytes, 2^20 or more.
 Bytes parse_size(std::string_view text, std::string_view option);
+// The same, and "0" in any unit.
+Bytes parse_size_or_none(std::string_view text, std::string_view option);
 // "5%"; not negative.
 double parse_percent(std::string_view text, std::string_view option);
 // GB/s or TFLOPS: 0.01 to 1,000,000.

@@ -5,6 +5,7 @@
 #include "kvplan/error.h"
 #include "plan/layouts.h"
 #include "plan/search.h"
+#include "weights/rules.h"
 
 namespace kvplan {
 
@@ -68,6 +69,8 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
         } catch (const Error& error) {
           row.cells.emplace_back().error = error.what();
           row.exit = std::max(row.exit, error.code());
+          // It took long, and every card would get it.
+          if (!planned && dynamic_cast<const TooManyRules*>(&error) != nullptr) break;
         }
       }
       if (planned || row.cells.empty()) continue;

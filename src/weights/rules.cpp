@@ -26,8 +26,8 @@ constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
 [[noreturn]] void refuse_list(const SchemeRule& rule, const std::string& what) {
   const std::string list =
       rule.list.empty() ? "the quantization config" : '"' + std::string(rule.list) + "\" of the quantization config";
-  refuse(list + " names modules by " + what,
-         "name the modules, join expressions by \"|\", or say the type with --weights");
+  throw TooManyRules(list + " names modules by " + what,
+                     "name the modules, join expressions by \"|\", or say the type with --weights");
 }
 
 [[noreturn]] void refuse_more(const SchemeRule& rule, std::size_t bound, std::string_view kind) {

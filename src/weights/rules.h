@@ -16,11 +16,19 @@
 #include <utility>
 #include <vector>
 
+#include "kvplan/error.h"
 #include "kvplan/quantization.h"
 #include "kvplan/tensors.h"
 #include "weights/expression.h"
 
 namespace kvplan {
+
+// A list of rules that takes too long to match. The model's files are the cause: every card gets the same error.
+class TooManyRules : public Error {
+ public:
+  TooManyRules(std::string_view what, std::string_view remedy)
+      : Error(Exit::kBadInput, what, remedy, ErrorKind::kRefused) {}
+};
 
 class RuleBook {
  private:

@@ -174,6 +174,18 @@ TEST_CASE("--gpu takes what people type") {
   check_refuses({kLlamaConfig, "--vram", "24GB"}, "use --gpu-memory SIZE");
 }
 
+TEST_CASE("nothing at all may be left free") {
+  const auto report = [](const std::string& reserve) {
+    return run_program({kLlamaConfig, "--gpu", "h100-80gb", "--reserve", reserve}).out;
+  };
+  const std::string none = report("0%");
+  CHECK_FALSE(none.empty());
+  for (const std::string reserve : {"0", "0GiB", "0B", "0.0mb"}) CHECK(report(reserve) == none);
+  for (const std::string reserve : {"-0", "0x", "0e5", "0 ", ""})
+    check_refuses({kLlamaConfig, "--gpu", "h100-80gb", "--reserve", reserve}, "is not a size");
+  check_refuses({kLlamaConfig, "--gpu-memory", "0GiB"}, "is not a size");
+}
+
 TEST_CASE("stated lengths decide the verdict") {
   // 200 sequences of 4,096 tokens at 131,072 B are 100 GiB; at 16,384 they would be 400.
   const auto plan = [](const std::string& card, const std::string& engine) {
