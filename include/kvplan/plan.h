@@ -129,8 +129,10 @@ struct Capacity {
   std::optional<std::uint64_t> num_blocks;
   std::optional<std::uint64_t> tokens, tokens_low, tokens_high;
   double max_concurrency = 0;
-  std::uint64_t max_model_len = 0;  // the longest at the requested number of sequences; kAnyCount: any
-  std::uint64_t max_num_seqs = 0;   // the most at the requested length; likewise
+  // At the requested number of sequences; kAnyCount: any length. Of a plan it is at most the model's own maximum.
+  std::uint64_t max_model_len = 0;
+  std::uint64_t max_model_len_by_memory = 0;  // of a plan: without that limit
+  std::uint64_t max_num_seqs = 0;             // the most at the requested length; kAnyCount: any number
 };
 
 // A mix of sequence lengths, over all GPUs (what tensor parallelism replicates is counted once).

@@ -119,6 +119,7 @@ struct Request {
 
   // The load.
   std::optional<Tokens> max_model_len;        // of one sequence
+  bool longest = false;                       // instead: the longest context that fits
   std::uint64_t num_seqs = 1;                 // live sequences, each at full length
   std::optional<std::uint64_t> max_num_seqs;  // the scheduler's cap: changes logits, graphs and state slots
   bool users = false;                         // num_seqs are concurrent users, spread over as many copies as they need

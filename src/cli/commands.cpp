@@ -11,6 +11,7 @@
 #include "cli/measuring.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/replay.h"
 #include "cli/shell.h"
 #include "cli/watch_command.h"
 #include "engines/engine.h"
@@ -88,6 +89,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
       with_source(sources[i], [&] { many.next(); });
       const ModelAndRequest asked = load_model_and_request(sources[i], call);
       entry.plan = plan_of(asked.model, asked.request);
+      entry.plan->command = replay(call, sources[i], entry.plan->request);
       out.exit = std::max(out.exit, exit_of(*entry.plan));
       out.any = true;
     } catch (const Error& error) {
@@ -168,6 +170,7 @@ int run_plan(const Invocation& call) {
   const ModelSpec& model = asked.model;
   if (call.measuring.wanted) return run_measure(call, asked, report_options(call));
   Plan plan = plan_of(model, asked.request);
+  plan.command = replay(call, sources.front(), plan.request);
   suggest(model, plan);
   const ReportForm& form = find_format(call.format);
   const Wanted wanted{.curves = form.has_curves,
@@ -219,6 +222,7 @@ int run_fit(const Invocation& call) {
   const ModelAndRequest asked = load_model_and_request(single_model(call), call);
   return of_model(asked.model, [&] {
     Answers answers = fit_model(asked.model, asked.request);
+    for (Answer& answer : answers.rows) answer.plan.command = replay(call, call.models.front(), answer.plan.request);
     if (find_format(call.format).has_launch) add_launch(asked.model, answers);
     const Reply reply = fitted(answers);
     emit(call, written(reply, call.format, call.command, report_options(call)));

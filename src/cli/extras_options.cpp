@@ -120,21 +120,6 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
   call.request.extras.num_samples = parse_copies(value, name);
 }
 
-namespace {
-
-// --max-model-len auto: the longest context that fits the card, at most the model's own. Where none fits, the plan is
-// of the model's own length and says so.
-void use_longest_context(ModelAndRequest& asked) {
-  const Request& request = asked.request;
-  if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) return;
-  std::uint64_t longest = with_source(asked.model.source, [&] { return longest_that_fits(asked.model, request); });
-  if (asked.model.max_model_len > Tokens(0)) longest = std::min(longest, asked.model.max_model_len.count());
-  if (longest == 0 || longest >= kAnyCount) return;
-  asked.request.max_model_len = Tokens(longest);
-}
-
-}  // namespace
-
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call) {
   ModelAndRequest out{load_model(argument, call.source), call.request};
   if (!call.engine_given) {
@@ -150,7 +135,13 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, extras.draft_method, out.model));
   for (const std::string& path : call.loras) extras.adapters.push_back(load_adapter(path, call.source));
   if (!call.mmproj.empty()) extras.projector = load_projector(call.mmproj, call.source);
-  if (call.longest_context) use_longest_context(out);
+  // Where engines, cards or types are listed, each has its own longest context.
+  out.request.longest = call.longest_context;
+  if (call.longest_context && call.engines.empty() && call.gpus.empty() && call.weights.empty())
+    out.request = with_source(out.model.source, [&] {
+      PlanCache cache(out.model);
+      return with_longest_context(cache, out.request);
+    });
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/extras_options.h"
+#include "cli/replay.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
@@ -81,7 +82,8 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
       with_source(source, [&] { many.next(); });
       const ModelAndRequest asked = load_model_and_request(source, call);
       const ModelSpec& model = asked.model;
-      for (GridRow& row : grid_rows(model, asked.request, call.engines, call.weights, cards)) {
+      const auto command_of = [&](const Request& planned) { return replay(call, source, planned); };
+      for (GridRow& row : grid_rows(model, asked.request, call.engines, call.weights, cards, command_of)) {
         row.source = source;
         if (row.cells.empty()) row.error = source + ": " + row.error;
         grid.rows.push_back(std::move(row));
@@ -116,15 +118,17 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
     for (const std::string& engine : engines) {
       for (const std::string& type : weights) {
         FleetEntry& entry = entries.emplace_back();
-        std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
+        const std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
+        entry.source = source;
+        entry.engine = engine;
         // Engines of one model need no label: the plans name them.
-        entry.source = sources.size() == 1 && weights.size() == 1 ? source : source + " (" + variant + ")";
-        entry.engine = variant;
+        if (sources.size() > 1 || weights.size() > 1) entry.variant = variant;
         try {
           Request request = asked.request;
           if (!engine.empty()) find_engine(engine, request);
           if (!type.empty()) request.weights = type;
           entry.plan = make_plan(model, request);
+          entry.plan->command = replay(call, source, entry.plan->request);
           out.exit = std::max(out.exit, exit_of(*entry.plan));
           out.any = true;
         } catch (Error& error) {
@@ -170,6 +174,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
           if (!card.empty()) answer.name.insert(0, card + ", ");
           if (!engine.empty()) answer.name.insert(0, engine + ", ");
           answer.changes.insert(answer.changes.begin(), chosen.begin(), chosen.end());
+          answer.plan.command = replay(call, source, answer.plan.request);
         }
         const std::string where = engine + (engine.empty() || card.empty() ? "" : ", ") + card;
         for (Template& sentence : answers.sentences)
@@ -214,6 +219,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
         if (!engine.empty()) find_engine(engine, request);
         if (!card.empty()) request.card.name = card;
         entry.answers = fit_model(model, request);
+        for (Answer& answer : entry.answers->rows) answer.plan.command = replay(call, source, answer.plan.request);
         out.exit = std::max(out.exit, exit_of(entry.answers->asked));
         out.any = true;
       } catch (const Error& error) {

@@ -168,6 +168,7 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   }
   if (command->arguments.empty() && !call.models.empty())
     fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
+  for (const GivenOption& each : given.options) call.typed.emplace_back(first_name(*each.option), each.value);
   apply(given, call);
   make_paths_plain(call);
   use_implied_engine(call);

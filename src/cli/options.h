@@ -37,6 +37,7 @@ struct Invocation {
   std::string command = "plan";
   std::vector<std::string> models;  // positional arguments
   Request request;
+  OptionValues typed;  // the options that were given, by their first names
   bool engine_given = false;
   bool longest_context = false;       // where --max-model-len is auto
   std::vector<std::string> engines;   // where --engine names several: each as "vllm@0.20"

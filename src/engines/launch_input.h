@@ -39,8 +39,7 @@ struct LaunchInput {
   std::optional<PlainRotation> plain_rotation;
   // --weights and --draft-weights in the spelling of the table of types; empty where not given.
   std::string weights, draft_weights;
-  bool own_weights = true;              // the weights have the checkpoint's own type
-  std::string quantization;             // as the checkpoint declares it; empty where it declares none
+  bool own_weights = true, own_draft_weights = true;  // else the engine quantizes while it loads
   std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent where states share it
 };
 

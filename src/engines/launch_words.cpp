@@ -131,38 +131,17 @@ bool kv_chosen(const Request& request) {
   return request.cache_type_k || request.cache_type_v;
 }
 
-void check_own_weights(const LaunchInput& input) {
-  if (!input.own_weights)
-    no_launch_option("--weights " + input.request->weights.value_or(""),
-                     std::string(engine_of(*input.request).name) + " does not quantize to it while it loads",
-                     "name a checkpoint of that type as MODEL, and leave out --weights");
-}
-
 void check_kernel(const Request& request) {
   if (request.attention == AttentionKernel::kNaive)
     no_launch_option("--attention naive", std::string(engine_of(request).name) + " has no such option", "leave it out");
 }
 
 void add_quantization(const LaunchInput& input, Arguments& out) {
-  if (input.own_weights) return;
-  const std::string_view type = online_quantization(input.weights);
-  if (type.empty()) check_own_weights(input);
-  if (!input.quantization.empty())
-    no_launch_option("--weights " + input.weights,
-                     "the checkpoint is quantized (" + input.quantization + "), and is not quantized again",
-                     "name a checkpoint in 16 bit as MODEL, or leave out --weights");
-  out.add("--quantization", type);
+  if (!input.own_weights) out.add("--quantization", online_quantization(input.weights));
 }
 
 std::string_view draft_quantization(const LaunchInput& input) {
-  const std::optional<std::string>& asked = input.request->extras.draft_weights;
-  if (!asked) return "";
-  const std::string_view type = online_quantization(input.draft_weights);
-  if (type.empty())
-    no_launch_option("--draft-weights " + *asked,
-                     std::string(engine_of(*input.request).name) + " does not quantize to it while it loads",
-                     "name a draft of that type, and leave out --draft-weights");
-  return type;
+  return input.own_draft_weights ? "" : online_quantization(input.draft_weights);
 }
 
 void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out) {

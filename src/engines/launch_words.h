@@ -70,12 +70,10 @@ std::string beyond_remark(const LaunchInput& input);
 
 // Whether a type of the cache was asked for.
 bool kv_chosen(const Request& request);
-// Throws where --weights asks for another type than the checkpoint's.
-void check_own_weights(const LaunchInput& input);
 // Throws where --attention names a kernel: no engine has that as an option.
 void check_kernel(const Request& request);
 
-// vLLM and SGLang can quantize to only two types while loading; any other must be the checkpoint's own.
+// For the types to which vLLM and SGLang quantize while they load.
 void add_quantization(const LaunchInput& input, Arguments& out);
 // A draft's weight type in the spelling of vLLM and SGLang; empty where the draft keeps its own.
 std::string_view draft_quantization(const LaunchInput& input);

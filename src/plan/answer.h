@@ -32,6 +32,8 @@
 
 namespace kvplan {
 
+using OptionValues = std::vector<std::pair<std::string, std::string>>;  // "" for a flag's value
+
 // "TP 8, PP 2"; "1 GPU".
 std::string layout_name(const Parallel& parallel);
 
@@ -149,6 +151,7 @@ struct Plan {
   std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
   std::optional<Measurement> measurement;  // set by --measure
   std::vector<Note> notes;
+  OptionValues command;  // the command line that plans it: "kvplan" with the model, then options; empty: none was typed
 
   // Added by complete(), for a plan that is shown (plan/complete.h).
   CacheCurve contexts;  // doubling from 4,096
@@ -195,7 +198,8 @@ struct Answers {
 // One model of several (or one engine of several): its plan, or why there is none.
 struct FleetEntry {
   std::string source;
-  std::string engine;  // as given to --engine
+  std::string engine;   // as given to --engine
+  std::string variant;  // the engine and type where each model has several rows: "vllm, fp8"
   std::optional<Plan> plan;
   std::string error;  // one line, without the program's name
   Exit exit = Exit::kAnswered;
@@ -220,14 +224,15 @@ struct FitEntry {
   Exit exit = Exit::kAnswered;
 };
 
-// One model, engine and weight type on one card.
+// One model, engine and weight type on one card: figures of one plan.
 struct GridCell {
-  VerdictReport verdict;        // of the request as it is
-  std::uint64_t longest = 0;    // the longest context at the requested sequences; 0: not one token fits
-  std::uint64_t most_seqs = 0;  // the most sequences at the requested context
+  std::uint64_t max_model_len = 0;  // it was planned with
+  VerdictReport verdict;
+  std::uint64_t longest = 0, longest_by_memory = 0, most_seqs = 0;  // of the plan's Capacity
   Parallel parallel;
-  Bytes total;        // of the fullest GPU
-  std::string error;  // why the engine refuses; everything else is then empty
+  Bytes total;           // of the fullest GPU
+  OptionValues command;  // as Plan::command
+  std::string error;     // why the engine refuses; everything else is then empty
 };
 
 struct GridRow {

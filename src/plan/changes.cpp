@@ -19,23 +19,14 @@ Request with_seqs(Request request, std::uint64_t seqs) {
   return request;
 }
 
-namespace {
-
-// The value of a count option. Where any number fits, the plan shown is of a usual one.
-std::string option_count(std::uint64_t n) {
-  return n >= kAnyCount ? "any" : std::to_string(n);
-}
-
-}  // namespace
-
 std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens) {
   // Where --ctx-size means the same, the two must agree.
   const bool is_alias = request.llama_cpp.ctx_size && engine_of(request).slot_tokens == nullptr;
-  return {is_alias ? "--ctx-size" : "--max-model-len", option_count(tokens)};
+  return {is_alias ? "--ctx-size" : "--max-model-len", std::to_string(tokens)};
 }
 
 std::pair<std::string, std::string> seqs_option(std::uint64_t seqs) {
-  return {"--num-seqs", option_count(seqs)};
+  return {"--num-seqs", std::to_string(seqs)};
 }
 
 std::vector<Change> type_changes(const Request& request, const Plan& asked) {

@@ -11,8 +11,6 @@
 
 namespace kvplan {
 
-using OptionValues = std::vector<std::pair<std::string, std::string>>;  // "" for a flag's value
-
 struct Change {
   OptionValues options;
   Request request;

@@ -76,13 +76,13 @@ ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& pl
   constexpr std::uint64_t kMostSeqs = 256;
   ContextsBySequences out;
   if (!plan.capacity) return out;
+  PlanCache cache(model);
   for (std::uint64_t seqs = 1; seqs <= kMostSeqs; seqs *= 2) {
-    Request request = plan.request;
-    request.num_seqs = seqs;
+    Request request = with_seqs(plan.request, seqs);
     request.parallel.given = true;
-    const std::uint64_t tokens = longest_that_fits(model, request);
-    if (tokens == 0 || tokens >= kAnyCount) break;
-    out.emplace_back(seqs, tokens);
+    const std::optional<Held> held = held_by(cache, request);
+    if (!held || held->longest == 0 || held->longest >= kAnyCount) break;
+    out.emplace_back(seqs, held->longest);
   }
   return out;
 }

@@ -128,9 +128,14 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
   return input;
 }
 
-std::optional<Tokens> longest_of(const ModelSpec& model, const Engine& engine) {
-  const Tokens out = model.max_model_len > Tokens(0) ? model.max_model_len : engine.assumed_length;
+std::optional<Tokens> longest_of(Tokens own, const Engine& engine) {
+  const Tokens out = own > Tokens(0) ? own : engine.assumed_length;
   return out > Tokens(0) ? std::optional(out) : std::nullopt;
+}
+
+std::uint64_t longest_context(std::uint64_t by_memory, Tokens own, const Engine& engine) {
+  const std::optional<Tokens> most = longest_of(own, engine);
+  return most ? std::min(by_memory, most->count()) : by_memory;
 }
 
 Load load_of(const ModelSpec& model, const Request& request) {
@@ -144,7 +149,7 @@ Load load_of(const ModelSpec& model, const Request& request) {
     load.max_model_len =
         slot_tokens == nullptr ? *request.llama_cpp.ctx_size : slot_tokens(*request.llama_cpp.ctx_size, request);
   else
-    load.max_model_len = longest_of(model, engine_of(request)).value_or(Tokens(kDefaultContext));
+    load.max_model_len = longest_of(model.max_model_len, engine_of(request)).value_or(Tokens(kDefaultContext));
   if (const auto context = engine_of(request).default_context;
       context != nullptr && !request.max_model_len && !request.llama_cpp.ctx_size)
     load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));

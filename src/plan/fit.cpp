@@ -35,45 +35,23 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
   return out;
 }
 
-// A layout and what it holds with the usual reserve kept free. most: 0 where --seq-lens gives the sequences.
-struct Held {
-  Request request;
-  std::uint64_t longest = 0, most = 0;
-};
-
-// Every layout of the request's cards, or only the one that was named.
-std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Request& own) {
-  std::vector<Request> layouts{asked.request};
-  if (searches_layouts(own)) layouts = layouts_of(cache, own, own.card.count);
-  std::vector<Held> out;
-  for (const Request& layout : layouts) {
-    Held held{with_reserve(layout)};
-    try {
-      // Skips a layout in which not even the shortest context fits.
-      if (!probe(cache, with_context(held.request, std::max<std::uint64_t>(1, longest_stated(layout)))).fits) continue;
-      held.longest = longest_that_fits(cache, held.request, asked.capacity ? asked.capacity->max_model_len : 4096);
-      if (own.seq_lens.empty()) held.most = most_that_fit(cache, held.request);
-    } catch (const Error& error) {
-      take_as_misfit(error);
-      continue;  // the engine refuses this layout
-    }
-    out.push_back(std::move(held));
-  }
-  return out;
-}
-
 void add_longest_and_most(PlanCache& cache, const Request& own, const std::vector<Held>& layouts, Answers& out) {
-  const std::uint64_t usual = model_maximum(cache, own);
-  const auto shown = [usual](std::uint64_t tokens) { return tokens >= kAnyCount ? usual : tokens; };
-  const auto add = [&](const Request& changed, const char* name, OptionValues options) {
-    out.rows.push_back(answer_of(cache, own, changed, name, std::move(options)));
-  };
-  // Contexts beyond the model's own are no gain.
-  const Held *widest = nullptr, *fullest = nullptr;
-  for (const Held& held : layouts) {
-    if (widest == nullptr || std::min(held.longest, usual) > std::min(widest->longest, usual)) widest = &held;
-    if (fullest == nullptr || held.most > fullest->most) fullest = &held;
+  // Where any number fits, the answer is planned for what was asked.
+  const auto shown = [](std::uint64_t n, std::uint64_t asked) { return n >= kAnyCount ? asked : n; };
+  const std::uint64_t asked_tokens = out.asked.load.max_model_len.count();
+  // What fits keeps no reserve.
+  Request free = own;
+  OptionValues freed;
+  if (free.limits.reserve) {
+    free.limits.reserve = Reserve{};
+    freed.emplace_back("--reserve", "0%");
   }
+  const auto add = [&](const Request& changed, const char* name, OptionValues options) {
+    options.insert(options.end(), freed.begin(), freed.end());
+    out.rows.push_back(answer_of(cache, free, changed, name, std::move(options)));
+  };
+  const Parallel& usual = out.asked.request.parallel;
+  const Held* widest = most_of(layouts, &Held::longest, usual);
   if (widest == nullptr || widest->longest == 0) {
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
     if (!has_room)
@@ -84,10 +62,12 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   }
   const Request& request = widest->request;
   const std::uint64_t longest = widest->longest;
-  add(with_context(request, shown(longest)), "longest_context", {context_option(request, longest)});
-  if (fullest->most > 0)
-    add(with_seqs(fullest->request, fullest->most >= kAnyCount ? request.num_seqs : fullest->most), "most_sequences",
-        {seqs_option(fullest->most)});
+  const std::uint64_t length = shown(longest, asked_tokens);
+  add(with_context(request, length), "longest_context", {context_option(request, length)});
+  if (const Held* fullest = most_of(layouts, &Held::most, usual); fullest->most > 0) {
+    const std::uint64_t seqs = shown(fullest->most, own.num_seqs);
+    add(with_seqs(fullest->request, seqs), "most_sequences", {seqs_option(seqs)});
+  }
   out.sentences.push_back({"max context: {tokens} tokens at {num_seqs:sequence}",
                            {{"tokens", short_count(longest)}, {"num_seqs", request.num_seqs}}});
   if (searches_layouts(own))
@@ -97,33 +77,28 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   // 1, 4, 16, ... sequences, each with its longest context.
   for (std::uint64_t seqs = 1; own.seq_lens.empty() && seqs <= 256; seqs *= 4) {
     const Request here = with_seqs(request, seqs);
-    const std::uint64_t tokens = longest_that_fits(cache, here, std::max<std::uint64_t>(1, longest / seqs));
-    if (tokens == 0) break;
-    add(with_context(here, shown(tokens)), "context_by_sequences",
-        {seqs_option(seqs), context_option(request, tokens)});
-    out.contexts_by_sequences.emplace_back(seqs, tokens);
+    const std::optional<Held> held = held_by(cache, here);
+    if (!held || held->longest == 0) break;
+    const std::uint64_t tokens = shown(held->longest, asked_tokens);
+    add(with_context(here, tokens), "context_by_sequences", {seqs_option(seqs), context_option(request, tokens)});
+    out.contexts_by_sequences.emplace_back(seqs, held->longest);
   }
-
-  if (longest > 0 && cache.model().max_model_len > Tokens(0) && longest > cache.model().max_model_len.count())
-    out.sentences.push_back(
-        {"the model's own maximum is {tokens} tokens", {{"tokens", short_count(cache.model().max_model_len.count())}}});
 
   // The single change that gains most context, in the same layout. Twice the cards is reported separately, since it
   // changes no setting.
   std::uint64_t best_gain = 0;
   std::vector<Change> changes = type_changes(request, out.asked);
-  if (auto doubled = on_more_cards(cache, own, 2 * std::max(own.card.count, own.parallel.gpus()))) {
-    doubled->request = with_reserve(doubled->request);
+  if (auto doubled = on_more_cards(cache, own, 2 * std::max(own.card.count, own.parallel.gpus())))
     changes.push_back(std::move(*doubled));
-  }
   for (const Change& change : changes) {
     const bool more_cards = change.request.card.count != request.card.count;
-    const std::uint64_t tokens = longest_that_fits(cache, change.request, std::max<std::uint64_t>(longest, 1024) * 2);
-    if (tokens <= longest) continue;
-    const std::uint64_t gain = tokens - longest;
+    const std::optional<Held> held = held_by(cache, change.request);
+    if (!held || held->longest <= longest) continue;
+    const std::uint64_t gain = held->longest - longest;
+    const std::uint64_t tokens = shown(held->longest, asked_tokens);
     OptionValues options = more_cards ? OptionValues{} : change.options;
     options.push_back(context_option(request, tokens));
-    add(with_context(change.request, shown(tokens)), "change", std::move(options));
+    add(with_context(change.request, tokens), "change", std::move(options));
     if (more_cards) {
       out.sentences.push_back(
           {"{gpus} GPUs: +{gain} tokens", {{"gpus", change.request.card.count}, {"gain", short_count(gain)}}});
@@ -161,9 +136,11 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
   bool fits_here = false;
   if (searches_layouts(own)) {
     for (const Held& held : at_hand) {
-      if (!fits(held.request)) continue;
+      Request layout = held.request;
+      layout.limits.reserve = own.limits.reserve;
+      if (!fits(layout)) continue;
       fits_here = true;
-      Answer& answer = add(held.request);
+      Answer& answer = add(layout);
       answer.longest = held.longest;
       answer.most_seqs = held.most;
     }
@@ -180,7 +157,11 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
     }
     if (!any) continue;
     const Request& first = out.rows.back().plan.request;
-    if (count != out.asked.request.parallel.gpus() || fits_here)
+    const std::uint64_t asked_gpus = out.asked.request.parallel.gpus();
+    if (out.asked.verdict.status == Verdict::kFits && count > asked_gpus && !own.limits.reserve && out.asked.card)
+      out.sentences.push_back({"to leave {kept:GiB} of each GPU free: {gpus:GPU}",
+                               {{"kept", with_reserve(own).limits.reserve->of(*out.asked.card)}, {"gpus", count}}});
+    else if (count != asked_gpus || fits_here)
       out.sentences.push_back({fits_here && count > 1 ? "minimum: {gpus:GPU} ({layout})" : "minimum: {gpus:GPU}",
                                {{"gpus", count}, {"layout", layout_name(first.parallel)}}});
     return;
@@ -241,8 +222,9 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
 
 }  // namespace
 
-Answers fit_model(const ModelSpec& model, const Request& request) {
+Answers fit_model(const ModelSpec& model, const Request& asked) {
   PlanCache cache(model);
+  const Request request = asked.longest ? with_longest_context(cache, asked) : asked;
   Answers out;
   out.asked = make_plan(cache, request);
   if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) {
@@ -260,16 +242,18 @@ Answers fit_model(const ModelSpec& model, const Request& request) {
   if (request.users) {
     if (const auto users = fewest_for_users(cache, request)) {
       out.users = users->answer;
-      out.rows.push_back(
-          answer_of(cache, request, users->copy, "users",
-                    users->answer.copies > 1 ? OptionValues{seqs_option(users->answer.of_a_copy)} : OptionValues{}));
+      OptionValues changes;
+      if (users->answer.copies > 1) changes.push_back(seqs_option(users->answer.of_a_copy));
+      if (users->copy.max_model_len != request.max_model_len)
+        changes.push_back(context_option(request, users->copy.max_model_len->count()));
+      out.rows.push_back(answer_of(cache, request, users->copy, "users", std::move(changes)));
       out.rows.back().note = sentence_of(*users);
       out.sentences.push_back(sentence_of(*users));
     } else {
       out.sentences.push_back("no layout of up to two nodes holds one user");
     }
   }
-  const std::vector<Held> layouts = held_by_layouts(cache, out.asked, request);
+  const std::vector<Held> layouts = held_by_layouts(cache, request);
   add_longest_and_most(cache, request, layouts, out);
   add_layouts(cache, request, layouts, out);
   return out;

@@ -3,43 +3,29 @@
 #include <algorithm>
 
 #include "kvplan/error.h"
-#include "plan/layouts.h"
-#include "plan/search.h"
+#include "plan/plan_cache.h"
 #include "weights/rules.h"
 
 namespace kvplan {
 
 namespace {
 
-GridCell cell_of(PlanCache& cache, const Request& request, GridRow& row) {
+GridCell cell_of(PlanCache& cache, const Request& request, const CommandOf& command_of, GridRow& row) {
   GridCell cell;
   const Plan plan = make_plan(cache, request);
   row.engine_version = plan.engine_version;
   row.weights = plan.weights_dtype;
   row.types = plan.types;
-  row.max_model_len = plan.load.max_model_len.count();
+  row.max_model_len = cell.max_model_len = plan.load.max_model_len.count();
   cell.verdict = plan.verdict;
   cell.parallel = plan.request.parallel;
+  if (command_of) cell.command = command_of(plan.request);
   for (const GpuMemory& gpu : plan.memory) cell.total = std::max(cell.total, gpu.total);
   if (plan.verdict.status == Verdict::kUnknown) return cell;
-  // The plan's capacity is the guess: where it is exact, one probe confirms it.
-  const std::uint64_t guess = plan.capacity ? plan.capacity->max_model_len : row.max_model_len;
-  cell.longest = longest_that_fits(cache, plan.request, std::max<std::uint64_t>(guess, 1));
-  cell.most_seqs = plan.capacity ? plan.capacity->max_num_seqs : 0;
-  if (!searches_layouts(request)) return cell;
-  // Another layout may hold more.
-  const std::uint64_t own = cache.model().max_model_len.count();
-  const std::uint64_t enough = own == 0 ? kAnyCount : std::max(own, row.max_model_len);
-  for (const Request& layout : layouts_of(cache, request, request.card.count)) {
-    if (cell.longest >= enough) break;
-    try {
-      const std::uint64_t longest = longest_that_fits(cache, layout, std::max<std::uint64_t>(cell.longest, 1));
-      if (longest <= cell.longest) continue;
-      cell.longest = longest;
-      cell.parallel = layout.parallel;
-    } catch (const Error& error) {
-      take_as_misfit(error);  // the engine refuses this layout
-    }
+  if (plan.capacity) {
+    cell.longest = plan.capacity->max_model_len;
+    cell.longest_by_memory = plan.capacity->max_model_len_by_memory;
+    cell.most_seqs = plan.capacity->max_num_seqs;
   }
   return cell;
 }
@@ -47,7 +33,8 @@ GridCell cell_of(PlanCache& cache, const Request& request, GridRow& row) {
 }  // namespace
 
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
-                               const std::vector<std::string>& weights, const std::vector<std::string>& cards) {
+                               const std::vector<std::string>& weights, const std::vector<std::string>& cards,
+                               const CommandOf& command_of) {
   const std::vector<std::string> as_asked{""};
   PlanCache cache(model);
   std::vector<GridRow> rows;
@@ -64,15 +51,19 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
       for (const std::string& card : cards) {
         here.card.name = card;
         try {
-          row.cells.push_back(cell_of(cache, here, row));
+          row.cells.push_back(cell_of(cache, here, command_of, row));
           planned = true;
         } catch (const Error& error) {
-          row.cells.emplace_back().error = error.what();
+          GridCell& refused = row.cells.emplace_back();
+          refused.error = error.what();
+          if (command_of) refused.command = command_of(here);
           row.exit = std::max(row.exit, error.code());
           // It took long, and every card would get it.
           if (!planned && dynamic_cast<const TooManyRules*>(&error) != nullptr) break;
         }
       }
+      for (GridCell& cell : row.cells)
+        if (!cell.error.empty()) cell.max_model_len = row.max_model_len;
       if (planned || row.cells.empty()) continue;
       row.error = row.cells.front().error;  // the same for every card
       row.cells.clear();

@@ -2,6 +2,7 @@
 #ifndef KVPLAN_PLAN_GRID_H_
 #define KVPLAN_PLAN_GRID_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,12 @@
 
 namespace kvplan {
 
-// The rows of one model: engines x weight types. An empty list means the request's own.
+// The rows of one model: engines x weight types. An empty list means the request's own. `command_of` writes the
+// command of what a cell was planned with.
+using CommandOf = std::function<OptionValues(const Request&)>;
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
-                               const std::vector<std::string>& weights, const std::vector<std::string>& cards);
+                               const std::vector<std::string>& weights, const std::vector<std::string>& cards,
+                               const CommandOf& command_of = {});
 
 // The exit code of the worst cell.
 Exit worst_of(const Grid& grid);

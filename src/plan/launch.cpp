@@ -103,10 +103,27 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
   input.plain_rotation = model.plain_rotation;
   input.weights = type_name(request.weights);
   input.draft_weights = type_name(request.extras.draft_weights);
-  input.own_weights = !request.weights || own_weights(model, request) == plan.weights_dtype;
-  input.quantization = model.quantization.dialect;
+  std::vector<std::string> remarks;
+  // Where the engine does not make a type while it loads, the command names a checkpoint of it.
+  const auto is_own = [&](const std::string& type, const std::string& declared, const std::string& name,
+                          LaunchModel& loaded) {
+    if (has_word(engine.loading.made_at_load, type) && declared.empty()) return false;
+    loaded = {name + "-" + type + (loaded.is_gguf ? ".gguf" : ""), "", "", false, loaded.is_gguf, false};
+    remarks.push_back(std::string(engine.name) + " does not make " + type + " weights while it loads: replace " +
+                      loaded.name + " with a checkpoint of that type");
+    return true;
+  };
+  // llama.cpp's command names a GGUF of the planned type for other checkpoints.
+  const bool is_converted = engine.loading.embedding_on_host && !model.is_gguf;
+  if (request.weights && !is_converted && own_weights(model, request) != plan.weights_dtype)
+    input.own_weights = is_own(input.weights, model.quantization.dialect, plan.model->name, input.model);
+  if (request.extras.draft_weights && input.draft)
+    input.own_draft_weights = is_own(input.draft_weights, request.extras.draft->quantization.dialect,
+                                     name_of(request.extras.draft->source), *input.draft);
   if (plan.capacity && plan.kv_cache.bytes_per_sequence == Bytes(0)) input.tokens = plan.capacity->tokens;
-  return engine.launch(input);
+  Launch out = engine.launch(input);
+  out.remarks.insert(out.remarks.end(), remarks.begin(), remarks.end());
+  return out;
 }
 
 void add_launch(const ModelSpec& model, Answers& answers) {

@@ -72,11 +72,11 @@ void add(std::vector<RankCache>& sum, const std::vector<RankCache>& more) {
 
 }  // namespace
 
-Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load, bool lengths)
+Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load)
     : layout_(&layout), load_(load), starts_with_one_(engine_of(input.request).start == Start::kOneSequence) {
   const Request& request = input.request;
   const std::uint64_t prefix = shared_tokens(input, layout, load);
-  bool has_lengths = lengths && (request.avg_len || !request.seq_lens.empty());
+  bool has_lengths = request.avg_len || !request.seq_lens.empty();
   running_ = {{load.max_model_len}, Tokens(prefix)};
   if (has_lengths) running_.lengths = request.seq_lens;
   if (has_lengths && request.seq_lens.empty()) running_.lengths = {*request.avg_len};

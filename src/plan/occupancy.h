@@ -13,8 +13,8 @@ namespace kvplan {
 
 class Occupancy {
  public:
-  // `load`: one copy's sequences at full length. `lengths`: those that the request states count, not only its prefix.
-  Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load, bool lengths = true);
+  // `load`: one copy's sequences at full length. Throws Error where the stated lengths are too many.
+  Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load);
 
   // Whether it is about other bytes than those of `load` itself.
   bool is_stated() const { return is_stated_; }

@@ -20,6 +20,7 @@
 #include "plan/offload.h"
 #include "plan/plan_cache.h"
 #include "plan/roofline.h"
+#include "plan/search.h"
 #include "plan/verdict.h"
 #include "weights/types.h"
 
@@ -232,6 +233,21 @@ std::vector<LedgerLine> host_lines(const Pieces& pieces, const Plan& plan) {
   return out;
 }
 
+// One GPU of each stage for plan.load, and the cache's budget: all that a verdict needs.
+Occupancy occupy_stages(const Pieces& pieces, Plan& plan) {
+  Occupancy occupancy(pieces.input, pieces.layout, plan.load);
+  const std::vector<Bytes> held = occupancy.held_by_stage(plan.request.parallel.pipeline);
+  fill_stages(pieces, held, plan);
+  // A separate card's plan does not depend on host memory, unless that is judged too.
+  if (shared_memory(plan.request) || plan.request.card.host_memory) plan.host = host_lines(pieces, plan);
+  plan.capacity.reset();
+  if (const auto budget = cache_budget(pieces, plan)) {
+    plan.capacity.emplace().kv_cache_memory = *budget;
+    cut_stages(pieces, held, occupancy.cut(*budget), plan);
+  }
+  return occupancy;
+}
+
 // The budget is what the request leaves. The parts beside the cache may grow with the load (scores, compute buffers,
 // logits): a longer load is therefore laid out with its own, and judged as its plan would be.
 void fill_capacity(const Pieces& pieces, Plan& plan) {
@@ -257,30 +273,21 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
     capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
   const std::optional<Bytes>& memory = input.request.card.memory;
   const bool by_card = memory && !plan.request.kv_cache_memory_bytes;
-  if (by_card || plan.request.shared_prefix) {
-    const bool has_rule = engine.cache_budget != nullptr;
-    const std::optional<Bytes> shared = shared_memory(plan.request);
+  // Stated lengths, a shared prefix, --max-vram and --host-memory count as they do in the verdict.
+  const std::uint64_t stated = longest_stated(plan.request);
+  if (by_card || stated > 0 || plan.request.shared_prefix || plan.request.limits.max_vram ||
+      plan.request.card.host_memory) {
     Plan other;
     other.request = plan.request;
-    other.request.parallel.data = 1;  // each copy is like the first
+    other.request.parallel.data = 1;       // each copy is like the first
+    other.request.limits.reserve.reset();  // what fits keeps nothing free
     const auto fits = [&](const Load& load) {
       try {
         other.load = load;
         other.calibrated.clear();
-        const Occupancy occupancy(input, layout, load, false);
-        const std::vector<Bytes> held = occupancy.held_by_stage(other.request.parallel.pipeline);
-        fill_stages(pieces, held, other);
-        if (!by_card) return occupancy.fits(*budget);
-        const Bytes pool = cache_budget(pieces, other).value_or(Bytes(0));
-        if (has_rule && !occupancy.fits(pool)) return false;
-        if (has_rule) cut_stages(pieces, held, occupancy.cut(pool), other);
-        if (shared) other.host = host_lines(pieces, other);
-        for (std::size_t i = 0; i < other.memory.size(); ++i) {
-          const Bytes card = other.card_of(i, *memory);
-          if (other.memory[i].total > (has_rule ? card : usable_memory(engine, input, card))) return false;
-          if (shared && other.memory[i].total + other.host_total() > *shared) return false;
-        }
-        return true;
+        other.verdict = {};
+        judge(input, engine, layout, occupy_stages(pieces, other), other);
+        return other.verdict.headroom.value_or(0) >= 0;
       } catch (const Error& error) {
         take_as_misfit(error);
         return false;  // an overflow exceeds any memory
@@ -288,14 +295,18 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
     };
     capacity.max_model_len = largest_near(capacity.max_model_len, [&](std::uint64_t tokens) {
       Load load = plan.load;
-      load.max_model_len = Tokens(tokens);
-      return fits(load);
+      load.max_model_len = Tokens(std::max(tokens, stated));
+      // Where lengths are stated the context only bounds them: it ends at the model's own.
+      const bool within = stated == 0 || longest_context(tokens, input.model.max_model_len, engine) == tokens;
+      return within && fits(load);
     });
-    capacity.max_num_seqs = largest_near(capacity.max_num_seqs, [&](std::uint64_t sequences) {
-      Load load = plan.load;
-      load.num_seqs = sequences;
-      return fits(load);
-    });
+    if (capacity.max_model_len < stated) capacity.max_model_len = 0;
+    if (plan.request.seq_lens.empty())
+      capacity.max_num_seqs = largest_near(capacity.max_num_seqs, [&](std::uint64_t sequences) {
+        Load load = plan.load;
+        load.num_seqs = sequences;
+        return fits(load);
+      });
   }
   if (!plan.request.card.mixed.empty()) {  // tokens of one card's budget say nothing about the others
     capacity.tokens.reset();
@@ -310,8 +321,8 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
     capacity.max_num_seqs = most;
     if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
   }
-  if (const Tokens most = input.model.max_model_len; most > Tokens(0) && is_encoder(input))
-    capacity.max_model_len = std::min(capacity.max_model_len, most.count());
+  capacity.max_model_len_by_memory = capacity.max_model_len;
+  capacity.max_model_len = longest_context(capacity.max_model_len_by_memory, input.model.max_model_len, engine);
   if (capacity.max_num_seqs < kAnyCount) capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
 }
@@ -359,18 +370,10 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   plan.request = request;
   plan.load = load_of(model, request);
   check_lengths(request, plan.load);
-  const Occupancy occupancy(pieces.input, pieces.layout, plan.load);
-  const std::vector<Bytes> held = occupancy.held_by_stage(request.parallel.pipeline);
-  fill_stages(pieces, held, plan);
-  // A separate card's plan does not depend on host memory, unless that is judged too.
-  if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(pieces, plan);
+  const Occupancy occupancy = occupy_stages(pieces, plan);
   check_total(plan);
   // The verdict depends on the budget; on how much fits in it only where a minimum was asked for.
-  if (request.limits.min_context || request.limits.min_seqs)
-    fill_capacity(pieces, plan);
-  else if (const auto budget = cache_budget(pieces, plan))
-    plan.capacity.emplace().kv_cache_memory = *budget;
-  if (plan.capacity) cut_stages(pieces, held, occupancy.cut(plan.capacity->kv_cache_memory), plan);
+  if (request.limits.min_context || request.limits.min_seqs) fill_capacity(pieces, plan);
   judge(pieces.input, pieces.engine, pieces.layout, occupancy, plan);
   return plan;
 }
@@ -391,7 +394,8 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   note_all(notes);
   note_all(of_capacity);
   plan.model = cache.facts(request);
-  if (const auto longest = longest_of(model, engine_of(request)); longest && *longest != plan.model->max_model_len) {
+  if (const auto longest = longest_of(model.max_model_len, engine_of(request));
+      longest && *longest != plan.model->max_model_len) {
     ModelFacts assumed = *plan.model;
     assumed.max_model_len = *longest;
     plan.model = std::make_shared<const ModelFacts>(std::move(assumed));
@@ -478,6 +482,7 @@ std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request) {
 }
 
 Plan make_plan(PlanCache& cache, const Request& request) {
+  if (request.longest) return make_plan(cache, with_longest_context(cache, request));
   if (request.llama_cpp.fit) {
     const Request placed = fitted(cache, request);
     Plan plan = make_plan(cache, placed);
@@ -501,6 +506,7 @@ Plan make_plan(PlanCache& cache, const Request& request) {
 }
 
 VerdictReport verdict_of(PlanCache& cache, const Request& request) {
+  if (request.longest) return verdict_of(cache, with_longest_context(cache, request));
   if (request.llama_cpp.fit) return verdict_of(cache, fitted(cache, request));
   const Request laid = searches_layouts(request) ? chosen_layout(cache, request) : request;
   check_gpus(laid);

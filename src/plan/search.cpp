@@ -6,6 +6,7 @@
 
 #include "kvplan/error.h"
 #include "plan/changes.h"
+#include "plan/layouts.h"
 #include "plan/mix.h"
 
 namespace kvplan {
@@ -81,10 +82,52 @@ Probe probe(PlanCache& cache, const Request& request) {
   }
 }
 
-std::uint64_t model_maximum(const PlanCache& cache, const Request& request) {
-  const std::uint64_t most = cache.model().max_model_len.count();
-  const std::uint64_t asked = request.max_model_len.value_or(Tokens(0)).count();
-  return most == 0 ? kAnyCount : std::max(most, asked);
+std::optional<Held> held_by(PlanCache& cache, const Request& request) {
+  Held out{request, 0, 0};
+  out.request.limits.reserve.reset();
+  Request shortest = with_context(out.request, std::max<std::uint64_t>(1, longest_stated(request)));
+  shortest.limits.min_context.reset();
+  shortest.limits.min_seqs.reset();
+  if (!probe(cache, shortest).fits) return std::nullopt;
+  try {
+    const Plan plan = make_plan(cache, out.request);
+    if (plan.capacity) out.longest = plan.capacity->max_model_len;
+    if (plan.capacity && request.seq_lens.empty()) out.most = plan.capacity->max_num_seqs;
+  } catch (const Error& error) {
+    take_as_misfit(error);
+    return std::nullopt;
+  }
+  return out;
+}
+
+std::vector<Held> held_by_layouts(PlanCache& cache, const Request& request) {
+  std::vector<Request> layouts{request};
+  if (searches_layouts(request)) layouts = layouts_of(cache, request, request.card.count);
+  std::vector<Held> out;
+  for (const Request& layout : layouts)
+    if (std::optional<Held> held = held_by(cache, layout)) out.push_back(std::move(*held));
+  return out;
+}
+
+const Held* most_of(const std::vector<Held>& layouts, std::uint64_t Held::*figure, const Parallel& usual) {
+  const auto is_usual = [&](const Held& held) {
+    Parallel other = held.request.parallel;
+    other.given = usual.given;
+    return other == usual;
+  };
+  const Held* out = nullptr;
+  for (const Held& held : layouts)
+    if (out == nullptr || held.*figure > out->*figure || (held.*figure == out->*figure && is_usual(held))) out = &held;
+  return out;
+}
+
+Request with_longest_context(PlanCache& cache, Request request) {
+  request.longest = false;
+  if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) return request;
+  const std::vector<Held> layouts = held_by_layouts(cache, request);
+  const Held* widest = most_of(layouts, &Held::longest, request.parallel);
+  if (widest == nullptr || widest->longest == 0 || widest->longest >= kAnyCount) return request;
+  return with_context(std::move(request), widest->longest);
 }
 
 // Where lengths were stated the context is only an upper bound, which any pool of tokens satisfies: it ends at the
@@ -94,7 +137,10 @@ std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::u
   const std::uint64_t longest =
       largest(guess, [&](std::uint64_t n) { return probe(cache, with_context(request, std::max(n, least))); });
   if (longest < least) return 0;
-  return least > 1 ? std::min(longest, model_maximum(cache, request)) : longest;
+  if (least == 1) return longest;
+  const Tokens asked = request.max_model_len.value_or(Tokens(0));
+  return std::max(longest_context(longest, cache.model().max_model_len, engine_of(request)),
+                  std::min(longest, asked.count()));
 }
 
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request) {

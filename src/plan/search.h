@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "plan/plan_cache.h"
 
@@ -16,11 +17,25 @@ struct Probe {
 };
 Probe probe(PlanCache& cache, const Request& request);
 
-// The model's maximum context, or the request's where that is longer; kAnyCount where the model names none.
-std::uint64_t model_maximum(const PlanCache& cache, const Request& request);
+// A layout, and what it holds: the figures of its plan's Capacity, which keep no reserve.
+struct Held {
+  Request request;
+  std::uint64_t longest = 0, most = 0;
+};
+// What the request's own plan holds; nothing where the engine refuses it or not even the shortest context fits.
+std::optional<Held> held_by(PlanCache& cache, const Request& request);
+// The same for every layout of the request's cards, or only for the one that was named, best first.
+std::vector<Held> held_by_layouts(PlanCache& cache, const Request& request);
+// The one with the largest figure; among equals the layout `usual` if it is there, else the first.
+const Held* most_of(const std::vector<Held>& layouts, std::uint64_t Held::*figure, const Parallel& usual);
 
-// The largest n in [0, kAnyCount] whose plan fits, given that all smaller ones do; 0 where not even 1 does, or where
-// the stated lengths do not fit. The search begins at `guess`.
+// For `request.longest`: the request with the longest context that any of its layouts holds. Without a card, and where
+// nothing or any length fits, the length stays the model's own.
+Request with_longest_context(PlanCache& cache, Request request);
+
+// The largest n in [0, kAnyCount] whose verdict is that it fits, with the reserve that the request names, given that
+// all smaller ones fit; 0 where not even 1 does, or where the stated lengths do not fit. What remedies ask for. The
+// search begins at `guess`.
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess);
 std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);

@@ -2,6 +2,7 @@
 // plan.
 #include "report/fields_tables.h"
 #include "report/report.h"
+#include "report/words.h"
 
 namespace kvplan {
 
@@ -54,7 +55,7 @@ struct Sides {
   const PlanDiff* diff;
 };
 
-std::vector<Note> notes_of(const Answers& answers) {
+std::vector<Note> all_notes(const Answers& answers) {
   std::vector<Note> out = answers.asked.notes;
   for (const Template& sentence : answers.sentences) out.push_back({NoteLevel::kInfo, "answer", sentence});
   return out;
@@ -65,11 +66,16 @@ constexpr std::string_view kPlanColumns =
     "source error answer attention engine max_model_len num_seqs weights_dtype kv_cache_dtype bytes_per_token "
     "bytes_per_sequence logical_bytes reserved_bytes gpus weights_bytes kv_cache_bytes activation_bytes runtime_bytes "
     "total_bytes capacity_tokens longest_context most_sequences verdict close total_low_bytes total_high_bytes "
-    "host_bytes tokens_per_s tokens_per_s_batch";
+    "host_bytes tokens_per_s tokens_per_s_batch gpu headroom_bytes gpu_count tensor_parallel_size "
+    "pipeline_parallel_size "
+    "data_parallel_size decode_context_parallel_size enable_expert_parallel enable_dp_attention "
+    "longest_context_by_memory command";
 constexpr std::string_view kFitColumns = "source error gpu answer ";
 constexpr std::string_view kGridColumns =
     "source error engine weights_dtype kv_cache_dtype max_model_len num_seqs gpu gpu_count tensor_parallel_size "
-    "pipeline_parallel_size verdict headroom_bytes total_bytes longest_context most_sequences";
+    "pipeline_parallel_size verdict headroom_bytes total_bytes longest_context most_sequences close "
+    "data_parallel_size decode_context_parallel_size enable_expert_parallel enable_dp_attention "
+    "longest_context_by_memory command";
 
 // The cells of all parts in a row; a null pointer gives titles without values.
 template <class... Part>
@@ -146,6 +152,7 @@ const Table<Answer>& table() {
        {"total", at<&T::plan, &Plan::total>},
        {"capacity", at<&T::plan, &Plan::capacity>},
        {"verdict", at<&T::plan, &Plan::verdict>},
+       {"command", [](const T& of) { return command_text(of.plan.command); }, "what plans this answer again"},
        {"plan", at<&T::plan>, "", csv_only()}});
   static constexpr Table<T> fields("answer", "a plan, with the options in which it differs from the request", rows);
   return fields;
@@ -170,7 +177,7 @@ const Table<Answers>& table() {
                                            {"request", [](const T& of) { return RequestOf{&of.asked}; }},
                                            {"answers", at<&T::rows>},
                                            {"users", at<&T::users>, "--users: what holds them all at once"},
-                                           {"notes", at<notes_of>}});
+                                           {"notes", at<all_notes>}});
   static constexpr Table<T> fields("answers", "kvplan compare and kvplan fit", rows, TableKind::kReport);
   return fields;
 }
@@ -199,21 +206,29 @@ const Table<CellOf>& table() {
   static constexpr auto rows = rows_of<T>(
       {{"gpu", at<&T::card, &GridCard::name>, "", column()},
        {"error", [](const T& of) { return if_any(of.cell->error); }, "why the engine refuses", column()},
+       {"planned_model_len", at<&T::cell, &GridCell::max_model_len>,
+        "tokens of a sequence that it was planned with: the row's max_model_len, or the cell's own where that is auto",
+        column("max_model_len").limit(kFromOne)},
        {"tensor_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.tensor); }, "",
         column().limit(kFromOne)},
        {"pipeline_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.pipeline); }, "",
         column().limit(kFromOne)},
-       {"data_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.data); }, "", limit(kFromOne)},
+       {"data_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.data); }, "",
+        column().limit(kFromOne)},
        {"decode_context_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.decode_context); }, "",
-        limit(kFromOne)},
-       {"enable_expert_parallel", [](const T& of) { return of.if_planned(of.cell->parallel.expert); }},
+        column().limit(kFromOne)},
+       {"enable_expert_parallel", [](const T& of) { return of.if_planned(of.cell->parallel.expert); }, "", column()},
+       {"enable_dp_attention", [](const T& of) { return of.if_planned(of.cell->parallel.dp_attention); }, "", column()},
        {"total_bytes", [](const T& of) { return of.if_planned(of.cell->total); }, "of the fullest GPU", column()},
        {"max_model_len", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest)); },
-        "the longest that fits at the requested sequences", column("longest_context")},
+        "the longest that fits at the requested sequences, at most the model's maximum", column("longest_context")},
+       {"max_model_len_by_memory", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest_by_memory)); },
+        "the same without the model's maximum", column("longest_context_by_memory")},
        {"max_num_seqs", [](const T& of) { return if_bounded(of.if_planned(of.cell->most_seqs)); },
         "the most at the requested length", column("most_sequences")},
-       {"verdict", [](const T& of) { return of.if_planned(of.cell->verdict); }}});
-  static constexpr Table<T> fields("", "null but for gpu and error where the engine refuses", rows);
+       {"verdict", [](const T& of) { return of.if_planned(of.cell->verdict); }},
+       {"command", [](const T& of) { return command_text(of.cell->command); }, "what plans this cell", column()}});
+  static constexpr Table<T> fields("", "null but for gpu, error and command where the engine refuses", rows);
   return fields;
 }
 
@@ -232,7 +247,7 @@ const Table<RowOf>& table() {
                   {"engine_version", at<&T::row, &GridRow::engine_version>},
                   {"weights_dtype", or_null<&T::row, &GridRow::weights>, "", column()},
                   {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, "", column()},
-                  {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", column().limit(kFromOne)},
+                  {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", limit(kFromOne)},
                   {"num_seqs", at<&T::grid, &Grid::num_seqs>, "", column().limit(kFromOne)},
                   {"cells", cells_of_row, "one for each card, in the order of cards"}});
   static constexpr Table<T> fields("grid_row", "", rows);

@@ -150,13 +150,16 @@ const Table<RequestOf>& table() {
           return weights.empty() ? std::string(name(of.plan->model->dtype)) : weights;
         },
         "", column()},
-       {"tensor_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::tensor>, "", limit(kFromOne)},
+       {"tensor_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::tensor>, "",
+        column().limit(kFromOne)},
        {"pipeline_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::pipeline>, "",
-        limit(kFromOne)},
-       {"data_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::data>, "", limit(kFromOne)},
+        column().limit(kFromOne)},
+       {"data_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::data>, "",
+        column().limit(kFromOne)},
        {"decode_context_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::decode_context>, "",
-        limit(kFromOne)},
-       {"enable_expert_parallel", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::expert>},
+        column().limit(kFromOne)},
+       {"enable_expert_parallel", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::expert>, "", column()},
+       {"enable_dp_attention", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::dp_attention>, "", column()},
        {"enforce_eager", at<&Of::plan, &Plan::request, &R::enforce_eager>},
        {"attention", [](const Of& of) { return kernel_name(of.plan->request.attention); }, "as --attention named it",
         limit(R"("enum": ["naive", "flash", null])")},
@@ -171,6 +174,12 @@ const Table<RequestOf>& table() {
        {"loras", at<&Of::plan, &Plan::request, &R::extras, &E::adapters>},
        {"mmproj", [](const Of& of) { return source_of(of.plan->request.extras.projector); }},
        {"gpu", at<&Of::plan, &Plan::request, &R::card, &CardRequest::name>, "", column()},
+       {"gpu_count",
+        [](const Of& of) {
+          const Request& request = of.plan->request;
+          return std::max(request.card.count, request.parallel.gpus());
+        },
+        "", column().limit(kFromOne)},
        {"gpu_memory_bytes", at<&Of::plan, &Plan::request, &R::card, &CardRequest::memory>},
        {"gpu_memory_utilization", at<&Of::plan, &Plan::usable_share>, "the share of the card that the engine may use"},
        {"kv_cache_memory_bytes", at<&Of::plan, &Plan::request, &R::kv_cache_memory_bytes>}});
@@ -304,7 +313,10 @@ const Table<Capacity>& table() {
                   {"tokens_high", at<&T::tokens_high>},
                   {"max_concurrency", at<&T::max_concurrency>, "at max_model_len", limit(kFromZero)},
                   {"max_model_len", [](const T& of) { return if_bounded(of.max_model_len); },
-                   "the longest at the requested sequences; null: any length", column("longest_context")},
+                   "the longest at the requested sequences, at most the model's maximum; null: any length",
+                   column("longest_context")},
+                  {"max_model_len_by_memory", [](const T& of) { return if_bounded(of.max_model_len_by_memory); },
+                   "the same without the model's maximum; null: any length", column("longest_context_by_memory")},
                   {"max_num_seqs", [](const T& of) { return if_bounded(of.max_num_seqs); },
                    "the most at the requested length; null: any number", column("most_sequences")}});
   static constexpr Table<T> fields("capacity", "null without a GPU, a size or a KV budget", rows);
@@ -433,7 +445,8 @@ const Table<Plan>& table() {
         },
         "estimates that figures of a calibration replaced"},
        {"measurement", at<&T::measurement>, "--measure: the plan's cache, allocated on a device"},
-       {"notes", at<&T::notes>}});
+       {"notes", at<&T::notes>},
+       {"command", [](const T& plan) { return command_text(plan.command); }, "what plans this again", column()}});
   static constexpr Table<T> fields("plan", "kvplan MODEL --format json", rows, TableKind::kReport);
   return fields;
 }

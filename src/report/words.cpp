@@ -231,6 +231,35 @@ std::string options_of(const std::vector<std::pair<std::string, std::string>>& c
   return out;
 }
 
+std::optional<std::string> command_text(const OptionValues& command) {
+  if (command.empty()) return std::nullopt;
+  return join(command, " ",
+              [](const auto& each) { return each.first + (each.second.empty() ? "" : " " + shell_word(each.second)); });
+}
+
+Sentences how_to_repeat(const std::vector<const OptionValues*>& commands) {
+  constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
+      {"kvplan", "MODEL"}, {"--engine", "ENGINE"}, {"--gpu", "GPU"}, {"--weights", "WEIGHTS"}};
+  if (commands.empty() || commands.front()->empty()) return {};
+  const auto in_all = [&](const auto& has) {
+    return std::all_of(commands.begin(), commands.end(),
+                       [&](const OptionValues* each) { return std::any_of(each->begin(), each->end(), has); });
+  };
+  OptionValues shared;
+  for (const auto& option : *commands.front()) {
+    const bool is_same = in_all([&](const auto& other) { return other == option; });
+    const auto column = std::find_if(std::begin(kColumns), std::end(kColumns),
+                                     [&](const auto& each) { return each.first == option.first; });
+    if (is_same)
+      shared.push_back(option);
+    else if (column != std::end(kColumns) && in_all([&](const auto& other) { return other.first == option.first; }))
+      shared.emplace_back(option.first, column->second);
+  }
+  const bool is_whole = std::all_of(commands.begin(), commands.end(),
+                                    [&](const OptionValues* each) { return each->size() == shared.size(); });
+  return {"Plan a row again: " + command_text(shared).value_or("") + (is_whole ? "" : ", plus the row's own options")};
+}
+
 std::string count_text(std::uint64_t n) {
   return n >= kAnyCount ? "any" : grouped(n);
 }

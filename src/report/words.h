@@ -29,6 +29,12 @@ std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "
 // "-ctk q8_0 -ctv q8_0".
 std::string options_of(const std::vector<std::pair<std::string, std::string>>& changes);
 
+// A plan's command, to paste into a shell; nothing where none was typed.
+std::optional<std::string> command_text(const OptionValues& command);
+// For a table whose rows have these commands: what they share, with the names of columns where they differ:
+// "Plan a row again: kvplan MODEL --engine vllm --gpu GPU". Nothing where no command was typed.
+Sentences how_to_repeat(const std::vector<const OptionValues*>& commands);
+
 // The reason for a verdict in one sentence.
 std::string reason_of(const VerdictReport& verdict);
 // A count that may be unlimited.

@@ -64,8 +64,6 @@ TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
 
 TEST_CASE("launch: what the engine has no option for is refused by name") {
   const std::vector<Row> rows{
-      {"llama-3.1-8b", {"--engine", "vllm", "--weights", "awq"}, "--weights awq"},
-      {"llama-3.1-8b", {"--engine", "sglang", "--weights", "int4"}, "--weights int4"},
       {"llama-3.1-8b", {"--engine", "vllm", "--attention", "naive"}, "--attention naive"},
       {"llama-3.1-8b", {"--engine", "sglang@0.5.14", "--kv", "mxfp8"}, "--kv-cache-dtype mxfp8"},
       {"llama-3.1-8b", {"--engine", "llama.cpp", "-dp", "2"}, "--data-parallel-size"},

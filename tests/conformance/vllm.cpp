@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kBlocks = "/capacity/num_blocks";
 constexpr const char* kConcurrency = "/capacity/max_concurrency";
-constexpr const char* kLongest = "/capacity/max_model_len";
+constexpr const char* kLongest = "/capacity/max_model_len_by_memory";
 constexpr const char* kDefaultLength = "/model/max_model_len";
 constexpr const char* kNeeded = "/memory/0/kv_cache_bytes";  // the encoder cache is none of the pool
 

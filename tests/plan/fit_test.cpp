@@ -92,7 +92,7 @@ TEST_CASE("a plan's room is what plans of that length and of that many sequences
         if (!fits(model, request)) continue;
         const Plan plan = make_plan(model, request);
         REQUIRE(plan.capacity.has_value());
-        const auto [tokens, seqs] = std::pair(plan.capacity->max_model_len, plan.capacity->max_num_seqs);
+        const auto [tokens, seqs] = std::pair(plan.capacity->max_model_len_by_memory, plan.capacity->max_num_seqs);
         // vLLM refuses lengths beyond the model's, whatever fits.
         const std::uint64_t longest = model.max_model_len.count();
         const bool is_refused = engine.name == "vllm" && longest > 0 && tokens > longest;

@@ -39,7 +39,7 @@ TEST_CASE("shared memory: a partial offload's capacity counts both sides") {
     CAPTURE(layers);
     const Json plan = plan_of(model, {"-ngl", layers, "--max-model-len", "4k", "-q", "q4_k_m"});
     REQUIRE(plan["verdict"]["status"] == "fits");
-    const auto longest = plan["capacity"]["max_model_len"].get<std::uint64_t>();
+    const auto longest = plan["capacity"]["max_model_len_by_memory"].get<std::uint64_t>();
     const auto again = [&](std::uint64_t tokens) {
       return plan_of(model, {"-ngl", layers, "--max-model-len", std::to_string(tokens), "-q", "q4_k_m"});
     };

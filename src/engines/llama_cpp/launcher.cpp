@@ -47,9 +47,6 @@ void add_extras(const LaunchInput& input, Arguments& out) {
   }
   if (extras.draft_cache_type_k) out.add("-ctkd", ggml_name(*extras.draft_cache_type_k));
   if (extras.draft_cache_type_v) out.add("-ctvd", ggml_name(*extras.draft_cache_type_v));
-  if (extras.draft_weights)
-    no_launch_option("--draft-weights " + *extras.draft_weights, "llama.cpp loads a draft as its file is",
-                     "name a draft of that type, and leave out --draft-weights");
   for (const AdapterFile& adapter : extras.adapters) out.add("--lora", adapter.source);
   if (extras.projector) out.add("--mmproj", extras.projector->source);
 }
@@ -88,7 +85,6 @@ Launch llama_cpp_launch(const LaunchInput& input) {
   const Request& request = *input.request;
   if (request.parallel.data > 1)
     no_launch_option("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
-  if (input.model.is_gguf) check_own_weights(input);
   Launch launch;
   launch.engine = "llama.cpp";
   launch.image = "ghcr.io/ggml-org/llama.cpp:server-cuda";

@@ -10,15 +10,11 @@ Launch mlx_launch(const LaunchInput& input) {
   const Request& request = *input.request;
   const ExtrasRequest& extras = request.extras;
   check_kernel(request);
-  check_own_weights(input);
   if (request.parallel.gpus() > 1)
     no_launch_option("a layout of several GPUs", "mlx.launch starts mlx_lm.server on several machines",
                      "plan one machine");
   if (extras.adapters.size() > 1)
     no_launch_option("--lora", "mlx_lm.server loads one adapter", "name one, or merge them");
-  if (extras.draft_weights)
-    no_launch_option("--draft-weights", "mlx_lm.server loads a draft as its files are",
-                     "name a draft of that type, and leave out --draft-weights");
   if (request.mlx.max_kv_size)
     no_launch_option("--max-kv-size", "mlx_lm.server has no such option", "use mlx_lm.generate or mlx_lm.chat for it");
   const bool is_quantized = input.types.key == Dtype::kInt8 || input.types.key == Dtype::kInt4;

@@ -25,7 +25,6 @@ Launch ollama_launch(const LaunchInput& input) {
                                       {request.llama_cpp.no_kv_offload, "--no-kv-offload"},
                                       {request.llama_cpp.cpu_moe_layers.has_value(), "--n-cpu-moe"}})
     refuse_given(given, option, "Ollama has no such setting");
-  if (input.model.is_gguf) check_own_weights(input);
 
   Launch launch;
   launch.engine = "ollama";

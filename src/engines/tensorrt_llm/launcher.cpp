@@ -9,7 +9,6 @@ namespace kvplan {
 Launch tensorrt_llm_launch(const LaunchInput& input) {
   const Request& request = *input.request;
   check_kernel(request);
-  check_own_weights(input);
   const auto refuse_given = [](bool given, std::string_view option) {
     if (given)
       no_launch_option(option, "trtllm-serve has it in the file of --extra_llm_api_options alone",

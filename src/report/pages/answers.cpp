@@ -175,9 +175,10 @@ Page fit_page(const Answers& answers) {
 
 namespace {
 
-std::string figure_of(const Answer* answer, std::uint64_t (*figure)(const Plan&)) {
+std::string figure_of(const Answer* answer, std::uint64_t Capacity::*figure) {
   if (answer == nullptr) return "0";
-  return answer->changes.front().second == "any" ? "any" : grouped(figure(answer->plan));
+  const std::uint64_t found = answer->plan.capacity ? *answer->plan.capacity.*figure : 0;
+  return count_text(found);
 }
 
 std::string smallest_cards(const Answers& answers) {
@@ -200,15 +201,14 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
       fewest = answer.plan.memory.size();
   std::string card = asked.request.card.name.value_or("-");
   if (asked.request.parallel.gpus() > 1) card += " " + layout_name(asked.request.parallel);
-  return {
-      engine,
-      card,
-      cache_types_name(asked.types),
-      std::string(verdict_word(asked.verdict) == "fits" ? "yes" : verdict_word(asked.verdict)),
-      figure_of(find_answer(answers, "longest_context"), [](const Plan& p) { return p.load.max_model_len.count(); }),
-      figure_of(find_answer(answers, "most_sequences"), [](const Plan& p) { return p.request.num_seqs; }),
-      fewest > 0 ? std::to_string(fewest) : "-",
-      answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
+  return {engine,
+          card,
+          cache_types_name(asked.types),
+          std::string(verdict_word(asked.verdict) == "fits" ? "yes" : verdict_word(asked.verdict)),
+          figure_of(find_answer(answers, "longest_context"), &Capacity::max_model_len),
+          figure_of(find_answer(answers, "most_sequences"), &Capacity::max_num_seqs),
+          fewest > 0 ? std::to_string(fewest) : "-",
+          answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
 }
 
 }  // namespace

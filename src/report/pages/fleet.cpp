@@ -31,7 +31,15 @@ std::size_t shared_folder(const std::vector<FleetEntry>& entries) {
 }
 
 std::string short_name(const FleetEntry& entry, std::size_t shared) {
-  return end_of(one_line(entry.source.substr(std::min(shared, entry.source.size())), 200), 48);
+  const std::string name = entry.source.substr(std::min(shared, entry.source.size()));
+  return end_of(one_line(name + (entry.variant.empty() ? "" : " (" + entry.variant + ")"), 200), 48);
+}
+
+std::vector<const OptionValues*> commands_of(const std::vector<FleetEntry>& entries) {
+  std::vector<const OptionValues*> out;
+  for (const FleetEntry& entry : entries)
+    if (entry.plan) out.push_back(&entry.plan->command);
+  return out;
 }
 
 // A table without columns that contain only "-".
@@ -77,22 +85,21 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
                     tokens_text(plan.load.max_model_len.count()), gib_number(kv.reserved_total),
                     gib_number(plan.total.bytes),
                     plan.host_total() > Bytes(0) ? gib_number(plan.host_total()) : std::string("-"),
+                    plan.memory.size() > 1 ? layout_name(plan.request.parallel) : std::string("-"),
                     std::string(verdict_word(plan.verdict))});
     tones.push_back(tone_of(plan));
     bars.rows.push_back(stacked(short_name(entry, shared), plan.fullest()));
     if (!bars.budget) set_limits(plan, bars);
     for (const Headline& headline : headlines_of(plan.verdict, plan))
       if (headline.tone == Tone::kBad)
-        page.notes.push_back(
-            {Tone::kBad, headline.word,
-             one_line(entry.source.substr(std::min(shared, entry.source.size())), 200) + ": " + headline.says.str()});
+        page.notes.push_back({Tone::kBad, headline.word, short_name(entry, shared) + ": " + headline.says.str()});
   }
   if (rows.empty()) return page;
   PageTable table = without_empty({"model", "attention", "layers", "B/token", "fixed B/seq", "tokens", "KV GiB",
-                                   "total GiB", "host GiB", "verdict"},
-                                  0b0111111100, rows, {2, 4, 5});
+                                   "total GiB", "host GiB", "layout", "verdict"},
+                                  0b00111111100, rows, {2, 4, 5});
   for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
-  page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
+  page.blocks.push_back({"", Detail::kComment, std::move(table), how_to_repeat(commands_of(entries))});
   page.blocks.push_back({"Memory of the fullest GPU", Detail::kDocument, std::move(bars), {}});
   return page;
 }
@@ -175,12 +182,11 @@ Page engines_page(const std::vector<FleetEntry>& entries) {
     for (const GapLine& line : plan.kv_cache.gap) because(signed_size(line.bytes) + " " + in_words(line.reason));
     if (reasons.size() == before) because("no overhead");
   }
-  page.blocks.push_back({"",
-                         Detail::kComment,
+  page.blocks.push_back({"", Detail::kComment,
                          without_empty({"engine", "KV type", "needs", "KV", "weights", "activ.", "runtime", "total",
                                         "host", "tokens", "verdict"},
                                        0b01111111100, rows, {2, 1}),
-                         {}});
+                         how_to_repeat(commands_of(entries))});
   page.blocks.push_back({"What explains the differences", Detail::kScreen, titled_table({"", ""}, 0, reasons), {}});
   return page;
 }

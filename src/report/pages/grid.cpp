@@ -43,14 +43,14 @@ std::size_t shared_folder(const Grid& grid) {
 }
 
 // "512k", "40k*" (less than asked for), "-12.3 GiB" (short), "~" before a close one.
-std::string cell_text(const GridRow& row, const GridCell& cell) {
+std::string cell_text(const GridCell& cell) {
   if (!cell.error.empty()) return "refused";
   const VerdictReport& verdict = cell.verdict;
   if (verdict.status == Verdict::kUnknown) return "?";
   const std::string mark = verdict.close ? "~" : "";
   const std::string layout = cell.parallel.gpus() > 1 ? " " + layout_name(cell.parallel) : "";
   if (verdict.status == Verdict::kFits) return mark + length_text(cell.longest) + layout;
-  if (cell.longest >= row.max_model_len) return "no";  // a limit other than memory
+  if (verdict.refusal || cell.longest >= cell.max_model_len) return "no";  // a limit other than memory
   if (cell.longest > 0) return mark + length_text(cell.longest) + "*" + layout;
   if (!verdict.headroom || *verdict.headroom >= 0) return "no";
   return fmt::format("{}-{:.1f} GiB", mark, -static_cast<double>(*verdict.headroom) / kGiB);
@@ -86,9 +86,14 @@ Page grid_page(const Grid& grid) {
     cells.emplace_back(end_of(one_line(row.source.substr(std::min(shared, row.source.size())), 200), 30));
     if (engines) cells.emplace_back(row.engine);
     cells.emplace_back(row.weights.empty() ? "-" : row.weights);
-    for (const GridCell& cell : row.cells) cells.emplace_back(cell_text(row, cell));
+    for (const GridCell& cell : row.cells) cells.emplace_back(cell_text(cell));
   }
-  if (!table.rows.empty()) page.blocks.push_back({"", Detail::kComment, std::move(table), {legend(grid)}});
+  std::vector<const OptionValues*> commands;
+  for (const GridRow& row : grid.rows)
+    for (const GridCell& cell : row.cells) commands.push_back(&cell.command);
+  Sentences remarks = how_to_repeat(commands);
+  remarks.insert(remarks.begin(), Text(legend(grid)));
+  if (!table.rows.empty()) page.blocks.push_back({"", Detail::kComment, std::move(table), std::move(remarks)});
   return page;
 }
 

@@ -237,8 +237,11 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
                         ? fmt::format("runs {} at once{}", grouped(*running),
                                       copies > 1 ? fmt::format(" in {} copies", copies) : "")
                         : ""});
-  rows.push_back(
-      {"max context, " + plural(plan.request.num_seqs, "sequence"), count_text(capacity.max_model_len) + " tokens"});
+  rows.push_back({"max context, " + plural(plan.request.num_seqs, "sequence"),
+                  count_text(capacity.max_model_len) + " tokens",
+                  capacity.max_model_len_by_memory == capacity.max_model_len
+                      ? ""
+                      : "by memory alone " + count_text(capacity.max_model_len_by_memory)});
   if (!has_cache) {
     rows.front() = {"free per GPU", gib(capacity.kv_cache_memory)};
     rows.push_back(
