@@ -36,4 +36,5 @@ endmacro()
 
 embedded_text(src/models/class_defaults.txt class_default_lines)
 embedded_text(src/engines/llama_cpp/classes.txt llama_cpp_class_lines)
+embedded_text(src/engines/executed.txt executed_lines)
 embedded_derivations(formulas derivation_lines)

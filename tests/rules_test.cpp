@@ -165,6 +165,8 @@ TEST_CASE("rules: an architecture is asked, and its name compared nowhere but wh
     if (file.path.starts_with("src/formats/") || file.path.starts_with("src/models/")) continue;
     if (file.path.ends_with("/log_events.cpp") || file.path.ends_with("/log_figures.cpp"))
       continue;  // an engine's words
+    if (file.path == "src/engines/known_errors.cpp" || file.path == "src/engines/latents.cpp")
+      continue;  // tables of an engine's classes
     for (const std::string& literal : literals(file.text))
       if (!is_sentence(literal))
         for (const std::string_view word : split(literal))

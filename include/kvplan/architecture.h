@@ -49,6 +49,7 @@ enum class Arch : std::uint8_t {
   kGraniteMoeSwa,
   kGraniteSwa,
   kGrok,
+  kHyV4,
   kInkling,
   kInkling2,
   kJamba,

@@ -201,6 +201,10 @@ struct VerdictReport {
   Bytes over;                                 // bytes of the range's high end beyond the limit
   Bytes either_way;                           // where it is close: half the width of the range
   Template advice;                            // where it is close: what to lower first
+  Template no_verdict;                        // why nothing is decided though there is a limit; empty: it is decided
+
+  // A limit was given, and nothing says that it is kept.
+  bool fails() const { return status == Verdict::kDoesNotFit || !no_verdict.empty(); }
 };
 
 // Bounds of speed from the card's bandwidth: a step of decoding reads the weights that its tokens pass through and the

@@ -147,7 +147,7 @@ int run_shared(const Invocation& call) {
     users.push_back({&each.model, users.empty() ? each.request : further_request(each.model, each.request)});
   const SharedCard shared = of_model(asked.front().model, [&] { return share_card(users); });
   emit(call, written(reply_of(shared), call.format, "several models on one card", report_options(call)));
-  return static_cast<int>(shared.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
+  return static_cast<int>(shared.status == Verdict::kFits ? Exit::kAnswered : Exit::kDoesNotFit);
 }
 
 int run_plan(const Invocation& call) {

@@ -58,7 +58,7 @@ void ManyAnswers::next() {
 }
 
 int exit_of(const Plan& plan) {
-  return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
+  return static_cast<int>(plan.verdict.fails() ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
 std::string without_program(const std::string& line) {

@@ -111,7 +111,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
   complete(model, {}, plan);
   write_report(call.output, written(reply_of(plan), call.format, "a measurement", options));
   const bool stops = seen.rehearsal && seen.rehearsal->status == RehearsalStatus::kStops;
-  const bool good = seen.status == MeasureStatus::kAgrees && plan.verdict.status != Verdict::kDoesNotFit && !stops;
+  const bool good = seen.status == MeasureStatus::kAgrees && !plan.verdict.fails() && !stops;
   return static_cast<int>(good ? Exit::kAnswered : Exit::kDoesNotFit);
 }
 

@@ -371,6 +371,9 @@ struct Engine {
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
   // The context where the user names none (never beyond the model's own); null: the model's own maximum.
   Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
+  // Whether its own lists say in which form it caches this model's latents (MLA), or it was run with the model. Null:
+  // it goes by the config's keys, or refuses a model that it has no module for.
+  bool (*names_latents)(const EngineInput& input) = nullptr;
   // The longest sequence that it assumes where the config names none; 0: it assumes none.
   Tokens assumed_length{};
   Start start = Start::kUnknown;

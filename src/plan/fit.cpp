@@ -227,6 +227,10 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
   const Request request = asked.longest ? with_longest_context(cache, asked) : asked;
   Answers out;
   out.asked = make_plan(cache, request);
+  if (!cache.laid_out(out.asked.request).doubts.no_verdict.empty()) {
+    out.sentences.push_back("what fits is not known: the warning says why");
+    return out;
+  }
   if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) {
     add_cards(cache, request, out);
     return out;

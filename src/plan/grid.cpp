@@ -77,7 +77,7 @@ Exit worst_of(const Grid& grid) {
   for (const GridRow& row : grid.rows) {
     worst = std::max(worst, row.exit);
     for (const GridCell& cell : row.cells)
-      if (cell.verdict.status == Verdict::kDoesNotFit) worst = std::max(worst, Exit::kDoesNotFit);
+      if (cell.verdict.fails()) worst = std::max(worst, Exit::kDoesNotFit);
   }
   return worst;
 }

@@ -129,7 +129,7 @@ Request chosen_layout(PlanCache& cache, const Request& request) {
   for (const Request& layout : layouts) {
     try {
       const VerdictReport verdict = verdict_of(cache, with_reserve(layout));
-      if (verdict.status != Verdict::kDoesNotFit) return layout;
+      if (!verdict.fails()) return layout;
       if (!without_reserve && !request.limits.reserve && verdict_of(cache, layout).status == Verdict::kFits)
         without_reserve = layout;
       const std::int64_t here =

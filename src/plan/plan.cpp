@@ -36,6 +36,7 @@ struct Pieces {
   const RankWeights& weights;
   ExtraLines extras;
   std::vector<Note> notes;  // in the plan's order
+  Template no_verdict;      // why the plan has no verdict; empty: it has one
 };
 
 void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
@@ -52,7 +53,7 @@ void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& marg
 
 // One GPU of a stage: its rank's cache, and everything else that the engine puts there.
 GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<LedgerLine>& cache, Plan& plan) {
-  const auto& [engine, input, layout, weights, extras, notes] = pieces;
+  const auto& [engine, input, layout, weights, extras, notes, no_verdict] = pieces;
   const std::optional<double> margin = plan.request.margin;
   GpuMemory gpu;
   gpu.kv_cache = Bytes(0);
@@ -358,9 +359,12 @@ void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
 Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::LaidOut& laid_out) {
   check_extras(cache.model(request), request);
   const PlanCache::Weighed& weighed = cache.weighed(request);
-  Pieces out{engine_of(request), laid_out.input, *laid_out.layout, weighed.weights, {}, laid_out.notes};
+  Pieces out{engine_of(request), laid_out.input, *laid_out.layout, weighed.weights, {}, laid_out.notes, {}};
   out.notes.insert(out.notes.end(), weighed.notes.begin(), weighed.notes.end());
   out.extras = extra_lines(cache.model(request), laid_out.input, out.notes);
+  const Doubts& doubts = laid_out.doubts;
+  out.notes.insert(out.notes.end(), doubts.notes.begin(), doubts.notes.end());
+  out.no_verdict = doubts.no_verdict;
   return out;
 }
 
@@ -374,6 +378,7 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   check_total(plan);
   // The verdict depends on the budget; on how much fits in it only where a minimum was asked for.
   if (request.limits.min_context || request.limits.min_seqs) fill_capacity(pieces, plan);
+  plan.verdict.no_verdict = pieces.no_verdict;
   judge(pieces.input, pieces.engine, pieces.layout, occupancy, plan);
   return plan;
 }
@@ -383,7 +388,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   check_gpus(request);
   const PlanCache::LaidOut& laid_out = cache.laid_out(request);
   const Pieces pieces = pieces_of(cache, request, laid_out);
-  const auto& [engine, input, layout, weights, extras, notes] = pieces;
+  const auto& [engine, input, layout, weights, extras, notes, no_verdict] = pieces;
   Plan plan = judged(model, request, pieces);
   std::vector<Note> of_capacity = std::move(plan.notes);
   plan.notes = model.notes;
@@ -496,12 +501,12 @@ Plan make_plan(PlanCache& cache, const Request& request) {
   if (Template repeated = repeated_cache(cache, plan); !repeated.empty())
     plan.notes.push_back({NoteLevel::kInfo, "repeated_cache", std::move(repeated)});
   if (!searched) return plan;
-  plan.notes.push_back(
-      {NoteLevel::kInfo, "chosen_layout",
-       Template("{gpus} GPUs: {layout}, ",
-                {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
-           (plan.verdict.status == Verdict::kDoesNotFit ? "none that was tried fits; this one is short by least"
-                                                        : reason_of_layout(cache, plan.request))});
+  plan.notes.push_back({NoteLevel::kInfo, "chosen_layout",
+                        Template("{gpus} GPUs: {layout}, ",
+                                 {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
+                            (!plan.verdict.no_verdict.empty() ? "none is known to fit; this one leaves the most memory"
+                             : plan.verdict.fails()           ? "none that was tried fits; this one is short by least"
+                                                              : reason_of_layout(cache, plan.request))});
   return plan;
 }
 

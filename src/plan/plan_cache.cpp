@@ -94,10 +94,11 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
     return *known;
   }
   const EngineInput* same_model = laid_out_.empty() ? nullptr : &laid_out_.front().input;
-  LaidOut& fresh =
-      laid_out_.emplace_front(LaidOut{std::move(key), engine_input(model(request), request, same_model), nullptr, {}});
+  LaidOut& fresh = laid_out_.emplace_front(
+      LaidOut{std::move(key), engine_input(model(request), request, same_model), nullptr, {}, {}});
   try {
     fresh.layout = engine_of(request).layout(fresh.input, fresh.notes);
+    fresh.doubts = doubts_of(fresh.input);
   } catch (...) {
     laid_out_.pop_front();  // drop the entry of an engine that refuses
     throw;

@@ -13,6 +13,7 @@
 #include "engines/term_sum.h"
 #include "formulas/model.h"
 #include "plan/answer.h"
+#include "plan/doubts.h"
 #include "plan/rank_weights.h"
 
 namespace kvplan {
@@ -36,6 +37,7 @@ class PlanCache {
     EngineInput input;
     std::unique_ptr<CacheLayout> layout;
     std::vector<Note> notes;
+    Doubts doubts;
     mutable std::optional<TermSum> whole = std::nullopt;  // what the architecture needs, once a plan has asked for it
   };
   const LaidOut& laid_out(const Request& request);

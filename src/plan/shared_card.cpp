@@ -106,8 +106,10 @@ SharedCard share_card(const std::vector<CardUser>& users) {
   suggest(*users.front().model, *entry.plan);
   out.total = claimed(*entry.plan, *card) + others;
   fits = fits && entry.plan->verdict.status == Verdict::kFits && out.total <= out.usable;
-  out.status = fits ? Verdict::kFits : Verdict::kDoesNotFit;
   std::move(beside.begin(), beside.end(), std::back_inserter(out.models));
+  const bool unknown = std::any_of(out.models.begin(), out.models.end(),
+                                   [](const FleetEntry& each) { return !each.plan->verdict.no_verdict.empty(); });
+  out.status = fits ? Verdict::kFits : unknown ? Verdict::kUnknown : Verdict::kDoesNotFit;
   return out;
 }
 

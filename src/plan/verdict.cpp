@@ -215,6 +215,12 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.starts = false;
     verdict.close = false;
   }
+  if (!verdict.no_verdict.empty() && !verdict.refusal && verdict.limit != VerdictLimit::kNone) {
+    verdict.status = Verdict::kUnknown;
+    verdict.starts.reset();
+  } else {
+    verdict.no_verdict = {};
+  }
   if (verdict.status == Verdict::kUnknown) verdict.close = false;
   if (verdict.close) verdict.either_way = Bytes((range.high - range.low).count() / 2);
 }

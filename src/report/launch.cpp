@@ -45,7 +45,8 @@ std::string launch_k8s(const Plan& plan) {
 
 std::string launch_warning(const Plan& plan) {
   std::vector<std::string> out;
-  if (plan.verdict.status == Verdict::kDoesNotFit) out.push_back("does not fit: " + reason_of(plan.verdict));
+  if (plan.verdict.fails())
+    out.push_back((plan.verdict.no_verdict.empty() ? "does not fit: " : "unknown: ") + reason_of(plan.verdict));
   if (plan.launch) out.insert(out.end(), plan.launch->remarks.begin(), plan.launch->remarks.end());
   return join(out, "; ");
 }

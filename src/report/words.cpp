@@ -174,6 +174,7 @@ std::string short_text(const VerdictReport& verdict) {
 }  // namespace
 
 std::string reason_of(const VerdictReport& verdict) {
+  if (!verdict.no_verdict.empty()) return in_words(verdict.no_verdict);
   if (verdict.status == Verdict::kUnknown)
     return verdict.limit == VerdictLimit::kNone ? "no GPU, size or limit was given"
                                                 : "the known parts fit, but the weights are not known";
@@ -190,6 +191,7 @@ std::string reason_of(const VerdictReport& verdict) {
 
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan) {
   std::vector<Headline> out;
+  if (!verdict.no_verdict.empty()) return {{Tone::kCareful, "UNKNOWN", reason_of(verdict)}};
   if (verdict.status == Verdict::kUnknown) return out;
   if (verdict.refusal)
     return {{Tone::kBad, "DOES NOT START", in_words(verdict.refusal->words)},
@@ -220,7 +222,7 @@ std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& pla
 }
 
 std::string_view verdict_word(const VerdictReport& verdict) {
-  if (verdict.status == Verdict::kUnknown) return "-";
+  if (verdict.status == Verdict::kUnknown) return verdict.no_verdict.empty() ? "-" : "unknown";
   return verdict.status == Verdict::kFits ? (verdict.close ? "close" : "fits") : "no";
 }
 

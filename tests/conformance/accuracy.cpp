@@ -7,6 +7,7 @@
 
 #include "conformance/planner.h"
 #include "docs/accuracy.h"
+#include "engines/known_errors.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -21,9 +22,19 @@ constexpr const char* kText = R"(## Engines' own code
 Each engine's own code was run on a CPU for these releases, and kvplan was asked for the same cases at the same release
 ([how](../testdata/conformance/README.md)). **Equal** is equal to the last digit that the engine gives; the columns after it
 count what is off by at most so much, then by more, then cases that kvplan gives no such figure for. Every figure that is
-not equal has a cause in [causes.json](../testdata/conformance/causes.json); the test fails on a miss without one, and
-where a cause's number of misses grows or shrinks. What kvplan itself calls an estimate is held against its own range.
+not equal is explained by a row of [known_errors.cpp](../src/engines/known_errors.cpp); the test fails on a miss without one,
+and where a row's number of misses grows or shrinks. What kvplan itself calls an estimate is held against its own range.
 
+)";
+
+constexpr const char* kToldText = R"(
+### Known errors that a plan warns about
+
+The plan of an affected model and release carries the sentence as a warning (`known_error`). Where the error moves memory by
+more than 1 %, the plan gives no verdict.
+
+| engine | model_type | warning | verdict |
+|---|---|---|---|
 )";
 
 struct Row {
@@ -88,6 +99,11 @@ std::string executed_section() {
     for (const std::uint64_t count : row.bands) out += fmt::format(" {} |", count);
     out += fmt::format(" {} | {} |\n", row.estimates, row.in_range);
   }
+  out += kToldText;
+  for (const KnownError& error : known_errors())
+    if (error.effect != Effect::kSilent)
+      out += fmt::format("| {} | {} | {} | {} |\n", error.engine, error.types.empty() ? "any" : error.types,
+                         error.tells, error.effect == Effect::kUnknown ? "none (`unknown`)" : "kept");
   return out;
 }
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <set>
 #include <stdexcept>
 
 #include "conformance/planner.h"
@@ -17,14 +16,15 @@ namespace kvplan::conformance {
 
 namespace {
 
-const std::string kCauses = kFolder + "causes.json";
 const std::string kCounts = kFolder + "counts.jsonl";
 
 // One of the patterns fits, or there are none but exceptions ("!vllm*"), and no exception does.
-bool fits(const Json& patterns, const std::string& text) {
+bool fits(std::string_view patterns, const std::string& text) {
   bool wants_one = false, has_one = false;
-  for (const Json& each : patterns.is_array() ? patterns : Json::array({patterns})) {
-    std::string pattern = each;
+  while (!patterns.empty()) {
+    const std::size_t end = std::min(patterns.find('|'), patterns.size());
+    std::string pattern(patterns.substr(0, end));
+    patterns.remove_prefix(std::min(end + 1, patterns.size()));
     const bool is_exception = pattern.starts_with('!');
     if (is_exception) pattern.erase(0, 1);
     const bool hit = fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
@@ -35,49 +35,8 @@ bool fits(const Json& patterns, const std::string& text) {
   return has_one || !wants_one;
 }
 
-bool is_between(double number, const Json& ends) {
-  return ends.at(0).get<double>() <= number && number <= ends.at(1).get<double>();
-}
-
-// One condition of a cause.
-bool holds(const std::string& key, const Json& value, const Case& subject, const Figure& figure) {
-  const auto off = figure.off();
-  if (key == "off") return off && is_between(*off, value);
-  if (key == "by") return off && is_between(*figure.planned - *figure.truth, value);
-  if (key == "planned") return value.get<bool>() == figure.planned.has_value();
-  const std::map<std::string, const std::string*> texts{{"release", &subject.release}, {"model", &subject.model},
-                                                        {"type", &subject.type},       {"settings", &subject.settings},
-                                                        {"figure", &figure.name},      {"detail", &figure.detail},
-                                                        {"words", &figure.words}};
-  const auto text = texts.find(key);
-  if (text == texts.end()) throw std::runtime_error("causes.json: no condition is called " + key);
-  return fits(value, *text->second);
-}
-
-bool explains(const Json& cause, const Case& subject, const Figure& figure) {
-  if (cause.at("engine") != subject.engine) return false;
-  for (const auto& [key, value] : cause.at("where").items())
-    if (!holds(key, value, subject, figure)) return false;
-  return true;
-}
-
-std::vector<Json> read_causes() {
-  std::ifstream file(kCauses);
-  return file ? Json::parse(file).get<std::vector<Json>>() : std::vector<Json>{};
-}
-
-// A cause on a few lines: what it is, where, why, and its numbers.
-std::string laid_out(const std::vector<Json>& causes) {
-  std::string out = "[\n";
-  for (const Json& cause : causes) {
-    std::string line;
-    for (const auto& [key, value] : cause.items()) {
-      const bool breaks = key == "where" || key == "why" || key == "misses";
-      line += (line.empty() ? "" : breaks ? ",\n   " : ", ") + Json(key).dump() + ": " + value.dump(-1, ' ', false);
-    }
-    out += "  {" + line + "}" + (&cause == &causes.back() ? "\n" : ",\n");
-  }
-  return out + "]\n";
+bool is_between(double number, const ExplainedMisses::Range& ends) {
+  return ends.from <= number && number <= ends.to;
 }
 
 // Others that write to the folder wait.
@@ -100,36 +59,24 @@ bool is_of(const Json& line, const std::string& engine, const std::string& relea
 
 }  // namespace
 
-Causes::Causes() : causes_(read_causes()) {}
-
-const Json* Causes::find(const Case& subject, const Figure& figure) const {
-  const auto found =
-      std::find_if(causes_.begin(), causes_.end(), [&](const Json& cause) { return explains(cause, subject, figure); });
-  return found == causes_.end() ? nullptr : &*found;
+bool explains(const KnownError& error, const Case& subject, const Figure& figure) {
+  const ExplainedMisses& misses = error.misses;
+  if (misses.figures.empty() && misses.planned != false) return false;  // no executed row here shows it
+  Request request;
+  find_engine(subject.engine + "@" + subject.release, request);
+  if (!concerns(error, subject.engine, engine_release(request), subject.type, subject.root_type)) return false;
+  const auto off = figure.off();
+  return fits(misses.models, subject.model) && fits(misses.settings, subject.settings) &&
+         fits(misses.figures, figure.name) && fits(misses.details, figure.detail) && fits(misses.words, figure.words) &&
+         (!misses.off || (off && is_between(*off, *misses.off))) &&
+         (!misses.by || (off && is_between(*figure.planned - *figure.truth, *misses.by))) &&
+         (!misses.planned || *misses.planned == figure.planned.has_value());
 }
 
-Numbers listed_misses(const Causes& causes, const std::string& engine, const std::string& release) {
-  Numbers out;
-  for (const Json& cause : causes.all())
-    if (cause.at("engine") == engine && cause.contains("misses") && cause["misses"].contains(release))
-      out[cause.at("cause")] = cause["misses"][release];
-  return out;
-}
-
-void write_misses(const std::string& engine, const std::string& release, const Numbers& misses) {
-  const FolderLock lock;
-  std::vector<Json> causes = read_causes();
-  for (Json& cause : causes) {
-    if (cause.at("engine") != engine) continue;
-    std::map<std::string, std::uint64_t> numbers;
-    if (cause.contains("misses")) numbers = cause["misses"].get<std::map<std::string, std::uint64_t>>();
-    numbers.erase(release);
-    const auto now = misses.find(cause.at("cause"));
-    if (now != misses.end()) numbers[release] = now->second;
-    cause["misses"] = Json::object();
-    for (const auto& [name, number] : numbers) cause["misses"][name] = number;
-  }
-  std::ofstream(kCauses) << laid_out(causes);
+const KnownError* cause_of(const Case& subject, const Figure& figure) {
+  for (const KnownError& error : known_errors())
+    if (explains(error, subject, figure)) return &error;
+  return nullptr;
 }
 
 std::vector<Json> listed_counts(const std::string& engine, const std::string& release) {

@@ -15,12 +15,13 @@ namespace kvplan::conformance {
 
 using Json = nlohmann::ordered_json;
 
-// What an engine was asked, in the words that causes.jsonl matches.
+// What an engine was asked, in the words that known errors match.
 struct Case {
   std::string engine, release;
-  std::string model;     // a config's name, "default/TYPE", the name of a GGUF file
-  std::string type;      // model_type of the decoder, or the architecture of a GGUF
-  std::string settings;  // "h100 tp2 {...}", "x1 n_ctx=8192 n_outputs=1"
+  std::string model;        // a config's name, "default/TYPE", the name of a GGUF file
+  std::string type;         // model_type of the decoder, or the architecture of a GGUF
+  std::string settings;     // "h100 tp2 {...}", "x1 n_ctx=8192 n_outputs=1"
+  std::string root_type{};  // model_type of the whole file
 };
 
 struct Figure {

@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "conformance/gguf_header.h"
+#include "engines/known_errors.h"
 #include "kvplan/error.h"
 
 namespace kvplan::conformance {
@@ -58,6 +59,12 @@ std::string with_quoted_words(const std::string& line) {
     i += word.size() - 1;
   }
   return out;
+}
+
+bool leaves_no_verdict(const std::string& sentence) {
+  return std::any_of(known_errors().begin(), known_errors().end(), [&](const KnownError& error) {
+    return error.effect == Effect::kUnknown && error.tells == sentence;
+  });
 }
 
 std::string text_of(const Json& object, const char* key) {
@@ -121,11 +128,33 @@ double sum_of(const std::vector<Json>& lines, const char* key) {
   return out;
 }
 
+bool Reply::has_note(std::string_view code) const {
+  const Json none = Json::array();
+  const Json& notes = report_ ? report_->at("notes") : none;
+  return std::any_of(notes.begin(), notes.end(), [&](const Json& note) { return note.at("code") == code; });
+}
+
+bool Reply::has_warning() const {
+  const Json none = Json::array();
+  const Json& notes = report_ ? report_->at("notes") : none;
+  return std::any_of(notes.begin(), notes.end(), [](const Json& note) { return note.at("level") == "warning"; });
+}
+
+void Planner::fill_entries() {
+  if (!entries_.empty()) return;
+  entries_ = class_defaults();
+  for (const Json& row : read_lines(kFolder + "configs.jsonl")) entries_[row.at("name")] = row;
+}
+
+std::vector<std::string> Planner::names() {
+  fill_entries();
+  std::vector<std::string> out;
+  for (const auto& [name, ignored] : entries_) out.push_back(name);
+  return out;
+}
+
 const Json& Planner::entry(const std::string& name) {
-  if (entries_.empty()) {
-    entries_ = class_defaults();
-    for (const Json& row : read_lines(kFolder + "configs.jsonl")) entries_[row.at("name")] = row;
-  }
+  fill_entries();
   const auto known = entries_.find(name);
   if (known != entries_.end()) return known->second;
   const std::string path = KVPLAN_SOURCE_DIR "/testdata/configs/" + name + ".json";
@@ -162,7 +191,14 @@ Reply Planner::ask(const Json& config, const std::string& engine, Words words) {
     const std::string key = config.dump();
     auto known = models_.find(key);
     if (known == models_.end()) known = models_.emplace(key, load(config)).first;
-    return Reply(Json::parse(known->second.report(engine, request, "json")));
+    Json report = Json::parse(known->second.report(engine, request, "json"));
+    for (const Json& note : report.at("notes")) {
+      if (note.at("code") != "known_error" && note.at("code") != "unknown_latents") continue;
+      const std::string sentence = note.at("message");
+      doubted.sentences.insert(sentence);
+      doubted.is_unknown = doubted.is_unknown || note["code"] == "unknown_latents" || leaves_no_verdict(sentence);
+    }
+    return Reply(std::move(report));
   } catch (const Error& error) {
     return Reply(error.line(), error.code() == Exit::kBadInput || error.code() == Exit::kUnknownArchitecture);
   }
@@ -187,6 +223,12 @@ std::string Planner::type_of(const Json& config) {
   const std::string name = config;
   if (name.ends_with(".gguf")) return gguf(name).at("metadata").at("general.architecture").at(1);
   return type_of(entry(name).at("config"));
+}
+
+std::string Planner::root_type_of(const Json& config) {
+  if (config.is_object()) return text_of(config, "model_type");
+  const std::string name = config;
+  return name.ends_with(".gguf") ? type_of(config) : root_type_of(entry(name).at("config"));
 }
 
 }  // namespace kvplan::conformance

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ class Reply {
   // Lines of a GPU, or of the host; nothing without a report or without that GPU.
   std::optional<std::vector<Json>> lines(std::size_t gpu, const Wanted& wanted) const;
   std::optional<double> sum(std::size_t gpu, const Wanted& wanted) const;
+  bool has_note(std::string_view code) const;
+  bool has_warning() const;
 
  private:
   std::optional<Json> report_;
@@ -49,6 +52,12 @@ std::string called(const Json& line);
 bool is_called_like(const Json& line, std::string_view text);
 double sum_of(const std::vector<Json>& lines, const char* key = "bytes");
 
+// What the plans of a case say of their own errors.
+struct Doubted {
+  std::set<std::string> sentences;  // of the notes known_error and unknown_latents
+  bool is_unknown = false;          // one of them leaves no verdict
+};
+
 class Planner {
  public:
   // `config`: a config, the name of one, or the name of a GGUF file with its ending.
@@ -57,8 +66,14 @@ class Planner {
   bool knows(const std::string& engine, const Words& words) const;
   // The model_type of the decoder, or the architecture that a GGUF file names.
   std::string type_of(const Json& config);
+  // The configs that are known by name: class defaults and those of configs.jsonl.
+  std::vector<std::string> names();
+  // The model_type of the whole file; a GGUF's architecture.
+  std::string root_type_of(const Json& config);
+  Doubted doubted;  // since it was last cleared
 
  private:
+  void fill_entries();
   const Json& entry(const std::string& name);
   const Json& gguf(const std::string& name);
   Model load(const Json& config);

@@ -38,6 +38,7 @@
 //   attention.
 #include <functional>
 
+#include "engines/latents.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/llama_cpp/launcher.h"
@@ -225,6 +226,7 @@ Engine llama_cpp_engine() {
                 resolve,
                 layout,
                 llama_cpp_overhead};
+  engine.names_latents = llama_cpp_names_latents;
   engine.weight_choices = "f16 q8_0 q6_k q5_k_m q4_k_m iq4_xs";
   engine.kv_choices = "float16 q8_0 q4_0";
   engine.loading.embedding_on_host = true;

@@ -123,6 +123,7 @@ Engine ollama_engine() {
   Engine out{"ollama", "", "llama.cpp with Ollama's defaults", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "float16 q8_0 q4_0";
   out.weight_choices = llama_cpp_engine().weight_choices;
+  out.names_latents = llama_cpp_engine().names_latents;
   out.loading.embedding_on_host = true;
   out.has_scores = true;
   out.parallel.stages = llama_cpp_engine().parallel.stages;

@@ -1,4 +1,5 @@
 // SGLang: token pools that are sized once, from what the weights leave of the card's static share (layout.cpp).
+#include "engines/latents.h"
 #include "engines/parallel.h"
 #include "engines/sglang/card.h"
 #include "engines/sglang/launcher.h"
@@ -49,6 +50,7 @@ bool runs_on_card(const Gpu& card) {
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, sglang_layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.names_latents = sglang_names_latents;
   out.start = Start::kAnything;
   out.assumed_length = Tokens(2048);  // hf_transformers_utils.py, get_context_length
   out.utilization_of = sglang_share;

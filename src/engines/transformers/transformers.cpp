@@ -363,6 +363,7 @@ Engine transformers_engine() {
   out.options = "--cache-implementation";
   out.kv_choices = "bfloat16 int8 int4";
   out.refusal = refusal;
+  out.names_latents = [](const EngineInput&) { return false; };  // each class caches as its own code does
   out.has_scores = true;
   out.settings = settings;
   out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4";

@@ -29,7 +29,9 @@ bool has_prefill_kernels(const Request& request) {
 
 std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
-  if (any_term(input, [](const Term& term) { return term.role == Role::kIndex; })) return kFlashMlaBlock;
+  if (!vllm_builds_no_indexer(input.model.arch, rules) &&
+      any_term(input, [](const Term& term) { return term.role == Role::kIndex; }))
+    return kFlashMlaBlock;
   if (!vllm_has_flash_mla(request)) return kUsualBlock;
   if (!rules.latents_by_card || !request.card.name)
     return kFlashMlaBlock;  // as printed by logs where the card is not known

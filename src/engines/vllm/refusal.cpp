@@ -172,7 +172,8 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
   const unsigned capability = vllm_capability(input.request);
   const Dtype type = input.types.key;
   const bool is_latent = vllm_uses_mla(input.model.arch);
-  const bool is_sparse = is_latent && any_term(input, [](const Term& term) { return term.role == Role::kIndex; });
+  const bool is_sparse = is_latent && !vllm_builds_no_indexer(input.model.arch, vllm_rules(input.request)) &&
+                         any_term(input, [](const Term& term) { return term.role == Role::kIndex; });
   const bool is_packed = input.model.arch == Arch::kDeepseekV4;
   const bool is_auto = !input.request.cache_type_k;
   if (is_packed && version < kPackedByItself && is_auto && !input.model.declared_kv_dtype)
@@ -225,7 +226,8 @@ Found configuration(const EngineInput& input) {
   if (input.types.key == Dtype::kNvfp4 && vllm_uses_mla(input.model.arch))
     return Refusal{"kv_cache_dtype", "nvfp4 KV cache is not supported with MLA (Multi-head Latent Attention) backends",
                    "use --kv-cache-dtype fp8 or auto"};
-  if (input.draft_method == DraftMethod::kMtp && input.model.num_nextn_layers == 0)
+  // MiMo-V2's config names no MTP layers, and vLLM builds one (executed).
+  if (input.draft_method == DraftMethod::kMtp && input.model.num_nextn_layers == 0 && input.model.arch != Arch::kMimoV2)
     return Refusal{"mtp", "Unsupported speculative method: 'mtp' (the model has no MTP layers)", "leave out --mtp"};
   if (input.draft_method == DraftMethod::kModel && input.draft != nullptr &&
       input.draft->model.vocab_size != input.model.vocab_size)

@@ -45,8 +45,9 @@ constexpr std::uint64_t kScanCheckpoints = 32;    // MambaMixer2.get_kv_cache_sp
 constexpr std::uint64_t kOneMode = 32;            // CacheConfig.mamba_cache_mode "all" was removed; still in 0.31
 constexpr std::uint64_t kGlmFp8 = 32;             // GlmMoeDsaForCausalLM in models/config.py; not in 0.31
 constexpr std::uint64_t kDeltaCheckpoints = 33;   // qwen_gdn_linear_attn.py get_kv_cache_spec
-constexpr std::uint64_t kWideFp8Blocks = 31;      // FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size; not in 0.30
-constexpr std::uint64_t kWholeTypes = 32;         // MiMo-V2's layers use the cache's settings; not in 0.31
+constexpr std::uint64_t kHyIndexers = 31;     // hy_v4/nvidia/attention.py create_indexer; 0.30 (executed) built none
+constexpr std::uint64_t kWideFp8Blocks = 31;  // FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size; not in 0.30
+constexpr std::uint64_t kWholeTypes = 32;     // MiMo-V2's layers use the cache's settings; not in 0.31
 
 constexpr std::array kVersions{
     EngineVersion{"0.6",
@@ -120,6 +121,7 @@ VllmRules vllm_rules(const Request& request) {
   rules.latents_by_card = v >= kLatentsByCard;
   rules.composite_masks = v >= kCompositeMasks;
   rules.wide_fp8_blocks = v >= kWideFp8Blocks;
+  rules.hy_indexers = v >= kHyIndexers;
   rules.null_block = v >= kNullBlock;
   rules.plain_declared_fp8 = v >= kPlainDeclaredFp8;
   rules.split_types = v < kWholeTypes;
@@ -138,14 +140,19 @@ bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {
   return !stated("indexer_types").empty() && stated("index_topk_pattern").empty() && (every.empty() || every == "1");
 }
 
+bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules) {
+  return arch == Arch::kHyV4 && !rules.hy_indexers;
+}
+
 bool vllm_uses_mla(Arch arch) {
-  return is_one_of(arch, {Arch::kAxk1, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa,
-                          Arch::kGlm4MoeLite, Arch::kKimiK2, Arch::kKimiK3, Arch::kKimiLinear, Arch::kLongcat,
-                          Arch::kPanguUltraMoe, Arch::kBailingHybrid, Arch::kMistral4, Arch::kMistralLarge4});
+  return is_one_of(
+      arch, {Arch::kAxk1, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa,
+             Arch::kGlm4MoeLite, Arch::kKimiK2, Arch::kKimiK3, Arch::kKimiLinear, Arch::kLongcat, Arch::kPanguUltraMoe,
+             Arch::kBailingHybrid, Arch::kMistral4, Arch::kMistralLarge4, Arch::kHyV4});
 }
 
 bool vllm_packs_fp8_latents(Arch arch) {
-  return is_one_of(arch, {Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa});
+  return is_one_of(arch, {Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa, Arch::kHyV4});
 }
 
 bool vllm_lacks(Arch arch) {

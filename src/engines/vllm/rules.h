@@ -57,6 +57,7 @@ struct VllmRules {
   bool latents_by_card = true;       // a dense latent's kernel, and with it its block, is the card's first choice
   bool composite_masks = true;       // images' masks on data centre Blackwell use Triton and FlashInfer together
   bool wide_fp8_blocks = true;       // FP8 heads of width 512 on Hopper have blocks of 64
+  bool hy_indexers = true;           // Hy-V4 has its indexers
   bool null_block = true;            // the check before start-up does not count the null block
   bool plain_declared_fp8 = true;    // FP8 latents by a checkpoint's declaration are plain (FLASHINFER_MLA_SPARSE_SM90)
   bool split_types = false;          // MiMo-V2's class passes the cache's type to no layer
@@ -71,6 +72,9 @@ VllmRules vllm_rules(const Request& request);
 // Whether every layer has its own indexer though indexer_types shares some: the class only reads index_topk_freq and
 // index_topk_pattern (models/deepseek_v2.py).
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts);
+
+// Whether the release's class has no indexer though the config describes one.
+bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules);
 
 // Whether vLLM serves the model with a latent cache (is_deepseek_mla in transformers_utils); it expands the latents of
 // others.

@@ -76,6 +76,8 @@ class SpecMaker {
   SpecMaker(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
       : input_(input), rules_(rules), notes_(notes), caches_(input.caches), ranks_(input.request.parallel.tensor) {
     if (vllm_indexes_every_layer(input.model.arch, input.model.facts)) caches_ = with_indexes(std::move(caches_));
+    if (vllm_builds_no_indexer(input.model.arch, rules))
+      for (LayerCache& cache : caches_) std::erase_if(cache.compact.own(), is_index);
   }
 
   SpecList make() {

@@ -58,6 +58,7 @@ Engine vllm_engine() {
   Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
                 vllm_versions(), 0.92,         resolve,
                 vllm_layout,     vllm_overhead};
+  engine.names_latents = [](const EngineInput& input) { return vllm_uses_mla(input.model.arch); };
   engine.utilization_of = [](const EngineInput& input) { return vllm_rules(input.request).utilization; };
   engine.cache_budget = budget;
   engine.share_option = "--gpu-memory-utilization";

@@ -41,7 +41,7 @@ std::span<const Family> hunyuan_family() {
      .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"},
      .extras = write_hunyuan_moe, .modules = kHunyuanModules},
     {.is = {"youtu", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
-    {.is = {"hy_v4", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
+    {.is = {"hy_v4", "sparse_mla", Arch::kHyV4, "executed class"}, .layers = read_sparse_mla,
      .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true, .has_float32_router = true},
      .extras = write_hy_v4,
      .modules = kHyV4Modules},

@@ -112,7 +112,13 @@ Page shared_page(const SharedCard& shared) {
   const bool fits = shared.status == Verdict::kFits;
   const std::string sum = fmt::format("together {} of {}", gib(shared.total), gib(shared.usable));
   const std::int64_t left = signed_difference(shared.usable.count(), shared.total.count());
-  page.headlines.push_back({fits ? Tone::kGood : Tone::kBad, fits ? "FITS" : "DOES NOT FIT",
+  const bool unknown = shared.status == Verdict::kUnknown;
+  page.headlines.push_back({fits      ? Tone::kGood
+                            : unknown ? Tone::kCareful
+                                      : Tone::kBad,
+                            fits      ? "FITS"
+                            : unknown ? "UNKNOWN"
+                                      : "DOES NOT FIT",
                             sum + ": " + human_bytes(Bytes(static_cast<std::uint64_t>(std::llabs(left)))) +
                                 (left < 0 ? " short" : " free")});
   Rows rows;
@@ -131,7 +137,7 @@ Page shared_page(const SharedCard& shared) {
          std::string(verdict_word(plan.verdict))});
     tones.push_back(tone_of(plan));
     bars.rows.push_back(stacked(name, gpu));
-    if (plan.verdict.status != Verdict::kDoesNotFit) continue;
+    if (!plan.verdict.fails()) continue;
     page.notes.push_back({Tone::kBad, name, reason_of(plan.verdict)});
   }
   PageTable table = without_empty(

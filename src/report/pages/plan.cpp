@@ -144,15 +144,17 @@ void add_engines(const Plan& plan, Page& page) {
     }
     const VerdictReport& verdict = row.verdict;
     const bool fits = verdict.status == Verdict::kFits;
+    const bool unknown = !verdict.no_verdict.empty();
     std::string word = fits                     ? "fits"
+                       : unknown                ? "unknown"
                        : verdict.refusal        ? "refuses"
                        : verdict.starts == true ? "not all at once"
                                                 : "does not fit";
     if (verdict.close) word += ", close";
     rows.push_back({row.engine + " " + row.engine_version, word, gib_number(row.total),
                     row.max_model_len ? count_text(*row.max_model_len) : "-",
-                    verdict.refusal ? in_words(verdict.refusal->words) : ""});
-    tones.push_back(fits ? Tone::kGood : Tone::kBad);
+                    verdict.refusal ? in_words(verdict.refusal->words) : in_words(verdict.no_verdict)});
+    tones.push_back(fits ? Tone::kGood : unknown ? Tone::kCareful : Tone::kBad);
   }
   PageTable table = titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows);
   for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];

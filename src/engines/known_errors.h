@@ -1,0 +1,65 @@
+// Known differences between kvplan's figures and what the engines' own code gives. One table serves two purposes: the
+// conformance tests explain every miss by a row, and the plan of an affected model says what is wrong with it.
+#ifndef KVPLAN_ENGINES_KNOWN_ERRORS_H_
+#define KVPLAN_ENGINES_KNOWN_ERRORS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// A release as engine_version() and engine_patch() spell it: 0.5.8 is {5, 8}.
+struct EngineRelease {
+  std::uint64_t version = 0, patch = 0;
+  friend auto operator<=>(const EngineRelease&, const EngineRelease&) = default;
+};
+inline constexpr std::uint64_t kAnyPatch = ~std::uint64_t{0};
+EngineRelease engine_release(const Request& request);
+
+// What a plan says of an error that affects it.
+enum class Effect : std::uint8_t {
+  kSilent,   // nothing: it moves no memory of a plan, or less than 0.1 %, or the plan already states a range that holds
+             // it
+  kWarning,  // a warning: it moves memory by at most 1 %
+  kUnknown,  // a warning, and no verdict: it moves memory by more
+};
+
+// The executed rows and figures that an error explains, for the tests: patterns as in a shell, separated by "|", with
+// "!" before an exception. Empty: any.
+struct ExplainedMisses {
+  struct Range {
+    double from = 0, to = 0;
+  };
+  std::string_view models{}, settings{}, figures{}, details{}, words{};
+  std::optional<Range> off{};     // (planned - executed) / executed
+  std::optional<Range> by{};      // planned - executed
+  std::optional<bool> planned{};  // false: kvplan gives no such figure
+};
+
+struct KnownError {
+  std::string_view engine, name;  // the name is unique within the engine
+  Effect effect = Effect::kSilent;
+  // The models: model_types of the decoder or of the whole file, separated by spaces. Empty: all.
+  std::string_view types{};
+  EngineRelease since{}, until{kAnyPatch, kAnyPatch};
+  bool (*when)(const EngineInput& input) = nullptr;  // a further condition on the plan; null: none
+  const char* tells = "";                            // what is wrong, for the user; "" where it is silent
+  std::string_view why;                              // the cause
+  ExplainedMisses misses{};                          // no figures: known from elsewhere, no executed row here shows it
+};
+
+// Rows of one engine stand together; where several explain a miss, the first has it.
+std::span<const KnownError> known_errors();
+// Whether the error is one of this engine, release and model types, whatever else it depends on.
+bool concerns(const KnownError& error, std::string_view engine, EngineRelease release, std::string_view model_type,
+              std::string_view root_type);
+// Whether it affects this plan.
+bool affects(const KnownError& error, const EngineInput& input);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_KNOWN_ERRORS_H_

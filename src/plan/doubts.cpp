@@ -1,0 +1,49 @@
+#include "plan/doubts.h"
+
+#include <algorithm>
+
+#include "engines/executed.h"
+#include "engines/known_errors.h"
+
+namespace kvplan {
+
+namespace {
+
+// Layers whose cache an engine keeps in one of two forms.
+bool has_latents(const EngineInput& input) {
+  return std::any_of(input.caches.begin(), input.caches.end(),
+                     [](const LayerCache& cache) { return cache.compact != cache.expanded; });
+}
+
+void add_known_errors(const EngineInput& input, Doubts& out) {
+  for (const KnownError& error : known_errors()) {
+    if (error.effect == Effect::kSilent || !affects(error, input)) continue;
+    out.notes.push_back({NoteLevel::kWarning, "known_error", error.tells});
+    if (error.effect == Effect::kUnknown && out.no_verdict.empty()) out.no_verdict = error.tells;
+  }
+}
+
+}  // namespace
+
+Doubts doubts_of(const EngineInput& input) {
+  Doubts out;
+  const Engine& engine = engine_of(input.request);
+  if (engine.is_logical) return out;
+  add_known_errors(input, out);
+  if (input.draft != nullptr) add_known_errors(*input.draft, out);
+  const bool executed = was_executed(engine.name, input.model);
+  if (engine.names_latents != nullptr && !executed && out.no_verdict.empty() && has_latents(input) &&
+      !engine.names_latents(input)) {
+    out.no_verdict = {"kvplan does not know whether {engine} caches this model's latents or the K and V of every head",
+                      {{"engine", engine.name}}};
+    out.notes.push_back({NoteLevel::kWarning, "unknown_latents", out.no_verdict});
+  }
+  if (!executed)
+    out.notes.push_back({NoteLevel::kInfo,
+                         "not_verified",
+                         {"not verified in {engine}: no executed run of this model is held against this plan",
+                          {{"engine", engine.name}}}});
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,19 @@
+// What makes a plan doubtful: errors that kvplan is known to make, and what nobody has checked.
+#ifndef KVPLAN_PLAN_DOUBTS_H_
+#define KVPLAN_PLAN_DOUBTS_H_
+
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+struct Doubts {
+  std::vector<Note> notes;
+  Template no_verdict;  // why there is no verdict; empty: there is one
+};
+Doubts doubts_of(const EngineInput& input);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_DOUBTS_H_

@@ -1,0 +1,154 @@
+// Known errors, latents that no list names, and models that an engine was never run with.
+#include "plan/doubts.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engines/known_errors.h"
+#include "engines/requests.h"
+#include "plan/fit.h"
+#include "plan/plan.h"
+#include "plan/plan_cache.h"
+#include "plan/search.h"
+#include "support/figures.h"
+#include "support/program.h"
+#include "support/words.h"
+
+namespace kvplan {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kGlm5Next = R"({"model_type": "glm5_next", "text_config": {"model_type": "glm5_next_text"}})";
+// An MLA model that no engine's list names.
+constexpr const char* kLatents = R"({"text_config": {"model_type": "youtu"}})";
+
+std::vector<std::string> codes(const char* config, Request request) {
+  std::vector<std::string> out;
+  const ModelSpec model = parse_model(config);
+  for (const Note& note : doubts_of(engine_input(model, request)).notes) out.push_back(note.code);
+  return out;
+}
+
+VerdictReport verdict(const char* config, const Request& request) {
+  return make_plan(parse_model(config), request).verdict;
+}
+
+Request on_h200(const std::string& engine) {
+  Request out = request_for(engine, 4096);
+  out.card.name = "h200-141gb";
+  out.parallel.tensor = 8;
+  out.parallel.given = true;
+  return out;
+}
+
+using Codes = std::vector<std::string>;
+
+TEST_CASE("doubts: an error that moves memory by more than 1 % leaves no verdict") {
+  CHECK(codes(kGlm5Next, request_for("vllm", 4096)) == Codes{"known_error"});
+  const VerdictReport unknown = verdict(kGlm5Next, on_h200("vllm"));
+  CHECK(unknown.status == Verdict::kUnknown);
+  CHECK_FALSE(unknown.starts.has_value());
+  CHECK(unknown.suggestions.empty());
+  CHECK(unknown.fails());
+  const VerdictReport unasked = verdict(kGlm5Next, request_for("vllm", 4096));
+  CHECK(unasked.status == Verdict::kUnknown);
+  CHECK_MESSAGE(!unasked.fails(), "without a card or a limit nothing is decided anyway");
+  Request limited = request_for("vllm", 4096);
+  limited.limits.max_vram = Bytes(1ULL << 50);
+  CHECK(verdict(kGlm5Next, limited).fails());
+  CHECK(verdict(kGlm5Next, on_h200("transformers")).status != Verdict::kUnknown);
+  CHECK(codes(kGlm5Next, request_for("logical", 4096)).empty());
+}
+
+TEST_CASE("doubts: a refusal holds whatever the memory is") {
+  Request request = on_h200("vllm");
+  request.parallel.tensor = 7;
+  const VerdictReport refused = verdict(kGlm5Next, request);
+  CHECK(refused.refusal.has_value());
+  CHECK(refused.status == Verdict::kDoesNotFit);
+  CHECK(refused.no_verdict.empty());
+}
+
+TEST_CASE("doubts: searches take unknown for not fitting") {
+  const ModelSpec model = parse_model(kGlm5Next);
+  CHECK(longest_that_fits(model, on_h200("vllm")) == 0);
+  CHECK(fit_model(model, on_h200("vllm")).rows.empty());
+  CHECK(fit_model(model, request_for("vllm", 4096)).rows.empty());
+  Request searched = on_h200("vllm");
+  searched.parallel = {};
+  searched.card.count = 8;
+  CHECK(make_plan(model, searched).verdict.status == Verdict::kUnknown);
+}
+
+TEST_CASE("doubts: an error of at most 1 % is a warning, and only where it applies") {
+  const char* config = R"({"text_config": {"model_type": "deepseek_v4"}})";
+  CHECK(codes(config, request_for("transformers@5.24", 4096)) == Codes{"known_error"});
+  CHECK(codes(config, request_for("transformers@5.23", 4096)).empty());
+  Request plain = request_for("vllm", 4096), mtp = plain;
+  mtp.mtp = true;
+  const char* mimo = R"({"text_config": {"model_type": "mimo_v2_flash"}})";
+  CHECK(codes(mimo, plain).empty());
+  CHECK(codes(mimo, mtp) == Codes{"known_error"});
+}
+
+TEST_CASE("doubts: latents that no list of the engine names are unknown") {
+  for (const char* engine : {"vllm", "sglang", "mistralrs"}) {
+    CAPTURE(engine);
+    CHECK(codes(kLatents, request_for(engine, 4096)) == Codes{"unknown_latents", "not_verified"});
+    Request on_card = request_for(engine, 4096);
+    on_card.card.name = "h200-141gb";
+    CHECK(verdict(kLatents, on_card).fails());
+  }
+  CHECK(codes(kLatents, request_for("transformers", 4096)).empty());                   // executed
+  CHECK(codes(kLatents, request_for("tensorrt-llm", 4096)) == Codes{"not_verified"});  // goes by kv_lora_rank
+  CHECK(codes(kLatents, request_for("llama.cpp", 4096)) == Codes{"not_verified"});     // converted to deepseek2
+  for (const char* engine : {"vllm", "sglang", "mlx", "transformers", "llama.cpp"})
+    CHECK(codes(R"({"text_config": {"model_type": "deepseek_v3"}})", request_for(engine, 4096)).empty());
+  CHECK(codes(R"({"text_config": {"model_type": "hy_v4"}})", request_for("vllm", 4096)).empty());
+  CHECK(
+      codes(R"({"text_config": {"model_type": "minicpm3"}})", request_for("vllm", 4096)).empty());  // executed: K and V
+}
+
+TEST_CASE("doubts: a model that the engine was never run with keeps its verdict, and says so") {
+  const char* config = R"({"text_config": {"model_type": "llama"}})";
+  for (const char* engine : {"vllm", "sglang", "mlx", "transformers", "llama.cpp"})
+    CHECK(codes(config, request_for(engine, 4096)).empty());
+  CHECK(codes(config, request_for("tensorrt-llm", 4096)) == Codes{"not_verified"});
+  // A checkpoint of another name whose class was run.
+  CHECK(codes(R"({"architectures": ["DeepseekV3ForCausalLM"], "text_config": {"model_type": "kimi_k2"}})",
+              request_for("vllm", 4096))
+            .empty());
+  Request on_card = request_for("tensorrt-llm", 4096);
+  on_card.card.name = "h200-141gb";
+  CHECK(verdict(config, on_card).status == Verdict::kFits);
+}
+
+TEST_CASE("doubts: the program prints UNKNOWN and ends with 1") {
+  const std::vector<std::string> asked{"-", "--engine", "vllm", "--gpu", "h200-141gb", "-tp", "8"};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), asked.begin(), asked.end());
+    const TemporaryFolder folder;
+    return run_program(more, folder.write("config.json", kGlm5Next));
+  };
+  const Run table = run({});
+  CHECK(table.exit == 1);
+  CHECK(has(table.out, "UNKNOWN  vLLM stores a latent"));
+  CHECK_FALSE(has(table.out, "would make it fit"));
+  const Run json = run({"--json"});
+  CHECK(json.exit == 1);
+  const Json plan = Json::parse(json.out);
+  CHECK(plan.at("verdict").at("status") == "unknown");
+  CHECK(plan.at("verdict").at("starts").is_null());
+  CHECK(plan.at("verdict").at("suggestions").empty());
+  CHECK(plan.at("verdict").at("budget_bytes").is_number());
+  const auto is_told = [](const Json& note) {
+    return note.at("code") == "known_error" && note.at("level") == "warning";
+  };
+  CHECK(std::any_of(plan.at("notes").begin(), plan.at("notes").end(), is_told));
+}
+
+}  // namespace
+}  // namespace kvplan
