@@ -177,17 +177,21 @@ void read_beside(const Fields& root, const Fields& text, std::string_view hf_qua
     if (const auto quantization = Fields::parse(hf_quant_config).child("quantization"))
       file.kv_dtype = declared_kv(*quantization);
   });
+  const auto words = [](const QuantDeclaration& declared, std::optional<Dtype> kv) {
+    return (is_declared(declared) ? main_type(declared) : "unquantized") + " weights, KV cache " +
+           (kv ? std::string(name(*kv)) : "auto");
+  };
+  if (!is_declared(file.quantization) && !file.kv_dtype) return;
   if (!has_quantization(root, text)) {
+    model.notes.push_back({NoteLevel::kInfo,
+                           "quantization_files",
+                           {"The quantization is read from hf_quant_config.json: {file}.",
+                            {{"file", words(file.quantization, file.kv_dtype)}}}});
     model.quantization = std::move(file.quantization);
     model.declared_kv_dtype = file.kv_dtype;
     if (file.kv_dtype) text.derived("hf_quant_config.json: kv_cache_quant_algo", name(*file.kv_dtype));
     return;
   }
-  if (!is_declared(file.quantization) && !file.kv_dtype) return;
-  const auto words = [](const QuantDeclaration& declared, std::optional<Dtype> kv) {
-    return (is_declared(declared) ? main_type(declared) : "unquantized") + " weights, KV cache " +
-           (kv ? std::string(name(*kv)) : "auto");
-  };
   const bool same = file.kv_dtype == model.declared_kv_dtype && shares_a_type(file.quantization, model.quantization);
   if (!same)
     model.notes.push_back({NoteLevel::kInfo,

@@ -239,6 +239,11 @@ std::optional<std::string> command_text(const OptionValues& command) {
               [](const auto& each) { return each.first + (each.second.empty() ? "" : " " + shell_word(each.second)); });
 }
 
+std::optional<std::string> replay_text(const OptionValues& command) {
+  if (command.empty()) return std::nullopt;
+  return command_text({command.begin() + 1, command.end()}).value_or("");
+}
+
 Sentences how_to_repeat(const std::vector<const OptionValues*>& commands) {
   constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
       {"kvplan", "MODEL"}, {"--engine", "ENGINE"}, {"--gpu", "GPU"}, {"--weights", "WEIGHTS"}};

@@ -52,13 +52,12 @@ std::vector<CsvRow> rows_of_csv(const std::string& csv) {
   return out;
 }
 
-// The one row of the command's own CSV.
-const CsvRow& replayed(const std::string& command) {
+// The one row of a model's own CSV with these options.
+const CsvRow& replayed(const std::string& source, const std::string& options) {
+  const std::string command = source + " " + options;
   static std::map<std::string, CsvRow> known;
   if (const auto found = known.find(command); found != known.end()) return found->second;
   std::vector<std::string> words = split_at(command, ' ');
-  REQUIRE(words.front() == "kvplan");
-  words.erase(words.begin());
   words.insert(words.end(), {"--format", "csv"});
   const Run run = run_program(words);
   CAPTURE(command);
@@ -68,11 +67,16 @@ const CsvRow& replayed(const std::string& command) {
   return known[command] = rows.front();
 }
 
-// Objects of a report that have a command, at any depth.
-void add_commands(const nlohmann::json& report, std::vector<const nlohmann::json*>& out) {
-  if (report.is_object() && report.contains("command")) out.push_back(&report);
+// Objects of a report that have options, at any depth, with the model that they are for.
+void add_rows(const nlohmann::json& report, std::string source,
+              std::vector<std::pair<std::string, const nlohmann::json*>>& out) {
+  if (report.is_object()) {
+    if (report.contains("source") && report["source"].is_string()) source = report["source"];
+    if (report.contains("model") && report["model"].is_object()) source = report["model"].at("source");
+    if (report.contains("options")) out.emplace_back(source, &report);
+  }
   if (report.is_structured())
-    for (const nlohmann::json& part : report) add_commands(part, out);
+    for (const nlohmann::json& part : report) add_rows(part, source, out);
 }
 
 std::string cell_of_json(const nlohmann::json& value) {
@@ -81,7 +85,7 @@ std::string cell_of_json(const nlohmann::json& value) {
 
 }  // namespace
 
-TEST_CASE("a row holds the command that plans it again") {
+TEST_CASE("a row holds the options that plan it again") {
   const std::string configs = "testdata/configs/";
   const std::string llama = kLlamaConfig, falcon = configs + "falcon-mamba-7b.json", qwen = configs + "qwen3-0.6b.json";
   const std::string gemma = configs + "gemma-4-26b.json", deepseek = configs + "deepseek-v3.json";
@@ -118,33 +122,33 @@ TEST_CASE("a row holds the command that plans it again") {
     CAPTURE(typed);
     int of_call = 0;
     for (const CsvRow& row : rows_of_csv(run_program(arguments).out)) {
-      const std::string& command = row.at("command");
-      CAPTURE(command);
+      const std::string& options = row.at("options");
+      CAPTURE(options);
       if (row.contains("error") && !row.at("error").empty()) {
         CHECK(run_program({row.at("source"), "--json"}).exit <= 1);  // the source is a path
         continue;
       }
-      REQUIRE_FALSE(command.empty());
+      REQUIRE_FALSE(options.empty());
       ++of_call;
-      const CsvRow& again = replayed(command);
+      const CsvRow& again = replayed(row.at("source"), options);
       for (const auto& [title, value] : row) {
-        if (title == "answer" || title == "error" || title == "command" || !again.contains(title)) continue;
+        if (title == "answer" || title == "error" || title == "options" || !again.contains(title)) continue;
         CAPTURE(title);
         CHECK(again.at(title) == value);
       }
-      CHECK(again.at("command") == command);
+      CHECK(again.at("options") == options);
     }
     CHECK(of_call > 0);
     rows += of_call;
     arguments.back() = "json";
     const nlohmann::json report = nlohmann::json::parse(run_program(arguments).out);
-    std::vector<const nlohmann::json*> planned;
-    add_commands(report, planned);
-    for (const nlohmann::json* each : planned) {
+    std::vector<std::pair<std::string, const nlohmann::json*>> planned;
+    add_rows(report, "", planned);
+    for (const auto& [source, each] : planned) {
       if (each->at("verdict").is_null()) continue;  // refused
-      const std::string command = each->at("command");
-      CAPTURE(command);
-      const CsvRow& again = replayed(command);
+      const std::string options = each->at("options");
+      CAPTURE(options);
+      const CsvRow& again = replayed(source, options);
       CHECK(again.at("verdict") == cell_of_json(each->at("verdict").at("status")));
       CHECK(again.at("headroom_bytes") == cell_of_json(each->at("verdict").at("headroom_bytes")));
       if (each->contains("capacity") && !each->at("capacity").is_null()) {
