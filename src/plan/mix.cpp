@@ -28,7 +28,8 @@ std::vector<LengthCount> lengths_of(const Request& request, const Load& load) {
 }  // namespace
 
 std::uint64_t longest_stated(const Request& request) {
-  std::uint64_t longest = request.avg_len.value_or(Tokens(0)).count();
+  std::uint64_t longest =
+      std::max(request.avg_len.value_or(Tokens(0)), request.shared_prefix.value_or(Tokens(0))).count();
   for (const Tokens length : request.seq_lens) longest = std::max(longest, length.count());
   return longest;
 }

@@ -10,7 +10,7 @@
 
 namespace kvplan {
 
-// The longest stated length, or the stated mean; 0 where no lengths were stated.
+// The longest of the stated lengths, their mean and the shared prefix; 0 if none is stated.
 std::uint64_t longest_stated(const Request& request);
 
 // Throws Error where a stated length exceeds max_model_len.

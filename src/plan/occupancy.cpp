@@ -70,6 +70,18 @@ void add(std::vector<RankCache>& sum, const std::vector<RankCache>& more) {
   }
 }
 
+void cut_rank(double share, RankCache& rank) {
+  Bytes all;
+  for (LedgerLine& line : rank.lines) {
+    line.bytes = Bytes(checked_scale(line.bytes.count(), share, "the cache"));
+    line.low = line.high = line.bytes;
+    line.formula = {"{bytes} B, what the pool has", {{"bytes", line.bytes}}};
+    all += line.bytes;
+  }
+  rank.gap.push_back({"sequences that take turns in the pool", signed_difference(all.count(), rank.reserved.count())});
+  rank.reserved = all;
+}
+
 }  // namespace
 
 Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load)
@@ -124,9 +136,11 @@ std::vector<Bytes> Occupancy::held_by_stage(std::uint64_t stages) const {
   return out;
 }
 
-std::vector<RankCache> Occupancy::explain() const {
+std::vector<RankCache> Occupancy::explain(double share) const {
   std::vector<RankCache> out;
   for (const Load& part : parts_) add(out, layout_->explain(part));
+  if (share < 1)
+    for (RankCache& rank : out) cut_rank(share, rank);
   return out;
 }
 

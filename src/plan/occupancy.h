@@ -22,7 +22,8 @@ class Occupancy {
   // Bytes of the fullest GPU, and of one GPU of each stage.
   Bytes held() const;
   std::vector<Bytes> held_by_stage(std::uint64_t stages) const;
-  std::vector<RankCache> explain() const;
+  // One entry for each GPU, with `share` of its bytes (cut()).
+  std::vector<RankCache> explain(double share) const;
 
   // Whether the engine runs all sequences at once in `budget` bytes of a GPU. Its scheduler may hold less than held():
   // windows of many sequences are not all at their largest at once.

@@ -99,22 +99,6 @@ void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan
   }
 }
 
-// Where the engine runs all sequences in less than they would hold one by one, no GPU holds more than its pool.
-void cut_to_pool(double share, std::vector<RankCache>& ranks) {
-  for (RankCache& rank : ranks) {
-    Bytes all;
-    for (LedgerLine& line : rank.lines) {
-      line.bytes = Bytes(checked_scale(line.bytes.count(), share, "the cache"));
-      line.low = line.high = line.bytes;
-      line.formula = {"{bytes} B, what the pool has", {{"bytes", line.bytes}}};
-      all += line.bytes;
-    }
-    rank.gap.push_back(
-        {"sequences that take turns in the pool", signed_difference(all.count(), rank.reserved.count())});
-    rank.reserved = all;
-  }
-}
-
 void fill_cache(const TermSum& whole, const CacheLayout& layout, const Occupancy& occupancy,
                 const std::vector<RankCache>& ranks, Plan& plan) {
   KvCachePlan& kv = plan.kv_cache;
@@ -276,8 +260,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
   const bool by_card = memory && !plan.request.kv_cache_memory_bytes;
   // Stated lengths, a shared prefix, --max-vram and --host-memory count as they do in the verdict.
   const std::uint64_t stated = longest_stated(plan.request);
-  if (by_card || stated > 0 || plan.request.shared_prefix || plan.request.limits.max_vram ||
-      plan.request.card.host_memory) {
+  if (by_card || stated > 0 || plan.request.limits.max_vram || plan.request.card.host_memory) {
     Plan other;
     other.request = plan.request;
     other.request.parallel.data = 1;       // each copy is like the first
@@ -298,10 +281,10 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
       Load load = plan.load;
       load.max_model_len = Tokens(std::max(tokens, stated));
       // Where lengths are stated the context only bounds them: it ends at the model's own.
-      const bool within = stated == 0 || longest_context(tokens, input.model.max_model_len, engine) == tokens;
+      const bool has_lengths = plan.request.avg_len || !plan.request.seq_lens.empty();
+      const bool within = !has_lengths || longest_context(tokens, input.model.max_model_len, engine) == tokens;
       return within && fits(load);
     });
-    if (capacity.max_model_len < stated) capacity.max_model_len = 0;
     if (plan.request.seq_lens.empty())
       capacity.max_num_seqs = largest_near(capacity.max_num_seqs, [&](std::uint64_t sequences) {
         Load load = plan.load;
@@ -324,6 +307,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
   }
   capacity.max_model_len_by_memory = capacity.max_model_len;
   capacity.max_model_len = longest_context(capacity.max_model_len_by_memory, input.model.max_model_len, engine);
+  if (capacity.max_model_len < stated) capacity.max_model_len = 0;
   if (capacity.max_num_seqs < kAnyCount) capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
 }
@@ -415,9 +399,8 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   plan.attention = cache.attention();
   plan.layers = layer_facts(cache.groups(), plan.types, plan.load);
   const Occupancy occupancy(input, layout, plan.load);
-  std::vector<RankCache> ranks = occupancy.explain();
-  if (plan.capacity)
-    if (const double share = occupancy.cut(plan.capacity->kv_cache_memory); share < 1) cut_to_pool(share, ranks);
+  const std::vector<RankCache> ranks =
+      occupancy.explain(plan.capacity ? occupancy.cut(plan.capacity->kv_cache_memory) : 1);
   if (!laid_out.whole) laid_out.whole = TermSum(input.caches, input.types, 1);
   fill_cache(*laid_out.whole, layout, occupancy, ranks, plan);
   plan.weights_dtype = weights.type;

@@ -152,7 +152,7 @@ const Table<Answer>& table() {
        {"total", at<&T::plan, &Plan::total>},
        {"capacity", at<&T::plan, &Plan::capacity>},
        {"verdict", at<&T::plan, &Plan::verdict>},
-       {"options", [](const T& of) { return replay_text(of.plan.command); }, kReplayed},
+       {"command", [](const T& of) { return replay_text(of.plan.command); }, kReplayed},
        {"plan", at<&T::plan>, "", csv_only()}});
   static constexpr Table<T> fields("answer", "a plan, with the options in which it differs from the request", rows);
   return fields;
@@ -227,7 +227,7 @@ const Table<CellOf>& table() {
        {"max_num_seqs", [](const T& of) { return if_bounded(of.if_planned(of.cell->most_seqs)); },
         "the most at the requested length", column("most_sequences")},
        {"verdict", [](const T& of) { return of.if_planned(of.cell->verdict); }},
-       {"options", [](const T& of) { return replay_text(of.cell->command); }, kReplayed, column()}});
+       {"command", [](const T& of) { return replay_text(of.cell->command); }, kReplayed, column()}});
   static constexpr Table<T> fields("", "null but for gpu, error and command where the engine refuses", rows);
   return fields;
 }

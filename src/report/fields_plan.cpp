@@ -446,7 +446,7 @@ const Table<Plan>& table() {
         "estimates that figures of a calibration replaced"},
        {"measurement", at<&T::measurement>, "--measure: the plan's cache, allocated on a device"},
        {"notes", at<&T::notes>},
-       {"options", [](const T& plan) { return replay_text(plan.command); }, kReplayed, column()}});
+       {"command", [](const T& plan) { return replay_text(plan.command); }, kReplayed, column()}});
   static constexpr Table<T> fields("plan", "kvplan MODEL --format json", rows, TableKind::kReport);
   return fields;
 }

@@ -240,8 +240,9 @@ std::optional<std::string> command_text(const OptionValues& command) {
 }
 
 std::optional<std::string> replay_text(const OptionValues& command) {
-  if (command.empty()) return std::nullopt;
-  return command_text({command.begin() + 1, command.end()}).value_or("");
+  OptionValues named = command;
+  if (!named.empty()) named.front().second = "MODEL";
+  return command_text(named);
 }
 
 Sentences how_to_repeat(const std::vector<const OptionValues*>& commands) {

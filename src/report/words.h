@@ -31,9 +31,9 @@ std::string options_of(const std::vector<std::pair<std::string, std::string>>& c
 
 // A plan's command, to paste into a shell; nothing where none was typed.
 std::optional<std::string> command_text(const OptionValues& command);
-// The same after the model's name: all ways of naming a model have the same options.
+// The same for MODEL: all ways of naming a model have the same command.
 std::optional<std::string> replay_text(const OptionValues& command);
-inline constexpr const char* kReplayed = "options that plan this again, after the model";
+inline constexpr const char* kReplayed = "plans this again, with the source in place of MODEL";
 // For a table whose rows have these commands: what they share, with the names of columns where they differ:
 // "Plan a row again: kvplan MODEL --engine vllm --gpu GPU". Nothing where no command was typed.
 Sentences how_to_repeat(const std::vector<const OptionValues*>& commands);

@@ -52,9 +52,11 @@ std::vector<CsvRow> rows_of_csv(const std::string& csv) {
   return out;
 }
 
-// The one row of a model's own CSV with these options.
-const CsvRow& replayed(const std::string& source, const std::string& options) {
-  const std::string command = source + " " + options;
+// The one row of a model's own CSV by its command.
+const CsvRow& replayed(const std::string& source, const std::string& row) {
+  constexpr std::string_view kModel = "kvplan MODEL";
+  REQUIRE(row.starts_with(kModel));
+  const std::string command = source + row.substr(kModel.size());
   static std::map<std::string, CsvRow> known;
   if (const auto found = known.find(command); found != known.end()) return found->second;
   std::vector<std::string> words = split_at(command, ' ');
@@ -67,13 +69,13 @@ const CsvRow& replayed(const std::string& source, const std::string& options) {
   return known[command] = rows.front();
 }
 
-// Objects of a report that have options, at any depth, with the model that they are for.
+// Objects of a report that have a command, at any depth, with the model that they are for.
 void add_rows(const nlohmann::json& report, std::string source,
               std::vector<std::pair<std::string, const nlohmann::json*>>& out) {
   if (report.is_object()) {
     if (report.contains("source") && report["source"].is_string()) source = report["source"];
     if (report.contains("model") && report["model"].is_object()) source = report["model"].at("source");
-    if (report.contains("options")) out.emplace_back(source, &report);
+    if (report.contains("command")) out.emplace_back(source, &report);
   }
   if (report.is_structured())
     for (const nlohmann::json& part : report) add_rows(part, source, out);
@@ -85,7 +87,7 @@ std::string cell_of_json(const nlohmann::json& value) {
 
 }  // namespace
 
-TEST_CASE("a row holds the options that plan it again") {
+TEST_CASE("a row holds the command that plans it again") {
   const std::string configs = "testdata/configs/";
   const std::string llama = kLlamaConfig, falcon = configs + "falcon-mamba-7b.json", qwen = configs + "qwen3-0.6b.json";
   const std::string gemma = configs + "gemma-4-26b.json", deepseek = configs + "deepseek-v3.json";
@@ -122,7 +124,7 @@ TEST_CASE("a row holds the options that plan it again") {
     CAPTURE(typed);
     int of_call = 0;
     for (const CsvRow& row : rows_of_csv(run_program(arguments).out)) {
-      const std::string& options = row.at("options");
+      const std::string& options = row.at("command");
       CAPTURE(options);
       if (row.contains("error") && !row.at("error").empty()) {
         CHECK(run_program({row.at("source"), "--json"}).exit <= 1);  // the source is a path
@@ -132,11 +134,11 @@ TEST_CASE("a row holds the options that plan it again") {
       ++of_call;
       const CsvRow& again = replayed(row.at("source"), options);
       for (const auto& [title, value] : row) {
-        if (title == "answer" || title == "error" || title == "options" || !again.contains(title)) continue;
+        if (title == "answer" || title == "error" || title == "command" || !again.contains(title)) continue;
         CAPTURE(title);
         CHECK(again.at(title) == value);
       }
-      CHECK(again.at("options") == options);
+      CHECK(again.at("command") == options);
     }
     CHECK(of_call > 0);
     rows += of_call;
@@ -146,7 +148,7 @@ TEST_CASE("a row holds the options that plan it again") {
     add_rows(report, "", planned);
     for (const auto& [source, each] : planned) {
       if (each->at("verdict").is_null()) continue;  // refused
-      const std::string options = each->at("options");
+      const std::string options = each->at("command");
       CAPTURE(options);
       const CsvRow& again = replayed(source, options);
       CHECK(again.at("verdict") == cell_of_json(each->at("verdict").at("status")));

@@ -41,7 +41,7 @@ TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
   CHECK(paged.verdict.needed == Bytes(std::uint64_t{188 + 7 * (188 - 62)} * 16 * 131072));
   request.engine = engine_named("logical");
   const Plan bytes = make_plan(test_model("llama-3.1-8b"), request);
-  CHECK(bytes.kv_cache.reserved - bytes.verdict.spared == Bytes(std::uint64_t{1003 + 8 * (3001 - 1003)} * 131072));
+  CHECK(bytes.kv_cache.reserved == Bytes(std::uint64_t{1003 + 8 * (3001 - 1003)} * 131072));
   // Every sequence has a state of its own: nothing is spared.
   const Plan states = make_plan(test_model("falcon-mamba-7b"), request);
   CHECK(states.kv_cache.reserved > Bytes(0));
@@ -49,7 +49,7 @@ TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
   // A window of 128 tokens behind the prefix is a sequence's own.
   const Plan windows = make_plan(test_model("gpt-oss-20b"), request);
   const std::uint64_t full = 1003 + 8 * (3001 - 1003);
-  CHECK(windows.kv_cache.reserved - windows.verdict.spared == Bytes((full + 8 * 128) * 24576));
+  CHECK(windows.kv_cache.reserved == Bytes((full + 8 * 128) * 24576));
 }
 
 TEST_CASE("A mix of mean length stands for every sequence") {

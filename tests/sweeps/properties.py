@@ -184,7 +184,7 @@ class Properties:
                 check(f"{kind}: a GPU within its memory", fullest <= card, said, fullest / 2**30, card / 2**30)
             if capacity and (given["--engine"].split("@")[0] in POOLS or len(plan["memory"]) == 1):
                 budget = capacity["kv_cache_memory_bytes"]
-                outside = sum(row["bytes"] for row in plan["kv_cache"]["gap"] if row["reason"] == "dummy page")  # SGLang adds it to its pool
+                outside = sum(row["bytes"] for row in plan["kv_cache"]["gap"] if row["reason"] in ("dummy page", "padding slot of the state pool"))  # SGLang adds them
                 held = plan["kv_cache"]["reserved_bytes"] - outside
                 check(f"{kind}: the cache within its budget", held <= budget, said, held, budget)
                 if not stated:
@@ -220,7 +220,10 @@ class Properties:
             a, b = (p["capacity"][key] if p["capacity"][key] is not None else 1 << 62 for p in (plan, again))
             if not exact and (len(plan["memory"]) > 1 or plan["verdict"]["status"] != "fits"):
                 continue
-            self.faults.check(f"a budget from a card, or in bytes: {key}", a == b if exact else a <= b, said, a, b)
+            # The parts beside the cache grow with the length: a longer one than the plan's has less, a shorter one more.
+            shorter = exact and key == "max_model_len" and b < plan["request"]["max_model_len"]
+            holds = a >= b if shorter else a <= b if not exact or key == "max_model_len" else a == b
+            self.faults.check(f"a budget from a card, or in bytes: {key}", holds, said, a, b)
         keys = ("kv_cache_memory_bytes", "num_blocks", "tokens", "max_concurrency")
         a, b = ({key: p["capacity"][key] for key in keys} for p in (plan, again))
         self.faults.check("a budget from a card, or in bytes", a == b, said, a, b)
@@ -267,7 +270,7 @@ class Properties:
     def boundary(self, model, given, plan, said):
         """What the capacity names fits, and one more does not."""
         capacity, verdict = plan["capacity"], plan["verdict"]
-        if not capacity or verdict["refusal"] or any(o in given for o in (*LIMITS, *STATED, "--reserve", "-kvu")):
+        if not capacity or verdict["refusal"] or verdict["status"] == "unknown" or any(o in given for o in (*LIMITS, *STATED, "--reserve", "-kvu")):
             return
         fixed = self.fixed_layout(given, plan)
         for option, key in (("--num-seqs", "max_num_seqs"), ("--max-model-len", "max_model_len")):

@@ -236,18 +236,29 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out + padding_rows_;
   }
 
-  bool fits(Bytes budget, const Load& load) const override { return holds(pools_of(budget, load), pools_for(load)); }
+  // Several sequences fit if the scheduler runs them all at once.
+  bool fits(Bytes budget, const Load& load) const override {
+    if (!holds(pools_of(budget, load), pools_for(load))) return false;
+    const auto running = load.num_seqs < 2 ? std::nullopt : runs_at_once(budget, load, {{load.max_model_len}, {}});
+    return !running || *running >= load.num_seqs;
+  }
 
   // Dummy pages and padding slots lie beside the pools that the budget is divided into.
   Bytes beyond_budget(const Load& load) const override {
-    const Bytes all = reserved(load);
-    return all - std::min(all, least_budget(load));
+    const Bytes budget = least_budget(load);
+    const SglangCounts pools = pools_of(budget, load);
+    Bytes all;
+    for (const SglangStage& stage : stages_) all = std::max(all, bytes(stage, pools, load));
+    return all - std::min(all, budget);
   }
 
   Template shortfall(Bytes budget, const Load& load) const override {
     const SglangCounts need = pools_for(load);
     const SglangCounts have = pools_of(budget, load);
-    if (holds(have, need)) return {};
+    if (fits(budget, load)) return {};
+    if (holds(have, need))
+      return {"the scheduler runs {running:such sequence} at once",
+              {{"running", runs_at_once(budget, load, {{load.max_model_len}, {}}).value_or(0)}}};
     if (all_slots_ && need.slots > *all_slots_)
       return {
           "{needed} state slots are needed and {asked} were asked for; raise --max-mamba-cache-size, or "

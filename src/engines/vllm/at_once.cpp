@@ -27,11 +27,16 @@ std::uint64_t prompt_of(std::uint64_t length) {
   return length > kAnswer ? length - kAnswer : length;
 }
 
+// Without a block size one state stands for the whole length.
+std::uint64_t states_in(const VllmSpec& spec, std::uint64_t tokens) {
+  return spec.block_size == 0 ? 1 : ceil_div(tokens, spec.block_size);
+}
+
 // States that a prefill may hold: one for each batch in flight and one for a checkpoint; blocks longer than a batch are
 // crossed one at a time.
 std::uint64_t most_states(const VllmSpec& spec, const ChargeRules& charge, std::uint64_t prompt) {
   const bool split = prompt > charge.batch_tokens && spec.block_size <= charge.batch_tokens;
-  return std::min<std::uint64_t>(ceil_div(prompt, spec.block_size), split ? 3 : 2);
+  return std::min<std::uint64_t>(states_in(spec, prompt), split ? 3 : 2);
 }
 
 std::uint64_t admitted_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint64_t prompt) {
@@ -50,7 +55,7 @@ std::uint64_t admitted_blocks(const VllmSpec& spec, const VllmPool& pool, std::u
     }
     case SpecType::kState:
       if (charge.mamba_mode == MambaMode::kNone) return 1 + drafts;
-      if (charge.mamba_mode == MambaMode::kAll) return ceil_div(prompt, spec.block_size) + drafts;
+      if (charge.mamba_mode == MambaMode::kAll) return states_in(spec, prompt) + drafts;
       return most_states(spec, charge, prompt) + drafts;
     case SpecType::kFull:
     case SpecType::kMla:
@@ -77,7 +82,8 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
       // Before 0.27 the state at the end of each batch stayed; after a prefix the first one replaced the prefix's own.
       const std::uint64_t prompt = prompt_of(length);
       const std::uint64_t rest = prompt - std::min(prefix, prompt);
-      if (charge.mamba_mode != MambaMode::kAlign || pool.rules->caches_states || rest <= charge.batch_tokens)
+      if (charge.mamba_mode != MambaMode::kAlign || spec.block_size == 0 || pool.rules->caches_states ||
+          rest <= charge.batch_tokens)
         return 1 + charge.drafts;
       const std::uint64_t ends =
           ceil_div(rest, std::max(charge.batch_tokens / spec.block_size, std::uint64_t{1}) * spec.block_size);

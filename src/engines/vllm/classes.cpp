@@ -9,6 +9,7 @@
 #include "engines/vllm/card.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/tensors.h"
+#include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
@@ -243,10 +244,12 @@ void pack_unlisted_head(EngineTensors& model) {
 }  // namespace
 
 std::string vllm_makes_by(const Request& request) {
+  // The default batch depends on the card's memory.
+  const Bytes named = request.card.name ? parse_gpu(*request.card.name).budget() : Bytes(0);
   std::string key;
   for (const std::uint64_t part : {engine_version(engine_of(request), request), std::uint64_t{vllm_capability(request)},
                                    request.parallel.tensor, request.max_num_batched_tokens.value_or(Tokens(0)).count(),
-                                   request.card.memory.value_or(Bytes(0)).count(), std::uint64_t{request.mtp}})
+                                   request.card.memory.value_or(named).count(), std::uint64_t{request.mtp}})
     key += std::to_string(part) + " ";
   return key;
 }
