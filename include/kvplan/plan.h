@@ -184,9 +184,9 @@ struct VerdictReport {
   Verdict status = Verdict::kUnknown;
   bool close = false;  // the limit lies within the estimate's range
   VerdictLimit limit = VerdictLimit::kNone;
-  Bytes needed, budget;  // where the limit is in bytes
-  Bytes low, high;       // the range of `needed`
-  Bytes spared;          // bytes of the fullest GPU's cache that the stated lengths and a shared prefix save
+  Bytes needed, budget;          // where the limit is in bytes
+  Bytes low, high;               // the range of `needed`
+  Bytes spared;                  // bytes of the fullest GPU's cache that the stated lengths and a shared prefix save
   std::optional<Bytes> reserve;  // kept free of the card, out of `budget`, where asked for
   std::optional<bool> starts;    // whether the engine starts, even if not all sequences run at once; absent: not known
   std::optional<Refusal> refusal;             // then it does not start, and the status is kDoesNotFit

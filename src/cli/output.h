@@ -1,5 +1,5 @@
-// Where a report goes: standard output, or a file, which is replaced whole where the system allows that. SECURITY.md has
-// the rules.
+// Where a report goes: standard output, or a file, which is replaced whole where the system allows that. SECURITY.md
+// has the rules.
 #ifndef KVPLAN_CLI_OUTPUT_H_
 #define KVPLAN_CLI_OUTPUT_H_
 
