@@ -113,7 +113,7 @@ class GgufCursor {
   const std::byte* keep(std::uint64_t count) {
     const std::uint64_t begin = position_;
     skip(count);
-    const auto size = static_cast<std::size_t>(count);
+    const std::size_t size = count;
     if (file_ == nullptr) return window_.data() + begin;
     std::byte* const out = store_->take(size);
     if (size <= kWindow)

@@ -341,7 +341,10 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   CHECK(held(2500).max_num_seqs == 2);
   input.request.block_size = 64;
   CHECK(held().tokens == 4992);
-  CHECK(laid(input).layout->shortfall(budget, load_for(2496, 2)).empty());
+  // Without a radix tree the scheduler keeps a page free: two of 2,496 tokens do not run together.
+  CHECK(laid(input).layout->fits(budget, load_for(2432, 2)));
+  CHECK(laid(input).layout->runs_at_once(budget, load_for(2496, 2), {{Tokens(2496)}, {}}) == 1);
+  CHECK_FALSE(laid(input).layout->fits(budget, load_for(2496, 2)));
   CHECK(in_words(laid(input).layout->shortfall(budget, load_for(2497, 2)))
             .find("5120 tokens of the pool are needed and --max-total-tokens allows 5000") != std::string::npos);
   // --swa-full-tokens-ratio 0.25: full + 0.25 * windows for each token.

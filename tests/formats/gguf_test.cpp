@@ -13,6 +13,7 @@
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
 #include "support/gguf_writer.h"
+#include "support/program.h"
 
 namespace kvplan {
 namespace {
@@ -35,23 +36,7 @@ std::string refusal(const std::string& file) {
   return "";
 }
 
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "kvplan-gguf-test") {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = TemporaryFolder;
 
 TEST_CASE("a GGUF is read in both versions and either byte order") {
   for (const bool big : {false, true})
