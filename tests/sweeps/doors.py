@@ -44,8 +44,9 @@ def mcp(program, source, python, questions):
     calls += [{"method": "tools/call", "params": {"name": "plan", "arguments": {"model": question["model"], **question["options"]}}}
               for question in questions]
     given = {**environment(program, source), "PYTHONPATH": ""}  # the server asks for its installed version
-    with subprocess.Popen([python, "-m", "kvplan.mcp", "--root", "/"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          encoding="utf-8", env=given) as server:
+    words = [python, "-m", "kvplan.mcp", "--root", os.path.abspath(source), "--root", "/"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          env=given) as server:
         replies = {}
         try:
             for number, call in enumerate(calls):
