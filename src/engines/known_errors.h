@@ -41,14 +41,14 @@ struct ExplainedMisses {
 };
 
 struct KnownError {
-  std::string_view engine, name;  // the name is unique within the engine
+  std::string_view engine{}, name{};  // the name is unique within the engine
   Effect effect = Effect::kSilent;
   // The models: model_types of the decoder or of the whole file, separated by spaces. Empty: all.
   std::string_view types{};
   EngineRelease since{}, until{kAnyPatch, kAnyPatch};
   bool (*when)(const EngineInput& input) = nullptr;  // a further condition on the plan; null: none
   const char* tells = "";                            // what is wrong, for the user; "" where it is silent
-  std::string_view why;                              // the cause
+  std::string_view why{};                            // the cause
   ExplainedMisses misses{};                          // no figures: known from elsewhere, no executed row here shows it
 };
 

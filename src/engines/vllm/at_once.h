@@ -18,7 +18,7 @@ struct VllmPool {
   const ChargeRules* charge = nullptr;
   const VllmRules* rules = nullptr;
   Tokens max_model_len;
-  Tokens source_tokens;  // that a request's cross attention keeps
+  Tokens source_tokens = {};  // that a request's cross attention keeps
 };
 
 // The most blocks of `spec` that a request of `load` has while it runs; never decreases as the load grows.
