@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engines/log_lines.h"
+#include "engines/release.h"
 #include "engines/shared_terms.h"
 #include "kvplan/architecture.h"
 #include "kvplan/experts.h"
@@ -335,6 +336,11 @@ struct Engine {
   // Throws Error(kBadInput) with the engine's rule where it refuses the request; adds notes.
   std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
   std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
+
+  // What changes in it from release to release, for `kvplan engines ENGINE --rules`; null: nothing that kvplan knows.
+  std::vector<RuleRow> (*rules)() = nullptr;
+  // Its patch levels are releases of their own: "0.5" is the newest 0.5 (SGLang).
+  bool numbers_patches = false;
 
   // Command line options that it has and not every engine: their first names, separated by spaces.
   std::string_view options = "";

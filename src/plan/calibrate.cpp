@@ -24,7 +24,7 @@ bool same_card(const CalibrationRecord& record, std::string_view card, const Gpu
   return ratio > 0.95 && ratio < 1.05;
 }
 
-std::string release_of(const Request& request) {
+std::string release_name(const Request& request) {
   return request.engine_version.empty() ? std::string(engine_of(request).versions.back().version)
                                         : request.engine_version;
 }
@@ -85,7 +85,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
   const std::optional<std::string>& card = request.card.name ? request.card.name : request.card.measured;
   if (!request.calibration || !card) return std::nullopt;
   const Gpu* ours = find_gpu(*card);
-  const std::string release = release_of(request), layout = calibration_layout(request);
+  const std::string release = release_name(request), layout = calibration_layout(request);
   const CalibrationRecord* best = nullptr;
   for (const CalibrationRecord& record : request.calibration->records) {
     if (record.find(name) == nullptr) continue;

@@ -50,6 +50,7 @@ bool runs_on_card(const Gpu& card) {
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, sglang_layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.numbers_patches = true;
   out.names_latents = sglang_names_latents;
   out.start = Start::kAnything;
   out.assumed_length = Tokens(2048);  // hf_transformers_utils.py, get_context_length

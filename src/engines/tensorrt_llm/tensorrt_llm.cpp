@@ -23,7 +23,25 @@ constexpr EngineVersion kVersions[] = {
      "source (read) and log: plain KV in blocks of 32. From source alone: MLA, the share of free memory. Not "
      "checked: windows by max_attention_window, states of hybrid models, draft models"},
 };
-constexpr std::uint64_t kSmallBlocksSince = 20;  // 0.20; in nearby releases it depends on a build option
+
+struct TensorrtRules {
+  std::uint64_t block_size = 64;
+};
+constexpr Rule<TensorrtRules> kRules[] = {
+    {&TensorrtRules::block_size,
+     32,
+     {0, 20},
+     kNoEnd,
+     "tokens_per_block, where the user names none; 64 before",
+     "start-up logs; in nearby releases it depends on a build option"},
+};
+TensorrtRules rules_of(const Request& request) {
+  return resolve_rules(kRules, release_of(request));
+}
+std::vector<RuleRow> rules() {
+  return rule_rows(kRules);
+}
+
 constexpr double kFreeShare = 0.9;
 constexpr Tokens kMaxNumTokens{8192};
 
@@ -36,8 +54,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   check_heads("TensorRT-LLM", input.model, input.request.parallel.tensor);
-  const bool small = engine_version(engine_of(input.request), input.request) >= kSmallBlocksSince;
-  const std::uint64_t block = input.request.block_size.value_or(small ? 32 : 64);
+  const std::uint64_t block = input.request.block_size.value_or(rules_of(input.request).block_size);
   if ((block & (block - 1)) != 0)
     refuse("--block-size " + std::to_string(block) + ": TensorRT-LLM's tokens_per_block is a power of two",
            "use 32 or 64");
@@ -115,6 +132,7 @@ LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vec
 Engine tensorrt_llm_engine() {
   Engine out{"tensorrt-llm", "trtllm trt-llm", "blocks from the memory that is free", kVersions, 1.0, resolve,
              layout,         overhead};
+  out.rules = rules;
   out.cache_budget = cache_budget;
   out.loading.reads_quant_file_first = true;  // _torch/model_config.py
   out.settings = settings;

@@ -1,0 +1,37 @@
+#include "engines/release.h"
+
+#include <cmath>
+
+#include "engines/engine.h"
+#include "kvplan/numbers.h"
+
+namespace kvplan {
+
+Release release_of(const Engine& engine, const Request& request) {
+  const std::uint64_t version = engine_version(engine, request);
+  const std::uint64_t patch = engine_patch(request);
+  const bool named = patch != kAnyCount;
+  return {version / 1000, version % 1000, named ? patch : engine.numbers_patches ? kAnyCount : 0};
+}
+
+Release release_of(const Request& request) {
+  return release_of(engine_of(request), request);
+}
+
+std::string format_release(Release release) {
+  if (release == Release{} || release == kNoEnd) return "";
+  std::string out = std::to_string(release.major) + "." + std::to_string(release.minor);
+  if (release.patch != 0) out += "." + std::to_string(release.patch);
+  return out;
+}
+
+RuleRow rule_row(Release since, Release until, double value, bool is_flag, std::string_view what,
+                 std::string_view evidence, RuleBasis basis) {
+  const bool is_whole = std::floor(value) == value;
+  std::string text = is_whole ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
+  if (!is_whole) text.erase(text.find_last_not_of('0') + 1);
+  if (is_flag) text = value != 0 ? "" : "no";
+  return {format_release(since), format_release(until), text, what, evidence, basis};
+}
+
+}  // namespace kvplan

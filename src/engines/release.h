@@ -1,0 +1,78 @@
+// Releases of an engine, and the table of what depends on them. A release is compared here and nowhere else: an engine
+// lists its rules as rows (ENGINE/rules.cpp), and a request resolves the table once into a plain struct.
+#ifndef KVPLAN_ENGINES_RELEASE_H_
+#define KVPLAN_ENGINES_RELEASE_H_
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace kvplan {
+
+struct Engine;
+struct Request;
+
+// "0.20.1" is {0, 20, 1}.
+struct Release {
+  std::uint64_t major = 0, minor = 0, patch = 0;
+  friend auto operator<=>(const Release&, const Release&) = default;
+};
+// Later than every release: the end of a rule that still holds.
+inline constexpr Release kNoEnd{~std::uint64_t{0}, 0, 0};
+
+// The release that the request names, else the newest known. A release named without its patch level ("0.5") stands for
+// the newest patch where `Engine::numbers_patches` is set (SGLang), else for the first.
+Release release_of(const Engine& engine, const Request& request);
+Release release_of(const Request& request);
+std::string format_release(Release release);
+
+// What a rule was checked against. An executed rule has executed figures of a release on each side of it.
+enum class RuleBasis : std::uint8_t { kRead, kExecuted };
+
+// One row: in the releases from `since` until before `until` the member has the value `to`; in others it keeps the
+// struct's own initial value. Of rows that set one member, the last that holds wins.
+template <class Rules>
+struct Rule {
+  std::variant<bool Rules::*, std::uint64_t Rules::*, double Rules::*> sets;
+  double to = 1;
+  Release since{}, until = kNoEnd;
+  std::string_view what{};      // the behaviour, in words
+  std::string_view evidence{};  // a pull request, a function of the engine's source, a log
+  RuleBasis basis = RuleBasis::kRead;
+};
+
+template <class Rules, std::size_t N>
+Rules resolve_rules(const Rule<Rules> (&table)[N], Release release) {
+  Rules out;
+  for (const Rule<Rules>& rule : table) {
+    if (release < rule.since || release >= rule.until) continue;
+    std::visit([&]<class Value>(Value Rules::*member) { out.*member = static_cast<Value>(rule.to); }, rule.sets);
+  }
+  return out;
+}
+
+// A row as `kvplan engines ENGINE --rules` prints it.
+struct RuleRow {
+  std::string since, until, value;  // "" for an open end, and for a rule that is simply on
+  std::string_view what, evidence;
+  RuleBasis basis = RuleBasis::kRead;
+};
+RuleRow rule_row(Release since, Release until, double value, bool is_flag, std::string_view what,
+                 std::string_view evidence, RuleBasis basis);
+
+template <class Rules, std::size_t N>
+std::vector<RuleRow> rule_rows(const Rule<Rules> (&table)[N]) {
+  std::vector<RuleRow> out;
+  for (const Rule<Rules>& rule : table)
+    out.push_back(
+        rule_row(rule.since, rule.until, rule.to, rule.sets.index() == 0, rule.what, rule.evidence, rule.basis));
+  return out;
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_RELEASE_H_
