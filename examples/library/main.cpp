@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
     const kvplan::Model model = kvplan::Model::load(argc > 1 ? argv[1] : "config.json");
     kvplan::Request request;
     request.max_model_len = kvplan::Tokens(32768);
-    request.card.name = "h100-80gb";
+    request.card.gpu = &kvplan::parse_gpu("h100-80gb");
     const kvplan::MemoryPlan plan = model.plan("vllm", request);
     std::cout << plan.kv_cache.bytes_per_token.count() << " bytes per token, " << plan.kv_cache.reserved.count()
               << " bytes reserved, " << plan.reason << '\n';

@@ -1,38 +1,56 @@
-// The catalogue of cards: those of the user's own file, then the built-in table.
+// The catalogue of cards.
 #ifndef KVPLAN_GPUS_H_
 #define KVPLAN_GPUS_H_
 
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kvplan/gpu.h"
-#include "kvplan/quantity.h"
 
 namespace kvplan {
 
-// The built-in table alone (gpu_table.cpp).
-std::span<const Gpu> built_in_gpus();
+class GpuCatalogue {
+ public:
+  // The built-in cards and the user's own (--gpu-file); a card with a built-in name replaces that one.
+  explicit GpuCatalogue(const std::vector<GpuRecord>& own = {});
+  GpuCatalogue(const GpuCatalogue&) = delete;  // its cards point to its own strings
+  GpuCatalogue& operator=(const GpuCatalogue&) = delete;
 
-// All cards: the user's own, then the built-in ones that they do not replace.
-std::span<const Gpu> gpus();
+  // All cards but slices; the user's own first.
+  std::span<const Gpu> cards() const { return rows_; }
+  // A card or a slice by name or alias, ignoring case, spaces and dashes; null where unknown. It lives as long as the
+  // catalogue.
+  const Gpu* find(std::string_view text) const;
+  // The same, or Error(kBadInput) with the nearest names.
+  const Gpu& parse(std::string_view text, std::string_view option = "--gpu") const;
+
+ private:
+  struct Own {
+    GpuRecord record;
+    std::string aliases;
+  };
+  std::vector<Own> own_;
+  std::vector<Gpu> rows_;
+};
+
+// The built-in table alone.
+const GpuCatalogue& built_in_catalogue();
+inline std::span<const Gpu> gpus() {
+  return built_in_catalogue().cards();
+}
+inline const Gpu* find_gpu(std::string_view text) {
+  return built_in_catalogue().find(text);
+}
+inline const Gpu& parse_gpu(std::string_view text) {
+  return built_in_catalogue().parse(text);
+}
+
 // Slices of cards (MIG), which a program sees as cards. They are found by name alone: no search offers one, since
 // nobody rents a slice in place of a card.
 std::span<const Gpu> gpu_slices();
-// A card or a slice by name or alias, ignoring case, spaces and dashes; null where unknown.
-const Gpu* find_gpu(std::string_view text);
-// The same, or Error(kBadInput) with the nearest names.
-const Gpu& parse_gpu(std::string_view text, std::string_view option = "--gpu");
-
-// Sets the user's own cards (--gpu-file). Every later call of gpus() and find_gpu() knows them; a card with a built-in
-// name replaces that one. Call it before any planning; an empty list removes them.
-void set_own_gpus(const std::vector<GpuRecord>& cards);
-
-// The compute capability of an NVIDIA card, as in Gpu::capability; 0 for other vendors and unknown names.
-std::uint32_t compute_capability(const std::optional<std::string>& gpu);
+std::span<const Gpu> gpu_table();  // gpu_table.cpp
 
 }  // namespace kvplan
 

@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kvplan/extras.h"
+#include "kvplan/gpus.h"
 #include "kvplan/quantity.h"
 #include "kvplan/storage.h"
 
@@ -43,9 +45,9 @@ struct Parallel {
 
 // The cards that a plan is for.
 struct CardRequest {
-  std::optional<std::string> name;      // as in the catalogue
+  const Gpu* gpu = nullptr;             // of the catalogue
   std::optional<Bytes> memory;          // of one card
-  std::vector<std::string> mixed;       // a mix of cards, in the order of the GPUs; `name` is the smallest
+  std::vector<const Gpu*> mixed;        // a mix of cards, in the order of the GPUs; `gpu` is the smallest
   std::string note;                     // --gpu auto: what was found, for the report
   std::uint64_t count = 1;              // cards available
   bool count_given = false;             // --gpu-count was given: a suggestion with another number must say so
@@ -53,8 +55,21 @@ struct CardRequest {
   std::optional<double> bandwidth;      // 10^9 bytes a second; absent: the card's
   std::optional<double> tflops;         // dense, of the compute type; absent: the card's
   std::optional<Bytes> host_memory;  // of the machine around them, for what the engine keeps there; absent: not judged
-  std::optional<double> host_bandwidth;  // of that memory, 10^9 bytes a second
+  std::optional<double> host_bandwidth;           // of that memory, 10^9 bytes a second
+  std::shared_ptr<const GpuCatalogue> catalogue;  // null: the built-in cards
   bool operator==(const CardRequest&) const = default;
+
+  const GpuCatalogue& known() const { return catalogue ? *catalogue : built_in_catalogue(); }
+  std::string name_or(std::string_view other) const { return std::string(gpu != nullptr ? gpu->name : other); }
+  std::vector<std::string> mixed_names() const {
+    std::vector<std::string> out;
+    for (const Gpu* each : mixed) out.emplace_back(each->name);
+    return out;
+  }
+  bool is_unified() const { return gpu != nullptr && gpu->unified; }
+  bool is_amd() const { return gpu != nullptr && gpu->vendor == "AMD"; }
+  // The compute capability of an NVIDIA card, as in Gpu::capability; 0 for others.
+  std::uint32_t capability() const { return gpu != nullptr && gpu->vendor == "NVIDIA" ? gpu->capability : 0; }
 };
 
 // Memory of a card to keep free: the larger of a size and a share of the card.

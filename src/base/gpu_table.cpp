@@ -296,7 +296,7 @@ constexpr Gpu kGpus[] = {
 
 }  // namespace
 
-std::span<const Gpu> built_in_gpus() {
+std::span<const Gpu> gpu_table() {
   return kGpus;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 
 #include "kvplan/error.h"
@@ -45,92 +43,52 @@ std::string_view without_maker(std::string_view name) {
   return {};
 }
 
-// The current cards. The rows of the user's own cards point into `own`.
-struct OwnGpu {
-  GpuRecord record;
-  std::string aliases;
-};
-struct Catalogue {
-  std::vector<OwnGpu> own;
-  std::vector<Gpu> rows;
-  std::uint64_t changes = 0;
-};
-Catalogue& catalogue() {
-  static Catalogue all;
-  return all;
-}
-
-}  // namespace
-
-std::span<const Gpu> gpus() {
-  const Catalogue& all = catalogue();
-  return all.rows.empty() ? built_in_gpus() : std::span<const Gpu>(all.rows);
-}
-
-void set_own_gpus(const std::vector<GpuRecord>& cards) {
-  Catalogue& all = catalogue();
-  ++all.changes;
-  all.rows.clear();
-  all.own.clear();
-  for (const GpuRecord& card : cards) all.own.push_back({card, join(card.aliases, " ")});
-  if (all.own.empty()) return;
-  for (const auto& [card, aliases] : all.own)
-    all.rows.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
-                        card.memory / kMiB, card.usable / kMiB, card.reported, card.unified, card.bandwidth_gb_s,
-                        card.source.empty() ? "own file" : std::string_view(card.source), 0, Peak{}});
-  // A file gives no compute capability: a card with a built-in name has that card's.
-  for (Gpu& row : all.rows)
-    for (const Gpu& gpu : built_in_gpus())
-      if (folded(gpu.name) == folded(row.name)) {
-        row.capability = gpu.capability;
-        row.peak = gpu.peak;
-      }
-  for (const Gpu& gpu : built_in_gpus()) {
-    const std::string name = folded(gpu.name);
-    const bool replaced =
-        std::any_of(all.own.begin(), all.own.end(), [&](const OwnGpu& own) { return folded(own.record.name) == name; });
-    if (!replaced) all.rows.push_back(gpu);
-  }
-}
-
-namespace {
-
-// A card's exact name means that card, whatever another one's alias is.
-const Gpu* search_gpu(std::string_view text) {
-  for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
-    for (const Gpu& gpu : cards)
-      if (gpu.name == text) return &gpu;
-  const std::string name = folded(text);
-  for (std::string_view wanted = name; !wanted.empty(); wanted = without_maker(wanted))
-    for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
-      for (const Gpu& gpu : cards)
-        if (answers_to(gpu, wanted)) return &gpu;
+// A file gives no compute capability: a card with a built-in name has that card's.
+const Gpu* built_in_named(std::string_view name) {
+  for (const Gpu& gpu : gpu_table())
+    if (folded(gpu.name) == folded(name)) return &gpu;
   return nullptr;
 }
 
 }  // namespace
 
-// Memoised: a search for what fits looks up the same few cards some ten thousand times.
-const Gpu* find_gpu(std::string_view text) {
-  constexpr std::size_t kMostKnown = 4096;
-  static thread_local std::map<std::string, const Gpu*, std::less<>> known;
-  static thread_local std::uint64_t known_at = 0;
-  if (known.size() >= kMostKnown || known_at != catalogue().changes) known.clear();
-  known_at = catalogue().changes;
-  if (const auto found = known.find(text); found != known.end()) return found->second;
-  return known.emplace(text, search_gpu(text)).first->second;
+GpuCatalogue::GpuCatalogue(const std::vector<GpuRecord>& own) {
+  for (const GpuRecord& card : own) own_.push_back({card, join(card.aliases, " ")});
+  for (const auto& [card, aliases] : own_) {
+    const Gpu* const same = built_in_named(card.name);
+    rows_.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
+                     card.memory / kMiB, card.usable / kMiB, card.reported, card.unified, card.bandwidth_gb_s,
+                     card.source.empty() ? "own file" : std::string_view(card.source),
+                     same != nullptr ? same->capability : 0, same != nullptr ? same->peak : Peak{}});
+  }
+  for (const Gpu& gpu : gpu_table())
+    if (std::none_of(own_.begin(), own_.end(),
+                     [&](const Own& card) { return folded(card.record.name) == folded(gpu.name); }))
+      rows_.push_back(gpu);
 }
 
-std::uint32_t compute_capability(const std::optional<std::string>& gpu) {
-  if (!gpu) return 0;
-  const Gpu* card = find_gpu(*gpu);
-  return card != nullptr && card->vendor == "NVIDIA" ? card->capability : 0;
+const GpuCatalogue& built_in_catalogue() {
+  static const GpuCatalogue all;
+  return all;
 }
 
-const Gpu& parse_gpu(std::string_view text, std::string_view option) {
-  if (const Gpu* gpu = find_gpu(text)) return *gpu;
+// A card's exact name means that card, whatever another one's alias is.
+const Gpu* GpuCatalogue::find(std::string_view text) const {
+  for (const std::span<const Gpu> some : {cards(), gpu_slices()})
+    for (const Gpu& gpu : some)
+      if (gpu.name == text) return &gpu;
+  const std::string name = folded(text);
+  for (std::string_view wanted = name; !wanted.empty(); wanted = without_maker(wanted))
+    for (const std::span<const Gpu> some : {cards(), gpu_slices()})
+      for (const Gpu& gpu : some)
+        if (answers_to(gpu, wanted)) return &gpu;
+  return nullptr;
+}
+
+const Gpu& GpuCatalogue::parse(std::string_view text, std::string_view option) const {
+  if (const Gpu* gpu = find(text)) return *gpu;
   std::vector<Candidate> known;
-  for (const Gpu& gpu : gpus()) {
+  for (const Gpu& gpu : cards()) {
     known.push_back({gpu.name, gpu.name});
     for (const std::string_view alias : split(gpu.aliases)) known.push_back({alias, gpu.name});
   }

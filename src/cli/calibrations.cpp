@@ -88,13 +88,13 @@ void prepare_measuring(Invocation& call) {
                 "add --measure");
   if (!options.wanted && !options.save.empty() && call.command != "check-log" && !measures)
     usage_error("--save-calibration without --measure", "add --measure, or use kvplan check-log");
-  if (call.command == "check-log" && !options.save.empty() && !call.request.card.name)
+  if (call.command == "check-log" && !options.save.empty() && !call.request.card.gpu)
     usage_error("--save-calibration: the log does not say which card it is of", "name it with --gpu");
   const bool plans = measures || call.command == "plan" || call.command == "compare" || call.command == "fit" ||
                      call.command == "explain";
   if (!plans) return;
   // A calibration is looked for only where a named card may have one.
-  if (!options.calibration.empty() || call.request.card.name || options.wanted)
+  if (!options.calibration.empty() || call.request.card.gpu || options.wanted)
     call.request.calibration = choose_calibration(options.calibration);
 }
 

@@ -329,22 +329,23 @@ int run_engines(const Invocation& call) {
 }
 
 // Cards with `text` in one of their names; else the one card that `text` identifies.
-std::vector<Gpu> cards_called(const std::string& text) {
+std::vector<Gpu> cards_called(const GpuCatalogue& known, const std::string& text) {
   std::vector<Gpu> out;
-  for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
+  for (const std::span<const Gpu> cards : {known.cards(), gpu_slices()})
     for (const Gpu& gpu : cards)
       if (folded(gpu.name).find(folded(text)) != std::string::npos ||
           folded(gpu.aliases).find(folded(text)) != std::string::npos)
         out.push_back(gpu);
-  if (out.empty()) out.push_back(with_source("command line", [&] { return parse_gpu(text, "gpus"); }));
+  if (out.empty()) out.push_back(with_source("command line", [&] { return known.parse(text, "gpus"); }));
   return out;
 }
 
 int run_gpus(const Invocation& call) {
-  std::vector<Gpu> cards(gpus().begin(), gpus().end());
+  const GpuCatalogue& known = call.request.card.known();
+  std::vector<Gpu> cards(known.cards().begin(), known.cards().end());
   if (!call.models.empty()) cards.clear();
   for (const std::string& name : call.models)
-    for (const Gpu& gpu : cards_called(name)) cards.push_back(gpu);
+    for (const Gpu& gpu : cards_called(known, name)) cards.push_back(gpu);
   emit(call, written(reply_of(std::span<const Gpu>(cards)), call.format, "gpus", report_options(call)));
   return 0;
 }

@@ -43,7 +43,7 @@ void check_load(const Invocation& call, const std::function<bool(std::string_vie
              std::to_string(*request.max_num_seqs),
          "raise --max-num-seqs, or lower --min-seqs");
   // With a card or a budget, the limits are about what would fit; without, about the request alone.
-  const bool has_room = request.card.name || request.card.memory || request.kv_cache_memory_bytes || !call.gpus.empty();
+  const bool has_room = request.card.gpu || request.card.memory || request.kv_cache_memory_bytes || !call.gpus.empty();
   const auto length = request.max_model_len ? request.max_model_len : request.llama_cpp.ctx_size;
   if (!has_room && request.limits.min_context && length && *request.limits.min_context > *length)
     fail("--min-context " + std::to_string(request.limits.min_context->count()) + " is more than the " +
@@ -77,17 +77,17 @@ void check_budget(const Invocation& call) {
     fail("--kv-cache-memory-bytes of " + format_bytes(budget) + " is more than --max-vram of " +
              format_bytes(*request.limits.max_vram),
          "lower the budget, or raise the limit");
-  const auto check_card = [&](Bytes card, const std::string& what) {
+  const auto check_card = [&](Bytes card, std::string_view what) {
     if (budget > card)
       fail("--kv-cache-memory-bytes of " + format_bytes(budget) + " is more than the " + format_bytes(card) + " of " +
-               what,
+               std::string(what),
            "lower the budget");
   };
   if (request.card.memory)
     check_card(*request.card.memory, "--gpu-memory");
-  else if (request.card.name)
-    check_card(Bytes(parse_gpu(*request.card.name).memory_mib * kMiB), *request.card.name);
-  for (const std::string& gpu : call.gpus) check_card(Bytes(parse_gpu(gpu).memory_mib * kMiB), gpu);
+  else if (request.card.gpu)
+    check_card(Bytes(request.card.gpu->memory_mib * kMiB), request.card.gpu->name);
+  for (const Gpu* gpu : call.gpus) check_card(Bytes(gpu->memory_mib * kMiB), gpu->name);
 }
 
 void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {

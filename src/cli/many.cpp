@@ -21,9 +21,14 @@ namespace kvplan {
 
 namespace {
 
-const std::vector<std::string>& or_as_asked(const std::vector<std::string>& list) {
-  static const std::vector<std::string> kAsAsked{""};
+template <class T>
+const std::vector<T>& or_as_asked(const std::vector<T>& list) {
+  static const std::vector<T> kAsAsked{T{}};
   return list.empty() ? kAsAsked : list;
+}
+
+std::string name_of_card(const Gpu* card) {
+  return card != nullptr ? std::string(card->name) : "";
 }
 
 // Keeps an error that every card would get, and that takes long to find.
@@ -66,14 +71,13 @@ std::string without_program(const std::string& line) {
 }
 
 bool is_grid(const Invocation& call) {
-  return !call.gpus.empty() || (!call.weights.empty() && call.request.card.name);
+  return !call.gpus.empty() || (!call.weights.empty() && call.request.card.gpu);
 }
 
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
   Grid grid;
-  const std::vector<std::string> cards =
-      call.gpus.empty() ? std::vector<std::string>{*call.request.card.name} : call.gpus;
-  for (const std::string& card : cards) grid.cards.push_back({card, parse_gpu(card).budget()});
+  const std::vector<const Gpu*> cards = call.gpus.empty() ? std::vector{call.request.card.gpu} : call.gpus;
+  for (const Gpu* card : cards) grid.cards.push_back({std::string(card->name), card->budget()});
   grid.gpu_count = call.request.card.count;
   grid.num_seqs = call.request.num_seqs;
   ManyAnswers many(call);
@@ -155,7 +159,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
   std::optional<Error> first_error;
   for (const std::string& engine : or_as_asked(call.engines)) {
     SameForEachCard same;
-    for (const std::string& card : or_as_asked(call.gpus)) {
+    for (const Gpu* card : or_as_asked(call.gpus)) {
       try {
         same.check();
         Request request = asked.request;
@@ -164,19 +168,19 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
           find_engine(engine, request);
           chosen.emplace_back("--engine", engine);
         }
-        if (!card.empty()) {
-          request.card.name = card;
-          chosen.emplace_back("--gpu", card);
+        if (card != nullptr) {
+          request.card.gpu = card;
+          chosen.emplace_back("--gpu", card->name);
         }
         Answers answers = compare_types(asked.model, request, {call.weights, call.kv_types, stored});
         out.exit = std::max(out.exit, exit_of(answers.asked));
         for (Answer& answer : answers.rows) {
-          if (!card.empty()) answer.name.insert(0, card + ", ");
+          if (card != nullptr) answer.name.insert(0, name_of_card(card) + ", ");
           if (!engine.empty()) answer.name.insert(0, engine + ", ");
           answer.changes.insert(answer.changes.begin(), chosen.begin(), chosen.end());
           answer.plan.command = replay(call, source, answer.plan.request);
         }
-        const std::string where = engine + (engine.empty() || card.empty() ? "" : ", ") + card;
+        const std::string where = engine + (engine.empty() || card == nullptr ? "" : ", ") + name_of_card(card);
         for (Template& sentence : answers.sentences)
           if (!chosen.empty()) sentence = Template("{where}: ", {{"where", where}}) + sentence;
         if (!all) {
@@ -209,7 +213,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
   Answered out;
   for (const std::string& engine : or_as_asked(call.engines)) {
     SameForEachCard same;
-    for (const std::string& card : or_as_asked(call.gpus)) {
+    for (const Gpu* card : or_as_asked(call.gpus)) {
       FitEntry& entry = entries.emplace_back();
       entry.source = source;
       entry.engine = engine;
@@ -217,15 +221,15 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
         same.check();
         Request request = asked.request;
         if (!engine.empty()) find_engine(engine, request);
-        if (!card.empty()) request.card.name = card;
+        if (card != nullptr) request.card.gpu = card;
         entry.answers = fit_model(model, request);
         for (Answer& answer : entry.answers->rows) answer.plan.command = replay(call, source, answer.plan.request);
         out.exit = std::max(out.exit, exit_of(entry.answers->asked));
         out.any = true;
       } catch (const Error& error) {
         same.take(error);
-        entry.error =
-            (engine.empty() ? "" : engine + ": ") + (card.empty() ? "" : card + ": ") + without_program(error.line());
+        entry.error = (engine.empty() ? "" : engine + ": ") + (card == nullptr ? "" : name_of_card(card) + ": ") +
+                      without_program(error.line());
         entry.exit = error.code();
         out.errors.push_back(source + ": " + entry.error);
         out.exit = std::max(out.exit, static_cast<int>(error.code()));

@@ -70,9 +70,9 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
       Request request = asked.request;
       request.card.measured = device->facts().name;
       // Where the request names no card, the measured one is planned for.
-      if (device->facts().id != "host" && !request.card.name && !request.card.memory) {
-        if (const Gpu* known = find_gpu(device->facts().name))
-          request.card.name = known->name;
+      if (device->facts().id != "host" && !request.card.gpu && !request.card.memory) {
+        if (const Gpu* known = request.card.known().find(device->facts().name))
+          request.card.gpu = known;
         else
           request.card.memory = device->facts().usable;
       }
@@ -102,12 +102,13 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
     save_calibration(call.measuring.save, calibration_of(seen, today()));
   else if (!call.measuring.save.empty())
     std::fputs("kvplan: nothing was saved: the run was disturbed, or does not agree\n", stderr);
-  const std::optional<std::string>& planned_card = plan.request.card.name;
-  if (planned_card && find_gpu(seen.device.name) != nullptr && find_gpu(seen.device.name)->name != *planned_card)
+  const Gpu* const planned_card = plan.request.card.gpu;
+  const Gpu* const seen_card = plan.request.card.known().find(seen.device.name);
+  if (planned_card != nullptr && seen_card != nullptr && seen_card != planned_card)
     plan.notes.push_back({NoteLevel::kWarning,
                           "another_card",
                           {"planned for {planned}, and measured on {device}",
-                           {{"planned", *planned_card}, {"device", seen.device.name}}}});
+                           {{"planned", planned_card->name}, {"device", seen.device.name}}}});
   complete(model, {}, plan);
   write_report(call.output, written(reply_of(plan), call.format, "a measurement", options));
   const bool stops = seen.rehearsal && seen.rehearsal->status == RehearsalStatus::kStops;

@@ -104,15 +104,15 @@ void set_mixed_cards(Request& request, string_view list) {
   request.card.mixed.clear();
   std::vector<double> shares;
   for (string_view text : parts_of(list, '+')) {
-    const std::uint64_t count = find_gpu(text) == nullptr ? std::max<std::uint64_t>(1, take_count(text)) : 1;
-    const Gpu& card = parse_gpu(text);
+    const std::uint64_t count =
+        request.card.known().find(text) == nullptr ? std::max<std::uint64_t>(1, take_count(text)) : 1;
+    const Gpu& card = request.card.known().parse(text);
     if (request.card.mixed.size() + count > kMostCards) fail("--gpu: more than 64 cards", "name fewer");
     for (std::uint64_t i = 0; i < count; ++i) {
-      request.card.mixed.emplace_back(card.name);
+      request.card.mixed.push_back(&card);
       shares.push_back(std::round(static_cast<double>(card.budget().count()) / kGiB * 10) / 10);
     }
-    if (!request.card.name || card.budget() < parse_gpu(*request.card.name).budget())
-      request.card.name = std::string(card.name);
+    if (!request.card.gpu || card.budget() < request.card.gpu->budget()) request.card.gpu = &card;
   }
   if (request.llama_cpp.tensor_split.empty()) request.llama_cpp.tensor_split = shares;
   request.card.count = request.parallel.pipeline = request.card.mixed.size();
@@ -122,17 +122,18 @@ void set_mixed_cards(Request& request, string_view list) {
 // "rtx-4090", "2x4090", or a size: "24GiB".
 void set_gpu(Invocation& call, string_view text) {
   Request& request = call.request;
-  if (text.find('+') != string_view::npos && find_gpu(text) == nullptr) return set_mixed_cards(request, text);
-  if (find_gpu(text) == nullptr)
+  const GpuCatalogue& known = request.card.known();
+  if (text.find('+') != string_view::npos && known.find(text) == nullptr) return set_mixed_cards(request, text);
+  if (known.find(text) == nullptr)
     if (const std::uint64_t count = take_count(text); count > 0) {
       request.card.count = count;
       request.card.count_given = true;
     }
-  const bool is_size = find_gpu(text) == nullptr && !text.empty() && text[0] >= '0' && text[0] <= '9' &&
+  const bool is_size = known.find(text) == nullptr && !text.empty() && text[0] >= '0' && text[0] <= '9' &&
                        text.find_first_not_of("0123456789.") != string_view::npos &&
                        text.find('-') == string_view::npos;
   if (!is_size) {
-    request.card.name = std::string(parse_gpu(text).name);
+    request.card.gpu = &known.parse(text);
     return;
   }
   request.card.memory = parse_size(text, "--gpu");
@@ -148,13 +149,13 @@ void set_gpu(Invocation& call, string_view text) {
 // "rtx-4090", "auto", or several: "rtx-4090,l40s".
 void set_gpus(Invocation& call, string_view list) {
   call.gpus.clear();
-  call.request.card.name.reset();
+  call.request.card.gpu = nullptr;
   if (is_auto(list)) return use_cards(detect_cards(), call.request);
   if (list.find(',') == string_view::npos) return set_gpu(call, list);
   for (const string_view name : parts_of(list, ',')) {
     if (is_auto(name)) fail("--gpu: auto stands alone", "name the cards, or leave them out");
-    std::string card(parse_gpu(name).name);
-    if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(std::move(card));
+    const Gpu* const card = &call.request.card.known().parse(name);
+    if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(card);
   }
 }
 
@@ -238,7 +239,9 @@ constexpr std::array kOptions{
 
     // Comes before --gpu, which looks cards up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
-           [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
+           [](Invocation& c, string_view v, string_view) {
+             c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));
+           }},
     Option{"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",
            [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",

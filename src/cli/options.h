@@ -41,7 +41,7 @@ struct Invocation {
   bool engine_given = false;
   bool longest_context = false;       // where --max-model-len is auto
   std::vector<std::string> engines;   // where --engine names several: each as "vllm@0.20"
-  std::vector<std::string> gpus;      // where --gpu names several: the cards' own names
+  std::vector<const Gpu*> gpus;       // where --gpu names several
   std::vector<std::string> weights;   // where --weights names several
   std::vector<std::string> kv_types;  // where --kv-cache-dtype names several
   SourceOptions source;

@@ -43,9 +43,9 @@ std::string size_text(Bytes size) {
 void add_cards(const Request& planned, OptionValues& out) {
   const CardRequest& card = planned.card;
   if (!card.mixed.empty())
-    out.emplace_back("--gpu", join(card.mixed, "+"));
-  else if (card.name)
-    out.emplace_back("--gpu", *card.name);
+    out.emplace_back("--gpu", join(card.mixed_names(), "+"));
+  else if (card.gpu)
+    out.emplace_back("--gpu", std::string(card.gpu->name));
   if (card.memory) out.emplace_back("--gpu-memory", size_text(*card.memory));
   if (card.mixed.empty() && (card.count_given || card.count > 1))
     out.emplace_back("--gpu-count", std::to_string(std::max(card.count, planned.parallel.gpus())));

@@ -162,7 +162,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
                                                   std::string_view date) {
   const Request& request = check.plan.request;
   CalibrationRecord of_model;
-  of_model.device = request.card.name.value_or("");
+  of_model.device = request.card.name_or("");
   of_model.engine = engine_of(request).name;
   of_model.engine_version = check.plan.engine_version;
   of_model.source = "log";

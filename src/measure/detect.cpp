@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // The catalogue's card of that name, if its memory is what was found: some cards are sold in two sizes under one name.
-const Gpu* in_catalogue(const DetectedCard& card) {
-  const Gpu* gpu = find_gpu(card.name);
+const Gpu* in_catalogue(const GpuCatalogue& known, const DetectedCard& card) {
+  const Gpu* gpu = known.find(card.name);
   if (gpu == nullptr || card.memory == Bytes(0)) return gpu;
   const double ratio = static_cast<double>(card.memory.count()) / static_cast<double>(gpu->memory_mib * kMiB);
   return ratio > 0.97 && ratio < 1.03 ? gpu : nullptr;
@@ -114,7 +114,7 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
   std::string found;
   std::string in_use;
   for (const DetectedCard& card : cards) {
-    const Gpu* gpu = in_catalogue(card);
+    const Gpu* gpu = in_catalogue(request.card.known(), card);
     if (gpu == nullptr && card.memory == Bytes(0))
       fail("--gpu auto: the driver does not say how much memory \"" + card.name + "\" has",
            "give it with --gpu-memory SIZE");
@@ -129,7 +129,7 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
     }
   }
   if (best != nullptr)
-    request.card.name = std::string(best->name);
+    request.card.gpu = best;
   else
     request.card.memory = *least;
   request.card.count = cards.size();

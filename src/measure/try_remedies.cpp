@@ -117,8 +117,8 @@ std::optional<Bytes> card_of(const LogReading& reading, const Diagnosis& diagnos
 void try_remedies(const ModelSpec& model, const Request& base, const LogReading& reading, Diagnosis& diagnosis) {
   if (diagnosis.remedies.empty()) return;
   Request request = request_of_log(reading, base);
-  if (!request.card.name && !request.card.memory) request.card.memory = card_of(reading, diagnosis);
-  if (!request.card.name && !request.card.memory) return;
+  if (!request.card.gpu && !request.card.memory) request.card.memory = card_of(reading, diagnosis);
+  if (!request.card.gpu && !request.card.memory) return;
   std::optional<Plan> plan;
   try {
     plan = make_plan(model, request);

@@ -21,7 +21,7 @@ std::string layout_name(const Parallel& parallel) {
 }
 
 Bytes Plan::card_of(std::size_t gpu, Bytes alike) const {
-  return request.card.mixed.empty() ? alike : parse_gpu(request.card.mixed[gpu % request.card.mixed.size()]).budget();
+  return request.card.mixed.empty() ? alike : request.card.mixed[gpu % request.card.mixed.size()]->budget();
 }
 
 const GpuMemory& Plan::fullest() const {

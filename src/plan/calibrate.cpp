@@ -14,10 +14,9 @@ bool of_card(std::string_view name) {
 }
 
 // Whether the record is for the request's card: `ours` in the catalogue, else a card of that very name.
-bool same_card(const CalibrationRecord& record, std::string_view card, const Gpu* ours) {
+bool same_card(const CalibrationRecord& record, const GpuCatalogue& known, std::string_view card, const Gpu* ours) {
   if (folded(record.device) == folded(card)) return true;
-  const Gpu* theirs = ours == nullptr ? nullptr : find_gpu(record.device);
-  if (theirs == nullptr || theirs->name != ours->name) return false;
+  if (ours == nullptr || known.find(record.device) != ours) return false;
   // Some cards are sold in two memory sizes under one name.
   if (record.memory == Bytes(0)) return true;
   const double ratio = static_cast<double>(record.memory.count()) / static_cast<double>(ours->budget().count());
@@ -82,9 +81,10 @@ std::string calibration_subject(const EngineInput& input) {
 
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject) {
   // A size alone identifies no card.
-  const std::optional<std::string>& card = request.card.name ? request.card.name : request.card.measured;
-  if (!request.calibration || !card) return std::nullopt;
-  const Gpu* ours = find_gpu(*card);
+  const CardRequest& card = request.card;
+  if (!request.calibration || (!card.gpu && !card.measured)) return std::nullopt;
+  const std::string name_of_card = card.gpu ? std::string(card.gpu->name) : *card.measured;
+  const Gpu* ours = card.gpu ? card.gpu : card.known().find(name_of_card);
   const std::string release = release_name(request), layout = calibration_layout(request);
   const CalibrationRecord* best = nullptr;
   for (const CalibrationRecord& record : request.calibration->records) {
@@ -98,7 +98,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
       return std::pair(each.engine == engine_of(request).name, each.date);
     };
     if (best != nullptr && !(rank(*best) < rank(record))) continue;
-    if (same_card(record, *card, ours)) best = &record;
+    if (same_card(record, card.known(), name_of_card, ours)) best = &record;
   }
   if (best == nullptr) return std::nullopt;
   const Figure& figure = *best->find(name);
@@ -109,7 +109,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
 }
 
 std::optional<Bytes> calibrated_memory(const Request& request) {
-  if (!request.card.name) return std::nullopt;
+  if (!request.card.gpu) return std::nullopt;
   const auto found = find_figure(request, kUsableFigure);
   return found ? std::optional(found->figure.mean_bytes()) : std::nullopt;
 }

@@ -59,8 +59,7 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count) {
   if (!request.card.mixed.empty()) return std::nullopt;  // it is not known which cards would be added
   // With unified memory another card is another machine: one machine on its own does not become two.
-  if (request.card.name && parse_gpu(*request.card.name).unified && request.card.count == 1 && !request.parallel.given)
-    return std::nullopt;
+  if (request.card.is_unified() && request.card.count == 1 && !request.parallel.given) return std::nullopt;
   Request more = request;
   more.card.count = count;
   more.parallel.given = false;

@@ -91,8 +91,7 @@ ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& pl
 std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
-    if (engine.name == "logical" || engine.name == "ollama" || !request.card.name ||
-        !runs_on(engine, parse_gpu(*request.card.name)))
+    if (engine.name == "logical" || engine.name == "ollama" || !request.card.gpu || !runs_on(engine, *request.card.gpu))
       continue;
     Request here = request;
     here.engine = &engine;

@@ -93,7 +93,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
 std::optional<Bytes> card_memory(const Request& request) {
   if (request.card.memory) return request.card.memory;
   if (const auto memory = calibrated_memory(request)) return memory;
-  if (request.card.name) return parse_gpu(*request.card.name).budget();
+  if (request.card.gpu) return request.card.gpu->budget();
   return std::nullopt;
 }
 

@@ -113,7 +113,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
 
 // Layouts of the cards at hand and of the fewest cards that hold the request, best first.
 void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& at_hand, Answers& out) {
-  if (own.card.name && parse_gpu(*own.card.name).unified && own.parallel.gpus() == 1 && own.card.count == 1) return;
+  if (own.card.is_unified() && own.parallel.gpus() == 1 && own.card.count == 1) return;
   const std::uint64_t at_least = fewest_cards(out.asked);
   Request free = own;
   free.parallel.given = false;
@@ -173,7 +173,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
 void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
   std::vector<const Gpu*> cards;
-  for (const Gpu& gpu : gpus())
+  for (const Gpu& gpu : own.card.known().cards())
     if (runs_on(engine, gpu)) cards.push_back(&gpu);
   std::stable_sort(cards.begin(), cards.end(), [](const Gpu* a, const Gpu* b) { return a->budget() < b->budget(); });
   constexpr std::size_t kShown = 5;
@@ -190,14 +190,14 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
       const Gpu* gpu = *first;
       if (count > 1 && gpu->unified) continue;  // each one is a whole machine
       Request on = own;
-      on.card.name = std::string(gpu->name);
+      on.card.gpu = gpu;
       on.card.count = count;
       on.parallel.given = count == 1 || named > 1;
       try {
         if (searches_layouts(on)) on = chosen_layout(cache, on);
         if (verdict_of(cache, with_reserve(on)).status != Verdict::kFits) continue;
-        out.rows.push_back(
-            answer_of(cache, on, on, "card", {{"--gpu", *on.card.name}, {"--gpu-count", std::to_string(count)}}));
+        out.rows.push_back(answer_of(cache, on, on, "card",
+                                     {{"--gpu", std::string(gpu->name)}, {"--gpu-count", std::to_string(count)}}));
         Request plain = own;
         plain.card = on.card;
         Answer& answer = out.rows.back();
@@ -231,7 +231,7 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
     out.sentences.push_back("what fits is not known: the warning says why");
     return out;
   }
-  if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) {
+  if (!request.card.gpu && !request.card.memory && !request.kv_cache_memory_bytes) {
     add_cards(cache, request, out);
     return out;
   }

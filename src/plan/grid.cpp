@@ -33,7 +33,7 @@ GridCell cell_of(PlanCache& cache, const Request& request, const CommandOf& comm
 }  // namespace
 
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
-                               const std::vector<std::string>& weights, const std::vector<std::string>& cards,
+                               const std::vector<std::string>& weights, const std::vector<const Gpu*>& cards,
                                const CommandOf& command_of) {
   const std::vector<std::string> as_asked{""};
   PlanCache cache(model);
@@ -48,8 +48,8 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
       row.engine = engine_of(here).name;
       row.weights = type;
       bool planned = false;
-      for (const std::string& card : cards) {
-        here.card.name = card;
+      for (const Gpu* card : cards) {
+        here.card.gpu = card;
         try {
           row.cells.push_back(cell_of(cache, here, command_of, row));
           planned = true;

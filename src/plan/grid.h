@@ -15,7 +15,7 @@ namespace kvplan {
 // command of what a cell was planned with.
 using CommandOf = std::function<OptionValues(const Request&)>;
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
-                               const std::vector<std::string>& weights, const std::vector<std::string>& cards,
+                               const std::vector<std::string>& weights, const std::vector<const Gpu*>& cards,
                                const CommandOf& command_of = {});
 
 // The exit code of the worst cell.

@@ -55,7 +55,7 @@ Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMem
 std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget) {
   const std::optional<Bytes>& memory = input.request.card.memory;
   if (!memory || plan.request.kv_cache_memory_bytes || engine.cache_budget == nullptr) return std::nullopt;
-  const bool shares = input.request.card.name && parse_gpu(*input.request.card.name).unified;
+  const bool shares = input.request.card.is_unified();
   const std::string own = std::string(engine.name) + (shares ? " card, unified memory" : " card");
   const Range card = range_around(own, *memory);
   if (card.low != card.high) {

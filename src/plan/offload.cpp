@@ -43,7 +43,7 @@ std::uint64_t sum(const Layers& layers) {
 std::vector<Bytes> cards_of(const Request& request, Bytes alike) {
   std::vector<Bytes> out(request.parallel.pipeline, alike);
   for (std::size_t i = 0; i < std::min<std::size_t>(out.size(), request.card.mixed.size()); ++i)
-    out[i] = parse_gpu(request.card.mixed[i]).budget();
+    out[i] = request.card.mixed[i]->budget();
   return out;
 }
 

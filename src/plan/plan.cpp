@@ -415,12 +415,12 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const bool writes = !is_encoder(input) && !model.embeds;
   if (writes) plan.roofline = roofline_of(model, cache.groups(), plan, weights);
 
-  if (request.card.name && !runs_on(engine, parse_gpu(*request.card.name)))
+  if (request.card.gpu && !runs_on(engine, *request.card.gpu))
     plan.notes.push_back({NoteLevel::kWarning,
                           "unsupported_card",
                           {"{engine} does not list {card} among the cards it runs on",
-                           {{"engine", engine.name}, {"card", *request.card.name}}}});
-  if (auto memory = find_figure(request, kUsableFigure); memory && request.card.name && !request.card.memory) {
+                           {{"engine", engine.name}, {"card", request.card.gpu->name}}}});
+  if (auto memory = find_figure(request, kUsableFigure); memory && request.card.gpu && !request.card.memory) {
     memory->what = "memory of the card";
     plan.calibrated.push_back(std::move(*memory));
   }

@@ -40,7 +40,7 @@ Request of_weights(const Request& request) {
   out.block_size = none.block_size;
   out.parallel.given = none.parallel.given;
   if (engine_of(request).loading.mxfp4_layout == nullptr && engine_of(request).loading.makes_by == nullptr)
-    out.card.name = none.card.name;  // a card's kernels may pad weights
+    out.card.gpu = none.card.gpu;  // a card's kernels may pad weights
   // An indexer's buffer is as long as a batch, whose default depends on the card.
   if (engine_of(request).loading.side_tensors == nullptr) {
     out.card.memory = none.card.memory;

@@ -11,8 +11,8 @@ namespace kvplan {
 namespace {
 
 const Peak* peak_of(const Request& request) {
-  if (!request.card.name) return nullptr;
-  const Peak& peak = parse_gpu(*request.card.name).peak;
+  if (!request.card.gpu) return nullptr;
+  const Peak& peak = request.card.gpu->peak;
   return peak.tflops > 0 ? &peak : nullptr;
 }
 
@@ -29,13 +29,13 @@ double times_16_bit(const Peak& peak, std::string_view weights) {
 double bandwidth_of(const Request& request) {
   if (request.card.bandwidth) return *request.card.bandwidth;
   // The maker's figure is a bound; what was measured is below it, and never lowers the bound.
-  const double stated = request.card.name ? parse_gpu(*request.card.name).bandwidth_gb_s : 0;
+  const double stated = request.card.gpu ? request.card.gpu->bandwidth_gb_s : 0;
   const auto measured = calibrated_bandwidth(request);
   return measured ? std::max(stated, measured->high / 1e9) : stated;
 }
 
 bool is_unified(const Request& request) {
-  return request.card.name && parse_gpu(*request.card.name).unified;
+  return request.card.is_unified();
 }
 
 double real(Bytes bytes) {
@@ -264,7 +264,7 @@ double rig_bandwidth(const Plan& plan) {
   for (std::size_t i = 0; i < plan.memory.size() && i < plan.request.card.mixed.size(); ++i) {
     const double held =
         real(plan.memory[i].weights.value_or(Bytes(0))) + real(plan.memory[i].kv_cache.value_or(Bytes(0)));
-    const double speed = parse_gpu(plan.request.card.mixed[i]).bandwidth_gb_s;
+    const double speed = plan.request.card.mixed[i]->bandwidth_gb_s;
     if (speed <= 0) return 0;
     bytes += held;
     seconds += held / speed;

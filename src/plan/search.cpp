@@ -123,7 +123,7 @@ const Held* most_of(const std::vector<Held>& layouts, std::uint64_t Held::*figur
 
 Request with_longest_context(PlanCache& cache, Request request) {
   request.longest = false;
-  if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) return request;
+  if (!request.card.gpu && !request.card.memory && !request.kv_cache_memory_bytes) return request;
   const std::vector<Held> layouts = held_by_layouts(cache, request);
   const Held* widest = most_of(layouts, &Held::longest, request.parallel);
   if (widest == nullptr || widest->longest == 0 || widest->longest >= kAnyCount) return request;

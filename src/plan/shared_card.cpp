@@ -76,7 +76,7 @@ SharedCard share_card(const std::vector<CardUser>& users) {
   if (!card) refuse("several models on one card, and no card is named", "name it with --gpu or --gpu-memory");
   if (!asked.card.mixed.empty()) refuse("several models on cards that differ", "name one kind of card");
   SharedCard out;
-  out.card = asked.card.memory ? "" : asked.card.name.value_or("");
+  out.card = asked.card.memory ? "" : asked.card.name_or("");
   out.memory = *card;
   Bytes others;
   std::vector<FleetEntry> beside;

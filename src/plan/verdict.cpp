@@ -95,7 +95,7 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
     need.low += line.low;
     need.high += line.high;
   }
-  const bool alone = !plan.request.card.name && !plan.request.card.memory && total == Bytes(0);
+  const bool alone = !plan.request.card.gpu && !plan.request.card.memory && total == Bytes(0);
   if (need.bytes > need.budget || alone) judge.require_estimate(need);
 }
 
@@ -107,8 +107,8 @@ Template too_small(Bytes need, Bytes budget) {
 }  // namespace
 
 std::optional<Bytes> shared_memory(const Request& request) {
-  if (!request.card.name || request.card.memory) return std::nullopt;
-  const Gpu& card = parse_gpu(*request.card.name);
+  if (!request.card.gpu || request.card.memory) return std::nullopt;
+  const Gpu& card = *request.card.gpu;
   return card.unified ? std::optional(Bytes(card.memory_mib * kMiB)) : std::nullopt;
 }
 

@@ -173,7 +173,12 @@ const Table<RequestOf>& table() {
        {"max_lora_rank", at<&Of::plan, &Plan::request, &R::extras, &E::max_lora_rank>},
        {"loras", at<&Of::plan, &Plan::request, &R::extras, &E::adapters>},
        {"mmproj", [](const Of& of) { return source_of(of.plan->request.extras.projector); }},
-       {"gpu", at<&Of::plan, &Plan::request, &R::card, &CardRequest::name>, "", column()},
+       {"gpu",
+        [](const Of& of) {
+          const Gpu* const gpu = of.plan->request.card.gpu;
+          return gpu != nullptr ? std::optional(gpu->name) : std::nullopt;
+        },
+        "", column()},
        {"gpu_count",
         [](const Of& of) {
           const Request& request = of.plan->request;

@@ -84,12 +84,12 @@ std::string card_text(const Plan& plan) {
     std::string sizes;
     for (std::size_t i = 0; i < plan.request.card.mixed.size(); ++i)
       sizes += (i > 0 ? " + " : "") + gib_number(plan.card_of(i, *plan.card));
-    return join(plan.request.card.mixed, " + ") + " of " + sizes + " GiB";
+    return join(plan.request.card.mixed_names(), " + ") + " of " + sizes + " GiB";
   }
   const std::size_t cards = plan.memory.size();
   std::string out;
-  if (!plan.request.card.memory && plan.request.card.name)
-    out = (cards > 1 ? fmt::format("{} x ", cards) : "") + *plan.request.card.name;
+  if (!plan.request.card.memory && plan.request.card.gpu)
+    out = (cards > 1 ? fmt::format("{} x ", cards) : "") + std::string(plan.request.card.gpu->name);
   else
     out = cards > 1 ? fmt::format("{} GPUs", cards) : "a GPU";
   const double share = plan.usable_share.value_or(1);

@@ -313,7 +313,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   EngineInput spark = llama("sglang@0.5.15");
   spark.model.num_layers = 64;
   spark.request.parallel.pipeline = 1;
-  spark.request.card.name = "dgx-spark-128gb";
+  spark.request.card.gpu = &parse_gpu("dgx-spark-128gb");
   spark.request.max_num_seqs = 32;
   spark.model.vision.emplace();
   spark.model.architecture = "Qwen3_5ForConditionalGeneration";

@@ -377,21 +377,21 @@ TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   using Sides = Mxfp4Layout;
   Request request = request_for("vllm", 4096);
   CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
-  request.card.name = "mi300x";
+  request.card.gpu = &parse_gpu("mi300x");
   CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
   for (const char* card : {"h100-80gb", "h200"}) {
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
   }
   for (const char* card : {"b200", "a100-80gb"}) {
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     CHECK(vllm_mxfp4_layout(request) == Sides{128, 256});
   }
   request.engine_version = "0.26";
-  request.card.name = "b200";
+  request.card.gpu = &parse_gpu("b200");
   CHECK(vllm_mxfp4_layout(request) == Sides{256, 256});
   // Until #46549 the checkpoint's scales stayed beside Triton's own.
-  request.card.name = "h100-80gb";
+  request.card.gpu = &parse_gpu("h100-80gb");
   CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
   request.engine_version = "0.24";
   CHECK(vllm_mxfp4_layout(request) == Sides{64, 1, 256});

@@ -15,7 +15,7 @@ EngineSettings settings_of(const std::string& model, const Request& request) {
 
 Request on_card(const std::string& engine, const std::string& card) {
   Request request = request_for(engine, 4096);
-  request.card.name = card;
+  request.card.gpu = &parse_gpu(card);
   return request;
 }
 

@@ -573,7 +573,7 @@ TEST_CASE("SGLang: NVFP4 of ModelOpt runs from Ampere on since 0.5.13, on Blackw
   const auto refused = [](const char* engine, const char* card) {
     EngineInput input = input_of("llama", {heads(8, 64)});
     input.request = request_for(engine, 8192);
-    input.request.card.name = card;
+    input.request.card.gpu = &parse_gpu(card);
     input.model.quantization.dialect = "modelopt";
     input.model.quantization.scheme = WeightScheme{};
     input.model.quantization.scheme->type = "nvfp4";
@@ -596,10 +596,10 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().key == Dtype::kBfloat16);
   CHECK(types().state == Dtype::kFloat32);
   for (const char* card : {"b200", "b300"}) {
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     CHECK(types().key == Dtype::kFp8E4m3);
   }
-  request.card.name = "h100-80gb";
+  request.card.gpu = &parse_gpu("h100-80gb");
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kBfloat16);
   // A word in a flat ModelOpt config is not read: Qwen3-32B in FP8 with 16 bit KV (executed).
@@ -610,13 +610,13 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().key == Dtype::kBfloat16);
   model = {};
   model.arch = test_arch("deepseek_v3");
-  request.card.name = "b200";
+  request.card.gpu = &parse_gpu("b200");
   CHECK(types().key == Dtype::kBfloat16);
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kFp8E4m3);
   model.arch = test_arch("glm_moe_dsa");
   CHECK(types().key == Dtype::kFp8E4m3);
-  request.card.name = "h100-80gb";
+  request.card.gpu = &parse_gpu("h100-80gb");
   CHECK(types().key == Dtype::kFp8DsMla);  // FlashMLA's
   request = request_for("sglang", 8192);
   model.arch = test_arch("deepseek_v4");
@@ -639,7 +639,7 @@ TEST_CASE("SGLang refuses what its own code refused") {
   input.model.experts.width = 1536;
   input.request.parallel.tensor = 8;
   const auto refused = [&](const char* card, std::string_view architecture) {
-    input.request.card.name = card;
+    input.request.card.gpu = &parse_gpu(card);
     input.model.architecture = architecture;
     const auto found = sglang_refusal(input, load_for(4096));
     return found ? found->id : std::string_view();
@@ -671,7 +671,7 @@ TEST_CASE("sglang pools: whose windows have a pool") {
   CHECK(has_two("beam"));
   // Until 0.5.9: one pool of gpt-oss with TRT-LLM's kernels of Blackwell.
   asked.model.architecture = "GptOssForCausalLM";
-  asked.request.card.name = "b200";
+  asked.request.card.gpu = &parse_gpu("b200");
   CHECK(has_two("gpt_oss"));
   asked.request.engine_version = "0.5.10";
   CHECK(has_two("gpt_oss"));

@@ -13,7 +13,7 @@ namespace {
 
 Request on_card(const std::string& engine, const char* card, std::uint64_t ranks = 1) {
   Request request = request_for(engine, 8192);
-  request.card.name = card;
+  request.card.gpu = &parse_gpu(card);
   request.parallel.tensor = ranks;
   request.parallel.given = true;
   return request;
@@ -55,7 +55,7 @@ TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of 
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.6 * 0.85));
   request.parallel.tensor = 4;
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.6));
-  request.card.name = "h200";
+  request.card.gpu = &parse_gpu("h200");
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
 }
 

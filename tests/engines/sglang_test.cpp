@@ -170,7 +170,7 @@ TEST_CASE("SGLang on AMD keeps the indices of packed experts' groups") {
                                       "", "packed", {});
   const auto weights = [&](const char* card) {
     Request request = request_for("sglang", 4096);
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     request.parallel.tensor = 2;
     const Plan plan = make_plan(model, request);
     std::uint64_t out = 0;
@@ -191,7 +191,7 @@ TEST_CASE("SGLang: DeepSeek-V4's scales are float32 on Blackwell, of MXFP4 exper
                                             std::string(dtype) + "}",
                                         "", "test", {});
     Request request = request_for("sglang", 4096);
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     std::uint64_t out = 0;
     const Plan plan = make_plan(model, request);
     for (const LedgerLine& line : plan.memory.front().lines)

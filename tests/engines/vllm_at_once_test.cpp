@@ -45,7 +45,7 @@ void count(const std::string& model, const Json& row, const std::string& release
   Request request;
   find_engine("vllm@" + release, request);
   const std::string card = row.at("card");
-  request.card.name = card == "h100" ? "h100-80gb" : card;
+  request.card.gpu = &parse_gpu(card == "h100" ? "h100-80gb" : card);
   request.parallel.tensor = row.at("tp");
   request.prefix_caching = row.at("prefix_caching").get<bool>();
   request.max_model_len = Tokens(row.at("max_model_len").get<std::uint64_t>());

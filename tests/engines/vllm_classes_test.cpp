@@ -33,7 +33,7 @@ TensorGroup group(Component component, TensorRole role, const char* module, std:
 
 Request on(const char* engine, const char* card) {
   Request out = request_for(engine, 4096);
-  out.card.name = card;
+  out.card.gpu = &parse_gpu(card);
   return out;
 }
 

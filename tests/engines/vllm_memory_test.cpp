@@ -120,7 +120,7 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
     return [architecture, card](EngineInput& input) {
       input.model.experts.used = 8;
       input.model.architecture = architecture;
-      input.request.card.name = card;
+      input.request.card.gpu = &parse_gpu(card);
     };
   };
   CHECK(each("vllm@0.26", named("Qwen2MoeForCausalLM", "h100-80gb")) == 2);
@@ -195,7 +195,7 @@ TEST_CASE("vllm: outside PyTorch, as logs print it") {
     EngineInput input = shaped(row.engine, kLlama8b);
     input.request.parallel.tensor = row.ranks;
     input.request.parallel.pipeline = row.stages;
-    if (*row.card != '\0') input.request.card.name = row.card;
+    if (*row.card != '\0') input.request.card.gpu = &parse_gpu(row.card);
     const LedgerLine line = lines(input).at(1);
     CHECK(line.part == Section::kRuntime);
     CHECK(line.bytes == Bytes(row.mib * kMiB));
@@ -364,7 +364,7 @@ TEST_CASE("vllm: what it keeps for graphs beyond what they take comes out of the
   CHECK(room("vllm@0.30", 0) > 4);
   // Llama-3.1-8B, A100: 1.44 printed with the peak, 0.23 taken.
   EngineInput input = shaped("vllm@0.31", kLlama8b);
-  input.request.card.name = "a100-80gb";
+  input.request.card.gpu = &parse_gpu("a100-80gb");
   input.request.card.memory = Bytes(80 * kGiB);
   CHECK(gib(lines(input).at(2).bytes) == doctest::Approx(0.23).epsilon(0.05));
   CHECK(gib(lines(input).at(0).bytes + lines(input).at(3).bytes) == doctest::Approx(1.44).epsilon(0.2));
@@ -531,7 +531,7 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
     CAPTURE(row.card);
     CAPTURE(row.gib);
     Request request = request_for(row.engine, 8192);
-    if (*row.card != '\0') request.card.name = row.card;
+    if (*row.card != '\0') request.card.gpu = find_gpu(row.card);
     if (row.gib > 0) request.card.memory = Bytes(row.gib * kGiB);
     EngineInput input;
     input.request = request;
@@ -549,7 +549,7 @@ TEST_CASE("vllm: the largest graph, as config/vllm.py has it") {
   // 512 tokens; 1024 on data centre Blackwells since 0.28 (vllm-project/vllm#49390).
   const auto largest = [](const std::string& engine, const std::string& card, Arch arch = Arch::kLlama) {
     Request request = request_for(engine, 8192);
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     return vllm_largest_graph(request, arch, vllm_rules(request));
   };
   CHECK(largest("vllm", "b200") == 1024);

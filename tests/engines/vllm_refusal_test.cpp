@@ -32,12 +32,12 @@ TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
   CHECK(id_of(blocks_of(1536, 8, "vllm@0.26")) == "fp8_blocks");
   CHECK(id_of(blocks_of(1536, 8)).empty());
   EngineInput on = blocks_of(1536, 8);
-  on.request.card.name = "a100-80gb";
+  on.request.card.gpu = &parse_gpu("a100-80gb");
   CHECK(id_of(on) == "fp8_experts");
   on.request.parallel.expert = true;
   CHECK(id_of(on).empty());
   on = blocks_of(1536, 8);
-  on.request.card.name = "rtx-4090";
+  on.request.card.gpu = &parse_gpu("rtx-4090");
   CHECK(id_of(on).empty());
   // No finer than 32.
   CHECK(id_of(blocks_of(1536, 32)) == "fp8_blocks");
@@ -81,7 +81,7 @@ TEST_CASE("vllm refusals: what a quantization asks of a card") {
   const auto on = [](const char* method, const char* type, const char* card, const char* engine = "vllm") {
     EngineInput input;
     input.request = request_for(engine, 4096);
-    input.request.card.name = card;
+    input.request.card.gpu = &parse_gpu(card);
     input.model.quantization.dialect = method;
     input.model.quantization.scheme = WeightScheme{.type = type};
     return id_of(input);
@@ -113,7 +113,7 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
   const auto on = [](Arch arch, const char* card, const char* engine, bool declared) {
     EngineInput input;
     input.request = request_for(engine, 4096);
-    input.request.card.name = card;
+    input.request.card.gpu = &parse_gpu(card);
     input.model.arch = arch;
     input.types.key = input.types.value = Dtype::kFp8E4m3;
     if (declared) input.model.declared_kv_dtype = Dtype::kFp8E4m3;

@@ -161,7 +161,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   // A third state, for a checkpoint of the prefill: Mamba 2 since 0.32, delta rules since 0.33, FlashKDA's from the
   // first; where the card has the kernel. As executed (specs and plans of testdata/conformance).
   const auto slots = [](EngineInput input, const char* card) {
-    if (*card != '\0') input.request.card.name = card;
+    if (*card != '\0') input.request.card.gpu = &parse_gpu(card);
     return specs_of(input).charge.state_slots;
   };
   const auto scan = [](const char* engine) {
@@ -380,7 +380,7 @@ TEST_CASE("vllm specs: decode context parallelism") {
 TEST_CASE("vllm specs: blocks of the kernels") {
   const auto on = [](const char* engine, const char* card, Dtype kv, std::string_view type, CacheTerms terms) {
     EngineInput input = input_of(engine, type, {std::move(terms)});
-    if (*card != '\0') input.request.card.name = card;
+    if (*card != '\0') input.request.card.gpu = &parse_gpu(card);
     input.types.key = input.types.value = kv;
     return specs_of(input).specs.front().block_size;
   };
@@ -408,7 +408,7 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   // TRITON_FLASHINFER, where an image's tokens see each other: heads of 256 and 512 alone, on a B200 since 0.30.
   const auto masked = [](const char* engine, const char* card, std::uint64_t head_dim) {
     EngineInput input = input_of(engine, "gemma3_text", {heads(4, head_dim)});
-    input.request.card.name = card;
+    input.request.card.gpu = &parse_gpu(card);
     input.model.vision = VisionShape{};
     input.model.vision->both_ways = true;
     return specs_of(input).specs.front().block_size;

@@ -63,7 +63,7 @@ TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
     Request request;
     request.engine = engine_named("vllm");
     request.max_model_len = Tokens(4096);
-    if (card != nullptr) request.card.name = card;
+    if (card != nullptr) request.card.gpu = &parse_gpu(card);
     return make_plan(test_model("deepseek-v3"), request).kv_cache.block_size;
   };
   CHECK(block(nullptr) == 64);
@@ -331,7 +331,7 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
                                       "", "whisper-large-v3", {});
   const auto plan_of = [&](const std::string& engine, double gib, const std::string& card) {
     Request request = asking(engine, 448);
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(gib * static_cast<double>(kGiB)));
     if (card == "l4") request.parallel.tensor = 4;
     if (gib == 4.0) request.block_size = 128;
@@ -355,7 +355,7 @@ TEST_CASE("vllm: a batch holds the largest item where images attend both ways, u
   ModelSpec model = test_model("gemma-4-26b");
   for (TowerModel& side : model.towers) side.both_ways = true;
   Request request = asking("vllm@0.25", 32768);
-  request.card.name = "l40s";
+  request.card.gpu = &parse_gpu("l40s");
   request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(12.75 * static_cast<double>(kGiB)));
   const auto times = [&] { return make_plan(model, request).capacity->max_concurrency; };
   CHECK(times() == doctest::Approx(9.81).epsilon(0.0005));
@@ -378,14 +378,14 @@ TEST_CASE("vllm: blocks of 64 for images that attend both ways on data centre Bl
   ModelSpec model = test_model("gemma-4-26b");
   Request request = asking("vllm@0.30", 8192);
   const auto block = [&] { return make_plan(model, request).kv_cache.block_size; };
-  request.card.name = "b200";
+  request.card.gpu = &parse_gpu("b200");
   CHECK(block() == 32);  // two heads of 256 in the page of one of 512
   for (TowerModel& side : model.towers) side.both_ways = true;
   CHECK(block() == 128);
   request.engine_version = "0.29";
   CHECK(block() == 32);
   request.engine_version = "0.30";
-  request.card.name = "h200";
+  request.card.gpu = &parse_gpu("h200");
   CHECK(block() == 32);
 }
 
@@ -394,11 +394,11 @@ TEST_CASE("vllm: FP8 latents of an indexed model are plain on data centre Blackw
   request.parallel.tensor = 4;
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
   request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(33.04 * static_cast<double>(kGiB)));
-  request.card.name = "b200";
+  request.card.gpu = &parse_gpu("b200");
   CHECK(planned("glm-5.2", request).capacity->tokens == 743680);
-  request.card.name = "h200";
+  request.card.gpu = &parse_gpu("h200");
   CHECK(planned("glm-5.2", request).types.key == Dtype::kFp8DsMla);
-  request.card.name = "b200";
+  request.card.gpu = &parse_gpu("b200");
   request.engine_version = "0.17";
   CHECK(planned("glm-5.2", request).types.key == Dtype::kFp8DsMla);
 }

@@ -177,7 +177,7 @@ TEST_CASE("check-log: a log is not told to agree with its own figures") {
 
 TEST_CASE("check-log: the log's own total is the card's") {
   Request base;
-  base.card.name = "h100-80gb";
+  base.card.gpu = &parse_gpu("h100-80gb");
   const LogCheck check =
       check_log(test_model("llama-3.1-8b"), base, read_log("Free memory on device (39.0/40.0 GiB) on startup.\n"));
   CHECK(check.plan.card == Bytes(40 * kGiB));

@@ -16,7 +16,7 @@ namespace {
 TEST_CASE("detect: the catalogue brings what a program sees") {
   Request request;
   use_cards({{"NVIDIA H100 80GB HBM3", Bytes(81559 * kMiB)}, {"NVIDIA H100 80GB HBM3", Bytes(81559 * kMiB)}}, request);
-  CHECK(request.card.name == "h100-80gb");
+  CHECK(request.card.gpu->name == "h100-80gb");
   CHECK(request.card.count == 2);
   CHECK(request.card.note.find("smallest") == std::string::npos);
 }
@@ -25,7 +25,7 @@ TEST_CASE("detect: of uneven cards the smallest decides") {
   Request request;
   use_cards({{"NVIDIA GeForce RTX 4090", Bytes(24564 * kMiB)}, {"NVIDIA GeForce RTX 3060", Bytes(12288 * kMiB)}},
             request);
-  CHECK(request.card.name == "rtx-3060");
+  CHECK(request.card.gpu->name == "rtx-3060");
   CHECK(request.card.count == 2);
   CHECK(request.card.note.find("the smallest decides") != std::string::npos);
 }
@@ -33,14 +33,14 @@ TEST_CASE("detect: of uneven cards the smallest decides") {
 TEST_CASE("detect: a card of another size than its name in the catalogue keeps its own") {
   Request request;
   use_cards({{"NVIDIA GeForce RTX 2080 Ti", Bytes(22528 * kMiB)}}, request);  // with its memory doubled
-  CHECK_FALSE(request.card.name);
+  CHECK_FALSE(request.card.gpu);
   CHECK(request.card.memory == Bytes(22528 * kMiB));
 }
 
 TEST_CASE("detect: unified memory that the driver does not tell comes from the catalogue") {
   Request request;
   use_cards({{"NVIDIA GB10", Bytes(0)}}, request);
-  CHECK(request.card.name == "dgx-spark-128gb");
+  CHECK(request.card.gpu->name == "dgx-spark-128gb");
   CHECK_THROWS_AS(use_cards({{"NVIDIA Something", Bytes(0)}}, request), Error);
   CHECK_THROWS_AS(use_cards({}, request), Error);
 }
@@ -95,7 +95,7 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(visible_cards(cut, "").empty());
   Request of_slice;
   use_cards(visible_cards(cut, "MIG-1"), of_slice);
-  CHECK(of_slice.card.name == "a100-3g.20gb");
+  CHECK(of_slice.card.gpu->name == "a100-3g.20gb");
   CHECK(of_slice.card.note.find("in use now: 2.00 GiB") != std::string::npos);
   setenv("KVPLAN_NVML", KVPLAN_FAKE_NVML, 1);
   setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GeForce RTX 3060=12288", 1);

@@ -43,7 +43,7 @@ Plan complete_plan(const char* model, Request request) {
 TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
   // Llama-3.1-8B: 4 GiB of cache for 32,768 tokens; 16 sequences are 64 GiB.
   Request request = request_for("vllm", 32768);
-  request.card.name = "rtx-4090";
+  request.card.gpu = &parse_gpu("rtx-4090");
   request.num_seqs = 16;
   Plan plan = complete_plan("llama-3.1-8b", request);
   CHECK(plan.verdict.status == Verdict::kDoesNotFit);
@@ -105,7 +105,7 @@ TEST_CASE("weights of one card do not answer for another") {
   for (const char* card : {"h100-80gb", "b200-180gb", "mi300x-192gb", "h100-80gb"}) {
     CAPTURE(card);
     Request request = request_for("vllm", 4096);
-    request.card.name = card;
+    request.card.gpu = &parse_gpu(card);
     const Bytes weights = *make_plan(cache, request).fullest().weights;
     CHECK(weights == *make_plan(model, request).fullest().weights);
     seen.insert(weights.count());

@@ -25,7 +25,7 @@ CalibrationRecord record_of(const std::string& device, const std::string& engine
 
 Request on(const std::string& gpu, const std::string& engine, std::vector<CalibrationRecord> records) {
   Request out = request_for(engine, 4096);
-  out.card.name = gpu;
+  out.card.gpu = &parse_gpu(gpu);
   auto calibration = std::make_shared<Calibration>();
   calibration->path = "calibration.json";
   calibration->named = true;
@@ -85,7 +85,7 @@ TEST_CASE("calibrate: another card's figures change nothing") {
   CHECK(make_plan(model, on("h100-80gb", "transformers", {half})).calibrated.empty());
   // A size alone names no card.
   Request size = on("h100-80gb", "transformers", {other});
-  size.card.name.reset();
+  size.card.gpu = nullptr;
   size.card.memory = Bytes(80000 * kMiB);
   CHECK(make_plan(model, size).calibrated.empty());
 }
@@ -150,7 +150,7 @@ TEST_CASE("calibrate: a start-up log teaches activations, graphs and what lies o
       "Actual usage is 15.0 GiB for weight, 1.25 GiB for peak activation, 0.5 GiB for non-torch memory, and 0.25 GiB "
       "for CUDAGraph memory.\n";
   Request base;
-  base.card.name = "h100-80gb";
+  base.card.gpu = &parse_gpu("h100-80gb");
   const LogCheck check = check_log(model, base, read_log(log));
   const auto records = calibration_of_log(model, check, "2026-11-21");
   REQUIRE(records.size() == 2);

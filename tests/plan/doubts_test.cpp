@@ -38,7 +38,7 @@ VerdictReport verdict(const char* config, const Request& request) {
 
 Request on_h200(const std::string& engine) {
   Request out = request_for(engine, 4096);
-  out.card.name = "h200-141gb";
+  out.card.gpu = &parse_gpu("h200-141gb");
   out.parallel.tensor = 8;
   out.parallel.given = true;
   return out;
@@ -99,7 +99,7 @@ TEST_CASE("doubts: latents that no list of the engine names are unknown") {
     CAPTURE(engine);
     CHECK(codes(kLatents, request_for(engine, 4096)) == Codes{"unknown_latents", "not_verified"});
     Request on_card = request_for(engine, 4096);
-    on_card.card.name = "h200-141gb";
+    on_card.card.gpu = &parse_gpu("h200-141gb");
     CHECK(verdict(kLatents, on_card).fails());
   }
   CHECK(codes(kLatents, request_for("transformers", 4096)).empty());                   // executed
@@ -122,7 +122,7 @@ TEST_CASE("doubts: a model that the engine was never run with keeps its verdict,
               request_for("vllm", 4096))
             .empty());
   Request on_card = request_for("tensorrt-llm", 4096);
-  on_card.card.name = "h200-141gb";
+  on_card.card.gpu = &parse_gpu("h200-141gb");
   CHECK(verdict(config, on_card).status == Verdict::kFits);
 }
 

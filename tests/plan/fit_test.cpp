@@ -123,7 +123,7 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
         for (const char* card : {"rtx-4090", "h100-80gb"}) {
           Request request;
           request.engine = &engine;
-          request.card.name = card;
+          request.card.gpu = &parse_gpu(card);
           request.card.count = tensor * pipeline;
           request.parallel.given = true;
           request.parallel.tensor = tensor;

@@ -125,15 +125,12 @@ TEST_CASE("gpus: an unknown name brings the nearest") {
 }
 
 TEST_CASE("gpus: own cards come first and replace") {
-  const std::size_t before = gpus().size();
-  set_own_gpus(parse_gpu_file(
+  const GpuCatalogue known(parse_gpu_file(
       R"([{"name": "lab-card", "memory": "40GiB", "bandwidth": 900, "aliases": ["lab"]}, {"name": "RTX4090", "memory": "48GiB"}])"));
-  CHECK(gpus().size() == before + 1);
-  CHECK(parse_gpu("lab").memory_mib == 40960);
-  CHECK(parse_gpu("rtx-4090").memory_mib == 49152);
-  CHECK(parse_gpu("rtx-4080").memory_mib == 16376);
-  set_own_gpus({});
-  CHECK(gpus().size() == before);
+  CHECK(known.cards().size() == gpus().size() + 1);
+  CHECK(known.parse("lab").memory_mib == 40960);
+  CHECK(known.parse("rtx-4090").memory_mib == 49152);
+  CHECK(known.parse("rtx-4080").memory_mib == 16376);
   CHECK(find_gpu("lab") == nullptr);
 }
 

@@ -15,7 +15,7 @@ namespace kvplan {
 namespace {
 
 TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
-  const std::vector<std::string> cards{"rtx-3060", "rtx-4090", "h100-80gb"};
+  const std::vector<const Gpu*> cards{find_gpu("rtx-3060"), find_gpu("rtx-4090"), find_gpu("h100-80gb")};
   for (const char* name : {"llama-3.1-8b", "gpt-oss-20b", "falcon-h1-1.5b"}) {
     const ModelSpec model = test_model(name);
     Request request;
@@ -29,11 +29,11 @@ TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
         CAPTURE(name);
         CAPTURE(row.engine);
         CAPTURE(row.weights);
-        CAPTURE(cards[c]);
+        CAPTURE(cards[c]->name);
         Request here = request;
         here.engine = engine_named(row.engine);
         here.weights = row.weights;
-        here.card.name = cards[c];
+        here.card.gpu = cards[c];
         const Plan plan = make_plan(model, here);
         CHECK(cell.verdict.status == plan.verdict.status);
         CHECK(cell.verdict.headroom == plan.verdict.headroom);
@@ -49,7 +49,7 @@ TEST_CASE("grid: what an engine refuses is a row of its own") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
-  const std::vector<GridRow> rows = grid_rows(model, request, {"llama.cpp", "vllm"}, {}, {"rtx-4090"});
+  const std::vector<GridRow> rows = grid_rows(model, request, {"llama.cpp", "vllm"}, {}, {find_gpu("rtx-4090")});
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].error.empty());
   CHECK(rows[1].cells.empty());
@@ -68,7 +68,7 @@ TEST_CASE("grid: plans of a shared cache equal plans of their own") {
         for (const std::uint64_t tokens : {100U, 4096U, 100000U}) {
           Request request;
           request.engine = &engine;
-          request.card.name = card;
+          request.card.gpu = &parse_gpu(card);
           request.card.count = count;
           request.max_model_len = Tokens(tokens);
           CAPTURE(engine.name);
@@ -107,19 +107,18 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
     const Answers answers = fit_model(model, request);
     CAPTURE(engine.name);
     REQUIRE_FALSE(answers.rows.empty());
-    Bytes smallest = parse_gpu(*answers.rows.front().plan.request.card.name).budget();
+    Bytes smallest = answers.rows.front().plan.request.card.gpu->budget();
     for (const Answer& answer : answers.rows) {
-      const Gpu& gpu = parse_gpu(*answer.plan.request.card.name);
+      const Gpu& gpu = *answer.plan.request.card.gpu;
       CHECK(runs_on(engine, gpu));
       CHECK(gpu.budget() >= smallest);
       smallest = gpu.budget();
     }
     // No smaller card that it runs on holds the request.
     for (const Gpu& gpu : gpus()) {
-      if (!runs_on(engine, gpu) || gpu.budget() >= parse_gpu(*answers.rows.front().plan.request.card.name).budget())
-        continue;
+      if (!runs_on(engine, gpu) || gpu.budget() >= answers.rows.front().plan.request.card.gpu->budget()) continue;
       Request on = request;
-      on.card.name = std::string(gpu.name);
+      on.card.gpu = &parse_gpu(std::string(gpu.name));
       CAPTURE(gpu.name);
       CHECK(make_plan(model, with_reserve(on)).verdict.status != Verdict::kFits);
     }

@@ -19,7 +19,7 @@ namespace {
 Request deepseek(std::uint64_t gpus, std::uint64_t seqs) {
   Request request;
   request.engine = engine_named("vllm");
-  request.card.name = "h200-141gb";
+  request.card.gpu = &parse_gpu("h200-141gb");
   request.card.count = gpus;
   request.card.count_given = true;
   request.max_model_len = Tokens(16384);
@@ -77,7 +77,7 @@ TEST_CASE("layouts: GPUs are counted as they are rented") {
   const ModelSpec model = test_model("deepseek-v3");
   Request request;
   request.engine = engine_named("vllm");
-  request.card.name = "h100-80gb";
+  request.card.gpu = &parse_gpu("h100-80gb");
   request.max_model_len = Tokens(32768);
   const Answers answers = fit_model(model, request);
   const auto is_layout = [](const Answer& answer) { return answer.name == "layout"; };
@@ -98,7 +98,7 @@ TEST_CASE("layouts: no fewer cards hold a request than its lower bound says") {
     for (const char* engine : {"vllm", "sglang", "llama.cpp", "transformers", "logical"}) {
       Request plain;
       plain.engine = engine_named(engine);
-      plain.card.name = "rtx-4090";
+      plain.card.gpu = &parse_gpu("rtx-4090");
       plain.max_model_len = Tokens(16384);
       plain.num_seqs = 64;
       Request shared = plain;
@@ -139,7 +139,7 @@ TEST_CASE("reserve: what is kept free is no part of the budget, and capacity kee
     CAPTURE(engine);
     Request request;
     request.engine = engine_named(engine);
-    request.card.name = "l40s";
+    request.card.gpu = &parse_gpu("l40s");
     request.max_model_len = Tokens(8192);
     const Plan plain = make_plan(model, request);
     request.limits.reserve = Reserve{Bytes(kGiB), 0};
@@ -158,7 +158,7 @@ TEST_CASE("users: copies of a layout hold them all, and one copy less does not")
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   request.engine = engine_named("vllm");
-  request.card.name = "rtx-4090";
+  request.card.gpu = &parse_gpu("rtx-4090");
   request.max_model_len = Tokens(8192);
   request.num_seqs = 500;
   request.users = true;
@@ -183,7 +183,7 @@ TEST_CASE("users: fit names the layouts that hold the lengths that were stated")
   // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth of them on each of 8 L4 of 20.27 GiB; 128k each were 3,200.
   Request request;
   request.engine = engine_named("vllm");
-  request.card.name = "l4";
+  request.card.gpu = &parse_gpu("l4");
   request.num_seqs = 200;
   request.avg_len = Tokens(4096);
   request.users = true;
@@ -203,7 +203,7 @@ TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   request.engine = engine_named("llama.cpp");
-  request.card.name = "rtx-4090";
+  request.card.gpu = &parse_gpu("rtx-4090");
   request.num_seqs = 8;
   request.avg_len = Tokens(4096);
   request.users = true;
@@ -228,7 +228,7 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
   const ModelSpec small = test_model("qwen3-0.6b");
   Request request;
   request.engine = engine_named("vllm");
-  request.card.name = "l40s";
+  request.card.gpu = &parse_gpu("l40s");
   request.max_model_len = Tokens(16384);
   const SharedCard shared = share_card({{&large, request}, {&small, further_request(small, request)}});
   REQUIRE(shared.models.size() == 2);
@@ -240,7 +240,7 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
   }
   CHECK(sum <= 1.0 + 1e-9);
   // Two that do not fit beside each other.
-  request.card.name = "rtx-4090";
+  request.card.gpu = &parse_gpu("rtx-4090");
   request.max_model_len = Tokens(8192);
   CHECK(share_card({{&large, request}, {&large, further_request(large, request)}}).status == Verdict::kDoesNotFit);
 }

@@ -51,7 +51,7 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
       for (const char* card : {"l4", "h100-80gb"}) {
         Request request = kinds[turn++ % kinds.size()];
         request.engine = &engine;
-        request.card.name = card;
+        request.card.gpu = &parse_gpu(card);
         CAPTURE(name);
         CAPTURE(engine.name);
         CAPTURE(card);
@@ -70,7 +70,7 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
         CHECK(longest == (own > Tokens(0) ? std::min(by_memory, own.count()) : by_memory));
         if (!engine.is_logical && model.max_model_len == Tokens(0) && engine.assumed_length > Tokens(0))
           CHECK(longest <= engine.assumed_length.count());
-        const std::vector<GridRow> rows = grid_rows(model, request, {}, {}, {card});
+        const std::vector<GridRow> rows = grid_rows(model, request, {}, {}, {find_gpu(card)});
         REQUIRE(rows.front().cells.size() == 1);
         CHECK(rows.front().cells.front().longest == longest);
         CHECK(rows.front().cells.front().most_seqs == plan->capacity->max_num_seqs);
@@ -109,7 +109,7 @@ TEST_CASE("a reserve changes layouts and remedies, never what fits") {
   for (const Engine& engine : engines()) {
     Request request;
     request.engine = &engine;
-    request.card.name = "l4";
+    request.card.gpu = &parse_gpu("l4");
     request.max_model_len = Tokens(4096);
     const Answers plain = fit_model(model, request);
     request.limits.reserve = Reserve{Bytes(std::uint64_t{1} << 30), 0};

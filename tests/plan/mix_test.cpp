@@ -32,7 +32,7 @@ TEST_CASE("A mix of lengths: slabs, pages and a shared prefix") {
 
 TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
   Request request = request_for("vllm", 4096);
-  request.card.name = "h100-80gb";
+  request.card.gpu = &parse_gpu("h100-80gb");
   request.num_seqs = 8;
   request.avg_len = Tokens(3001);
   request.shared_prefix = Tokens(1003);
@@ -74,7 +74,7 @@ TEST_CASE("Users of a mean length are placed in every engine, in no context that
     CAPTURE(engine.name);
     Request request;
     request.engine = &engine;
-    request.card.name = "h200-141gb";
+    request.card.gpu = &parse_gpu("h200-141gb");
     request.num_seqs = 64;
     request.users = true;
     request.avg_len = Tokens(8192);
@@ -89,7 +89,7 @@ TEST_CASE("Users of a mean length are placed in every engine, in no context that
 
 TEST_CASE("An engine that starts with room for one sequence alone is held against that, whatever was stated") {
   Request request = request_for("vllm", 131072);
-  request.card.name = "rtx-4090";
+  request.card.gpu = &parse_gpu("rtx-4090");
   request.seq_lens = {Tokens(30720), Tokens(2048), Tokens(2048)};
   const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
   CHECK(plan.verdict.status == Verdict::kDoesNotFit);

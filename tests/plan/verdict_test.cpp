@@ -54,7 +54,7 @@ Request any_request(std::mt19937& random, const std::string& engine) {
   if (one_in(4)) out.margin = 0.5;
   if (one_in(8)) out.cpu_offload = Bytes(pick({kGiB, 1ULL << 61}));
   switch (random() % 4) {
-    case 0: out.card.name = "h100-80gb"; break;
+    case 0: out.card.gpu = &parse_gpu("h100-80gb"); break;
     case 1: out.card.memory = Bytes(pick({kGiB, 24 * kGiB, 1ULL << 50, 1ULL << 62})); break;
     case 2: out.kv_cache_memory_bytes = Bytes(pick({kGiB, 1ULL << 40, 1ULL << 62})); break;
     default: break;

@@ -127,7 +127,7 @@ TEST_CASE("formulas: what is written computes to the bytes of its line") {
         find_engine(release, request);
         request.card.count = request.parallel.tensor = ranks;
         request.parallel.given = true;
-        request.card.name = "h200-141gb";
+        request.card.gpu = &parse_gpu("h200-141gb");
         request.max_model_len = Tokens(8192);
         request.num_seqs = 3;
         CAPTURE(entry.path().filename().string());

@@ -54,7 +54,7 @@ std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& co
 
 bool llama_without_gpu(const Request& request) {
   const CardRequest& card = request.card;
-  return card.host_memory && !card.name && !card.memory && request.llama_cpp.gpu_layers.value_or(0) == 0;
+  return card.host_memory && !card.gpu && !card.memory && request.llama_cpp.gpu_layers.value_or(0) == 0;
 }
 
 bool llama_is_0_5(const Request& request) {

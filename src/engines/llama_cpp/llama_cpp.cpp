@@ -175,7 +175,7 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                                               std::optional<LlamaKeeps> own_engine, BatchRule batch_rule) {
   check_parallel(input.request, input.model);
   check_types(input);
-  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+  if (input.request.card.is_unified())
     notes.push_back({NoteLevel::kInfo, "unified_memory",
                      "the processor shares this memory: what is planned for the host, the system and other programs "
                      "come out of it too, and llama.cpp goes by what is free when it starts"});

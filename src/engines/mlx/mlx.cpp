@@ -194,7 +194,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     out.reason = bits > 0 ? "steps of 256 tokens, groups of 64 with scale and bias" : "steps of 256 tokens";
     return out;
   };
-  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+  if (input.request.card.is_unified())
     notes.push_back({NoteLevel::kInfo, "unified_memory",
                      "the processor shares this memory: the budget is what Metal lets a GPU keep wired (sysctl "
                      "iogpu.wired_limit_mb raises it), the rest is the system's and other programs'"});
@@ -257,8 +257,8 @@ namespace {
 double utilization(const EngineInput& input) {
   constexpr double kWired = 0.75;
   const CardRequest& card = input.request.card;
-  if (!card.name || !card.memory) return kWired;
-  const Gpu& gpu = parse_gpu(*card.name);
+  if (!card.gpu || !card.memory) return kWired;
+  const Gpu& gpu = *card.gpu;
   return gpu.usable_mib > 0 && *card.memory == gpu.budget() ? 1 : kWired;
 }
 

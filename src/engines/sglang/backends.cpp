@@ -69,7 +69,7 @@ std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input) {
   if (has_word("flashmla trtllm_mla cutedsl_mla trtllm_mha hpc_ops", name)) return 64;
   const bool newer = sglang_since(input.request, kExecuted);
   if (name == "cutlass_mla" && !newer) return 128;
-  const bool is_blackwell = compute_capability(input.request.card.name) / 10 == 10;
+  const bool is_blackwell = input.request.card.capability() / 10 == 10;
   if (name == "fa4" && newer && is_blackwell && !sglang_has_latents(input)) return 128;
   return 1;
 }

@@ -21,7 +21,7 @@ constexpr std::uint64_t kHost = 10 * kGiB;
 
 // Free GiB before the weights are loaded, rounded to hundredths as the log prints them.
 double free_before(const Request& request, Bytes memory) {
-  const bool shares = request.card.name && parse_gpu(*request.card.name).unified;
+  const bool shares = request.card.is_unified();
   const std::uint64_t taken = shares ? kHost : kContext;
   const std::uint64_t free = memory.count() > taken ? memory.count() - taken : 0;
   return std::round(static_cast<double>(free) / static_cast<double>(kGiB) * 100) / 100;
@@ -53,7 +53,7 @@ LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
   const Request& request = input.request;
   const bool is_lean = sglang_since(request, kWeakReferences);
   const std::uint64_t each = is_lean ? kLean : sglang_sizes_by_card(request) ? kCards : kOld;
-  const bool shares = request.card.name && parse_gpu(*request.card.name).unified;
+  const bool shares = request.card.is_unified();
   const std::uint64_t first = shares ? kHosts : is_lean ? kFirst : 0;
   const std::uint64_t layers = ceil_div(input.model.num_layers, request.parallel.pipeline);
   const std::uint64_t decode =

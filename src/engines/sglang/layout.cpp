@@ -350,7 +350,7 @@ struct SglangMemo : EngineMemo {
 }  // namespace
 
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes) {
-  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+  if (input.request.card.is_unified())
     notes.push_back(
         {NoteLevel::kInfo, "unified_memory",
          "the processor shares this memory: SGLang goes by what is free when it starts, on GB10 7.2 to 20.4 "

@@ -12,7 +12,7 @@ namespace kvplan {
 
 // FlashInfer's kernels on Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py).
 Mxfp4Layout sglang_mxfp4_layout(const Request& request) {
-  if (compute_capability(request.card.name) / 10 != 10) return {0, 1};  // not padded, with scales of whole blocks only
+  if (request.card.capability() / 10 != 10) return {0, 1};  // not padded, with scales of whole blocks only
   return {sglang_since(request, kExecuted) ? 128U : 256U, 256};
 }
 

@@ -43,7 +43,7 @@ bool is_in(const List& list, const Wanted& wanted) {
 }
 
 bool is_blackwell(const Request& request) {
-  return compute_capability(request.card.name) / 10 == 10;
+  return request.card.capability() / 10 == 10;
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
   if (!request.cache_type_k) {
     if (compressed || (sparse && is_blackwell(request)))
       types.key = Dtype::kFp8E4m3;
-    else if (sparse && compute_capability(request.card.name) > 0)
+    else if (sparse && request.card.capability() > 0)
       types.key = types.value = types.model;
     // ModelOptFp8Config reads kv_cache_quant_algo, and kv_cache_scheme only as an object.
     else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))

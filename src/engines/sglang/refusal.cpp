@@ -160,7 +160,7 @@ Found drafts(const EngineInput& input) {
 }  // namespace
 
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
-  const std::uint32_t capability = compute_capability(input.request.card.name);
+  const std::uint32_t capability = input.request.card.capability();
   if (Found found = library_class(input)) return found;
   if (Found found = quantization(input, capability)) return found;
   if (Found found = fp8_blocks(input, capability)) return found;

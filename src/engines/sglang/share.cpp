@@ -46,9 +46,8 @@ bool has_own_tower(const ModelShape& model) {
 // The card's memory as the driver reports it, in MiB: SGLang asks nvidia-smi, which reports more than CUDA.
 double driver_mib(const EngineInput& input) {
   const Request& request = input.request;
-  if (request.card.name)
-    if (const Gpu* card = find_gpu(*request.card.name); card != nullptr && request.card.memory == card->budget())
-      return static_cast<double>(card->memory_mib);
+  if (const Gpu* card = request.card.gpu; card != nullptr && request.card.memory == card->budget())
+    return static_cast<double>(card->memory_mib);
   return static_cast<double>(request.card.memory.value_or(Bytes(0)).count()) / kMiB;
 }
 
@@ -223,7 +222,7 @@ namespace {
 double share_beside_kernels(const EngineInput& input) {
   constexpr std::uint64_t kSince = 14, kLongContext = 8192;
   const Request& request = input.request;
-  if (!request.card.name || !sglang_since(request, kSince) || parse_gpu(*request.card.name).vendor != "AMD") return 1;
+  if (!request.card.gpu || !sglang_since(request, kSince) || request.card.gpu->vendor != "AMD") return 1;
   // They are used for latents only with 16 or 128 heads on a rank.
   const std::uint64_t heads = input.model.num_heads / request.parallel.tensor;
   if (has_latents(input) && heads != 16 && heads != 128) return 1;
@@ -252,7 +251,7 @@ Bytes sglang_kept_back(const EngineInput& input) {
   if (!sglang_multimodal(input) || !sglang_since(input.request, kKeptBackSince)) return Bytes(0);
   // Qwen3-VL on a large Hopper card passes its images on through CUDA IPC and keeps no embeddings.
   const bool shares =
-      compute_capability(input.request.card.name) / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
+      input.request.card.capability() / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
       has_name(input.model.architecture, {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration"});
   return Bytes((shares ? 1024 : 100) * kMiB);
 }

@@ -75,7 +75,7 @@ constexpr TypeRule kTypes[] = {
 constexpr std::string_view kPlainCorrections = "KimiLinearForCausalLM Ernie4_5_MoeForCausalLM";
 
 void settle_types(EngineTensors& model) {
-  const bool is_blackwell = compute_capability(model.request->card.name) / 10 == 10;
+  const bool is_blackwell = model.request->card.capability() / 10 == 10;
   for (TensorGroup& group : model.tensors) {
     group.kept = Kept::kAsDeclared;
     if (model.arch == Arch::kGptOss && is_blackwell && ends_in(group.module, "sinks")) group.kept = Kept::kFloat32;
@@ -150,7 +150,7 @@ void add_scales(EngineTensors& model) {
 // NVFP4 experts keep a second copy of their block scales in CUTLASS's order, except for Blackwell's TRT-LLM kernels
 // (ModelOptNvFp4FusedMoEMethod, blockscale_swizzled).
 void add_swizzled_scales(EngineTensors& model) {
-  const std::uint32_t major = compute_capability(model.request->card.name) / 10;
+  const std::uint32_t major = model.request->card.capability() / 10;
   const auto& scheme = model.quantization.expert_scheme ? model.quantization.expert_scheme : model.quantization.scheme;
   if (major == 10 || model.request->weights || !scheme || scheme->type != "nvfp4") return;
   constexpr std::uint64_t kGroup = 16;
@@ -282,7 +282,7 @@ void pad_experts(EngineTensors& model) {
   constexpr std::string_view kPads = "Qwen3MoeForCausalLM Qwen3NextForCausalLM";
   constexpr std::uint64_t kBlock = 128;
   const Request& request = *model.request;
-  if (compute_capability(request.card.name) / 10 != 10 || !is_newer(model) ||
+  if (request.card.capability() / 10 != 10 || !is_newer(model) ||
       !(is(model, kPads) || is(model, kQwen3p5Moe) || is(model, kNemotronH)) || request.parallel.expert)
     return;
   const bool is_nvfp4 = model.quantization.scheme && model.quantization.scheme->type == "nvfp4";
@@ -298,7 +298,7 @@ void pad_experts(EngineTensors& model) {
 // What some decoders add to the checkpoint's tensors.
 void settle_decoders(EngineTensors& model) {
   std::vector<TensorGroup> more;
-  const bool is_blackwell = compute_capability(model.request->card.name) / 10 == 10;
+  const bool is_blackwell = model.request->card.capability() / 10 == 10;
   bool first = true;
   for (TensorGroup& group : model.tensors) {
     const std::string& name = group.module;
@@ -404,8 +404,7 @@ void settle_gemma4(EngineTensors& model) {
 // Packed experts on AMD: Triton's format keeps the indices and the order of their groups, which Marlin's empties
 // (CompressedTensorsWNA16TritonMoE). Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95 without.
 void keep_group_indices(EngineTensors& model) {
-  const std::optional<std::string>& card = model.request->card.name;
-  if (!card || parse_gpu(*card).vendor != "AMD" || model.quantization.dialect != "compressed-tensors" ||
+  if (!model.request->card.is_amd() || model.quantization.dialect != "compressed-tensors" ||
       !model.quantization.scheme || !model.quantization.scheme->type.ends_with("int4"))
     return;
   std::vector<TensorGroup> more;
@@ -468,11 +467,10 @@ void sglang_tensors(EngineTensors& model) {
 
 std::string sglang_makes_by(const Request& request) {
   const auto& parallel = request.parallel;
-  const bool is_amd = request.card.name && parse_gpu(*request.card.name).vendor == "AMD";
-  return request.engine_version + (is_amd ? " amd " : " ") +
-         std::to_string(compute_capability(request.card.name) / 10) + " " + std::to_string(parallel.tensor) + " " +
-         std::to_string(parallel.data) + (parallel.expert ? " e" : "") + (parallel.dp_attention ? " d " : " ") +
-         request.weights.value_or("");
+  const bool is_amd = request.card.is_amd();
+  return request.engine_version + (is_amd ? " amd " : " ") + std::to_string(request.card.capability() / 10) + " " +
+         std::to_string(parallel.tensor) + " " + std::to_string(parallel.data) + (parallel.expert ? " e" : "") +
+         (parallel.dp_attention ? " d " : " ") + request.weights.value_or("");
 }
 
 }  // namespace kvplan

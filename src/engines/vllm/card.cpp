@@ -16,7 +16,7 @@ bool vllm_supports(const Gpu& card) {
 }
 
 unsigned vllm_capability(const Request& request) {
-  return compute_capability(request.card.name);
+  return request.card.capability();
 }
 
 bool vllm_is_hopper(const Request& request) {
@@ -28,7 +28,7 @@ bool vllm_is_data_blackwell(const Request& request) {
 }
 
 bool vllm_is_rocm(const Request& request) {
-  return request.card.name && parse_gpu(*request.card.name).vendor == "AMD";
+  return request.card.is_amd();
 }
 
 }  // namespace kvplan

@@ -245,7 +245,7 @@ void pack_unlisted_head(EngineTensors& model) {
 
 std::string vllm_makes_by(const Request& request) {
   // The default batch depends on the card's memory.
-  const Bytes named = request.card.name ? parse_gpu(*request.card.name).budget() : Bytes(0);
+  const Bytes named = request.card.gpu ? request.card.gpu->budget() : Bytes(0);
   std::string key;
   for (const std::uint64_t part : {engine_version(engine_of(request), request), std::uint64_t{vllm_capability(request)},
                                    request.parallel.tensor, request.max_num_batched_tokens.value_or(Tokens(0)).count(),

@@ -70,7 +70,7 @@ bool crosses(const EngineInput& input) {
 }
 
 bool shares_memory(const Request& request) {
-  return request.card.name && parse_gpu(*request.card.name).unified;
+  return request.card.is_unified();
 }
 
 // FP8 caches use FlashInfer where FlashAttention has no kernel for them, which it has only on Hopper

@@ -22,7 +22,7 @@ constexpr std::uint64_t kDeltaAlignment = 64;
 // Whether the card runs FlashKDA and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
 bool has_prefill_kernels(const Request& request) {
   const unsigned major = vllm_capability(request) / 10;
-  return !request.card.name || major == 9 || major == 10 || major == 12;
+  return !request.card.gpu || major == 9 || major == 10 || major == 12;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
       any_term(input, [](const Term& term) { return term.role == Role::kIndex; }))
     return kFlashMlaBlock;
   if (!vllm_has_flash_mla(request)) return kUsualBlock;
-  if (!rules.latents_by_card || !request.card.name)
+  if (!rules.latents_by_card || !request.card.gpu)
     return kFlashMlaBlock;  // as printed by logs where the card is not known
   if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
   return plain_bytes(input.types.key) == 2 ? kUsualBlock : kFlashMlaBlock;
@@ -46,7 +46,7 @@ std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules) 
     for (const Term& term : cache.compact)
       if (term.role == Role::kValue) widest = std::max(widest, term.shape.width);
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3;
-  if (rules.wide_fp8_blocks && is_fp8 && widest == kWidestHead && (!request.card.name || vllm_is_hopper(request)))
+  if (rules.wide_fp8_blocks && is_fp8 && widest == kWidestHead && (!request.card.gpu || vllm_is_hopper(request)))
     return kWideBlock;
   const bool masks = input.model.vision && input.model.vision->both_ways && !request.extras.language_model_only;
   const bool composite = masks && (widest == kWidestHead || widest == kMaskedHead);

@@ -429,7 +429,7 @@ std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<N
   if (input.model.arch == Arch::kDeepseekV4 && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
-  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+  if (input.request.card.is_unified())
     notes.push_back(
         {NoteLevel::kInfo, "unified_memory",
          "the processor shares this memory: what the host takes while weights load counts as vLLM's, on GB10 "

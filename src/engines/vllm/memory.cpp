@@ -194,7 +194,7 @@ bool has_wide_buffers(const Request& request) {
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
   const bool alone = request.parallel.tensor == 1 && request.parallel.pipeline == 1;
-  const Gpu* card = request.card.name ? &parse_gpu(*request.card.name) : nullptr;
+  const Gpu* card = request.card.gpu;
   const auto line = [](std::string_view term, Template what, std::uint64_t mib, const char* where, std::string source) {
     return of_kind(LineId::kOutsideTorch,
                    ranged_line(term, Section::kRuntime, std::move(what), Bytes(mib * kMiB),

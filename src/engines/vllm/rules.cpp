@@ -81,7 +81,7 @@ constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 // are used.
 bool large_card(const Request& request) {
   if (!request.card.memory) return true;
-  if (request.card.name && request.card.name->find("a100") != std::string::npos)
+  if (request.card.gpu && request.card.gpu->name.find("a100") != std::string::npos)
     return false;  // vLLM also goes by the name
   return request.card.memory->count() >= kLargeCard;
 }
@@ -213,7 +213,7 @@ bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, co
 }
 
 bool vllm_has_flash_mla(const Request& request) {
-  return !request.card.name || vllm_is_hopper(request) || vllm_is_data_blackwell(request);
+  return !request.card.gpu || vllm_is_hopper(request) || vllm_is_data_blackwell(request);
 }
 
 std::uint64_t vllm_speculative_tokens(const EngineInput& input) {

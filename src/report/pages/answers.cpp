@@ -80,7 +80,7 @@ Page compare_page(const Answers& answers) {
                        [&](const Answer& answer) { return of(answer.plan) != of(answers.asked); });
   };
   const auto engine_of_plan = [](const Plan& plan) { return plan.engine + " " + plan.engine_version; };
-  const auto card_of_plan = [](const Plan& plan) { return plan.request.card.name.value_or("-"); };
+  const auto card_of_plan = [](const Plan& plan) { return plan.request.card.name_or("-"); };
   const bool engines = differs(engine_of_plan);
   const bool cards = differs(card_of_plan);
   const bool others = std::any_of(answers.rows.begin(), answers.rows.end(),
@@ -199,7 +199,7 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
   for (const Answer& answer : answers.rows)
     if (answer.name == "layout" && (fewest == 0 || answer.plan.memory.size() < fewest))
       fewest = answer.plan.memory.size();
-  std::string card = asked.request.card.name.value_or("-");
+  std::string card = asked.request.card.name_or("-");
   if (asked.request.parallel.gpus() > 1) card += " " + layout_name(asked.request.parallel);
   return {engine,
           card,

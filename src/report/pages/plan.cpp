@@ -107,10 +107,10 @@ void add_gpus(const Plan& plan, Page& page) {
   Rows rows;
   for (std::size_t first = 0; first < plan.memory.size();) {
     std::size_t end = first + 1;
-    const std::vector<std::string>& mixed = plan.request.card.mixed;
+    const std::vector<const Gpu*>& mixed = plan.request.card.mixed;
     while (mixed.empty() && end < plan.memory.size() && same_parts(plan.memory[first], plan.memory[end])) ++end;
     std::string label = end == first + 1 ? fmt::format("GPU {}", first) : fmt::format("GPU {} to {}", first, end - 1);
-    if (first < mixed.size()) label += ", " + mixed[first];
+    if (first < mixed.size()) label += ", " + std::string(mixed[first]->name);
     const GpuMemory& gpu = plan.memory[first];
     bars.rows.push_back(stacked(label, gpu));
     std::vector<std::string> row{label};
@@ -375,9 +375,9 @@ void add_next(const Plan& plan, Page& page) {
   const Request& request = plan.request;
   std::string options = " " + shell_word(plan.model->source);
   if (plan.engine != "logical") options += " --engine " + plan.engine;
-  if (request.card.name) options += " --gpu " + shell_word(*request.card.name);
-  page.next.push_back((request.card.name ? "kvplan fit" : "kvplan explain") + options +
-                      (request.card.name ? " (or compare, explain)" : " (or compare, fit)"));
+  if (request.card.gpu) options += " --gpu " + shell_word(request.card.name_or(""));
+  page.next.push_back((request.card.gpu ? "kvplan fit" : "kvplan explain") + options +
+                      (request.card.gpu ? " (or compare, explain)" : " (or compare, fit)"));
 }
 
 void add_calibration(const Plan& plan, Page& page) {
