@@ -26,7 +26,7 @@ constexpr std::uint64_t kMostWarned = 3;  // percent of the plans whose figures 
 constexpr const char* kMisses = "misses";
 using Numbers = std::map<std::string, std::uint64_t>;  // misses by the name of a known error
 
-std::string format_bytes(const Case& subject, const Figure& figure) {
+std::string described(const Case& subject, const Figure& figure) {
   std::string out = subject.model + (subject.settings.empty() ? "" : ", " + subject.settings) + ": " + figure.name;
   if (!figure.detail.empty()) out += " (" + figure.detail + ")";
   const auto number = [](const std::optional<double>& value, const char* nothing) {
@@ -70,13 +70,13 @@ bool add(const Case& subject, const Figure& figure, const Doubted& doubted, Outc
   const KnownError* cause = cause_of(subject, figure);
   const std::string name(cause == nullptr ? "" : cause->name);
   if (cause == nullptr)
-    out.unexplained.push_back(format_bytes(subject, figure));
+    out.unexplained.push_back(described(subject, figure));
   else if (cause->effect != Effect::kSilent && !doubted.sentences.contains(cause->tells))
-    out.unexplained.push_back(format_bytes(subject, figure) + " (\"" + name + "\", which the plan does not say)");
+    out.unexplained.push_back(described(subject, figure) + " (\"" + name + "\", which the plan does not say)");
   else
     ++out.misses[name];
   if (std::getenv("KVPLAN_MISSES") != nullptr)
-    std::printf("%s\n  %s\n", format_bytes(subject, figure).c_str(), name.empty() ? "NO CAUSE" : name.c_str());
+    std::printf("%s\n  %s\n", described(subject, figure).c_str(), name.empty() ? "NO CAUSE" : name.c_str());
   return false;
 }
 
@@ -152,7 +152,7 @@ std::vector<Json> without_misses(std::vector<Json> counts) {
   return counts;
 }
 
-const std::string kUpdate = "KVPLAN_UPDATE_GOLDEN=1 build/tests/kvplan_tests -tc='conformance*,docs/accuracy*'";
+const std::string kUpdate = "scripts/refresh --only figures";
 
 void check_misses(const std::string& name, const Numbers& listed, const Numbers& now) {
   Numbers all = listed;
