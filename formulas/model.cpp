@@ -5,7 +5,7 @@
 namespace kvplan {
 
 ModelSpec::operator WeightModel() const {
-  WeightModel out{.is_falcon = known_as->id == Arch::kFalcon,
+  WeightModel out{.is_falcon = known_as->traits.is_first_falcon,
                   .is_plain_decoder = !layers.empty(),
                   .dtype = dtype,
                   .num_layers = layers.size(),

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "kvplan/traits.h"
+
 namespace kvplan {
 
 // Architectures that an engine, or a GGUF mixture of types, treats specially. All others are kOther: their layers and
@@ -31,7 +33,6 @@ enum class Arch : std::uint8_t {
   kExaone,
   kExaone4,
   kExaoneMoe,
-  kFalcon,
   kFalconH1,
   kGemma,
   kGemma2,
@@ -120,6 +121,7 @@ struct Architecture {
   Arch id = Arch::kOther;
   // What its weights were held against: "executed class", "published total"; empty: nothing, and the plan says so.
   std::string_view checked{};
+  ModelTraits traits{};
 };
 
 // The architecture of a model that no family names.

@@ -56,6 +56,7 @@ struct VisionShape {
 // What engines may know about a model, besides its caches.
 struct ModelShape {
   Arch arch = Arch::kOther;
+  ModelTraits traits;
   bool is_gguf = false;
   std::string_view model_type, architecture;  // for messages, and for lists of classes that an engine registers
   std::string_view root_type;                 // model_type of the whole file
@@ -413,7 +414,7 @@ bool runs_on(const Engine& engine, const Gpu& gpu);
 
 TensorCuts tensor_cuts(const Request& request);
 // The type of weights that are not quantized; absent: the checkpoint's.
-std::optional<Dtype> loaded_dtype(const Request& request, Arch arch, Dtype dtype);
+std::optional<Dtype> loaded_dtype(const Request& request, const ModelTraits& traits, Dtype dtype);
 // Copies of the whole layout, each on its own GPUs: data parallel ones that are not among its ranks.
 std::uint64_t layout_copies(const Request& request);
 

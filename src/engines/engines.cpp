@@ -104,12 +104,9 @@ TensorCuts tensor_cuts(const Request& request) {
   return cuts != nullptr ? cuts(request) : TensorCuts{request.parallel.tensor, request.parallel.tensor};
 }
 
-std::optional<Dtype> loaded_dtype(const Request& request, Arch arch, Dtype dtype) {
+std::optional<Dtype> loaded_dtype(const Request& request, const ModelTraits& traits, Dtype dtype) {
   if (request.dtype || dtype != Dtype::kFloat32 || !engine_of(request).loading.halves_float32) return request.dtype;
-  // float16 is too narrow for the sums in Gemma and GLM-4.
-  const bool wide = is_one_of(arch, {Arch::kGemma, Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kGemma4,
-                                     Arch::kGemma4Unified, Arch::kGlm4, Arch::kPlamo2});
-  return wide ? Dtype::kBfloat16 : Dtype::kFloat16;
+  return traits.overflows_float16 ? Dtype::kBfloat16 : Dtype::kFloat16;
 }
 
 std::uint64_t layout_copies(const Request& request) {

@@ -35,6 +35,7 @@ QuantDeclaration without_rules(const QuantDeclaration& declared) {
 void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
   shape.arch = model.known_as->id;
+  shape.traits = model.known_as->traits;
   shape.is_gguf = model.is_gguf;
   shape.model_type = model.model_type;
   shape.root_type = model.root_type;

@@ -109,7 +109,7 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
 
 const Weigher& PlanCache::weigher(const Request& request) {
   const ModelSpec& own = model(request);
-  const std::optional<Dtype> dtype = loaded_dtype(request, own.known_as->id, own.dtype);
+  const std::optional<Dtype> dtype = loaded_dtype(request, own.known_as->traits, own.dtype);
   const std::optional<std::string> type = asked_weights(own, request);
   for (const OfType& known : weighers_)
     if (known.model == &own && known.type == type && known.dtype == dtype) return known.weigher;

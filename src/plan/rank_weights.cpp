@@ -276,11 +276,11 @@ ModelSpec as_made(const ModelSpec& model, const Request& request) {
 
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request) {
   if (request.weights || !ignores_quantization(model, request)) return request.weights;
-  return std::string(name(loaded_dtype(request, model.known_as->id, model.dtype).value_or(model.dtype)));
+  return std::string(name(loaded_dtype(request, model.known_as->traits, model.dtype).value_or(model.dtype)));
 }
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
-  const std::optional<Dtype> dtype = loaded_dtype(request, model.known_as->id, model.dtype);
+  const std::optional<Dtype> dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
   return rank_weights(model, Weigher(model, asked_weights(model, request), dtype), request, notes);
 }
 
@@ -296,7 +296,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
          {"the quantization names no quant_method: {engine} sees none, and loads the weights as {type} without "
           "their scales",
           {{"engine", engine_of(request).name}, {"type", *asked.type}}}});
-  asked.dtype = loaded_dtype(request, model.known_as->id, model.dtype);
+  asked.dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
   asked.with_mtp = request.mtp;
   // A GGUF has the text model alone: image and audio encoders come in a projector file. Where the model itself is such
   // a file, it has them.
@@ -398,10 +398,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     out.host_layers = *rest.share.layers;
     for (const WeightLine& line : lines)
       if (line.bytes > Bytes(0)) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
-    // llama.cpp creates the head of Gemma 3n and 4 before the table (src/models/gemma3n.cpp, gemma4.cpp): it is a copy
-    // on the host as well.
-    if (rest.share.last_stage && head_is_embedding &&
-        is_one_of(model.known_as->id, {Arch::kGemma3n, Arch::kGemma4, Arch::kGemma4Unified})) {
+    if (rest.share.last_stage && head_is_embedding && model.known_as->traits.head_before_table) {
       rest.share.embedding_on_host = true;
       for (const WeightLine& line : weigher.weigh(rest).lines)
         if (line.component == Component::kLmHead) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));

@@ -56,7 +56,8 @@ constexpr Traits kFalcon{.qkv_bias = "bias",
 // clang-format off
 std::span<const Family> falcon_family() {
   static constexpr Family kRows[] = {
-    {.is = {"falcon", "falcon", Arch::kFalcon, "executed class"}, .layers = read_falcon, .tensors = kFalcon,
+    {.is = {"falcon", "falcon", Arch::kOther, "executed class", {.is_first_falcon = true}}, .layers = read_falcon,
+     .tensors = kFalcon,
      .norms = falcon_norms, .modules = kBloomModules},
     {.is = {"refinedweb refinedwebmodel", "falcon", Arch::kOther, "executed class"}, .layers = read_falcon,
      .tensors = kFalcon, .norms = falcon_norms, .modules = kBloomModules},

@@ -68,7 +68,8 @@ std::span<const Family> glm_family() {
   static constexpr Family kRows[] = {
     {.is = {"glm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .fuses_gate_up = true}},
-    {.is = {"glm4", "plain", Arch::kGlm4, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "", .norms = 4,
+    {.is = {"glm4", "plain", Arch::kGlm4, "executed class", {.overflows_float16 = true}}, .layers = read_plain,
+     .tensors = {.o_bias = "", .norms = 4,
      .fuses_gate_up = true}},
     {.is = {"glm4_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .mtp_repeats_ends = true, .has_router_bias = true}},
@@ -85,7 +86,8 @@ std::span<const Family> glm_family() {
      .tensors = {.mtp_repeats_ends = true, .dense_first = 1, .has_router_bias = true}},
     {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa, "executed class"}, .layers = read_sparse_mla,
      .tensors = {.has_router_bias = true}, .extras = note_indexer, .modules = kIndexerModules},
-    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next", Arch::kOther, "executed class"}, .layers = read_glm5_next,
+    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next", Arch::kOther, "executed class"},
+     .layers = read_glm5_next,
      .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
   };
   return kRows;

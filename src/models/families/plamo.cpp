@@ -70,7 +70,7 @@ std::span<const Family> plamo_family() {
      .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 8}},
     {.is = {"plamo", "plamo"}, .layers = read_plamo, .tensors = {.norms = 1}},
-    {.is = {"plamo2", "plamo2", Arch::kPlamo2, "published total"}, .layers = read_plamo2,
+    {.is = {"plamo2", "plamo2", Arch::kPlamo2, "published total", {.overflows_float16 = true}}, .layers = read_plamo2,
      .tensors = {.qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true}, .mixer = write_plamo2},
   };
   return kRows;

@@ -1,0 +1,16 @@
+// What engines and weights need to know of an architecture besides its layers and tensors. A family's file sets them in
+// its rows: {.is = {"glm4", "plain", Arch::kGlm4, "executed class", {.overflows_float16 = true}}, ...}.
+#ifndef KVPLAN_TRAITS_H_
+#define KVPLAN_TRAITS_H_
+
+namespace kvplan {
+
+struct ModelTraits {
+  bool overflows_float16 = false;  // sums of its layers leave float16's range: engines load float32 files as bfloat16
+  bool head_before_table = false;  // llama.cpp creates the head before the embedding table: both are on the host
+  bool is_first_falcon = false;    // a GGUF's mixture of types treats Falcon 7B and 40B in its own way
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TRAITS_H_
