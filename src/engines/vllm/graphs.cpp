@@ -36,16 +36,6 @@ namespace {
 
 constexpr const char* kGraphBytes = "CUDA graphs";
 
-// Releases: graphs of whole decode steps in addition to the piecewise ones; and what later releases capture.
-constexpr std::uint64_t kWholeGraphs = 12;
-constexpr std::uint64_t kFlashInferFp8 = 16;   // the oldest whose log names the backend
-constexpr std::uint64_t kEstimateInPeak = 27;  // the line with "consumed"; not in 0.26
-constexpr std::uint64_t kWholeSteps = 27;      // sizes for steps with drafts; not in 0.26, but in 0.30
-constexpr std::uint64_t kKeepsPool = 29;       // of either runner: 86 graphs of Qwen3.5-4B 0.24 GiB, 0.55 in 0.22
-// profile_cudagraph_memory of the new runner; before: 0.
-constexpr std::uint64_t kEstimatesGraphs = 30;
-constexpr std::uint64_t kWidestStep = 31;  // a step of all sequences has a size; not in 0.30, but in 0.33
-
 // Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on steps of `step`.
 std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
   std::vector<std::uint64_t> out;
@@ -79,7 +69,7 @@ Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWorkspace = 394 * kMiB, kWidest = 256;
   const unsigned capability = vllm_capability(input.request);
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3 || input.types.key == Dtype::kFp8E5m2;
-  if (rules.version < kFlashInferFp8 || !is_fp8 || capability < 80) return Bytes(0);
+  if (!rules.flashinfer_fp8 || !is_fp8 || capability < 80) return Bytes(0);
   if (vllm_is_hopper(input.request) || vllm_is_data_blackwell(input.request)) return Bytes(0);
   if (vllm_uses_mla(input.model.arch) || input.model.arch == Arch::kGptOss) return Bytes(0);
   if (vllm_speculative_tokens(input) > 0) return Bytes(0);
@@ -96,10 +86,10 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
   if (input.request.enforce_eager) return {};
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::vector<std::uint64_t> sizes =
-      rules.version < kV1 ? ladder(std::min<std::uint64_t>(seqs, 256), 8) : vllm_graph_sizes(input, rules);
+      !rules.v1_engine ? ladder(std::min<std::uint64_t>(seqs, 256), 8) : vllm_graph_sizes(input, rules);
   VllmGraphs out{sizes.size(), sizes.size(), 0, sizes.empty() ? 0 : sizes.back(), 0};
   for (const std::uint64_t size : sizes) out.tokens += size;
-  if (rules.version >= kWholeGraphs) {
+  if (rules.whole_graphs) {
     const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kGraphBytes);
     const auto end = std::upper_bound(sizes.begin(), sizes.end(), decoded);
     out.whole = static_cast<std::uint64_t>(end - sizes.begin());
@@ -116,21 +106,21 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
-  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kGraphBytes) : 1;
+  const std::uint64_t of_step = rules.whole_steps ? checked_add(drafts, 1, kGraphBytes) : 1;
   const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
   // Where the class names the largest size, it holds whatever the number of sequences (GptOssForCausalLMConfig).
   const std::uint64_t by_steps = vllm_names_largest_graph(input.model.arch, rules)
                                      ? limit
                                      : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, vllm_batched_tokens(input, rules)});
-  std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
+  std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
   // Steps of whole requests with their drafts; without drafts only the widest step.
   const std::uint64_t requests = std::min(seqs, limit);
   std::vector<std::uint64_t> steps;
   if (of_step > 1) {
     steps = ladder(requests, 16);
     steps.push_back(requests);
-  } else if (rules.version >= kWidestStep) {
+  } else if (rules.widest_step) {
     steps.push_back(seqs);
   }
   for (const std::uint64_t count : steps)
@@ -145,11 +135,11 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const VllmGraphs captures = vllm_captured_graphs(input, rules);
   const bool shares = shares_memory(input.request);
   const bool alone = input.request.parallel.tensor == 1 && input.request.parallel.pipeline == 1;
-  const std::string_view term = shares                         ? "vllm graphs, unified memory"
-                                : rules.version < kWholeGraphs ? "vllm graphs until 0.11"
-                                : alone                        ? "vllm graphs"
-                                                               : "vllm graphs, several GPUs";
-  if (rules.version < kV1) {
+  const std::string_view term = shares                ? "vllm graphs, unified memory"
+                                : !rules.whole_graphs ? "vllm graphs until 0.11"
+                                : alone               ? "vllm graphs"
+                                                      : "vllm graphs, several GPUs";
+  if (!rules.v1_engine) {
     const std::uint64_t row = vllm_layer_row(input);
     const Bytes kept = Bytes(captures.tokens) * row;
     return of_kind(LineId::kGraphs,
@@ -162,10 +152,10 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const bool has_experts = input.model.experts.used > 0;
   std::uint64_t each = 0;  // KiB
   std::uint64_t pool = 0;
-  if (rules.version >= kWholeGraphs) {
+  if (rules.whole_graphs) {
     each = has_experts ? 230 : 87;
     // The memory that estimating reserved is kept and reused.
-    if (rules.version < kKeepsPool) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
+    if (!rules.keeps_graph_pool) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
     if (has_experts) each = each * 5 / 2;
@@ -186,9 +176,9 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
 }
 
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {
-  if (rules.version < kEstimateInPeak || taken == Bytes(0)) return std::nullopt;
+  if (!rules.graphs_in_peak || taken == Bytes(0)) return std::nullopt;
   const bool is_new = vllm_has_new_runner(input, rules);
-  if (is_new && rules.version < kEstimatesGraphs) return std::nullopt;  // it does not estimate
+  if (is_new && !rules.estimates_new_graphs) return std::nullopt;  // it does not estimate
   const bool shares = shares_memory(input.request);
   if (is_new) {
     // The largest whole graph is captured twice, and the second capture stands for each of the others.
@@ -212,7 +202,7 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
 }
 
 bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules) {
-  return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.version >= kEstimatesGraphs);
+  return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.estimates_new_graphs);
 }
 
 }  // namespace kvplan

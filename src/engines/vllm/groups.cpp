@@ -32,10 +32,10 @@ void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
       const std::uint64_t ratio = largest.count() / spec.padded.count();
       spec.block_size = checked_mul(spec.block_size, ratio, "the tokens of a block");
       spec.page = spec.page * ratio;
-    } else if (!spec.is_state() && (!rules.pad_attention_pages || spec.type == SpecType::kMla)) {
+    } else if (!spec.is_state() && (!rules.pads_attention_pages || spec.type == SpecType::kMla)) {
       refuse("vLLM cannot give pages of " + std::to_string(spec.padded.count()) + " and " +
                  std::to_string(largest.count()) + " bytes one size: the larger is no multiple",
-             rules.pad_attention_pages ? "choose another KV type" : "plan for vllm@0.24 or newer, which pads them");
+             rules.pads_attention_pages ? "choose another KV type" : "plan for vllm@0.24 or newer, which pads them");
     }
     spec.padded = largest;
   }
@@ -199,7 +199,8 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
       std::any_of(specs.begin(), specs.end(), [](const VllmSpec& spec) { return spec.type == SpecType::kSlidingMla; });
   if (sliding_latents) {
     out = packed(specs);
-    out.packed_block = rules.packed_block;
+    out.by_slots = rules.packs_by_slots;
+    out.by_widest_group = rules.packs_widest_group;
     return out;
   }
   unify_pages(specs, rules);
@@ -219,14 +220,14 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
     for (const auto& [page, count] : counts) slots[page] = std::max(slots[page], count);
   }
   const bool is_packed = groups.pool == Pool::kPacked;
-  if (is_packed && groups.packed_block == PackedBlock::kWidestGroup) slots = widest;
+  if (is_packed && groups.by_widest_group) slots = widest;
   out.block = out.gate = bytes_of(slots);
-  if (is_packed && groups.packed_block != PackedBlock::kWidestGroup) {
+  if (is_packed && !groups.by_widest_group) {
     // The check before start-up counted a page of each of the first group's sizes for every slot.
     PageCounts tuples = page_counts(specs, groups.groups.front().members, first_layer, last_layer);
     for (auto& [page, count] : tuples) count = longest;
     out.gate = bytes_of(tuples);
-    if (groups.packed_block == PackedBlock::kTuples) out.block = out.gate;
+    if (!groups.by_slots) out.block = out.gate;
     slots = tuples;
   }
   for (const auto& [page, count] : slots) out.slots.insert(out.slots.end(), count, page);

@@ -23,7 +23,7 @@ struct VllmGroup {
 
 struct VllmGroups {
   Pool pool = Pool::kNone;
-  PackedBlock packed_block = PackedBlock::kWidestGroup;
+  bool by_slots = false, by_widest_group = false;  // how a packed block is counted: VllmRules::packs_by_slots
   std::vector<VllmGroup> groups;
   std::optional<std::size_t> crossed;  // V0: a spec whose source tokens take blocks of the one group as well
 };

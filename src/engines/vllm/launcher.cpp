@@ -5,6 +5,7 @@
 
 #include "engines/engine.h"
 #include "engines/launch_words.h"
+#include "engines/vllm/rules.h"
 #include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -46,15 +47,13 @@ std::string_view kv_name(Dtype type) {
   return name(type);
 }
 
-constexpr std::uint64_t kRpcPort = 13345;           // any free port, the same on all nodes
-constexpr std::uint64_t kNodesSince = 12;           // --nnodes
-constexpr std::uint64_t kRopeParametersSince = 12;  // before that, rope_scaling
+constexpr std::uint64_t kRpcPort = 13345;  // any free port, the same on all nodes
 
 // A context beyond the model's own: vLLM refuses it unless an option allows it, and the positions need scaling.
-void add_longer_context(const LaunchInput& input, std::uint64_t version, Arguments& out, Launch& launch) {
+void add_longer_context(const LaunchInput& input, const VllmRules& rules, Arguments& out, Launch& launch) {
   if (!is_beyond(input)) return;
   launch.environment.emplace_back("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1");
-  const std::string keys = yarn_override(input, version >= kRopeParametersSince ? "rope_parameters" : "rope_scaling");
+  const std::string keys = yarn_override(input, rules.rope_parameters ? "rope_parameters" : "rope_scaling");
   if (keys.empty())
     launch.remarks.push_back(beyond_remark(input));
   else
@@ -63,7 +62,8 @@ void add_longer_context(const LaunchInput& input, std::uint64_t version, Argumen
 
 // One command for each node. Copies that fit in a node are data parallel over the nodes; a copy that spans nodes is
 // started with their number.
-void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vector<std::string>& words, Launch& launch) {
+void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vector<std::string>& words,
+               Launch& launch) {
   const Request& request = *input.request;
   const std::uint64_t copy = request.parallel.tensor * request.parallel.pipeline;
   if (request.parallel.gpus() <= kGpusOfNode) {
@@ -72,7 +72,7 @@ void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vecto
     return;
   }
   const bool spans = copy > kGpusOfNode;
-  if (spans && version < kNodesSince)
+  if (spans && !rules.spans_nodes)
     no_launch_option("a layout over several nodes", "vLLM has --nnodes since 0.12",
                      "name a newer release, or start Ray on the nodes");
   const Nodes of_copy = nodes_of(copy);
@@ -102,13 +102,13 @@ void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vecto
 
 Launch vllm_launch(const LaunchInput& input) {
   const Request& request = *input.request;
-  const std::uint64_t version = engine_version(engine_of(request), request);
+  const VllmRules rules = vllm_rules(request);
   check_kernel(request);
   Launch launch = launch_from_checkpoint(input, "vllm/vllm-openai:latest");
   Arguments out{"vllm", "serve", input.model.name};
   out.add_revision(input);
   out.add("--max-model-len", input.load.max_model_len.count());
-  add_longer_context(input, version, out, launch);
+  add_longer_context(input, rules, out, launch);
   // The plan's sequences are per copy, and so is the cap.
   if (request.max_num_seqs || input.load.num_seqs > 1)
     out.add("--max-num-seqs", request.max_num_seqs.value_or(input.load.num_seqs));
@@ -134,7 +134,7 @@ Launch vllm_launch(const LaunchInput& input) {
   if (request.vllm.mamba_cache_mode) out.add("--mamba-cache-mode", *request.vllm.mamba_cache_mode);
   if (request.state_dtype) out.add("--mamba-ssm-cache-dtype", name(*request.state_dtype));
   add_extras(input, out);
-  add_nodes(input, version, out.take(), launch);
+  add_nodes(input, rules, out.take(), launch);
   return launch;
 }
 

@@ -4,6 +4,7 @@
 #include "engines/engine.h"
 #include "engines/lora_slots.h"
 #include "engines/vllm/lora.h"
+#include "engines/vllm/rules.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -16,8 +17,6 @@ constexpr std::uint64_t kRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
 constexpr Arch kEmbeds[] = {Arch::kLlama,    Arch::kMistral, Arch::kPhi3,     Arch::kGranite, Arch::kGraniteHybrid,
                             Arch::kExaone,   Arch::kExaone4, Arch::kNemotron, Arch::kSolar,   Arch::kMinicpm,
                             Arch::kFalconH1, Arch::kJamba,   Arch::kBamba,    Arch::kMixtral};
-// Earlier releases reserved 256 more rows of vocabulary; experts are wrapped from here on.
-constexpr std::uint64_t kNoExtraVocab = 12;
 constexpr std::uint64_t kExtraVocab = 256;
 constexpr std::uint64_t kMostVocab = 258048;
 constexpr std::uint64_t kDefaultRank = 16;
@@ -47,7 +46,7 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
   if (std::find(std::begin(kRanks), std::end(kRanks), out.rank) == std::end(kRanks))
     refuse("--max-lora-rank " + std::to_string(out.rank) + ": vLLM knows 1, 8, 16, 32, 64, 128, 256, 320 and 512",
            "use the next of them");
-  const bool newer = engine_version(engine_of(request), request) >= kNoExtraVocab;
+  const bool newer = vllm_rules(request).lora_with_experts;
   out.fuses = true;
   out.with_experts = newer && !request.parallel.expert;
   out.with_embedding = out.with_head =

@@ -44,31 +44,11 @@ namespace {
 
 constexpr std::string_view kActivations = "the activations";
 
-// Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kWithoutContext = 7;  // memory taken before the start no longer counts: vllm-project/vllm#11809
-constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts all logits: 1.40 GiB for 256 rows of 151,936
-// 0.16 sorts all: 2.1 GiB for 256 rows of 151,936, 0.6 outside PyTorch.
-constexpr std::uint64_t kSparingOnRocm = 17;
-
-constexpr std::uint64_t kNewRunner = 26;          // worker/gpu/model_runner.py for dense models with attention alone
-constexpr std::uint64_t kNewRunnerOnly = 30;      // for every model
-constexpr std::uint64_t kImagesInNewRunner = 27;  // 0.26 still uses the old one for Gemma-4
 // ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30 and DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES of 0.26.
-constexpr std::uint64_t kNewRunnerOnRocm = 33;    // for every model; 0.33 no longer has the list
-constexpr std::uint64_t kDraftsInNewRunner = 33;  // drafts by models, Medusa, n-grams; 0.30 leaves them to the old one
 constexpr std::string_view kOldOnRocm = "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM";
 constexpr std::string_view kNewWithExperts =
     "DeepseekV2ForCausalLM GraniteMoeForCausalLM InklingForCausalLM InklingForConditionalGeneration "
     "LongcatFlashNgramForCausalLM Qwen2MoeForCausalLM";
-constexpr std::uint64_t kConsumed = 27;      // the line with "consumed"; not in 0.26
-constexpr std::uint64_t kSamplesTwice = 33;  // _dummy_sampler_run; not in 0.32
-
-// A first start compiles during the profile run, and benchmarks a kernel that reads the embedding on a copy of it.
-// First starts in logs of 0.30 and 0.31 take no more.
-constexpr std::uint64_t kCompiledBefore = 30;
-
-constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest release whose source was read
-constexpr std::uint64_t kRoomByLength = 32;           // sparse_mla_prefill_workspace_factor; not in 0.31
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
 LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes high, Template formula,
@@ -80,8 +60,8 @@ LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes h
 // Bytes per element of the logits while rows are sampled.
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
-  if (vllm_has_new_runner(input, rules)) return rules.version >= kSamplesTwice ? kTwice : kPlain;
-  return rules.version >= (vllm_is_rocm(input.request) ? kSparingOnRocm : kSparingSampler) ? kSparing : kSorting;
+  if (vllm_has_new_runner(input, rules)) return rules.samples_twice ? kTwice : kPlain;
+  return (vllm_is_rocm(input.request) ? rules.sparing_sampler_on_rocm : rules.sparing_sampler) ? kSparing : kSorting;
 }
 
 // Tokens per index key, for models whose latents are chosen by an indexer.
@@ -95,8 +75,7 @@ std::optional<std::uint64_t> index_stride(const EngineInput& input) {
 
 // The rank's part of the embedding, where a first start copies it.
 Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
-  if (input.request.enforce_eager || !vllm_has_new_runner(input, rules) || rules.version >= kCompiledBefore)
-    return Bytes(0);
+  if (input.request.enforce_eager || !vllm_has_new_runner(input, rules) || rules.compiles_before) return Bytes(0);
   const std::uint64_t rows = ceil_div(input.model.vocab_size, input.request.parallel.tensor);
   return Bytes(rows) * checked_mul(input.model.hidden_size, 2, kActivations);
 }
@@ -105,19 +84,19 @@ Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
 // is the largest.
 LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_first_stage, bool is_last_stage) {
   const bool is_new = vllm_has_new_runner(input, rules);
-  const std::string_view term = is_new                             ? "vllm activation, new runner"
-                                : rules.version >= kSparingSampler ? "vllm activation"
-                                : rules.version >= kV1             ? "vllm activation until 0.15"
-                                                                   : "vllm activation until 0.8";
+  const std::string_view term = is_new                  ? "vllm activation, new runner"
+                                : rules.sparing_sampler ? "vllm activation"
+                                : rules.v1_engine       ? "vllm activation until 0.15"
+                                                        : "vllm activation until 0.8";
   // The new runner's peak is so low that the memory for compiling at a first start exceeds it.
   std::string source = "estimate: the profile run of v1/worker/";
   if (is_new)
     source +=
         "gpu/model_runner.py, held against start-up logs; a first start benchmarks the kernels that it compiles, and "
         "was seen to take 0.1 to 0.8 GiB more";
-  else if (rules.version >= kSparingSampler)
+  else if (rules.sparing_sampler)
     source += "gpu_model_runner.py, held against start-up logs";
-  else if (rules.version >= kV1)
+  else if (rules.v1_engine)
     source +=
         "gpu_model_runner.py, held against start-up logs; where FlashInfer is installed its sampler sorts no logits, "
         "and takes a third: 3 logs of 10";
@@ -168,12 +147,12 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
 std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRules& rules, Tokens longest) {
   constexpr std::uint64_t kKey = 132, kRoom = 40, kLongRoom = 16, kLong = 256 * 1024;
   const std::optional<std::uint64_t> stride = index_stride(input);
-  if (!stride || rules.version < kIndexWorkspace) return std::nullopt;
-  const std::uint64_t room = rules.version >= kRoomByLength && longest.count() > kLong ? kLongRoom : kRoom;
+  if (!stride || !rules.index_workspace) return std::nullopt;
+  const std::uint64_t room = rules.short_index_workspace && longest.count() > kLong ? kLongRoom : kRoom;
   const std::uint64_t keys = checked_mul(longest.count(), room, kActivations) / *stride;
   // Since 0.27 memory that stays is printed as part of "consumed".
   return exact_line(
-      rules.version < kConsumed ? Section::kActivation : Section::kRuntime, "indexer's workspace of prefills",
+      rules.counts_consumed ? Section::kRuntime : Section::kActivation, "indexer's workspace of prefills",
       Bytes(keys) * kKey,
       {*stride > 1 ? "{room} * {tokens} tokens / {stride} * {key} B" : "{room} * {tokens} tokens * {key} B",
        {{"room", room}, {"tokens", longest}, {"stride", *stride}, {"key", kKey}}},
@@ -205,27 +184,26 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (card != nullptr && card->unified)
     return line("vllm outside, unified memory", "outside PyTorch, and what the host takes meanwhile", 2048,
                 " where the processor shares the memory", "-0.5 to 5.7 GiB in 9 start-up logs on GB10");
-  if (!alone && rules.version < kV1)
+  if (!alone && !rules.v1_engine)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
   if (!alone && has_wide_buffers(request))
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 1400, " on a rank of several",
                 "0.95 to 2.43 GiB in 8 start-up logs of V1 on Hopper and Blackwell");
   if (!alone)
-    return line("vllm outside, several GPUs", "outside PyTorch and communication",
-                rules.version < kSparingSampler ? 150 : 300, " on a rank of several",
-                "0.09 to 0.74 GiB in 5 start-up logs of V1 on cards before Hopper");
-  if (rules.version < kWithoutContext)
+    return line("vllm outside, several GPUs", "outside PyTorch and communication", !rules.sparing_sampler ? 150 : 300,
+                " on a rank of several", "0.09 to 0.74 GiB in 5 start-up logs of V1 on cards before Hopper");
+  if (!rules.excludes_context)
     return line("vllm outside until 0.15", "outside PyTorch, with the CUDA context", 230, " on one GPU",
                 "0.12 to 0.35 GiB in 4 start-up logs");
-  if (rules.version < kV1 && vllm_is_hopper(request))
+  if (!rules.v1_engine && vllm_is_hopper(request))
     return line("vllm outside until 0.15", "outside PyTorch", 164, " on this card",
                 "0.16 GiB in 4 start-up logs of V0");
   const bool is_new = vllm_has_new_runner(input, rules);
-  if (rules.version < kSparingSampler || (is_new && rules.version < kConsumed))
-    return line(rules.version < kSparingSampler ? "vllm outside until 0.15" : "vllm outside", "outside PyTorch", 56,
+  if (!rules.sparing_sampler || (is_new && !rules.counts_consumed))
+    return line(!rules.sparing_sampler ? "vllm outside until 0.15" : "vllm outside", "outside PyTorch", 56,
                 " on one GPU", "0.00 to 0.35 GiB in 28 start-up logs, the median 0.05");
-  if (!is_new && rules.version < kConsumed)
+  if (!is_new && !rules.counts_consumed)
     return line("vllm outside", "outside PyTorch", 230, " on one GPU",
                 "0.16 to 0.25 GiB in start-up logs since 0.16, 0.25 to 0.38 on A100");
   if (!is_new)
@@ -318,7 +296,7 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
     return std::any_of(cache.compact.begin(), cache.compact.end(),
                        [](const Term& term) { return term.growth == Growth::kSourceToken; });
   });
-  if (rules.version >= kV1 || !input.model.vision || !crosses || load.source_tokens == Tokens(0)) return std::nullopt;
+  if (rules.v1_engine || !input.model.vision || !crosses || load.source_tokens == Tokens(0)) return std::nullopt;
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t tokens =
       checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kActivations);
@@ -344,11 +322,10 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
   // _get_v2_model_runner_unsupported_features (vllm/config/vllm.py)
   const bool has_old_draft = input.draft_method == DraftMethod::kNgram || input.draft_method == DraftMethod::kMedusa ||
                              input.draft_method == DraftMethod::kModel;
-  if (rules.version < kNewRunner || (has_old_draft && rules.version < kDraftsInNewRunner)) return false;
-  if (rules.version >= kNewRunnerOnly)
-    return rules.version >= kNewRunnerOnRocm || !vllm_is_rocm(input.request) ||
-           !has_word(kOldOnRocm, input.model.architecture);
-  if (input.model.vision && rules.version < kImagesInNewRunner) return false;
+  if (!rules.new_runner || (has_old_draft && !rules.new_runner_for_drafts)) return false;
+  if (rules.new_runner_for_all)
+    return rules.new_runner_on_rocm || !vllm_is_rocm(input.request) || !has_word(kOldOnRocm, input.model.architecture);
+  if (input.model.vision && !rules.new_runner_for_images) return false;
   return !has_states(input) && (input.model.experts.used == 0 || has_word(kNewWithExperts, input.model.architecture));
 }
 
@@ -392,7 +369,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   if (auto workspace = index_workspace(input, rules, in.load.max_model_len)) out.push_back(std::move(*workspace));
   if (in.stage == 0)
     if (auto images = crossed_images(input, rules, in.load, out.front().bytes)) out.push_back(std::move(*images));
-  const auto encoder = rules.version >= kV1 ? encoder_budget(input, rules) : std::nullopt;
+  const auto encoder = rules.v1_engine ? encoder_budget(input, rules) : std::nullopt;
   if (encoder && in.stage == 0) {
     out.push_back(encoder_cache(input, *encoder));
     if (auto pass = encoder_pass(input, *encoder, out.front().bytes + out.back().bytes))
@@ -409,7 +386,7 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
         of_kind(LineId::kOffloaded, exact_line(Section::kKvCache, "offloaded KV cache", *request.vllm.host_kv_cache,
                                                "--kv-offloading-size, all ranks together", "vLLM config/cache.py")));
   const std::uint64_t ranks = checked_mul(request.parallel.tensor, request.parallel.pipeline, "the ranks");
-  const Bytes swap = request.vllm.swap_space.value_or(Bytes(rules.version < kV1 ? kSwap : 0)) * ranks;
+  const Bytes swap = request.vllm.swap_space.value_or(Bytes(!rules.v1_engine ? kSwap : 0)) * ranks;
   if (swap > Bytes(0))
     out.push_back(exact_line(Section::kKvCache, "swap space (CPU blocks)", swap,
                              {"--swap-space on each of {ranks:rank}", {{"ranks", ranks}}},

@@ -17,10 +17,6 @@ namespace {
 
 using Found = std::optional<Refusal>;
 
-// Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kPackedByItself = 30;    // DeepSeek-V4's class asserts a cache in FP8 until 0.29
-constexpr std::uint64_t kModelOptOnAmpere = 27;  // ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30
-
 constexpr unsigned kAmpere = 80;
 constexpr unsigned kAda = 89;
 constexpr unsigned kBlackwell = 100;
@@ -99,12 +95,12 @@ Found ranks(const EngineInput& input) {
 }
 
 // get_min_capability of the quantization's class.
-unsigned least_capability(const QuantDeclaration& quantization, std::uint64_t version) {
+unsigned least_capability(const QuantDeclaration& quantization, const VllmRules& rules) {
   const std::string_view method = quantization.dialect;
   const std::string_view type = quantization.scheme ? std::string_view(quantization.scheme->type) : std::string_view();
   if (method.starts_with("modelopt")) {
     if (!type.starts_with("fp8")) return type == "mxfp8" ? 80 : 75;
-    return version < kModelOptOnAmpere ? 89 : 80;
+    return rules.modelopt_on_ampere ? 80 : 89;
   }
   if (method == "mxfp4" || method == "fbgemm_fp8" || method == "experts_int8") return 80;
   if (method == "fp8" || method == "awq" || method == "torchao") return 75;
@@ -112,12 +108,12 @@ unsigned least_capability(const QuantDeclaration& quantization, std::uint64_t ve
   return 60;
 }
 
-Found card(const EngineInput& input, std::uint64_t version) {
+Found card(const EngineInput& input, const VllmRules& rules) {
   const unsigned capability = vllm_capability(input.request);
   if (capability == 0) return std::nullopt;
   const QuantDeclaration quantization = planned_quantization(input);
   if (is_declared(quantization) && quantization.names_method) {
-    const unsigned least = least_capability(quantization, version);
+    const unsigned least = least_capability(quantization, rules);
     if (capability < least)
       return Refusal{"quantization",
                      {"The quantization method {method} is not supported for the current GPU. Minimum capability: "
@@ -137,7 +133,7 @@ Found card(const EngineInput& input, std::uint64_t version) {
 }
 
 // Blocks of FP8 weights that ranks split: validate_fp8_block_shape, and for experts separately.
-Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
+Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
   if (!scheme || scheme->block_rows == 0) return std::nullopt;
@@ -155,7 +151,7 @@ Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
     return std::nullopt;
   const std::uint64_t width = experts.width / cuts;
   constexpr const char* cure = "use --enable-expert-parallel, or a smaller --tensor-parallel-size";
-  if (version < kRefinesBlocks || std::gcd(block, width) < kFinestBlock)
+  if (!rules.refines_blocks || std::gcd(block, width) < kFinestBlock)
     return Refusal{"fp8_blocks",
                    {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization "
                     "block_n = {block}",
@@ -168,15 +164,15 @@ Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
 }
 
 // Layers for which the card has no kernel, or none with this cache type.
-Found kernels(const EngineInput& input, std::uint64_t version) {
+Found kernels(const EngineInput& input, const VllmRules& rules) {
   const unsigned capability = vllm_capability(input.request);
   const Dtype type = input.types.key;
   const bool is_latent = vllm_uses_mla(input.model.arch);
-  const bool is_sparse = is_latent && !vllm_builds_no_indexer(input.model.arch, vllm_rules(input.request)) &&
+  const bool is_sparse = is_latent && !vllm_builds_no_indexer(input.model.arch, rules) &&
                          any_term(input, [](const Term& term) { return term.role == Role::kIndex; });
   const bool is_packed = input.model.arch == Arch::kDeepseekV4;
   const bool is_auto = !input.request.cache_type_k;
-  if (is_packed && version < kPackedByItself && is_auto && !input.model.declared_kv_dtype)
+  if (is_packed && !rules.packs_by_default && is_auto && !input.model.declared_kv_dtype)
     return Refusal{"kv_cache_dtype", "DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got auto",
                    "use --kv-cache-dtype fp8"};
   if (capability == 0) return std::nullopt;
@@ -187,8 +183,8 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
                     "this card has {capability}",
                     {named_capability("capability", capability)}},
                    "use a Hopper or Blackwell card"};
-  if (is_sparse && !is_packed && major == 9 && !vllm_rules(input.request).plain_declared_fp8 && is_auto &&
-      input.model.declared_kv_dtype && is_fp8(type))
+  if (is_sparse && !is_packed && major == 9 && !rules.plain_declared_fp8 && is_auto && input.model.declared_kv_dtype &&
+      is_fp8(type))
     return Refusal{"no_kernel", "No valid attention backend found for a sparse MLA cache in fp8_e4m3",
                    "use --kv-cache-dtype fp8 or bfloat16"};
   if (!is_fp8(type)) return std::nullopt;
@@ -242,14 +238,14 @@ Found configuration(const EngineInput& input) {
 }  // namespace
 
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load) {
-  const std::uint64_t version = engine_version(engine_of(input.request), input.request);
+  const VllmRules rules = vllm_rules(input.request);
   if (Found found = architecture(input)) return found;
   if (Found found = length(input, load)) return found;
   if (Found found = configuration(input)) return found;
   if (Found found = ranks(input)) return found;
-  if (Found found = card(input, version)) return found;
-  if (Found found = fp8_blocks(input, version)) return found;
-  return kernels(input, version);
+  if (Found found = card(input, rules)) return found;
+  if (Found found = fp8_blocks(input, rules)) return found;
+  return kernels(input, rules);
 }
 
 }  // namespace kvplan

@@ -10,44 +10,220 @@ namespace kvplan {
 
 namespace {
 
-// Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kCeilConcurrency = 10;  // before that, tokens / length
-constexpr std::uint64_t kHybridManager = 10;    // before that, one block table for all layers (V0, early V1)
-constexpr std::uint64_t kChunkedGroups = 14;    // #29627 flipped VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE
-constexpr std::uint64_t kBatchForSource = 13;   // the length of an encoder in config/vllm.py; not in 0.13
-constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (drafters add a layer to one bucket)
-constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
-constexpr std::uint64_t kGraphsInBudget = 20;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
-constexpr std::uint64_t kUtilization = 20;            // 0.90 before, 0.92 from here on
-constexpr std::uint64_t kWindowValueWidth = 20;   // SlidingWindowSpec.head_size_v; before that, one width in all groups
-constexpr std::uint64_t kPadAttentionPages = 24;  // AttentionSpec.indexes_kv_by_block_stride; not in 0.23
-constexpr std::uint64_t kPackedSlots = 23;        // #44454: a packed block no longer counts pages that no group has
-constexpr std::uint64_t kInFlight = 26;           // #47728: max_in_flight_tokens
-constexpr std::uint64_t kGptOssGraphs = 12;       // GptOssForCausalLMConfig; 992 in 0.11
-constexpr std::uint64_t kWholeItems = 22;         // #43051: the default batch holds the largest item
-constexpr std::uint64_t kPlainFp8Latents = 19;    // #35891; not in 0.18
-constexpr std::uint64_t kLargestCards = 28;       // #51726: cards of 160 GiB; #49390: graphs of 1024 tokens
-// A log of 0.30 shows the weights without the tower, and source of August 2026 has the rule; its first release was not
-// looked up.
-constexpr std::uint64_t kTowersLeftOut = 11;
-constexpr std::uint64_t kSpeculativeAll = 22;     // MambaSpec in the mode "all" counts drafts; not in 0.21
-constexpr std::uint64_t kWidestGroup = 27;        // a packed block is as wide as its widest group; not in 0.26
-constexpr std::uint64_t kNewestSpecs = 28;        // AttentionSpec.head_size_v, align by default; not in 0.27
-constexpr std::uint64_t kCachedStates = 28;       // #50991: is_prefix_caching_supported of hybrids; not in 0.27
-constexpr std::uint64_t kNullBlock = 29;          // get_kv_cache_configs: check_memory; not in 0.28
-constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_block_size; not in 0.26
-constexpr std::uint64_t kCompositeMasks = 30;     // TRITON_FLASHINFER; not in 0.29
-// FLASH_ATTN_MLA, FLASHINFER_MLA first; the oldest release that was executed.
-constexpr std::uint64_t kLatentsByCard = 26;
-constexpr std::uint64_t kPlainDeclaredFp8 = 30;   // FLASHINFER_MLA_SPARSE_SM90; not in 0.29
-constexpr std::uint64_t kLatentCheckpoints = 29;  // models/kimi_k3/nvidia/kda.py; not in 0.28
-constexpr std::uint64_t kScanCheckpoints = 32;    // MambaMixer2.get_kv_cache_spec; not in 0.31
-constexpr std::uint64_t kOneMode = 32;            // CacheConfig.mamba_cache_mode "all" was removed; still in 0.31
-constexpr std::uint64_t kGlmFp8 = 32;             // GlmMoeDsaForCausalLM in models/config.py; not in 0.31
-constexpr std::uint64_t kDeltaCheckpoints = 33;   // qwen_gdn_linear_attn.py get_kv_cache_spec
-constexpr std::uint64_t kHyIndexers = 31;     // hy_v4/nvidia/attention.py create_indexer; 0.30 (executed) built none
-constexpr std::uint64_t kWideFp8Blocks = 31;  // FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size; not in 0.30
-constexpr std::uint64_t kWholeTypes = 32;     // MiMo-V2's layers use the cache's settings; not in 0.31
+using V = VllmRules;
+
+constexpr std::string_view kLibrary = "registry.py _TRANSFORMERS_SUPPORTED_MODELS";
+
+// Rows in the order of VllmRules. All releases begin with 0: 28 is 0.28.
+constexpr Release minor(std::uint64_t number) {
+  return {0, number, 0};
+}
+
+// The flag is set from a release on, or until before one; or a number gets another value.
+constexpr Rule<V> since(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
+                        RuleBasis basis = RuleBasis::kRead) {
+  return {sets, 1, minor(number), kNoEnd, what, evidence, basis};
+}
+constexpr Rule<V> until(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
+                        RuleBasis basis = RuleBasis::kRead) {
+  return {sets, 1, {}, minor(number), what, evidence, basis};
+}
+template <class Value>
+constexpr Rule<V> value_since(std::uint64_t number, Value V::*sets, Value to, std::string_view what,
+                              std::string_view evidence) {
+  return {sets, static_cast<double>(to), minor(number), kNoEnd, what, evidence};
+}
+
+constexpr Rule<V> kRules[] = {
+    since(9, &V::v1_engine, "The V1 engine: caches prefixes by default, has an encoder cache and no swap space.",
+          "start-up logs of 0.8 and 0.9"),
+    since(10, &V::hybrid_manager,
+          "Layers of several types get separate groups; before, one block table serves all layers.",
+          "start-up logs of V0 and early V1"),
+    since(14, &V::chunked_groups, "Chunked local attention gets a group of its own.",
+          "vllm-project/vllm#29627, VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE"),
+    value_since(18, &V::group_ratio, 1.5,
+                "Groups are as long as the longest bucket if it is less than 1.5 times the shortest; 1.25 before.",
+                "kv_cache_utils.py; drafts add a layer to one bucket"),
+    since(20, &V::window_value_width, "Values of full and windowed attention may be narrower than keys.",
+          "SlidingWindowSpec.head_size_v"),
+    since(28, &V::local_value_width, "Values of chunked and cross attention may be narrower than keys.",
+          "AttentionSpec.head_size_v; not in 0.27"),
+    since(24, &V::pads_attention_pages,
+          "A page of attention that does not divide the largest page is padded; before, the model is refused.",
+          "AttentionSpec.indexes_kv_by_block_stride; not in 0.23"),
+    since(23, &V::packs_by_slots,
+          "A block of DeepSeek-V4 holds as many pages of each size as any group has; before, one of each size for "
+          "every slot.",
+          "vllm-project/vllm#44454"),
+    since(27, &V::packs_widest_group, "A block of DeepSeek-V4 is as wide as the pages of its widest group.",
+          "vllm-project/vllm#48993; not in 0.26"),
+    since(27, &V::packed_sum_of_pages,
+          "The concurrency of DeepSeek-V4 counts the blocks of all groups; before, their bytes over those of the first "
+          "group.",
+          "vllm-project/vllm#48317"),
+    since(13, &V::batch_for_source,
+          "Cross attention is charged a whole batch for a source; before, the source's length.",
+          "config/vllm.py has the encoder's length until 0.12"),
+    since(26, &V::in_flight_batches, "Windows and chunks are charged for every batch in flight.",
+          "vllm-project/vllm#47728, max_in_flight_tokens"),
+    since(29, &V::null_block, "The check before start-up leaves out the null block.",
+          "kv_cache_utils.py get_kv_cache_configs; not in 0.28"),
+    since(10, &V::ceil_concurrency,
+          "The concurrency counts whole blocks of a request; before, it is tokens over the length.", "start-up logs"),
+    {&V::tokens_from_concurrency,
+     1,
+     {0, 20, 1},
+     kNoEnd,
+     "\"GPU KV cache size\" is concurrency x length; before, blocks over groups x block size.",
+     "vllm-project/vllm#40691 and #43308; 0.20.1 was cut from main like 0.21 (a log)"},
+    since(11, &V::pages_cross_attention,
+          "Llama 3.2 Vision runs with transformers' code, and its cross attention has pages for every token.",
+          "registry.py _PREVIOUSLY_SUPPORTED_MODELS; the class was removed in 0.10.2"),
+    since(28, &V::caches_states, "Prefix caching is on by default for models with states and attention.",
+          "vllm-project/vllm#50991, ModelConfig.is_prefix_caching_supported; not in 0.27"),
+    since(28, &V::align_by_default,
+          "Prefix caching of states means the mode align by default; before, all for selective scans.",
+          "config/vllm.py; not in 0.27"),
+    until(32, &V::all_mode, "--mamba-cache-mode accepts all.", "CacheConfig.mamba_cache_mode; still in 0.31"),
+    since(22, &V::all_mode_speculative, "The mode all counts speculative states as well.", "MambaSpec; not in 0.21"),
+    since(32, &V::scan_checkpoints, "Mamba 2 keeps a state for the end of a prefill's last whole block.",
+          "MambaMixer2.get_kv_cache_spec; not in 0.31"),
+    since(33, &V::delta_checkpoints,
+          "Gated delta nets under FlashInfer keep a state for the end of a prefill's last whole block.",
+          "qwen_gdn_linear_attn.py get_kv_cache_spec"),
+    since(29, &V::latent_checkpoints,
+          "KDA layers under FlashKDA keep a state for the end of a prefill's last whole block.",
+          "models/kimi_k3/nvidia/kda.py; not in 0.28"),
+    since(27, &V::latent_state_blocks, "Blocks of latents are multiples of 128 tokens in models with states.",
+          "Platform._align_hybrid_block_size; not in 0.26"),
+    since(19, &V::plain_fp8_latents, "Indexed FP8 latents are plain, not packed, on data centre Blackwell.",
+          "vllm-project/vllm#35891; not in 0.18"),
+    since(30, &V::plain_declared_fp8, "Indexed latents of a checkpoint that declares an FP8 cache are plain.",
+          "FLASHINFER_MLA_SPARSE_SM90; not in 0.29"),
+    since(30, &V::packs_by_default,
+          "DeepSeek-V4 starts with --kv-cache-dtype auto; before, its class asserts an FP8 cache.",
+          "models/deepseek_v4; executed in 0.26"),
+    until(32, &V::splits_types, "MiMo-V2's class passes the cache's type to no layer.",
+          "models/mimo_v2_flash.py; not in 0.32"),
+    since(32, &V::glm_fp8, "GLM-5 uses an FP8 cache by default on data centre Blackwell.",
+          "GlmMoeDsaForCausalLM in models/config.py; not in 0.31"),
+    since(26, &V::latents_by_card,
+          "The card's first choice of backend sets the block of dense latents; before, 64 tokens.",
+          "FLASH_ATTN_MLA and FLASHINFER_MLA come first; 0.26 is the oldest release that was executed"),
+    since(30, &V::composite_masks,
+          "Image masks on data centre Blackwell use Triton and FlashInfer together, with blocks of 64 tokens.",
+          "TRITON_FLASHINFER; not in 0.29"),
+    since(31, &V::wide_fp8_blocks, "FP8 heads of width 512 have blocks of 64 tokens on Hopper.",
+          "FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size; not in 0.30"),
+    since(16, &V::flashinfer_fp8, "FP8 caches use FlashInfer where FlashAttention has no kernel for them.",
+          "0.16 is the oldest release whose log names the backend"),
+    since(31, &V::hy_indexers, "Hy-V4 has its indexers, and its sinks in float32.",
+          "hy_v4/nvidia/attention.py create_indexer; 0.30 built none"),
+    since(27, &V::modelopt_on_ampere,
+          "ModelOpt's FP8 checkpoints run from compute capability 8.0 on; before, from 8.9.",
+          "ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30"),
+    value_since(20, &V::utilization, 0.92, "--gpu-memory-utilization is 0.92 by default; 0.9 before.",
+                "config/cache.py"),
+    value_since<std::uint64_t>(10, &V::max_num_seqs, 1024,
+                               "--max-num-seqs is 1024 by default on a large card; 256 before and on others.",
+                               "EngineArgs.get_batch_defaults"),
+    since(22, &V::whole_items, "The default batch holds the largest item where images attend in both directions.",
+          "vllm-project/vllm#43051"),
+    since(28, &V::largest_batches, "The default batch is 16,384 tokens on cards of at least 160 GiB.",
+          "vllm-project/vllm#51726"),
+    since(12, &V::whole_graphs, "Whole decode steps are captured in addition to piecewise graphs.",
+          "start-up logs of 0.11 and 0.12"),
+    since(27, &V::whole_steps, "Graph sizes are whole requests with their drafts.",
+          "VllmConfig._set_cudagraph_sizes; not in 0.26, but in 0.30"),
+    since(31, &V::widest_step, "A step of all sequences has a graph size.",
+          "VllmConfig._set_cudagraph_sizes; not in 0.30, but in 0.33"),
+    since(12, &V::gpt_oss_graphs, "gpt-oss captures graphs of up to 1,024 tokens; up to 992 before.",
+          "GptOssForCausalLMConfig"),
+    since(28, &V::largest_graphs, "Graphs have up to 1,024 tokens on data centre Blackwell.",
+          "vllm-project/vllm#49390"),
+    since(29, &V::keeps_graph_pool, "The memory that estimating the graphs took is reused for their pool.",
+          "start-up logs: 86 graphs of Qwen3.5-4B take 0.24 GiB, 0.55 in 0.22"),
+    since(20, &V::graphs_in_budget, "CUDA graphs are subtracted from the budget.",
+          "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1"),
+    since(27, &V::graphs_in_peak, "The estimate of the graphs is printed within \"peak activation\".",
+          "the log line with \"consumed\"; not in 0.26"),
+    since(30, &V::estimates_new_graphs, "The new runner estimates its graphs before the cache is sized.",
+          "profile_cudagraph_memory of worker/gpu; 0 before"),
+    since(26, &V::new_runner, "Dense models of attention alone use the new runner.", "v1/worker/gpu/model_runner.py"),
+    since(27, &V::new_runner_for_images, "Models with image input use the new runner too.",
+          "0.26 still uses the old one for Gemma-4"),
+    since(33, &V::new_runner_for_drafts, "Requests with draft models, Medusa or n-grams use the new runner too.",
+          "_get_v2_model_runner_unsupported_features; not in 0.30"),
+    since(30, &V::new_runner_for_all, "Models with states or experts use the new runner too.",
+          "VllmConfig.use_v2_model_runner"),
+    since(33, &V::new_runner_on_rocm, "No class keeps the old runner on ROCm.",
+          "ROCM_DEFAULT_MRV1_ARCHITECTURES in 0.30, no longer in 0.33"),
+    since(16, &V::sparing_sampler, "The old runner's sampler does not sort all logits.",
+          "0.15 sorts them: 1.40 GiB for 256 rows of 151,936"),
+    since(17, &V::sparing_sampler_on_rocm, "The old runner's sampler does not sort all logits on ROCm.",
+          "0.16 sorts them: 2.1 GiB for 256 rows of 151,936"),
+    since(33, &V::samples_twice, "The profile run samples a second time, with every parameter set.",
+          "_dummy_sampler_run; not in 0.32"),
+    since(30, &V::compiles_before,
+          "A first start compiles before the profile run, which no longer copies the embedding.",
+          "first starts in logs of 0.30 and 0.31"),
+    since(19, &V::index_workspace, "Indexers have a workspace for prefills.",
+          "v1/attention/backends/mla/indexer.py; 0.19 is the oldest release that was read"),
+    since(32, &V::short_index_workspace, "The indexers' workspace is shorter for contexts beyond 256 Ki tokens.",
+          "sparse_mla_prefill_workspace_factor; not in 0.31"),
+    since(7, &V::excludes_context, "Memory taken before the start, such as the CUDA context, no longer counts.",
+          "vllm-project/vllm#11809"),
+    since(27, &V::counts_consumed,
+          "Everything that is gone after the profile run counts as consumed, also what the allocator keeps.",
+          "the log line with \"consumed\"; not in 0.26"),
+    since(11, &V::leaves_towers, "Towers are not loaded where the limits exclude their input.",
+          "_mark_tower_model; a log of 0.30, source of August 2026; the first release was not looked up"),
+    since(9, &V::pads_vocab, "Vocabulary rows are padded on a single GPU too.",
+          "VocabParallelEmbedding, executed in 0.26; a log of 0.5 has no padding rows"),
+    since(29, &V::pads_hunyuan, "HunYuan's vocabulary is padded.", "HunYuanDenseV1ForCausalLM; not in 0.28"),
+    since(31, &V::pads_experts, "Experts that are not quantized are padded to 128 on data centre Blackwell.",
+          "fused_moe/oracle/unquantized.py; not in 0.30"),
+    since(29, &V::refines_blocks,
+          "Blocks of FP8 experts that ranks split become smaller; before, the layout is refused.",
+          "fused_moe/oracle/fp8.py; not in 0.28"),
+    since(30, &V::shares_projections, "Layers of Gemma 3n that read another layer's cache have no K and V projections.",
+          "models/gemma3n.py"),
+    since(27, &V::buffers_for_draft_alone, "DeepSeek-V4 has the draft's buffer only with a draft.",
+          "models/deepseek_v4; not in 0.26"),
+    since(14, &V::hopper_mxfp4, "MXFP4 experts use Triton's layout on Hopper.",
+          "Mxfp4Backend.TRITON with round_up(64); a log of 0.14.1"),
+    since(25, &V::drops_mxfp4_scales, "A checkpoint's MXFP4 scales are freed once Triton's are made.",
+          "vllm-project/vllm#46549; not in 0.24"),
+    since(27, &V::narrow_mxfp4_padding,
+          "MXFP4 experts are padded to 128 by 256 on data centre Blackwell; 256 by 256 before.",
+          "quantization/mxfp4.py; not in 0.26"),
+    since(27, &V::yarn_in_float32, "Rotary tables of latents with YaRN are in float32.",
+          "DeepseekScalingRotaryEmbedding.use_flashinfer; not in 0.26, but in 0.30"),
+    since(31, &V::plain_multimodal_rotary,
+          "Rotary tables of multimodal models are as long as the context; four times before.", "MRotaryEmbedding"),
+    since(27, &V::fewer_scales,
+          "Attention layers have no ranges of Q, K and V, and classes of transformers' code have scales too.",
+          "attention.py, executed in 0.26 and 0.30"),
+    value_since<std::uint64_t>(20, &V::library_classes, 1, "SmolLM3 runs with transformers' code.", kLibrary),
+    value_since<std::uint64_t>(25, &V::library_classes, 2, "GPT-BigCode and StarCoder2 run with transformers' code.",
+                               kLibrary),
+    value_since<std::uint64_t>(26, &V::library_classes, 3,
+                               "Llama 3.2 Vision, OLMo and OLMo 2 run with transformers' code.", kLibrary),
+    value_since<std::uint64_t>(27, &V::library_classes, 4, "VaultGemma runs with transformers' code.", kLibrary),
+    value_since<std::uint64_t>(29, &V::library_classes, 5, "FlexOlmo, OLMo 3 and HunYuan run with transformers' code.",
+                               kLibrary),
+    value_since<std::uint64_t>(30, &V::library_classes, 6, "Nanbeige runs with transformers' code.", kLibrary),
+    value_since<std::uint64_t>(
+        32, &V::library_classes, 7,
+        "Arcee, CWM, GLM-4, GPT-NeoX, Jais 2, Mellum, Phi and Seed-OSS run with transformers' code.", kLibrary),
+    value_since<std::uint64_t>(33, &V::library_classes, 8, "Kolibri runs with transformers' code.", kLibrary),
+    since(12, &V::lora_with_experts, "LoRA adapters wrap experts too, and reserve no extra rows of vocabulary.",
+          "lora/layers; 256 extra rows before"),
+    since(12, &V::spans_nodes, "--nnodes starts one copy over several nodes.", "engine/arg_utils.py"),
+    since(12, &V::rope_parameters, "A scaled context is given as rope_parameters; as rope_scaling before.",
+          "transformers' config keys"),
+};
 
 constexpr std::array kVersions{
     EngineVersion{"0.6",
@@ -89,44 +265,13 @@ bool large_card(const Request& request) {
 }  // namespace
 
 VllmRules vllm_rules(const Request& request) {
-  const std::uint64_t v = engine_version(engine_of(request), request);
-  // 0.20.1 was cut from main like 0.21 (a log prints the new line): "0.20" stands for 0.20.0.
-  constexpr std::uint64_t kPatched = 20;
-  const bool patched = v == kPatched && engine_patch(request) >= 1 && engine_patch(request) < kPatched;
-  VllmRules rules;
-  rules.version = v;
-  rules.hybrid_manager = v >= kHybridManager;
-  rules.ceil_concurrency = v >= kCeilConcurrency;
-  rules.chunked_groups = v >= kChunkedGroups;
-  rules.batch_for_source = v >= kBatchForSource;
-  rules.group_ratio = v >= kGroupRatio ? 1.5 : 1.25;
-  rules.tokens_from_concurrency = v >= kTokensFromConcurrency || patched;
-  rules.graphs_in_budget = v >= kGraphsInBudget;
-  rules.utilization = v >= kUtilization ? 0.92 : 0.90;
-  rules.window_value_width = v >= kWindowValueWidth;
-  rules.pad_attention_pages = v >= kPadAttentionPages;
-  rules.in_flight_batches = v >= kInFlight;
-  rules.packed_block = v >= kWidestGroup   ? PackedBlock::kWidestGroup
-                       : v >= kPackedSlots ? PackedBlock::kSlots
-                                           : PackedBlock::kTuples;
-  rules.packed_sum_of_pages = v >= kWidestGroup;  // #48317
-  rules.all_mode_speculative = v >= kSpeculativeAll;
-  rules.local_value_width = rules.align_by_default = v >= kNewestSpecs;
-  rules.caches_states = v >= kCachedStates;
-  rules.all_mode = v < kOneMode;
-  rules.scan_checkpoints = v >= kScanCheckpoints;
-  rules.delta_checkpoints = v >= kDeltaCheckpoints;
-  rules.latent_checkpoints = v >= kLatentCheckpoints;
-  rules.latent_state_blocks = v >= kLatentStateBlocks;
-  rules.latents_by_card = v >= kLatentsByCard;
-  rules.composite_masks = v >= kCompositeMasks;
-  rules.wide_fp8_blocks = v >= kWideFp8Blocks;
-  rules.hy_indexers = v >= kHyIndexers;
-  rules.null_block = v >= kNullBlock;
-  rules.plain_declared_fp8 = v >= kPlainDeclaredFp8;
-  rules.split_types = v < kWholeTypes;
-  rules.glm_fp8 = v >= kGlmFp8;
+  VllmRules rules = resolve_rules(kRules, release_of(request));
+  rules.version = engine_version(engine_of(request), request);
   return rules;
+}
+
+std::vector<RuleRow> vllm_rule_rows() {
+  return rule_rows(kRules);
 }
 
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {
@@ -163,8 +308,8 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
   const Request& request = input.request;
   if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
   const bool largest = request.card.memory && request.card.memory->count() >= kLargestCard;
-  const std::uint64_t usual = !large_card(request) ? 2048 : largest && rules.version >= kLargestCards ? 16384 : 8192;
-  const bool whole = input.model.vision && input.model.vision->both_ways && rules.version >= kWholeItems &&
+  const std::uint64_t usual = !large_card(request) ? 2048 : largest && rules.largest_batches ? 16384 : 8192;
+  const bool whole = input.model.vision && input.model.vision->both_ways && rules.whole_items &&
                      !request.extras.language_model_only &&
                      is_one_of(input.model.arch, {Arch::kGemma4, Arch::kGemma4Unified});
   return whole ? std::max(usual, kGemma4Video) : usual;
@@ -172,7 +317,7 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
 
 bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio) {
   const ExtrasRequest& extras = request.extras;
-  if (engine_version(engine_of(request), request) < kTowersLeftOut) return false;
+  if (!vllm_rules(request).leaves_towers) return false;
   if (extras.language_model_only) return true;
   // Their processors take no videos: a limit for images is enough.
   const bool stills = is_one_of(arch, {Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kMistral, Arch::kMistral3,
@@ -187,27 +332,26 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio) {
 }
 
 bool vllm_keeps_fp8_plain(const Request& request) {
-  return vllm_is_data_blackwell(request) && engine_version(engine_of(request), request) >= kPlainFp8Latents;
+  return vllm_is_data_blackwell(request) && vllm_rules(request).plain_fp8_latents;
 }
 
 bool vllm_names_largest_graph(Arch arch, const VllmRules& rules) {
-  return arch == Arch::kGptOss && rules.version >= kGptOssGraphs;
+  return arch == Arch::kGptOss && rules.gpt_oss_graphs;
 }
 
 std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules) {
-  return vllm_names_largest_graph(arch, rules) || (vllm_is_data_blackwell(request) && rules.version >= kLargestCards)
-             ? 1024
-             : 512;
+  return vllm_names_largest_graph(arch, rules) || (vllm_is_data_blackwell(request) && rules.largest_graphs) ? 1024
+                                                                                                            : 512;
 }
 
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
   if (request.max_num_seqs) return *request.max_num_seqs;
-  return large_card(request) && rules.hybrid_manager ? 1024 : 256;
+  return large_card(request) ? rules.max_num_seqs : VllmRules{}.max_num_seqs;
 }
 
 bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, const VllmRules& rules) {
   if (request.prefix_caching) return *request.prefix_caching;
-  if (!has_states) return rules.version >= kV1;
+  if (!has_states) return rules.v1_engine;
   // On for hybrid models, off for classes without attention (ModelConfig.is_prefix_caching_supported).
   return (rules.caches_states && arch != Arch::kMamba) || request.vllm.mamba_cache_mode.value_or("none") != "none";
 }

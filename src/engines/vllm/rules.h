@@ -1,5 +1,4 @@
-// What changed in vLLM from release to release, and which models it treats specially. Every behaviour that depends on a
-// release or an architecture is a row or a constant here.
+// What changed in vLLM from release to release. Every behaviour that depends on a release is a row of rules.cpp.
 #ifndef KVPLAN_ENGINES_VLLM_RULES_H_
 #define KVPLAN_ENGINES_VLLM_RULES_H_
 
@@ -7,23 +6,13 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engines/engine.h"
 
 namespace kvplan {
 
 enum class MambaMode { kNone, kAlign, kAll };
-
-// How the bytes of a block that groups of several page sizes share are counted (DeepSeek-V4).
-enum class PackedBlock {
-  kTuples,       // for every slot a page of each of the first group's sizes, until 0.22
-  kSlots,        // of each size as many pages as any group has (#44454)
-  kWidestGroup,  // the widest group's pages, since 0.27 (#48993)
-};
-
-// Releases that several files need.
-inline constexpr std::uint64_t kV1 = 9;              // the V1 engine
-inline constexpr std::uint64_t kRefinesBlocks = 29;  // FP8 blocks split by ranks: 0.28 refuses, 0.29 makes them smaller
 
 // Whether `holds` is true for a term of any layer's cache.
 template <class Holds>
@@ -33,41 +22,67 @@ bool any_term(const EngineInput& input, const Holds& holds) {
   });
 }
 
-// The behaviour of one release. The release numbers are in rules.cpp, with their reasons.
+inline constexpr std::uint64_t kRefinesBlocks = 29;
+
+// The behaviour of one release. The rows of rules.cpp say what each member means.
 struct VllmRules {
   std::uint64_t version = 0;
-  bool hybrid_manager = true;           // layers of several types get separate groups
-  bool chunked_groups = true;           // even chunked local attention
-  bool ceil_concurrency = true;         // concurrency counts whole blocks of a request
-  bool tokens_from_concurrency = true;  // "GPU KV cache size" is concurrency * length
-  bool window_value_width = true;       // V may be narrower than K; else one width for both
-  bool local_value_width = true;        // in chunked and cross attention too
-  bool pad_attention_pages = true;      // a page that does not divide the largest is padded
-  bool in_flight_batches = true;        // windows are charged for every batch in flight
-  PackedBlock packed_block = PackedBlock::kWidestGroup;
-  bool packed_sum_of_pages = true;   // packed groups: the blocks of a request are the sum over groups
-  bool all_mode_speculative = true;  // --mamba-cache-mode all: speculative states as well
-  bool align_by_default = true;      // prefix caching of states defaults to align, else to all
-  bool caches_states = true;         // prefix caching is on for models with states and attention
-  bool all_mode = false;             // --mamba-cache-mode all
-  bool scan_checkpoints = true;      // Mamba 2 keeps a state for the end of a prefill's last whole block
-  bool delta_checkpoints = true;     // so do gated delta nets under FlashInfer
-  bool latent_checkpoints = true;    // so do KDA layers under FlashKDA
-  bool latent_state_blocks = true;   // with states, blocks of latents are multiples of 128
-  bool latents_by_card = true;       // a dense latent's kernel, and with it its block, is the card's first choice
-  bool composite_masks = true;       // images' masks on data centre Blackwell use Triton and FlashInfer together
-  bool wide_fp8_blocks = true;       // FP8 heads of width 512 on Hopper have blocks of 64
-  bool hy_indexers = true;           // Hy-V4 has its indexers
-  bool null_block = true;            // the check before start-up does not count the null block
-  bool plain_declared_fp8 = true;    // FP8 latents by a checkpoint's declaration are plain (FLASHINFER_MLA_SPARSE_SM90)
-  bool split_types = false;          // MiMo-V2's class passes the cache's type to no layer
-  bool glm_fp8 = true;               // GLM-5 uses an FP8 cache by default on data centre Blackwell
-  bool graphs_in_budget = true;      // CUDA graphs are subtracted from the budget
-  bool batch_for_source = true;      // a source is charged as a whole batch, not by its length
-  double group_ratio = 1.5;          // groups are as long as the longest bucket up to this ratio
-  double utilization = 0.92;         // --gpu-memory-utilization
+  bool v1_engine = false;
+  // Groups of layers, the pool's blocks, and what a request is charged.
+  bool hybrid_manager = false, chunked_groups = false;
+  double group_ratio = 1.25;
+  bool window_value_width = false, local_value_width = false;
+  bool pads_attention_pages = false;
+  bool packs_by_slots = false, packs_widest_group = false, packed_sum_of_pages = false;
+  bool batch_for_source = false;
+  bool in_flight_batches = false;
+  bool null_block = false;
+  bool ceil_concurrency = false, tokens_from_concurrency = false;
+  bool pages_cross_attention = false;
+  // States.
+  bool caches_states = false, align_by_default = false;
+  bool all_mode = false, all_mode_speculative = false;
+  bool scan_checkpoints = false, delta_checkpoints = false, latent_checkpoints = false;
+  bool latent_state_blocks = false;
+  // Types of the cache, and kernels.
+  bool plain_fp8_latents = false, plain_declared_fp8 = false, packs_by_default = false;
+  bool splits_types = false;
+  bool glm_fp8 = false;
+  bool latents_by_card = false, composite_masks = false, wide_fp8_blocks = false;
+  bool flashinfer_fp8 = false;
+  bool hy_indexers = false;
+  bool modelopt_on_ampere = false;
+  // Batches and CUDA graphs.
+  double utilization = 0.90;
+  std::uint64_t max_num_seqs = 256;
+  bool whole_items = false, largest_batches = false;
+  bool whole_graphs = false, whole_steps = false, widest_step = false;
+  bool gpt_oss_graphs = false, largest_graphs = false;
+  bool keeps_graph_pool = false;
+  bool graphs_in_budget = false, graphs_in_peak = false, estimates_new_graphs = false;
+  // The runner, the profile run and memory outside of PyTorch.
+  bool new_runner = false, new_runner_for_images = false, new_runner_for_drafts = false, new_runner_for_all = false;
+  bool new_runner_on_rocm = false;
+  bool sparing_sampler = false, sparing_sampler_on_rocm = false, samples_twice = false;
+  bool compiles_before = false;
+  bool index_workspace = false, short_index_workspace = false;
+  bool excludes_context = false, counts_consumed = false;
+  // Weights, buffers and adapters.
+  bool leaves_towers = false;
+  bool pads_vocab = false, pads_hunyuan = false, pads_experts = false;
+  bool refines_blocks = false;
+  bool shares_projections = false;
+  bool buffers_for_draft_alone = false;
+  bool hopper_mxfp4 = false, drops_mxfp4_scales = false, narrow_mxfp4_padding = false;
+  bool yarn_in_float32 = false, plain_multimodal_rotary = false;
+  bool fewer_scales = false;
+  std::uint64_t library_classes = 0;
+  bool lora_with_experts = false;
+  // The command line.
+  bool spans_nodes = false, rope_parameters = false;
 };
 VllmRules vllm_rules(const Request& request);
+std::vector<RuleRow> vllm_rule_rows();
 
 // Whether every layer has its own indexer though indexer_types shares some: the class only reads index_topk_freq and
 // index_topk_pattern (models/deepseek_v2.py).

@@ -223,10 +223,7 @@ class SpecMaker {
 
   // Llama 3.2 Vision's class was removed in 0.10.2; it runs with transformers' code, and its cross attention layers
   // have pages for every token like the others (registry.py _PREVIOUSLY_SUPPORTED_MODELS).
-  bool pages_every_layer() const {
-    constexpr std::uint64_t kWithoutClass = 11;
-    return input_.model.arch == Arch::kMllama && rules_.version >= kWithoutClass;
-  }
+  bool pages_every_layer() const { return input_.model.arch == Arch::kMllama && rules_.pages_cross_attention; }
 
   void add(const LayerCache& cache) {
     if (cache.compact.empty()) return;

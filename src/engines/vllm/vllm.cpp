@@ -29,7 +29,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   const bool is_auto = !request.cache_type_k && !model.declared_kv_dtype;
   if (is_auto && rules.glm_fp8 && model.arch == Arch::kGlmMoeDsa && vllm_is_data_blackwell(request))
     types.key = types.value = Dtype::kFp8E4m3;
-  if (rules.split_types && model.arch == Arch::kMimoV2) types.key = types.value = types.model;
+  if (rules.splits_types && model.arch == Arch::kMimoV2) types.key = types.value = types.model;
   const bool packs = vllm_packs_fp8_latents(model.arch);
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
   // DeepSeek-V4 supports only the packed layout; `auto` means the option that selects it.
@@ -76,6 +76,7 @@ Engine vllm_engine() {
   engine.loading.makes_by = vllm_makes_by;
   engine.loading.rotary_table = vllm_rotary_table;
   engine.loading.side_tensors = vllm_side_tensors;
+  engine.rules = vllm_rule_rows;
   engine.refusal = vllm_refusal;
   engine.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
   engine.loading.keeps_types = true;
