@@ -99,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string string = json_string(text);
   check_characters(string, "a string of JSON");
   if (!Json::accept(string)) found("no JSON", "a string of JSON", string);
-  TokenEcho(text).is_in(text + "\\u0041%41&#65;");
+  contains_token(text + "%41%4", text);
   static const Json kBase = Json::parse(R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"hidden_size":64,
     "num_hidden_layers":2,"num_attention_heads":4,"vocab_size":1000,"intermediate_size":128,"torch_dtype":"bfloat16",
     "quantization_config":{"quant_method":"awq","bits":4,"group_size":128,"modules_to_not_convert":["lm_head"]},

@@ -9,6 +9,7 @@
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "sources/hub_id.h"
+#include "sources/token_echo.h"
 
 namespace kvplan {
 
@@ -106,11 +107,7 @@ void broken_file(std::string_view name, std::string_view why, std::string_view r
 }
 
 HubClient::HubClient(const HubSettings& settings, std::string repo)
-    : settings_(settings),
-      repo_(std::move(repo)),
-      origin_(origin_of(settings.endpoint)),
-      echo_(settings.token),
-      start_(steady_clock::now()) {}
+    : settings_(settings), repo_(std::move(repo)), origin_(origin_of(settings.endpoint)), start_(steady_clock::now()) {}
 
 void HubClient::show(std::uint64_t bytes) {
   if (progress_.is_due())
@@ -211,9 +208,10 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
 
 // Refuses a response with the token in it, which would get into reports, errors and the cache.
 void HubClient::check_echo(const HttpResponse& response) const {
-  const bool is_in_header = std::any_of(response.headers.begin(), response.headers.end(),
-                                        [&](const auto& each) { return echo_.is_in(each.second); });
-  if (is_in_header || echo_.is_in(response.body) || echo_.is_in(response.location) || echo_.is_in(response.detail))
+  const auto has_token = [&](std::string_view text) { return contains_token(text, settings_.token); };
+  if (has_token(response.body) || has_token(response.location) || has_token(response.detail) ||
+      std::any_of(response.headers.begin(), response.headers.end(),
+                  [&](const auto& each) { return has_token(each.second); }))
     throw HubUnreachable(without_port(origin_) + " sends the token back, which no sound server does",
                          "check HF_ENDPOINT, and renew the token");
 }

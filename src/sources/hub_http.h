@@ -13,7 +13,6 @@
 #include "kvplan/progress.h"
 #include "sources/hub_curl.h"
 #include "sources/hub_settings.h"
-#include "sources/token_echo.h"
 
 namespace kvplan {
 
@@ -71,7 +70,6 @@ class HubClient {
   const HubSettings& settings_;
   std::string repo_;
   std::string origin_;
-  TokenEcho echo_;
   std::size_t requests_ = 0;
   std::size_t body_bytes_ = 0;  // of all answers
   std::chrono::steady_clock::time_point start_;

@@ -3,29 +3,12 @@
 #ifndef KVPLAN_SOURCES_TOKEN_ECHO_H_
 #define KVPLAN_SOURCES_TOKEN_ECHO_H_
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace kvplan {
 
-class TokenEcho {
- public:
-  explicit TokenEcho(const std::string& token);
-
-  // Whether the text contains the token: as it is; in another case or with other characters in between; with escapes of
-  // JSON, HTML or URLs, also nested; in base64 or hexadecimal.
-  bool is_in(std::string_view text) const;
-
- private:
-  bool is_spelled_in(std::string_view text) const;
-  bool is_escaped_in(std::string_view text) const;
-
-  std::string token_;
-  // The token with only letters and digits, in lower case, and so its hexadecimal digits.
-  std::vector<std::string> folded_;
-  std::vector<std::string> base64_;  // the token's bytes in base64, at each of the three positions in a group
-};
+// Whether the text contains the token, as it is or with percent-encoded characters.
+bool contains_token(std::string_view text, std::string_view token);
 
 }  // namespace kvplan
 
