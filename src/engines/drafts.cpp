@@ -6,9 +6,6 @@ namespace kvplan {
 
 namespace {
 
-bool any_term(const CacheTerms& terms, bool (*holds)(const Term&)) {
-  return std::any_of(terms.begin(), terms.end(), holds);
-}
 bool is_fixed(const Term& term) {
   return term.growth == Growth::kSequence;
 }
@@ -35,8 +32,7 @@ std::string label_of(const EngineInput& input) {
 
 std::vector<LayerCache> mtp_layers(const EngineInput& input) {
   std::vector<LayerCache> out;
-  const bool indexed = std::any_of(input.caches.begin(), input.caches.end(),
-                                   [](const LayerCache& cache) { return any_term(cache.compact, is_index); });
+  const bool indexed = any_term(input, is_index);
   const LayerCache* model = nullptr;
   for (const LayerCache& cache : input.caches) {
     if (cache.compact.empty() || any_term(cache.compact, is_fixed)) continue;

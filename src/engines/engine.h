@@ -5,6 +5,7 @@
 #ifndef KVPLAN_ENGINES_ENGINE_H_
 #define KVPLAN_ENGINES_ENGINE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -100,6 +101,13 @@ struct EngineInput {
   std::shared_ptr<const EngineInput> draft;
   mutable std::shared_ptr<const EngineMemo> memo;  // set by the engine
 };
+
+// Whether `holds` is true for a term of any layer, in the compact form.
+template <class Holds>
+bool any_term(const EngineInput& input, const Holds& holds) {
+  return std::any_of(input.caches.begin(), input.caches.end(),
+                     [&](const LayerCache& cache) { return any_term(cache.compact, holds); });
+}
 
 // Requests that arrive one after another and run together: their lengths, taken in turn, and their common prefix.
 struct Running {

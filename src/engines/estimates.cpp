@@ -71,10 +71,8 @@ std::uint64_t prefill_chunk(const Request& request, const Load& load) {
 std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t chunk, std::uint64_t bytes_each,
                                        std::string source) {
   const EngineInput& input = *in.engine;
-  const bool attends = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(),
-                       [](const Term& term) { return term.role == Role::kKey && term.growth == Growth::kToken; });
-  });
+  const bool attends =
+      any_term(input, [](const Term& term) { return term.role == Role::kKey && term.growth == Growth::kToken; });
   if (!attends || input.model.num_heads == 0) return std::nullopt;
   const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.parallel.tensor);
   const std::uint64_t context = in.load.tokens_of_sequence().count();
@@ -101,17 +99,12 @@ bool is_encoder(const EngineInput& input) {
 }
 
 bool has_states(const EngineInput& input) {
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact)
-      if (term.role == Role::kState) return true;
-  return false;
+  return any_term(input, [](const Term& term) { return term.role == Role::kState; });
 }
 
 bool has_windows(const EngineInput& input) {
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact)
-      if (term.limit.kind != LimitKind::kNone && term.role != Role::kState) return true;
-  return false;
+  return any_term(input,
+                  [](const Term& term) { return term.limit.kind != LimitKind::kNone && term.role != Role::kState; });
 }
 
 Note unverified_note(std::string_view engine, std::string_view what) {

@@ -3,6 +3,7 @@
 #ifndef KVPLAN_ENGINES_SHARED_TERMS_H_
 #define KVPLAN_ENGINES_SHARED_TERMS_H_
 
+#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <utility>
@@ -10,6 +11,12 @@
 #include "kvplan/terms.h"
 
 namespace kvplan {
+
+// Whether `holds` is true for any of the terms.
+template <class Holds>
+bool any_term(const CacheTerms& terms, const Holds& holds) {
+  return std::any_of(terms.begin(), terms.end(), holds);
+}
 
 class SharedTerms {
  public:

@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
+#include "engines/sglang/rules.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 
@@ -20,8 +22,8 @@ constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please
 Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
   const std::uint32_t major = capability / 10;
   const bool has_latents = sglang_has_latents(input);
-  const bool newer = sglang_since(input.request, kExecuted);
-  if (input.model.arch == Arch::kGptOss && !has_word(kOfGptOss, name))
+  const bool newer = sglang_rules(input.request).trtllm_beyond_sm100;
+  if (sglang_class(input.model).is_gpt_oss && !has_word(kOfGptOss, name))
     return {"GptOssForCausalLM requires one of {backends} attention backend", {{"backends", kOfGptOss}}};
   if (has_word("trtllm_mla cutedsl_mla", name) && !has_latents)
     return {"{backend} backend can only be used with MLA models.", {{"backend", name}}};
@@ -45,8 +47,8 @@ Template missing(const EngineInput& input, std::string_view name, std::uint32_t 
 bool sglang_has_latents(const EngineInput& input) {
   return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
     const auto has = [&](Role role) {
-      return std::any_of(cache.compact.begin(), cache.compact.end(),
-                         [&](const Term& term) { return term.role == role && term.growth == Growth::kToken; });
+      return any_term(cache.compact,
+                      [&](const Term& term) { return term.role == role && term.growth == Growth::kToken; });
     };
     return has(Role::kKey) && !has(Role::kValue);
   });
@@ -67,10 +69,10 @@ std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input) {
   const std::string& name = input.request.extras.attention_backend;
   if (name.empty()) return std::nullopt;
   if (has_word("flashmla trtllm_mla cutedsl_mla trtllm_mha hpc_ops", name)) return 64;
-  const bool newer = sglang_since(input.request, kExecuted);
-  if (name == "cutlass_mla" && !newer) return 128;
-  const bool is_blackwell = input.request.card.capability() / 10 == 10;
-  if (name == "fa4" && newer && is_blackwell && !sglang_has_latents(input)) return 128;
+  const SglangRules rules = sglang_rules(input.request);
+  if (name == "cutlass_mla" && rules.cutlass_pages_of_128) return 128;
+  if (name == "fa4" && rules.fa4_pages_of_128 && sglang_on_blackwell(input.request) && !sglang_has_latents(input))
+    return 128;
   return 1;
 }
 

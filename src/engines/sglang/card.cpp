@@ -6,6 +6,7 @@
 #include "engines/estimates.h"
 #include "engines/sglang/layout.h"
 #include "engines/sglang/models.h"
+#include "engines/sglang/rules.h"
 #include "engines/sglang/share.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
@@ -39,20 +40,14 @@ std::uint64_t prefilled(const EngineInput& input, const SglangSettings& settings
 }
 
 // One graph of a decoding batch for each size, and graphs of the prefill. All sizes share one pool, as large as the
-// activations of the largest prefill. "Capture ... CUDA graph end", in GiB:
-//   decode since 0.5.6 (weak references to outputs): Qwen3-8B, 52 sizes 0.60 (0.61), 36 0.34 (0.44); Qwen3.6-27B with
-//     TP 3, 12 sizes 0.27 (0.29); Qwen3-0.6B, 6 sizes 0.11 (0.11); Qwen2.5-0.5B, 3 sizes 0.07 (0.08)
-//   of prefills: Qwen3-8B, 74 sizes up to 16,384 tokens 2.32 (2.30); Qwen3-VL-8B, 58 up to 8,192 1.40 (1.38)
-//   before: 2.51 for 35 of Llama-3-8B, 3.38 for 48 layers on two ranks, all of 2025; 1.44 for 52 of 28 layers; but 0.93
-//     for 14 of 64 on four L4
-// Where the processor shares the memory, what the host takes meanwhile counts too: 1.26 GiB for one size, 1.38 for 8.
+// activations of the largest prefill. On unified memory, host allocations during capture are counted too.
 LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
-  constexpr std::uint64_t kWeakReferences = 6, kLean = 310 * kKiB, kCards = 1344 * kKiB, kOld = 2 * kMiB;
   constexpr std::uint64_t kFirst = 64 * kMiB, kHosts = 1152 * kMiB;
   constexpr const char* kWhat = "CUDA graphs";
   const Request& request = input.request;
-  const bool is_lean = sglang_since(request, kWeakReferences);
-  const std::uint64_t each = is_lean ? kLean : sglang_sizes_by_card(request) ? kCards : kOld;
+  const SglangRules rules = sglang_rules(request);
+  const bool is_lean = rules.weak_graph_references;
+  const std::uint64_t each = rules.graph_kib * kKiB;
   const bool shares = request.card.is_unified();
   const std::uint64_t first = shares ? kHosts : is_lean ? kFirst : 0;
   const std::uint64_t layers = ceil_div(input.model.num_layers, request.parallel.pipeline);

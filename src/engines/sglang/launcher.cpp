@@ -3,6 +3,7 @@
 
 #include "engines/engine.h"
 #include "engines/launch_words.h"
+#include "engines/sglang/rules.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -29,20 +30,8 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
   out.add("--speculative-num-draft-tokens", request.extras.verify_tokens.value_or(steps + 1));
 }
 
-// Whether the release is 0.5.PATCH or newer.
-bool is_since(const Request& request, std::uint64_t patch) {
-  constexpr std::uint64_t kMinor = 5;
-  const std::uint64_t version = engine_version(engine_of(request), request);
-  return version > kMinor || (version == kMinor && engine_patch(request) >= patch);
-}
-
-constexpr std::uint64_t kStrategyNameSince = 14;  // 0.5.12 only has the old name
-constexpr std::uint64_t kGraphPhasesSince = 23;   // executed; 0.5.8 has one name for all graphs
-constexpr std::uint64_t kBlockTypesSince = 16;    // 0.5.14 has one FP4 type, whose name does not tell its scales
-
 // The choices of --kv-cache-dtype.
-std::string_view kv_name(Dtype type, const Request& request) {
-  const bool has_block_types = is_since(request, kBlockTypesSince);
+std::string_view kv_name(Dtype type, bool has_block_types) {
   switch (type) {
     case Dtype::kBfloat16:
     case Dtype::kFp8E4m3:
@@ -105,9 +94,9 @@ void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, 
 }  // namespace
 
 Launch sglang_launch(const LaunchInput& input) {
-  constexpr std::uint64_t kExpertSizes = 5;  // 0.4 distributes them with a flag
   const Request& request = *input.request;
   const ExtrasRequest& extras = request.extras;
+  const SglangRules rules = sglang_rules(request);
   check_kernel(request);
   Launch launch = launch_from_checkpoint(input, "lmsysorg/sglang:latest");
   Arguments out{"python", "-m", "sglang.launch_server", "--model-path", input.model.name};
@@ -122,13 +111,13 @@ Launch sglang_launch(const LaunchInput& input) {
   out.add_ranks("--dp-size", request.parallel.data);
   out.add_flag("--enable-dp-attention", request.parallel.dp_attention);
   if (request.parallel.expert) {
-    if (engine_version(engine_of(request), request) < kExpertSizes)
-      out.add("--enable-ep-moe");
-    else
+    if (rules.has_expert_size)
       out.add("--ep-size", request.parallel.tensor);
+    else
+      out.add("--enable-ep-moe");
   }
   if (kv_chosen(request)) {
-    const std::string_view type = kv_name(input.types.key, request);
+    const std::string_view type = kv_name(input.types.key, rules.names_block_types);
     if (type.empty() && input.types.key != input.types.model)
       no_launch_option("--kv-cache-dtype " + std::string(name(input.types.key)), "SGLang has no such choice",
                        "use auto, bfloat16, fp8_e4m3 or fp8_e5m2");
@@ -153,7 +142,7 @@ Launch sglang_launch(const LaunchInput& input) {
   if (!extras.adapters.empty()) out.add("--lora-paths");
   for (const AdapterFile& adapter : extras.adapters) out.add(adapter.source);
   if (!extras.mamba_strategy.empty())
-    out.add(is_since(request, kStrategyNameSince) ? "--mamba-radix-cache-strategy" : "--mamba-scheduler-strategy",
+    out.add(rules.renamed_strategy ? "--mamba-radix-cache-strategy" : "--mamba-scheduler-strategy",
             extras.mamba_strategy);
   out.add_flag("--disable-radix-cache", extras.disable_radix_cache);
   if (extras.swa_ratio) out.add_share("--swa-full-tokens-ratio", *extras.swa_ratio);
@@ -161,8 +150,7 @@ Launch sglang_launch(const LaunchInput& input) {
   out.add_given("--max-mamba-cache-size", extras.state_slots);
   out.add_flag("--disable-hybrid-swa-memory", extras.one_pool);
   if (extras.graph_batch)
-    out.add(is_since(request, kGraphPhasesSince) ? "--cuda-graph-max-bs-decode" : "--cuda-graph-max-bs",
-            *extras.graph_batch);
+    out.add(rules.graph_options_by_phase ? "--cuda-graph-max-bs-decode" : "--cuda-graph-max-bs", *extras.graph_batch);
   if (!extras.attention_backend.empty()) out.add("--attention-backend", extras.attention_backend);
   add_nodes(input, out.take(), launch);
   return launch;

@@ -21,9 +21,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
       : SglangStages(input, notes),
         shares_(sglang_has_radix_cache(input)),
-        kept_windows_(sglang_since(input.request, kLetsWindowsGo)
-                          ? window_
-                          : std::max(window_, sglang_card_settings(input).chunk)) {}
+        kept_windows_(rules_.frees_windows_early ? window_ : std::max(window_, sglang_card_settings(input).chunk)) {}
 
   Bytes reserved(const Load& load) const override { return fullest(load); }
 
@@ -224,16 +222,17 @@ class SglangLayout final : public CacheLayout, private SglangStages {
   // one more row since a row is kept for padding.
   std::uint64_t requests(std::optional<Bytes> budget, const Load& load) const {
     constexpr double kLeast = 2048, kMostRequests = 4096, kShare = 512;
-    if (!budget) return (running_ > 0 ? running_ : static_cast<std::uint64_t>(kLeast)) + padding_rows_;
+    const std::uint64_t padding = rules_.pads_request_table ? 1 : 0;
+    if (!budget) return (running_ > 0 ? running_ : static_cast<std::uint64_t>(kLeast)) + padding;
     const SglangCounts pools = pools_of(*budget, load);
     std::uint64_t tokens = grows() ? std::max(pools.full, all_windows_ ? pools.windows : 0)
                                    : std::min(load.max_model_len.count(), most_tokens_);
-    if (requests_before_split_ && has_windows() && !all_windows_) tokens = undivided(*budget);
+    if (rules_.requests_before_split && has_windows() && !all_windows_) tokens = undivided(*budget);
     const double share = static_cast<double>(tokens) / static_cast<double>(load.max_model_len.count()) * kShare;
     std::uint64_t out = running_ > 0 ? running_ : static_cast<std::uint64_t>(std::clamp(share, kLeast, kMostRequests));
     out = std::min(out, tokens / 2);
     if (states_) out = std::min(out, pools.slots / slots_);
-    return out + padding_rows_;
+    return out + padding;
   }
 
   // Several sequences fit if the scheduler runs them all at once.
@@ -290,8 +289,6 @@ class SglangLayout final : public CacheLayout, private SglangStages {
   }
 
  private:
-  static constexpr std::uint64_t kLetsWindowsGo = 23;
-
   static Template words(const std::map<std::string, std::uint64_t>& kinds) {
     Template out;
     for (const auto& [kind, count] : kinds)
@@ -337,13 +334,16 @@ class SglangLayout final : public CacheLayout, private SglangStages {
 
 struct SglangMemo : EngineMemo {
   SglangMemo(const EngineInput& input, std::vector<Note>& notes)
-      : request(input.request), method(input.draft_method), arch(input.model.arch), layout(input, notes) {}
+      : request(input.request),
+        method(input.draft_method),
+        architecture(input.model.architecture),
+        layout(input, notes) {}
   bool is_of(const EngineInput& input) const {
-    return request == input.request && method == input.draft_method && arch == input.model.arch;
+    return request == input.request && method == input.draft_method && architecture == input.model.architecture;
   }
   Request request;
   std::optional<DraftMethod> method;
-  Arch arch;
+  std::string architecture;
   SglangLayout layout;
 };
 

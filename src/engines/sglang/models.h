@@ -7,18 +7,15 @@
 
 namespace kvplan {
 
-inline constexpr std::uint64_t kSglangClassesSince = 23;  // executed; 0.5.8 has older lists
-
+// Whether the card has compute capability 10.x.
+bool sglang_on_blackwell(const Request& request);
 // Whether the model runs with transformers' own class (models/transformers.py): keys and values in every layer, no
 // towers, no tensor parallelism.
 bool sglang_runs_library_class(const EngineInput& input);
-// Whether prompts are never split into chunks (is_multimodal_chunked_prefill_supported; arg_groups/model_hook.py for
-// HRM, whose prompts attend in both directions).
+// Whether prompts are never split into chunks.
 bool sglang_prefills_whole(const EngineInput& input);
 // Whether sliding-window layers have their own pool.
 bool sglang_hybrid_windows(const EngineInput& input);
-// Whether it has DeepSeek-V4's pools.
-bool sglang_compressed(Arch arch);
 std::uint64_t sglang_page(const EngineInput& input, bool sparse);
 CacheTypes sglang_types(const ModelShape& model, const Request& request);
 // Ranks that split the attention; throws Error where the layout is impossible.

@@ -52,7 +52,7 @@ SglangCounts SglangPools::pools_for(const Load& load) const {
 }
 
 std::uint64_t SglangPools::slots_of(std::uint64_t share, std::uint64_t slot) const {
-  const std::uint64_t padding = budgets_padding_ ? checked_mul(slot, 1 + verified_, "the states") : 0;
+  const std::uint64_t padding = rules_.budgets_padding_slots ? checked_mul(slot, 1 + verified_, "the states") : 0;
   if (share <= padding) return 0;
   const double each = static_cast<double>(slot) * (1 + static_cast<double>(verified_) / static_cast<double>(slots_));
   return static_cast<std::uint64_t>(static_cast<double>(share - padding) / each);
@@ -81,7 +81,7 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
   for (const SglangStage& stage : stages_) {
     Bytes taken = stage.ring * ring_rows(load) + stage.source * source_entries(load);
     if (stage.slot > Bytes(0)) {
-      const std::uint64_t padding = budgets_padding_ ? 1 : 0;
+      const std::uint64_t padding = rules_.budgets_padding_slots ? 1 : 0;
       taken += stage.slot * checked_add(out.slots + padding, states_of_drafts(out.slots, padding), "the slots");
     }
     const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
@@ -104,7 +104,7 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     if (cell == 0) continue;
     const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
     std::uint64_t fit = scaled / cell;
-    if (counts_all_first_ && has_windows() && !all_windows_ && stage.full > Bytes(0)) {
+    if (rules_.splits_tokens_first && has_windows() && !all_windows_ && stage.full > Bytes(0)) {
       // First tokens of all layers, then the main pool's part of those: rounded down twice (set_num_token_hybrid of
       // 0.5.8).
       const Bytes both = stage.full + stage.windows;

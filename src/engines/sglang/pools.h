@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/sglang/rules.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 
@@ -115,6 +116,7 @@ class SglangPools {
   // Bytes of the fullest rank.
   Bytes fullest(const Load& load) const;
 
+  SglangRules rules_;
   std::uint64_t page_ = 1;
   SglangRatio ratio_ = kSwaRatio;
   std::uint64_t window_ = 0;  // the widest window of the second pool; 0 without one
@@ -126,9 +128,7 @@ class SglangPools {
   std::optional<std::uint64_t> all_slots_;  // this many slots, whatever the budget
   std::uint64_t most_tokens_ = kMost;       // --max-total-tokens
   double state_ratio_ = 0.9;                // bytes of the state pool / bytes of the tokens
-  bool budgets_padding_ = true;             // else the padding slots are allocated outside of the budget
   std::uint64_t verified_ = 0;              // tokens verified in one step; 0: no speculative decoding
-  bool counts_all_first_ = false;           // two pools divide whole tokens of all layers
   bool all_windows_ = true;
   bool draft_in_windows_ = false;
   bool states_ = false;

@@ -1,15 +1,14 @@
 #include "engines/sglang/refusal.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "engines/estimates.h"
 #include "engines/planned_quantization.h"
 #include "engines/sglang/backends.h"
+#include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
+#include "engines/sglang/rules.h"
 #include "kvplan/gpus.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -17,24 +16,12 @@ namespace {
 
 using Found = std::optional<Refusal>;
 
-constexpr std::uint64_t kWiderKernels = 23;       // 0.5.8 refuses, on Blackwell too, what 0.5.23 pads
-constexpr std::uint64_t kPlainLatentsSince = 16;  // in earlier releases "fp4_e2m1" was for latents too
-constexpr std::uint64_t kNvfp4OnAmpere = 13;      // ModelOptFp4Config.get_min_capability: 100 in 0.5.12
-
-constexpr std::string_view kPlainKernels[] = {"MiniMaxM2ForCausalLM"};
-constexpr std::uint64_t kWindowsWanted = 9;  // 0.5.8 accepts a model of two pools without windows
-
-// Models that need transformers' own class, which the library does not have ready for this (model_loader/utils.py,
-// models/transformers.py).
-constexpr std::string_view kNoClass = "T5ForConditionalGeneration";
-constexpr std::string_view kNoClassBefore =
-    "RecurrentGemmaForCausalLM WhisperForConditionalGeneration GPTJForCausalLM GraniteMoeSharedForCausalLM";
-
 Found library_class(const EngineInput& input) {
   const std::string_view name = input.model.architecture;
-  const bool newer = sglang_since(input.request, kSglangClassesSince);
-  if (!sglang_since(input.request, 0) || input.model.is_gguf) return std::nullopt;
-  if (has_word(kNoClass, name) || (!newer && has_word(kNoClassBefore, name)))
+  const SglangRules rules = sglang_rules(input.request);
+  const SglangClass its = sglang_class(input.model);
+  if (!rules.has_library_classes || input.model.is_gguf) return std::nullopt;
+  if (its.no_class || (!rules.newer_classes && its.no_class_at_first))
     return Refusal{"model_class",
                    {"{architecture} has no SGlang implementation and the Transformers implementation is not compatible "
                     "with SGLang.",
@@ -53,13 +40,13 @@ Found quantization(const EngineInput& input, std::uint32_t capability) {
   const QuantDeclaration declared = planned_quantization(input);
   if (capability == 0 || !declared.dialect.starts_with("modelopt") || !declared.scheme) return std::nullopt;
   const bool is_fp8 = declared.scheme->type.starts_with("fp8");
-  const std::uint32_t least = is_fp8 ? 89 : sglang_since(input.request, kNvfp4OnAmpere) ? 80 : 100;
+  const std::uint64_t least = is_fp8 ? 89 : sglang_rules(input.request).nvfp4_capability;
   if (capability >= least) return std::nullopt;
   return Refusal{"quantization",
                  {"The quantization method {method} is not supported for the current GPU. Minimum capability: {least}. "
                   "Current capability: {capability}",
                   {{"method", is_fp8 ? "modelopt_fp8" : "modelopt_fp4"},
-                   {"least", std::uint64_t{least}},
+                   {"least", least},
                    {"capability", std::uint64_t{capability}}}},
                  "use a newer card"};
 }
@@ -72,10 +59,8 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const std::uint64_t ranks = request.parallel.expert ? 1 : request.parallel.tensor;
   if (!scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
   if (experts.width % ranks != 0 || experts.width / ranks % scheme->block_rows == 0) return std::nullopt;
-  // FlashInfer's kernels, which some classes do not use.
-  const bool pads = std::find(std::begin(kPlainKernels), std::end(kPlainKernels), input.model.architecture) ==
-                    std::end(kPlainKernels);
-  if (capability / 10 == 10 && pads && sglang_since(request, kWiderKernels)) return std::nullopt;
+  const bool pads = sglang_rules(request).pads_fp8_experts && !sglang_class(input.model).unpadded_fp8_experts;
+  if (capability / 10 == 10 && pads) return std::nullopt;
   return Refusal{
       "fp8_blocks",
       {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization block_n = "
@@ -86,36 +71,23 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
 
 // HybridSWAPoolConfigurator.
 Found windows(const EngineInput& input) {
-  if (!sglang_hybrid_windows(input) || has_windows(input) || !sglang_since(input.request, kWindowsWanted))
+  if (!sglang_hybrid_windows(input) || has_windows(input) || !sglang_rules(input.request).needs_windows)
     return std::nullopt;
   return Refusal{"windows", "Hybrid SWA model must have at least one SWA layer",
                  "use a config that names its sliding layers"};
 }
 
-// Whether values are read from the cached keys.
-bool has_latents(const LayerCache& cache) {
-  const auto has = [&](Role role) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(),
-                       [&](const Term& term) { return term.role == role && term.growth == Growth::kToken; });
-  };
-  return has(Role::kKey) && !has(Role::kValue);
-}
-
 // Latents with an indexer (is_deepseek_dsa), and DeepSeek-V4.
 bool is_sparse(const EngineInput& input) {
-  const auto has_index = [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(),
-                       [](const Term& term) { return term.role == Role::kIndex; });
-  };
-  return sglang_compressed(input.model.arch) || (std::any_of(input.caches.begin(), input.caches.end(), has_index) &&
-                                                 std::any_of(input.caches.begin(), input.caches.end(), has_latents));
+  return sglang_class(input.model).compressed ||
+         (any_term(input, [](const Term& term) { return term.role == Role::kIndex; }) && sglang_has_latents(input));
 }
 
 // DeepSeek's sparse attention on cards before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
 // for these widths there (sgl-project/sglang#35420).
 Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90;
-  if (capability == 0 || capability >= kHopper || sglang_compressed(input.model.arch) || !is_sparse(input))
+  if (capability == 0 || capability >= kHopper || sglang_class(input.model).compressed || !is_sparse(input))
     return std::nullopt;
   return Refusal{"attention_backend",
                  {"DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this card has "
@@ -131,8 +103,7 @@ Found types(const EngineInput& input) {
     return Refusal{"kv_cache_dtype", "DeepSeek DSA only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype",
                    "use --kv-cache-dtype fp8_e4m3"};
   if (type != Dtype::kNvfp4) return std::nullopt;
-  const bool is_latent = sglang_since(input.request, kPlainLatentsSince) &&
-                         std::any_of(input.caches.begin(), input.caches.end(), has_latents);
+  const bool is_latent = !sglang_rules(input.request).nvfp4_for_latents && sglang_has_latents(input);
   if (!is_latent && input.model.state_groups == 0) return std::nullopt;
   return Refusal{
       "kv_cache_dtype",
@@ -146,7 +117,7 @@ Found drafts(const EngineInput& input) {
   if (!input.draft_method) return std::nullopt;
   const DraftMethod method = *input.draft_method;
   const bool is_eagle = method == DraftMethod::kMtp || method == DraftMethod::kEagle;
-  if (sglang_compressed(input.model.arch) && !is_eagle)
+  if (sglang_class(input.model).compressed && !is_eagle)
     return Refusal{"speculative_method", "Only EAGLE and DSPARK speculative algorithms are supported for DeepSeek-V4",
                    "use --mtp"};
   if (is_sparse(input) && method == DraftMethod::kNgram)

@@ -7,6 +7,7 @@
 #include "engines/sglang/lora.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/refusal.h"
+#include "engines/sglang/rules.h"
 #include "engines/sglang/share.h"
 #include "engines/sglang/tensors.h"
 
@@ -50,6 +51,7 @@ bool runs_on_card(const Gpu& card) {
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, sglang_layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.rules = sglang_rule_rows;
   out.numbers_patches = true;
   out.names_latents = sglang_names_latents;
   out.start = Start::kAnything;

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <string_view>
 
+#include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
+#include "engines/sglang/rules.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 
@@ -23,25 +24,8 @@ constexpr CardDefaults kCards[] = {{20, 2048, 8, 8},
                                    {160, 8192, 256, 512},
                                    {~std::uint64_t{0}, 16384, 512, 512}};
 constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // cards of 20 to 35 GiB, until 0.5.20
-constexpr std::uint64_t kLargerChunksSince = 20;
-constexpr std::uint64_t kOldChunkMib = 25000;  // 0.4: chunks of 8192 from this size on, else 2048
-
-constexpr std::uint64_t kFormulaSince = 5;                   // 0.5.5: the memory left free is a sum of parts
-constexpr std::uint64_t kPrefillGraphsSince = 12;            // from here on they are captured by default
-constexpr std::uint64_t kImagesWithPrefillGraphsSince = 16;  // sgl-project/sglang#30620; not yet in 0.5.15
-constexpr std::uint64_t kDraftsUntil = 14;                   // later releases count the draft with the weights
-constexpr std::uint64_t kKeptBackSince = 18;
-constexpr std::uint64_t kBatchByRequestsSince = 22;  // from here on --max-running-requests limits the batches of graphs
-constexpr double kGibMib = 1024;                     // MiB in a GiB
-
-bool has_name(std::string_view name, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-// Whether the config class has a tower by default.
-bool has_own_tower(const ModelShape& model) {
-  return has_name(model.architecture, {"Step3p7FlashForCausalLM"});
-}
+constexpr double kOldChunkMib = 25000;  // by the ranks only: chunks of 8192 from this size on, else 2048
+constexpr double kGibMib = 1024;        // MiB in a GiB
 
 // The card's memory as the driver reports it, in MiB: SGLang asks nvidia-smi, which reports more than CUDA.
 double driver_mib(const EngineInput& input) {
@@ -51,24 +35,15 @@ double driver_mib(const EngineInput& input) {
   return static_cast<double>(request.card.memory.value_or(Bytes(0)).count()) / kMiB;
 }
 
-bool is_older(const EngineInput& input) {
-  return !sglang_since(input.request, 0);  // releases before 0.5
-}
-
 // handle_cuda_graph_config: conditions that exclude the prefill's graphs. (DeepSeek-V3 on Blackwell has none either,
 // but that is decided after the share.)
 bool captures_prefill(const EngineInput& input) {
-  const ModelShape& model = input.model;
   const Request& request = input.request;
-  if (!sglang_since(request, kPrefillGraphsSince) || request.enforce_eager) return false;
+  const SglangRules rules = sglang_rules(request);
+  const SglangClass its = sglang_class(input.model);
+  if (!rules.prefill_graphs || request.enforce_eager || its.no_prefill_graphs) return false;
   if (request.parallel.pipeline > 1 || request.parallel.decode_context > 1) return false;
-  if (is_one_of(model.arch, {Arch::kKimiLinear, Arch::kKimiK3, Arch::kDeepseekV4})) return false;
-  if (!sglang_multimodal(input)) return true;
-  return sglang_since(request, kImagesWithPrefillGraphsSince) &&
-         has_name(model.architecture, {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
-                                       "Cohere2VisionForConditionalGeneration", "KimiK25ForConditionalGeneration",
-                                       "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration",
-                                       "MuseGlimmerForConditionalGeneration", "PaddleOCRVLForConditionalGeneration"});
+  return !sglang_multimodal(input) || (rules.prefill_graphs_with_images && its.prefill_graphs_with_images);
 }
 
 // Captured sizes of the prefill, up to the chunk (generate_prefill_cuda_graph_batch_sizes).
@@ -82,28 +57,24 @@ std::uint64_t prefill_sizes(std::uint64_t chunk) {
 }
 
 bool has_latents(const EngineInput& input) {
-  return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(),
-                       [](const Term& term) { return term.part == Part::kLatent; });
-  });
+  return any_term(input, [](const Term& term) { return term.part == Part::kLatent; });
 }
 
 double draft_reserve(const EngineInput& input) {
-  if (!input.draft_method || sglang_since(input.request, kDraftsUntil)) return 0;
-  if (input.draft_method == DraftMethod::kNgram) return 0;
-  if (sglang_since(input.request, kPrefillGraphsSince)) return 4 * kGibMib;
+  const SglangRules rules = sglang_rules(input.request);
+  if (!input.draft_method || !rules.reserves_for_drafts || input.draft_method == DraftMethod::kNgram) return 0;
+  if (rules.one_draft_reserve) return 4 * kGibMib;
   return (input.draft_method == DraftMethod::kModel ? 6 : 2) * kGibMib;
 }
 
-// The memory left free for activations and graphs since 0.5.5, in MiB.
+// The memory left free for activations and graphs by SglangRules::sums_reserve, in MiB.
 double reserve_mib(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const SglangSettings settings = sglang_card_settings(input);
   const auto batch = static_cast<double>(settings.batch);
   double out = 512 + 1.5 * static_cast<double>(std::max<std::uint64_t>(settings.chunk, 2048)) +
                static_cast<double>(request.parallel.tensor * request.parallel.pipeline) / 8 * kGibMib;
-  // Until prefill graphs existed, decode graphs were counted even where they are off.
-  if (!request.enforce_eager || !sglang_since(request, kPrefillGraphsSince)) out += 2 * batch;
+  if (!request.enforce_eager || sglang_rules(request).counts_unused_graphs) out += 2 * batch;
   if (request.parallel.dp_attention) {
     const double padded = batch * static_cast<double>(request.parallel.data);
     out += 3 * padded;
@@ -120,7 +91,7 @@ double reserve_mib(const EngineInput& input, double mib) {
 // adjust_mem_fraction_for_vlm: the larger the tower relative to ViT-L/14, the smaller the share.
 double tower_factor(const EngineInput& input) {
   const std::optional<VisionShape>& vision = input.model.vision;
-  if (!sglang_multimodal(input) || (!vision && !has_own_tower(input.model))) return 1;
+  if (!sglang_multimodal(input) || (!vision && !sglang_class(input.model).default_tower)) return 1;
   constexpr double kLayers = 24, kWidth = 1024;
   const auto layers = vision && vision->declared_layers > 0 ? static_cast<double>(vision->declared_layers) : kLayers;
   const auto width = vision && vision->declared_width > 0 ? static_cast<double>(vision->declared_width) : kWidth;
@@ -128,7 +99,7 @@ double tower_factor(const EngineInput& input) {
   return 0.95 * std::clamp(1 - 0.1 * (ratio - 1), 0.8, 1.05);
 }
 
-// 0.4.9 to 0.5.4: reserves by the card's size, in GiB.
+// Between the two others: reserves by the card's size, in GiB.
 double share_by_size(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const auto ranks = static_cast<double>(request.parallel.tensor * request.parallel.pipeline);
@@ -140,12 +111,11 @@ double share_by_size(const EngineInput& input, double mib) {
   return sglang_multimodal(input) ? share * 0.90 : share;
 }
 
-// Until 0.4.8: by the ranks only.
+// Without SglangRules::sizes_by_card: by the ranks only.
 double share_by_ranks(const EngineInput& input) {
   const std::uint64_t ranks = input.request.parallel.tensor;
-  const bool third = engine_version(engine_of(input.request), input.request) < 4;
   const double share = ranks >= 16  ? 0.79
-                       : ranks >= 8 ? (third ? 0.83 : 0.81)
+                       : ranks >= 8 ? sglang_rules(input.request).share_of_eight_ranks
                        : ranks >= 4 ? 0.85
                        : ranks >= 2 ? 0.87
                                     : 0.88;
@@ -161,29 +131,22 @@ std::uint64_t sglang_prefill_captured(const EngineInput& input) {
   return prefill_sizes(sglang_card_settings(input).chunk / (parallel.dp_attention ? parallel.data : 1));
 }
 
-bool sglang_sizes_by_card(const Request& request) {
-  constexpr std::uint64_t kMinor = 4, kPatch = 9;
-  const std::uint64_t version = engine_version(engine_of(request), request);
-  const std::uint64_t patch = engine_patch(request);
-  return version > kMinor || (version == kMinor && patch >= kPatch && patch != kAnyCount);
-}
-
 SglangSettings sglang_card_settings(const EngineInput& input) {
   const Request& request = input.request;
+  const SglangRules rules = sglang_rules(request);
   SglangSettings out{8192, 256};
   if (request.card.memory) {
     const double mib = driver_mib(input);
     const auto row = std::find_if(std::begin(kCards), std::end(kCards), [&](const CardDefaults& card) {
       return mib < static_cast<double>(card.below_gib) * kGibMib;
     });
-    const CardDefaults& card =
-        row->below_gib == kSmallBefore.below_gib && !sglang_since(request, kLargerChunksSince) ? kSmallBefore : *row;
+    const CardDefaults& card = row->below_gib == kSmallBefore.below_gib && rules.small_chunks ? kSmallBefore : *row;
     out = {card.chunk, request.parallel.tensor >= 4 ? card.batch_tp4 : card.batch};
-    if (is_older(input) && !sglang_sizes_by_card(request)) out.chunk = mib >= kOldChunkMib ? 8192 : 2048;
+    if (!rules.sizes_by_card) out.chunk = mib >= kOldChunkMib ? 8192 : 2048;
   }
   if (request.max_num_batched_tokens) out.chunk = request.max_num_batched_tokens->count();
   if (request.extras.graph_batch) out.batch = *request.extras.graph_batch;
-  if (request.max_num_seqs && sglang_since(request, kBatchByRequestsSince))
+  if (request.max_num_seqs && rules.requests_limit_graphs)
     out.batch = std::min(out.batch, std::max<std::uint64_t>(*request.max_num_seqs, 1));
   return out;
 }
@@ -205,14 +168,10 @@ std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest) {
 bool sglang_multimodal(const EngineInput& input) {
   const ModelShape& model = input.model;
   if (model.is_gguf || sglang_runs_library_class(input)) return false;
-  // Only with --enable-multimodal; 0.4.4 always served them.
-  if (sglang_sizes_by_card(input.request) &&
-      has_name(model.architecture,
-               {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
-    return false;
-  return model.vision || model.has_audio || has_own_tower(model) ||
-         has_name(model.architecture, {"WhisperForConditionalGeneration", "Gemma4ForConditionalGeneration",
-                                       "Gemma4UnifiedForConditionalGeneration"});  // with a tower or without
+  const SglangClass its = sglang_class(model);
+  // 0.4.4 served images always.
+  if (its.images_by_option && sglang_rules(input.request).sizes_by_card) return false;
+  return model.vision || model.has_audio || its.default_tower || its.always_multimodal;
 }
 
 namespace {
@@ -220,9 +179,9 @@ namespace {
 // AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even from a share that was given
 // (attention_hook.py). MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 does not.
 double share_beside_kernels(const EngineInput& input) {
-  constexpr std::uint64_t kSince = 14, kLongContext = 8192;
+  constexpr std::uint64_t kLongContext = 8192;
   const Request& request = input.request;
-  if (!request.card.gpu || !sglang_since(request, kSince) || request.card.gpu->vendor != "AMD") return 1;
+  if (!request.card.gpu || !sglang_rules(request).amd_long_contexts || request.card.gpu->vendor != "AMD") return 1;
   // They are used for latents only with 16 or 128 heads on a rank.
   const std::uint64_t heads = input.model.num_heads / request.parallel.tensor;
   if (has_latents(input) && heads != 16 && heads != 128) return 1;
@@ -232,11 +191,12 @@ double share_beside_kernels(const EngineInput& input) {
 double share_of_card(const EngineInput& input) {
   const Request& request = input.request;
   if (request.memory_utilization) return *request.memory_utilization;
-  if (!sglang_sizes_by_card(request)) return share_by_ranks(input);
+  const SglangRules rules = sglang_rules(request);
+  if (!rules.sizes_by_card) return share_by_ranks(input);
   constexpr double kUsual = 0.88;
   if (!request.card.memory) return kUsual;
   const double mib = driver_mib(input);
-  if (!sglang_since(request, kFormulaSince)) return std::max(0.1, share_by_size(input, mib));
+  if (!rules.sums_reserve) return std::max(0.1, share_by_size(input, mib));
   const double share = std::round((mib - reserve_mib(input, mib)) / mib * 1000) / 1000;
   return std::max(0.1, share * tower_factor(input));
 }
@@ -248,11 +208,10 @@ double sglang_share(const EngineInput& input) {
 }
 
 Bytes sglang_kept_back(const EngineInput& input) {
-  if (!sglang_multimodal(input) || !sglang_since(input.request, kKeptBackSince)) return Bytes(0);
-  // Qwen3-VL on a large Hopper card passes its images on through CUDA IPC and keeps no embeddings.
-  const bool shares =
-      input.request.card.capability() / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
-      has_name(input.model.architecture, {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration"});
+  if (!sglang_multimodal(input) || !sglang_rules(input.request).keeps_back_for_images) return Bytes(0);
+  // On large Hopper cards.
+  const bool shares = input.request.card.capability() / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
+                      sglang_class(input.model).shares_images;
   return Bytes((shares ? 1024 : 100) * kMiB);
 }
 

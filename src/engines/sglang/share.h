@@ -9,10 +9,6 @@
 
 namespace kvplan {
 
-// Whether the release's share depends on the card: since 0.4.9. Plain "0.4" stands for what most of its releases did,
-// which depends only on the ranks.
-bool sglang_sizes_by_card(const Request& request);
-
 // Prefill chunk and largest captured batch, by the card or as given.
 struct SglangSettings {
   std::uint64_t chunk = 0, batch = 0;

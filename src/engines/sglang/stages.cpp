@@ -38,48 +38,10 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kSharedIndexSince = 5;  // from here on layers that share an indexer have no index keys
-
-// Sums of ratio 128 are stored per request (sglang#28612); before, per token of the window pool. For DeepSeek-V4-Pro at
-// a ratio of 0.15 a log of 0.5.13 prints 32781.44 bytes a token, one of 0.5.15 13735.04.
-constexpr std::uint64_t kRequestSumsSince = 15;
-
-// The padding slots are part of the state pool's share (sglang#32184 of 23 July 2026: 0.5.17 is the first release after
-// it).
-constexpr std::uint64_t kBudgetsPaddingSince = 17;
-
-// Without a radix cache --max-running-requests sizes the window pool (sglang#28755; not in 0.5.13).
-constexpr std::uint64_t kWindowsByRequestSince = 14;
 constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
-
-constexpr std::uint64_t kAlignment = 576;  // DeepSeek-V4 pads a page to so many bytes
-
-// DeepSeek-V4: sums of ratio 4 follow the window pool page by page, and the budget includes the padding of a page.
-// 0.5.23 prints 7086.75 bytes a token for Flash at a ratio of 0.1, 0.5.20 has 7705.45 by its formula.
-constexpr std::uint64_t kSumsByPageSince = 21;
-constexpr std::uint64_t kSumsRatio = 4;  // the rows of their pool are rounded up to it
-
-// State slots without a radix cache, and for Kimi Linear in any case (model_runner_kv_cache_mixin.py of 0.5.8; 0.5.9
-// gives them their share of the memory).
-constexpr std::uint64_t kOldSlots = 512;
-constexpr std::uint64_t kOldSlotsUntil = 9;
-
-// Until then the pools include the table that maps a token's place in the main pool to the second
-// (full_to_swa_index_mapping).
-constexpr std::uint64_t kPlacesApartSince = 12;
-
-// Before, windows had their share of the memory and then of the tokens (HybridSWAPoolConfigurator; not in 0.5.10).
-constexpr std::uint64_t kOneSplitSince = 11;
-
-constexpr std::uint64_t kPaddingRowSince = 11;  // the table of requests has one; not in 0.5.10
-
-// Until then the table of requests was sized by the tokens that one pool for all layers would hold (init_memory_pool of
-// 0.5.9).
-constexpr std::uint64_t kRequestsAfterSplitSince = 10;
-
-// Until then the budget counted an FP8 latent without scales, however the pool stores it (get_cell_size_per_token;
-// 0.5.17 uses calculate_mla_kv_cache_dim).
-constexpr std::uint64_t kCountsScalesSince = 17;
+constexpr std::uint64_t kAlignment = 576;         // DeepSeek-V4 pads a page to so many bytes
+constexpr std::uint64_t kSumsRatio = 4;           // the rows of the pool of its sums are rounded up to it
+constexpr std::uint64_t kFixedSlots = 512;        // SglangRules::fixed_slots_without_tree
 
 const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
   for (const LayerCache& cache : caches)
@@ -93,22 +55,16 @@ const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
 SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
     : ranks_(sglang_attention_ranks(input.request)),
       types_(input.types),
-      arch_(input.model.arch),
+      class_(sglang_class(input.model)),
       two_pools_(sglang_hybrid_windows(input)) {
   check_heads("SGLang", input.model, ranks_);
   slots_ = sglang_slots(input);
   verified_ = sglang_verified(input);
   running_ = sglang_running(input);
-  request_sums_ = sglang_since(input.request, kRequestSumsSince);
-  budgets_padding_ = sglang_since(input.request, kBudgetsPaddingSince);
+  rules_ = sglang_rules(input.request);
   read_pools(input);
-  sums_by_page_ = sglang_since(input.request, kSumsByPageSince);
-  counts_all_first_ = !sglang_since(input.request, kOneSplitSince);
-  requests_before_split_ = !sglang_since(input.request, kRequestsAfterSplitSince);
-  const bool compressed = sglang_compressed(input.model.arch);
-  counts_bare_latents_ =
-      types_.key == Dtype::kFp8DsMla && !compressed && !sglang_since(input.request, kCountsScalesSince);
-  const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
+  const bool compressed = class_.compressed;
+  counts_bare_latents_ = types_.key == Dtype::kFp8DsMla && !compressed && !rules_.counts_latent_scales;
   ratio_ = window_ratio(input.request.extras, compressed);
   const Term* index = nullptr;
   bool limited = false;
@@ -127,7 +83,7 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
     notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
                      "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
                      "have a second pool"});
-  sums_page_ = sums_by_page_ ? page_ : window_;
+  sums_page_ = rules_.sums_by_page ? page_ : window_;
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
       if (kept_by_request(term)) ring_ = std::max(ring_, ring_of(term));
@@ -138,12 +94,11 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
     if (attention != nullptr)
       for (LayerCache& cache : caches) cache = {cache.layer, attention->kind, attention->compact, attention->expanded};
     stage.caches = caches;
-    if (all_index && index != nullptr) all_index_ = *index;
+    if (rules_.index_in_every_layer && index != nullptr) all_index_ = *index;
     for (const LayerCache& cache : caches) add(stage, cache);
-    if (arch_ == Arch::kGemma3n) fill_shared(stage);
-    if (has_word("WhisperForConditionalGeneration", input.model.architecture)) number_encoder(stage, input.model);
-    if (has_windows() && stage.full > Bytes(0) && !sglang_since(input.request, kPlacesApartSince))
-      stage.place = Bytes(8);
+    if (class_.fills_shared_layers) fill_shared(stage);
+    if (class_.numbers_encoder) number_encoder(stage, input.model);
+    if (has_windows() && stage.full > Bytes(0) && rules_.places_in_pools) stage.place = Bytes(8);
     all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
     states_ = states_ || stage.slot > Bytes(0);
   }
@@ -169,8 +124,7 @@ SglangRatio SglangStages::window_ratio(const ExtrasRequest& extras, bool compres
 // (SWAChunkCapPoolConfigurator). 0 where a ratio sizes the pool, as it does with drafts, which need more.
 std::uint64_t SglangStages::windows_by_request(const EngineInput& input) const {
   const Request& request = input.request;
-  if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 ||
-      !sglang_since(request, kWindowsByRequestSince))
+  if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 || !rules_.windows_by_request)
     return 0;
   const std::uint64_t each = checked_add(window_ - 1 + kEvictionInterval, 2 * page_, "a window");
   const std::uint64_t chunks = checked_mul(2, sglang_card_settings(input).chunk, "the chunks");
@@ -187,9 +141,8 @@ void SglangStages::read_pools(const EngineInput& input) {
     all_slots_ = *extras.state_slots / ranks;
   else if (!sglang_has_radix_cache(input) && request.max_num_seqs)
     all_slots_ = running_;
-  else if (!sglang_has_radix_cache(input) && !sglang_since(request, kOldSlotsUntil))
-    all_slots_ = kOldSlots / ranks;
-  padding_rows_ = sglang_since(request, kPaddingRowSince) ? 1 : 0;
+  else if (!sglang_has_radix_cache(input) && rules_.fixed_slots_without_tree)
+    all_slots_ = kFixedSlots / ranks;
   most_tokens_ = extras.max_total_tokens.value_or(kMost);
   state_ratio_ = extras.state_ratio.value_or(state_ratio_);
 }
@@ -199,7 +152,7 @@ std::uint64_t SglangStages::ring_of(const Term& term) const {
   return checked_mul(term.limit.total().count(), verified_ > 0 ? 2 : 1, "a ring");
 }
 bool SglangStages::kept_by_request(const Term& term) const {
-  return request_sums_ && term.role == Role::kState && term.growth == Growth::kToken &&
+  return rules_.sums_by_request && term.role == Role::kState && term.growth == Growth::kToken &&
          term.limit.total().count() >= window_;
 }
 
@@ -214,12 +167,12 @@ Bytes SglangStages::spare_pages(Bytes page, std::uint64_t stride) {
 }
 // The bytes of it that the budget counts for a token.
 double SglangStages::charged(Bytes entry, std::uint64_t stride) const {
-  return sums_by_page_ ? static_cast<double>(padded_page(entry, stride).count()) / static_cast<double>(page_)
-                       : static_cast<double>(entry.count()) / static_cast<double>(stride);
+  return rules_.sums_by_page ? static_cast<double>(padded_page(entry, stride).count()) / static_cast<double>(page_)
+                             : static_cast<double>(entry.count()) / static_cast<double>(stride);
 }
 
 void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
-  const bool compressed = sglang_compressed(arch_);
+  const bool compressed = class_.compressed;
   bool in_full = false;
   bool in_windows = false;
   bool in_states = false;
@@ -242,7 +195,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
     if (term.growth == Growth::kSequence) {
       stage.slot += entry;
       in_states = true;
-    } else if (term.growth == Growth::kSourceToken && arch_ != Arch::kMllama) {  // Mllama's are among the tokens
+    } else if (term.growth == Growth::kSourceToken && !class_.images_among_tokens) {
       stage.source += entry;
       in_full = true;
     } else if (term.role == Role::kState) {
@@ -252,7 +205,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
       } else {
         const Bytes ring = entry * ring_of(term);
         stage.page_windows += ring;
-        if (sums_by_page_) stage.spare += entry * round_up(ring_of(term) + 1, kSumsRatio, "sums");
+        if (rules_.sums_by_page) stage.spare += entry * round_up(ring_of(term) + 1, kSumsRatio, "sums");
         if (has_windows()) charge += window_share * plain(ring) / static_cast<double>(sums_page_);
       }
     } else if (limited && two_pools_) {
@@ -261,7 +214,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
     } else if (term.stride > 1) {
       if (term.role == Role::kIndex) {
         charge += plain(entry) / static_cast<double>(term.stride);
-        if (sums_by_page_) stage.spare += spare_pages(entry * (page_ / term.stride), term.stride);
+        if (rules_.sums_by_page) stage.spare += spare_pages(entry * (page_ / term.stride), term.stride);
         stage.full += Bytes(ceil_div(entry.count(), term.stride));
       } else {
         strided[term.stride] += entry;
@@ -279,7 +232,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
   for (const auto& [stride, entry] : strided) {
     charge += charged(entry, stride);
     stage.full_page += padded_page(entry, stride);
-    if (sums_by_page_) stage.spare += spare_pages(padded_page(entry, stride), stride);
+    if (rules_.sums_by_page) stage.spare += spare_pages(padded_page(entry, stride), stride);
   }
   if (compressed || counts_bare_latents_) stage.charge += charge;
   if (all_index_ && latent && !has_index) stage.full += entry_bytes(*all_index_, types_);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/sglang/class_table.h"
 #include "engines/sglang/pools.h"
 
 namespace kvplan {
@@ -21,13 +22,9 @@ class SglangStages : protected SglangPools {
 
   std::uint64_t ranks_;
   CacheTypes types_;
-  Arch arch_;
+  SglangClass class_;
   bool two_pools_;
-  bool request_sums_ = true;  // DeepSeek-V4: those of ratio 128 are per request
-  bool sums_by_page_ = true;  // DeepSeek-V4: those of ratio 4 follow the pages
   bool counts_bare_latents_ = false;
-  bool requests_before_split_ = false;
-  std::uint64_t padding_rows_ = 1;
   std::optional<Term> all_index_;  // the index keys that every layer has
   Template draft_label_;
 

@@ -2,7 +2,6 @@
 #ifndef KVPLAN_ENGINES_VLLM_RULES_H_
 #define KVPLAN_ENGINES_VLLM_RULES_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -13,14 +12,6 @@
 namespace kvplan {
 
 enum class MambaMode { kNone, kAlign, kAll };
-
-// Whether `holds` is true for a term of any layer's cache.
-template <class Holds>
-bool any_term(const EngineInput& input, const Holds& holds) {
-  return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(), holds);
-  });
-}
 
 inline constexpr std::uint64_t kRefinesBlocks = 29;
 

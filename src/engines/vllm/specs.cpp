@@ -39,9 +39,6 @@ bool is_turboquant(Dtype type) {
          type == Dtype::kTurboquant3bit;
 }
 
-bool any_term(const CacheTerms& terms, bool (*holds)(const Term&)) {
-  return std::any_of(terms.begin(), terms.end(), holds);
-}
 bool is_fixed(const Term& term) {
   return term.growth == Growth::kSequence;
 }

@@ -1,0 +1,58 @@
+// What SGLang does differently for some classes of models: its own lists of them, and what its classes do in their
+// code.
+#ifndef KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_
+#define KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_
+
+#include <string_view>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// The models of each member, and the evidence, are a row in class_table.cpp.
+struct SglangClass {
+  // Who runs it.
+  bool library_class = false;           // transformers' class, in every release
+  bool library_class_at_first = false;  // transformers' class, until SglangRules::newer_classes
+  bool no_class = false;                // transformers' class, which is not ready for SGLang: refused
+  bool no_class_at_first = false;
+  // Pools and pages.
+  bool compressed = false;           // DeepSeek-V4's pools: latents in windows, compressed entries and their sums
+  bool sparse_latents = false;       // an indexer over latents (is_deepseek_dsa)
+  bool window_pool = false;          // sliding layers have a pool of their own
+  bool no_window_pool = false;       // they do not, although the architecture's other classes do
+  bool is_gpt_oss = false;           // its attention has sinks, which few backends know
+  bool states_in_pages = false;      // pages of 64 tokens on Blackwell although it has states
+  bool nemotron_h_pages = false;     // the same by SglangRules::nemotron_h_pages
+  bool pages_of_128 = false;         // on Blackwell
+  bool no_state_chunks = false;      // its kernels cannot track states by chunk, so "auto" buffers none
+  bool tree_by_release = false;      // a radix cache by SglangRules::kimi_linear_has_tree
+  bool fills_shared_layers = false;  // layers that read another's cache have a pool of their own all the same
+  bool images_among_tokens = false;  // keys and values of images are in the token pool
+  bool numbers_encoder = false;      // the attention of the encoder has layers in the pool as well
+  // Prefills and images.
+  bool whole_prefills = false;  // prompts are never split into chunks
+  bool no_prefill_graphs = false;
+  bool prefill_graphs_with_images = false;
+  bool images_by_option = false;   // serves images only with --enable-multimodal
+  bool always_multimodal = false;  // with a tower in the config or without
+  bool default_tower = false;      // the config class has a tower by default
+  bool shares_images = false;      // passes images on through CUDA IPC and keeps no embeddings
+  // Tensors.
+  bool unpadded_fp8_experts = false;      // does not use FlashInfer's kernels, which pad them
+  bool gemma_3_tables = false;            // rotates without the config's scaling
+  bool frequencies_at_first = false;      // keeps the frequencies in place of a table, until SglangRules::newer_classes
+  bool two_frequencies_at_first = false;  // the same, and a copy of the original ones
+  bool shares_indexer_table = false;      // an indexer has no rotary table of its own
+  bool complex_angles = false;            // a second copy of the angles as complex numbers (freqs_cis)
+  bool axis_maps = false;                 // stores which of time, height and width each frequency is for
+};
+
+SglangClass sglang_class(Arch arch, std::string_view architecture);
+inline SglangClass sglang_class(const ModelShape& model) {
+  return sglang_class(model.arch, model.architecture);
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_
