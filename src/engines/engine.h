@@ -63,6 +63,7 @@ struct ModelShape {
   std::string_view root_type;                 // model_type of the whole file
   bool expanded_latents = false;              // a GGUF written before the keys of latents existed
   std::uint64_t num_layers = 0;               // including layers without a cache
+  std::uint64_t encoder_layers = 0;           // of a separate encoder; 0 without one, or where the config does not say
   std::uint64_t num_nextn_layers = 0;
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
   std::uint64_t num_heads = 0;     // the most query heads of any layer

@@ -93,6 +93,12 @@ Bytes logits_bytes(const EngineInput& input, std::uint64_t rows) {
   return Bytes(rows) * input.model.vocab_size * 4;
 }
 
+LedgerLine logits_line(const EngineInput& input, std::uint64_t rows, Spread spread, std::string source) {
+  return of_kind(LineId::kSampled,
+                 estimate_line(Section::kActivation, "logits", logits_bytes(input, rows), spread,
+                               {"{rows} rows * vocab_size * 4 B", {{"rows", rows}}}, std::move(source)));
+}
+
 bool is_encoder(const EngineInput& input) {
   return std::all_of(input.caches.begin(), input.caches.end(),
                      [](const LayerCache& cache) { return cache.compact.empty(); });

@@ -37,8 +37,10 @@ std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t ch
                                        std::string source);
 std::optional<LedgerLine> general_score_matrix(const OverheadInput& in);
 
-// Logits of `rows` rows in float32.
+// Logits of `rows` rows in float32, and the line of the rows that are sampled.
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows);
+LedgerLine logits_line(const EngineInput& input, std::uint64_t rows, Spread spread,
+                       std::string source = "estimate: the last token of each sequence");
 
 // Whether no layer has a cache: all tokens of all inputs pass through the layers at once, and none is generated.
 bool is_encoder(const EngineInput& input);

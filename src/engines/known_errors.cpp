@@ -16,27 +16,9 @@ bool names_key(const EngineInput& input, std::string_view beginning) {
     return (fact.origin == Origin::kFile || fact.origin == Origin::kAlias) && fact.key.starts_with(beginning);
   });
 }
-bool plans_mtp(const EngineInput& input) {
-  return input.request.mtp;
-}
-bool names_layers_block_type(const EngineInput& input) {
-  return names_key(input, "layers_block_type");
-}
-bool names_text_config(const EngineInput& input) {
-  return names_key(input, "text_config.");
-}
-bool names_indexer_types(const EngineInput& input) {
-  return names_key(input, "indexer_types");
-}
 bool declares_modelopt_cache(const EngineInput& input) {
   return input.model.declared_kv_dtype && !input.request.cache_type_k &&
          input.model.quantization.dialect.starts_with("modelopt");
-}
-bool has_no_vision(const EngineInput& input) {
-  return !input.model.vision;
-}
-bool splits_by_eight(const EngineInput& input) {
-  return input.request.parallel.tensor >= 8;
 }
 
 // clang-format off
@@ -45,7 +27,7 @@ constexpr KnownError kErrors[] = {
      .types = "recurrent_gemma cpmant",
      .why = "RecurrentGemma's states of convolutions are views of three columns on a tensor of four once a token is decoded (92 KB), and CPM-Ant drops the first of many tokens in a second step. kvplan has what is viewed, and every token.",
      .misses = {.figures = "cache", .off = {{-0.165, 0.008}}}},
-    {.engine = "transformers", .name = "FSMT's last token", .effect = kUnknown, .types = "fsmt", .until = {5016, kAnyPatch},
+    {.engine = "transformers", .name = "FSMT's last token", .effect = kUnknown, .types = "fsmt", .until = {5, 17},
      .tells = "transformers 5.16 caches only the last token of FSMT's prompt; this plan counts every token, so its cache is too large",
      .why = "FSMT of 5.16 takes the last of many tokens alone.",
      .misses = {.figures = "cache", .off = {{1.8, 1.89}}}},
@@ -62,7 +44,8 @@ constexpr KnownError kErrors[] = {
      .tells = "this plan only estimates the weights of this model's towers; its weights are 2 to 3 % too small",
      .why = "kvplan has an estimate of these towers whose range does not reach what the class allocates.",
      .misses = {.figures = "parameters", .off = {{-0.03, -0.02}}}},
-    {.engine = "transformers", .name = "Step-3.7 without a vision_config", .effect = kUnknown, .types = "step3p7", .when = has_no_vision,
+    {.engine = "transformers", .name = "Step-3.7 without a vision_config", .effect = kUnknown, .types = "step3p7",
+     .when = [](const EngineInput& input) { return !input.model.vision; },
      .tells = "the config describes no vision tower; transformers builds Step-3.7's default one, so this plan's weights are 1 % too small",
      .why = "The copy of the config has no vision_config, and the class then takes its default.",
      .misses = {.models = "real/stepfun-ai--Step-3.7-Flash", .figures = "parameters", .off = {{-0.011, -0.01}}}},
@@ -74,14 +57,14 @@ constexpr KnownError kErrors[] = {
      .tells = "transformers allocates weights for LongCat's zero experts, which no checkpoint holds; this plan leaves them out, so its weights are 24 % too small",
      .why = "LongCat's class allocates weights for its 256 zero experts: released checkpoints have none.",
      .misses = {.figures = "parameters", .off = {{-0.25, -0.24}}}},
-    {.engine = "transformers", .name = "LFM2-VL's pooling head", .effect = kWarning, .types = "lfm2_vl", .until = {5016, kAnyPatch},
+    {.engine = "transformers", .name = "LFM2-VL's pooling head", .effect = kWarning, .types = "lfm2_vl", .until = {5, 17},
      .tells = "transformers 5.16 allocates a pooling head for LFM2-VL, which no checkpoint holds; this plan's weights are 0.3 % too small",
      .why = "The class of 5.16 has a pooling head where the config does not switch it off: released checkpoints have none.",
      .misses = {.figures = "parameters", .off = {{-0.003, -0.002}}}},
     {.engine = "transformers", .name = "a static cache that Mamba leaves empty", .types = "mamba falcon_mamba",
      .why = "Mamba keeps its states in a cache of its own, and the static one stays empty; kvplan plans the states.",
      .misses = {.figures = "static cache"}},
-    {.engine = "transformers", .name = "DeepSeek-V4's gates", .effect = kWarning, .types = "deepseek_v4", .since = {5024, 0},
+    {.engine = "transformers", .name = "DeepSeek-V4's gates", .effect = kWarning, .types = "deepseek_v4", .since = {5, 24},
      .tells = "transformers 5.24 keeps a gate of DeepSeek-V4's compressors in float32; this plan's cache is up to 0.6 % too small",
      .why = "The gate that an overlapping compressor keeps is float32 since 5.24, bfloat16 before: 5,120 B a layer of ratio 4."},
 
@@ -108,17 +91,18 @@ constexpr KnownError kErrors[] = {
      .tells = "vLLM caches every token in all of Inkling's layers; this plan counts most of them as windows, so its KV cache is up to 5 times too small",
      .why = "vLLM keeps every token of Inkling's 66 layers, with convolutions as windows of 4 tokens, where kvplan plans 55 windows and states.",
      .misses = {.figures = "tokens|blocks|concurrency", .off = {{3.8, 5.1}}}},
-    {.engine = "vllm", .name = "Cosmos3 Edge's projector", .effect = kWarning, .types = "cosmos3_edge cosmos3_edge_text", .until = {30, kAnyPatch},
+    {.engine = "vllm", .name = "Cosmos3 Edge's projector", .effect = kWarning, .types = "cosmos3_edge cosmos3_edge_text", .until = {0, 31},
      .tells = "without a projector_config vLLM before 0.31 builds a narrower projector for Cosmos3 Edge; this plan's weights are 35 MB too large",
      .why = "Cosmos3 Edge's projector is 1,024 wide by a config class of 0.26 and 0.30 where a checkpoint has no projector_config (35 MB).",
      .misses = {.figures = "weights", .off = {{0.007, 0.0072}}}},
-    {.engine = "vllm", .name = "tables that depend on the case before", .until = {26, kAnyPatch},
+    {.engine = "vllm", .name = "tables that depend on the case before", .until = {0, 27},
      .why = "The executed rows of 0.26 have YaRN's table in float32 (17 and 34 MB) after another model of the same process.",
      .misses = {.models = "moonshotai--Kimi-K2-Instruct|nvidia--Kimi-K2.6-NVFP4", .figures = "weights", .off = {{-0.0003, 0}}}},
     {.engine = "vllm", .name = "the bias of Phi's head",
      .why = "The bias of Phi's head is made as it is loaded, which a run without weights is not.",
      .misses = {.models = "default/phi", .figures = "weights", .off = {{0, 0.00004}}}},
-    {.engine = "vllm", .name = "MiMo-V2's draft", .effect = kUnknown, .types = "mimo_v2_flash", .when = plans_mtp,
+    {.engine = "vllm", .name = "MiMo-V2's draft", .effect = kUnknown, .types = "mimo_v2_flash",
+     .when = [](const EngineInput& input) { return input.request.mtp; },
      .tells = "vLLM builds a draft layer for MiMo-V2; this plan has none, so it leaves out about 3 GB of weights and the draft's cache",
      .why = "The config names no MTP layers, and the checkpoint has them; kvplan plans none.",
      .misses = {.figures = "weights of the draft", .off = {{-1, -1}}}},
@@ -131,16 +115,18 @@ constexpr KnownError kErrors[] = {
     {.engine = "vllm", .name = "a few kilobytes",
      .why = "Scales of matrices that a rank or a fused layer has in other numbers, activations' scales in the model's type, and lists that a class keeps beside its parameters: at most 15 KB.",
      .misses = {.figures = "weights", .by = {{-15000, -1}}}},
-    {.engine = "vllm", .name = "FP8 caches that ModelOpt declares", .effect = kUnknown, .until = {14, kAnyPatch}, .when = declares_modelopt_cache,
+    {.engine = "vllm", .name = "FP8 caches that ModelOpt declares", .effect = kUnknown, .until = {0, 15}, .when = declares_modelopt_cache,
      .tells = "vLLM before 0.15 does not read the FP8 cache that this checkpoint declares; its KV cache takes twice the bytes planned",
      .why = "resolve_kv_cache_dtype_string is in 0.15 and not in 0.12; 0.12 executed elsewhere holds half the tokens."},
-    {.engine = "vllm", .name = "indexers that are skipped", .effect = kUnknown, .types = "glm_moe_dsa", .since = {22, 0}, .until = {25, kAnyPatch}, .when = names_indexer_types,
+    {.engine = "vllm", .name = "indexers that are skipped", .effect = kUnknown, .types = "glm_moe_dsa", .since = {0, 22}, .until = {0, 26},
+     .when = [](const EngineInput& input) { return names_key(input, "indexer_types"); },
      .tells = "vLLM before 0.26 stores index keys in every layer of this model; this plan leaves most of them out, so its KV cache is 8 % too small",
      .why = "0.22 builds an indexer in each layer and skips it at run time; 0.26 and later build none. 0.22 was executed elsewhere."},
-    {.engine = "vllm", .name = "video positions", .effect = kWarning, .types = "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", .since = {31, 0}, .until = {31, kAnyPatch},
+    {.engine = "vllm", .name = "video positions", .effect = kWarning, .types = "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", .since = {0, 31}, .until = {0, 32},
      .tells = "vLLM 0.31 has larger tables of positions for this model; this plan's weights are 100 MB too small",
      .why = "positions_factor begins in 0.32; 0.31 still multiplies by 4. 0.31 was executed elsewhere."},
-    {.engine = "vllm", .name = "MiniMax-M3's projector", .effect = kUnknown, .types = "minimax_m3 minimax_m3_vl minimax_m3_vl_text", .when = splits_by_eight,
+    {.engine = "vllm", .name = "MiniMax-M3's projector", .effect = kUnknown, .types = "minimax_m3 minimax_m3_vl minimax_m3_vl_text",
+     .when = [](const EngineInput& input) { return input.request.parallel.tensor >= 8; },
      .tells = "vLLM splits MiniMax-M3's projector over the GPUs; this plan keeps it whole, so its weights are 1.4 % too large on each",
      .why = "Projector and patch merger are split by ranks (59 MB for 469 MB at TP 8), and the router is float32. 0.32 was executed elsewhere."},
 
@@ -151,23 +137,25 @@ constexpr KnownError kErrors[] = {
      .why = "The architecture (llama.cpp 0.6) is not known to kvplan, which refuses to guess.",
      .misses = {.planned = false}},
 
-    {.engine = "sglang", .name = "a transformers that is too old", .until = {5, 8},
+    {.engine = "sglang", .name = "a transformers that is too old", .until = {0, 5, 9},
      .why = "SGLang takes a tower of the type glm4v_moe_vision for GLM-4.6V, which it does not serve with the transformers that its own wheel asks for (4.57.1); kvplan plans it.",
      .misses = {.models = "default/glm4v_moe", .figures = "starts", .words = "*Please upgrade transformers*"}},
-    {.engine = "sglang", .name = "Nemotron-H by SGLang's own config", .effect = kUnknown, .types = "nemotron_h", .until = {5, 8}, .when = names_layers_block_type,
+    {.engine = "sglang", .name = "Nemotron-H by SGLang's own config", .effect = kUnknown, .types = "nemotron_h", .until = {0, 5, 9},
+     .when = [](const EngineInput& input) { return names_key(input, "layers_block_type"); },
      .tells = "SGLang 0.5.8 does not read layers_block_type and takes its own default of 52 layers; this plan follows the config",
      .why = "The transformers of this release does not know Nemotron-H: SGLang's own config class reads hybrid_override_pattern, which a config of the newer transformers (layers_block_type) does not have, and takes its own defaults, 52 layers.",
      .misses = {.models = "default/nemotron_h", .figures = "weights|tokens, *|state slot, bytes|requests, by state slots|pool bytes*|request table*"}},
     {.engine = "sglang", .name = "chunks behind a shared prefix", .types = "llama4_text",
      .why = "Behind a shared prefix a request keeps all of its own tokens in the pool of chunks; kvplan counts a chunk for it.",
      .misses = {.figures = "runs at once, shared", .by = {{1, 6}}}},
-    {.engine = "sglang", .name = "windows with the tree in 0.5.8", .types = "gpt_oss", .until = {5, 8},
+    {.engine = "sglang", .name = "windows with the tree in 0.5.8", .types = "gpt_oss", .until = {0, 5, 9},
      .why = "With the tree and 20 GiB 59 requests run, as if windows were given back while others are prefilled; with 4 GiB, and without the tree, they are not.",
      .misses = {.settings = "!*disable_radix_cache*", .figures = "runs at once, 8k", .by = {{-12, -12}}}},
     {.engine = "sglang", .name = "class defaults that its own config classes refuse",
      .why = "SGLang reads these types with its own config classes or keys, which do not know what transformers writes by default; kvplan does.",
      .misses = {.models = "default/*", .figures = "starts", .words = "Ambiguous*|*layers_block_type contains invalid types*|*Could not find sparse config*|AssertionError:"}},
-    {.engine = "sglang", .name = "Qwen3-ASR by SGLang's own config", .effect = kUnknown, .types = "qwen3_asr", .when = names_text_config,
+    {.engine = "sglang", .name = "Qwen3-ASR by SGLang's own config", .effect = kUnknown, .types = "qwen3_asr",
+     .when = [](const EngineInput& input) { return names_key(input, "text_config."); },
      .tells = "SGLang does not read the text_config of Qwen3-ASR and takes its own default sizes; this plan follows the config",
      .why = "SGLang's own config class reads thinker_config, and takes its defaults where transformers writes text_config.",
      .misses = {.figures = "tokens, *|pool bytes*|weights|request table*", .off = {{-0.84, 3.58}}}},
@@ -196,22 +184,22 @@ constexpr KnownError kErrors[] = {
     {.engine = "sglang", .name = "scales and constants",
      .why = "Scales of matrices that SGLang fuses, frequencies and other constants that it keeps as tensors or, without `standardize`, not (Gemma 4); some hundred bytes to some thousand that kvplan has otherwise.",
      .misses = {.models = "default/glmasr|*Qwen3-VL-32B*|*Qwen3.6-27B-NVFP4|*Nemotron-3-Super*|gemma-4-26b", .figures = "weights", .by = {{-1300, 4700}}}},
-    {.engine = "sglang", .name = "ModelOpt's side file on Ampere", .until = {5, 8},
+    {.engine = "sglang", .name = "ModelOpt's side file on Ampere", .until = {0, 5, 9},
      .why = "SGLang 0.5.8 does not take this copy of hf_quant_config.json, which names no producer, for a quantization, and starts; kvplan reads FP8, which ModelOpt's class refuses before compute capability 8.9.",
      .misses = {.models = "nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-FP8", .figures = "starts", .planned = false}},
     {.engine = "sglang", .name = "kernels that the harness does not call",
      .why = "The harness plays a card of compute capability 8 and calls no kernel: the indexer and the attention over sparse latents have none before 9.0 (sgl-project/sglang#35420), which kvplan refuses.",
      .misses = {.models = "deepseek-ai--DeepSeek-V3.2", .figures = "starts", .planned = false}},
-    {.engine = "sglang", .name = "LFM2 before its class was executed", .effect = kUnknown, .types = "lfm2 lfm2_moe lfm2_vl", .since = {5, 9}, .until = {5, 22},
+    {.engine = "sglang", .name = "LFM2 before its class was executed", .effect = kUnknown, .types = "lfm2 lfm2_moe lfm2_vl", .since = {0, 5, 9}, .until = {0, 5, 23},
      .tells = "SGLang 0.5.9 and later serve LFM2 with their own class; this plan follows 0.5.8, so it has about 29 % too few tokens",
      .why = "The class is in the wheels since 0.5.9; 0.5.13 and 0.5.21 were executed elsewhere."},
-    {.engine = "sglang", .name = "Cohere2-Vision before its class was executed", .effect = kUnknown, .types = "cohere2_vision", .since = {5, 12}, .until = {5, 22},
+    {.engine = "sglang", .name = "Cohere2-Vision before its class was executed", .effect = kUnknown, .types = "cohere2_vision", .since = {0, 5, 12}, .until = {0, 5, 23},
      .tells = "SGLang 0.5.12 and later may serve Cohere2-Vision with their own class; this plan follows 0.5.8, so it has about 11 % too many tokens",
      .why = "The class is in 0.5.13 and not in 0.5.11; 0.5.13 and 0.5.21 were executed elsewhere: share 0.744, planned 0.812."},
-    {.engine = "sglang", .name = "Whisper's head between executed releases", .effect = kUnknown, .types = "whisper", .since = {5, 9}, .until = {5, 22},
+    {.engine = "sglang", .name = "Whisper's head between executed releases", .effect = kUnknown, .types = "whisper", .since = {0, 5, 9}, .until = {0, 5, 23},
      .tells = "SGLang before 0.5.23 keeps a head of its own for Whisper; this plan leaves it out, so its weights are at least 6 % too small",
      .why = "0.5.13 and 0.5.21 were executed elsewhere: weights -6.5 %, of the class default -34.5 %."},
-    {.engine = "sglang", .name = "Kimi-Linear without a prefix cache", .effect = kUnknown, .types = "kimi_linear", .since = {5, 12}, .until = {5, 13},
+    {.engine = "sglang", .name = "Kimi-Linear without a prefix cache", .effect = kUnknown, .types = "kimi_linear", .since = {0, 5, 12}, .until = {0, 5, 14},
      .tells = "SGLang 0.5.12 and 0.5.13 serve Kimi-Linear without a prefix cache; this plan's tokens are off by 8 %",
      .why = "support_mamba_cache is False there (not in 0.5.11, not in 0.5.21); 0.5.13 was executed elsewhere: share 0.815, planned 0.834."},
     {.engine = "sglang", .name = "MiniMax-M3 as a vision model", .effect = kUnknown, .types = "minimax_m3_vl minimax_m3_vl_text",
@@ -222,22 +210,18 @@ constexpr KnownError kErrors[] = {
 
 }  // namespace
 
-EngineRelease engine_release(const Request& request) {
-  return {engine_version(engine_of(request), request), engine_patch(request)};
-}
-
 std::span<const KnownError> known_errors() {
   return kErrors;
 }
 
-bool concerns(const KnownError& error, std::string_view engine, EngineRelease release, std::string_view model_type,
+bool concerns(const KnownError& error, std::string_view engine, Release release, std::string_view model_type,
               std::string_view root_type) {
-  return error.engine == engine && error.since <= release && release <= error.until &&
+  return error.engine == engine && release >= error.since && release < error.until &&
          (error.types.empty() || has_word(error.types, model_type) || has_word(error.types, root_type));
 }
 
 bool affects(const KnownError& error, const EngineInput& input) {
-  return concerns(error, engine_of(input.request).name, engine_release(input.request), input.model.model_type,
+  return concerns(error, engine_of(input.request).name, release_of(input.request), input.model.model_type,
                   input.model.root_type) &&
          (error.when == nullptr || error.when(input));
 }

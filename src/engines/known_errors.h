@@ -12,14 +12,6 @@
 
 namespace kvplan {
 
-// A release as engine_version() and engine_patch() spell it: 0.5.8 is {5, 8}.
-struct EngineRelease {
-  std::uint64_t version = 0, patch = 0;
-  friend auto operator<=>(const EngineRelease&, const EngineRelease&) = default;
-};
-inline constexpr std::uint64_t kAnyPatch = ~std::uint64_t{0};
-EngineRelease engine_release(const Request& request);
-
 // What a plan says of an error that affects it.
 enum class Effect : std::uint8_t {
   kSilent,   // nothing: it moves no memory of a plan, or less than 0.1 %, or the plan already states a range that holds
@@ -45,7 +37,7 @@ struct KnownError {
   Effect effect = Effect::kSilent;
   // The models: model_types of the decoder or of the whole file, separated by spaces. Empty: all.
   std::string_view types{};
-  EngineRelease since{}, until{kAnyPatch, kAnyPatch};
+  Release since{}, until = kNoEnd;                   // the first release without it
   bool (*when)(const EngineInput& input) = nullptr;  // a further condition on the plan; null: none
   const char* tells = "";                            // what is wrong, for the user; "" where it is silent
   std::string_view why{};                            // the cause
@@ -55,7 +47,7 @@ struct KnownError {
 // Rows of one engine stand together; where several explain a miss, the first has it.
 std::span<const KnownError> known_errors();
 // Whether the error is one of this engine, release and model types, whatever else it depends on.
-bool concerns(const KnownError& error, std::string_view engine, EngineRelease release, std::string_view model_type,
+bool concerns(const KnownError& error, std::string_view engine, Release release, std::string_view model_type,
               std::string_view root_type);
 // Whether it affects this plan.
 bool affects(const KnownError& error, const EngineInput& input);

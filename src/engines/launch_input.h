@@ -43,6 +43,13 @@ struct LaunchInput {
   std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent where states share it
 };
 
+// The engines' own command lines (ENGINE/launcher.cpp).
+Launch llama_cpp_launch(const LaunchInput& input);
+Launch mlx_launch(const LaunchInput& input);
+Launch ollama_launch(const LaunchInput& input);
+Launch sglang_launch(const LaunchInput& input);
+Launch tensorrt_llm_launch(const LaunchInput& input);
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_ENGINES_LAUNCH_INPUT_H_

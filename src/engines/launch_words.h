@@ -16,10 +16,10 @@
 
 namespace kvplan {
 
-// One argument after the other.
 // "3,1"
 std::string shares_text(const std::vector<double>& shares);
 
+// The words of one command.
 class Arguments {
  public:
   Arguments(std::initializer_list<std::string_view> program);

@@ -30,14 +30,12 @@ struct Part {
   std::uint64_t layers = 0;
   std::vector<LayerBuffer> buffers;  // merged: one for each rule
   std::vector<Piece> pieces;
-  std::vector<LayerCache> caches;
   TermSum logical;
 
   Bytes bytes(const Load& load) const {
     Bytes out;
-    for (const LayerBuffer& buffer : buffers)
-      out += buffer.entry * buffer.entries(load.max_model_len, load.source_tokens);
-    return out * load.num_seqs;
+    for (const LayerBuffer& buffer : buffers) out += buffer.bytes(load);
+    return out;
   }
   // Bytes of one more token, beyond all limits.
   Bytes slope() const {
@@ -51,46 +49,23 @@ struct Part {
 class LayerBuffersLayout : public CacheLayout {
  public:
   LayerBuffersLayout(const EngineInput& input, const LayerBufferRules& rules)
-      : tensor_parallel_(input.request.parallel.tensor),
-        block_size_(rules.block_size),
-        last_block_up_(rules.last_block_up),
-        one_pool_(rules.one_pool),
-        source_(rules.source) {
-    for (const std::vector<LayerCache>& caches : split_stages(input, rules.split)) {
-      std::map<std::string, Part> parts;
-      for (const LayerCache& cache : caches) {
-        const CacheTerms& terms = rules.form(cache);
-        if (terms.empty() && cache.compact.empty()) continue;
-        Part& part = parts[std::string(cache.kind)];
-        part.kind = cache.kind;
-        ++part.layers;
-        part.caches.push_back(cache);
-        for (const Term& term : terms) {
-          part.pieces.push_back({cache.layer, term.name, rules.hold(cache, term, local_units(term, tensor_parallel_))});
-          add(part, part.pieces.back().buffer);
-          if (rules.host) add(host_, rules.host(cache, term, local_units(term, tensor_parallel_)));
-        }
-      }
+      : ranks_(input.request.parallel.tensor), rules_(rules) {
+    for (const std::vector<LayerCache>& caches : split_stages(input, rules_.split)) {
+      std::map<std::string_view, std::vector<LayerCache>> kinds;
+      for (const LayerCache& cache : caches)
+        if (!rules_.form(cache).empty() || !cache.compact.empty()) kinds[cache.kind].push_back(cache);
       std::vector<Part>& stage = stages_.emplace_back();
-      for (auto& [kind, part] : parts) {
-        part.logical = TermSum(part.caches, input.types, tensor_parallel_);
-        part.caches.clear();
-        stage.push_back(std::move(part));
+      for (const auto& [kind, of_kind] : kinds) {
+        stage.push_back(part_of(std::string(kind), of_kind));
+        stage.back().logical = TermSum(of_kind, input.types, ranks_);
       }
     }
     // A draft is on the last stage, and no part of what the model needs.
     const DraftLayers drafts = draft_layers(input);
     if (drafts.caches.empty() || stages_.empty()) return;
-    Part part;
-    part.kind = drafts.label;
-    for (const LayerCache& cache : drafts.caches) {
-      ++part.layers;
-      for (const Term& term : rules.form(cache)) {
-        LayerBuffer buffer = rules.hold(cache, term, local_units(term, tensor_parallel_));
-        buffer.reason = "its own cache";
-        add(part, buffer);
-      }
-    }
+    rules_.host = nullptr;
+    Part part = part_of(drafts.label, drafts.caches, "its own cache");
+    part.pieces.clear();
     stages_.back().push_back(std::move(part));
   }
 
@@ -115,11 +90,12 @@ class LayerBuffersLayout : public CacheLayout {
         const Bytes logical = part.logical.bytes(load);
         rank.logical += logical;
         rank.reserved += bytes;
-        rank.lines.push_back(exact_line(Section::kKvCache, line_name(part), bytes, formula(part, load), source_));
+        rank.lines.push_back(
+            exact_line(Section::kKvCache, line_name(part), bytes, formula(part, load), std::string(rules_.source)));
         const std::int64_t more = signed_difference(bytes.count(), logical.count());
         if (more != 0) rank.gap.push_back({reason(part), more});
       }
-      out.insert(out.end(), tensor_parallel_, rank);
+      out.insert(out.end(), ranks_, rank);
     }
     return out;
   }
@@ -127,21 +103,20 @@ class LayerBuffersLayout : public CacheLayout {
   std::vector<LedgerLine> host(const Load& load) const override {
     const Bytes bytes = host_.bytes(load);
     if (bytes == Bytes(0)) return {};
-    return {of_kind(LineId::kOffloaded, exact_line(Section::kKvCache, "cache of the layers not in use",
-                                                   bytes * tensor_parallel_, formula(host_, load), source_))};
+    return {of_kind(LineId::kOffloaded, exact_line(Section::kKvCache, "cache of the layers not in use", bytes * ranks_,
+                                                   formula(host_, load), std::string(rules_.source)))};
   }
 
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     std::vector<CacheBuffer> out;
-    for (const Part& part : stages_[rank / tensor_parallel_]) {
-      if (one_pool_) {
+    for (const Part& part : stages_[rank / ranks_]) {
+      if (rules_.one_pool) {
         if (const Bytes bytes = part.bytes(load); bytes > Bytes(0)) out.push_back({line_name(part), "one pool", bytes});
         continue;
       }
       for (const Piece& piece : part.pieces) {
-        const Bytes bytes =
-            piece.buffer.entry * piece.buffer.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
-        if (bytes > Bytes(0)) out.push_back({line_name(part), buffer_name(piece.layer, piece.term), bytes});
+        if (const Bytes bytes = piece.buffer.bytes(load); bytes > Bytes(0))
+          out.push_back({line_name(part), buffer_name(piece.layer, piece.term), bytes});
       }
     }
     return out;
@@ -160,9 +135,9 @@ class LayerBuffersLayout : public CacheLayout {
         CacheGroup group;
         group.kind = part.kind;
         group.layers = part.layers;
-        if (block_size_ > 0 && part.slope() > Bytes(0)) {
-          group.block_size = block_size_;
-          group.page_bytes = Bytes(part.slope().count() / part.layers) * block_size_;
+        if (rules_.block_size > 0 && part.slope() > Bytes(0)) {
+          group.block_size = rules_.block_size;
+          group.page_bytes = Bytes(part.slope().count() / part.layers) * rules_.block_size;
         }
         out.push_back(std::move(group));
       }
@@ -170,7 +145,7 @@ class LayerBuffersLayout : public CacheLayout {
   }
 
   std::optional<std::uint64_t> block_size() const override {
-    return block_size_ > 0 ? std::optional(block_size_) : std::nullopt;
+    return rules_.block_size > 0 ? std::optional(rules_.block_size) : std::nullopt;
   }
 
   Capacity capacity(Bytes budget, const Load& load) const override {
@@ -183,24 +158,40 @@ class LayerBuffersLayout : public CacheLayout {
       for (const Part& part : stage) {
         slope += part.slope();
         for (const LayerBuffer& buffer : part.buffers)
-          if (buffer.growth != Growth::kToken || buffer.limit > 0)
-            fixed += buffer.entry * buffer.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
+          if (buffer.growth != Growth::kToken || buffer.limit > 0) fixed += buffer.bytes(load);
       }
       if (slope == Bytes(0)) continue;
       const std::uint64_t left = budget > fixed ? (budget - fixed).count() : 0;
-      const std::uint64_t unit = block_size_ > 0 ? block_size_ : 1;
-      const std::uint64_t held = last_block_up_ ? round_up(left / slope.count(), unit, kTokens)
-                                                : left / checked_mul(slope.count(), unit, kTokens) * unit;
+      const std::uint64_t unit = rules_.block_size > 0 ? rules_.block_size : 1;
+      const std::uint64_t held = rules_.last_block_up ? round_up(left / slope.count(), unit, kTokens)
+                                                      : left / checked_mul(slope.count(), unit, kTokens) * unit;
       tokens = std::min(tokens.value_or(held), held);
     }
     out.tokens = tokens;
-    if (block_size_ > 0 && tokens) out.num_blocks = *tokens / block_size_;
+    if (rules_.block_size > 0 && tokens) out.num_blocks = *tokens / rules_.block_size;
     const Bytes one = reserved({load.max_model_len, 1, load.source_tokens});
     if (one > Bytes(0)) out.max_concurrency = static_cast<double>(budget.count()) / static_cast<double>(one.count());
     return out;
   }
 
  private:
+  // The buffers of layers of one kind; `reason` replaces each buffer's own.
+  Part part_of(std::string kind, const std::vector<LayerCache>& caches, std::string_view reason = {}) {
+    Part out;
+    out.kind = std::move(kind);
+    out.layers = caches.size();
+    for (const LayerCache& cache : caches)
+      for (const Term& term : rules_.form(cache)) {
+        const std::uint64_t units = local_units(term, ranks_);
+        LayerBuffer buffer = rules_.hold(cache, term, units);
+        if (!reason.empty()) buffer.reason = reason;
+        out.pieces.push_back({cache.layer, term.name, buffer});
+        add(out, buffer);
+        if (rules_.host) add(host_, rules_.host(cache, term, units));
+      }
+    return out;
+  }
+
   static Template line_name(const Part& part) {
     return {"{kind}, {num_layers} layers", {{"kind", part.kind}, {"num_layers", part.layers}}};
   }
@@ -237,16 +228,17 @@ class LayerBuffersLayout : public CacheLayout {
     return {"{kind}: {reasons}", {{"kind", part.kind}, {"reasons", out}}};
   }
 
-  std::uint64_t tensor_parallel_;
-  std::uint64_t block_size_;
-  bool last_block_up_;
-  bool one_pool_;
-  std::string source_;
+  std::uint64_t ranks_;
+  LayerBufferRules rules_;
   std::vector<std::vector<Part>> stages_;
   Part host_;  // for all stages
 };
 
 }  // namespace
+
+Bytes LayerBuffer::bytes(const Load& load) const {
+  return entry * entries(load.max_model_len, load.source_tokens) * load.num_seqs;
+}
 
 std::uint64_t LayerBuffer::entries(Tokens tokens, Tokens source_tokens) const {
   if (growth == Growth::kSequence) return 1;

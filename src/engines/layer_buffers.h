@@ -27,7 +27,8 @@ struct LayerBuffer {
   bool wraps = false;             // a full buffer is emptied: it holds the remainder of tokens / limit
   std::string_view reason;  // why this differs from what the architecture needs; static text, "" where it does not
 
-  std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;
+  std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;  // of one sequence
+  Bytes bytes(const Load& load) const;                               // of all sequences
 };
 
 // A buffer with the term's own growth, stride and limit, whose entries take `entry` bytes.

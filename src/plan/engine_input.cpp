@@ -83,6 +83,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   }
   for (const TowerModel& side : model.towers) {
     shape.has_audio = shape.has_audio || side.what == TowerKind::kAudio;
+    if (side.what == TowerKind::kEncoder) shape.encoder_layers = side.num_layers;
     if (side.what == TowerKind::kVision && !shape.vision)
       shape.vision = VisionShape{side.width,  side.intermediate, side.patches,         side.image_tokens,
                                  side.copies, side.both_ways,    side.declared_layers, side.declared_width};

@@ -64,7 +64,7 @@ bool explains(const KnownError& error, const Case& subject, const Figure& figure
   if (misses.figures.empty() && misses.planned != false) return false;  // no executed row here shows it
   Request request;
   find_engine(subject.engine + "@" + subject.release, request);
-  if (!concerns(error, subject.engine, engine_release(request), subject.type, subject.root_type)) return false;
+  if (!concerns(error, subject.engine, release_of(request), subject.type, subject.root_type)) return false;
   const auto off = figure.off();
   return fits(misses.models, subject.model) && fits(misses.settings, subject.settings) &&
          fits(misses.figures, figure.name) && fits(misses.details, figure.detail) && fits(misses.words, figure.words) &&

@@ -6,7 +6,7 @@
 
 #include "engines/estimates.h"
 #include "engines/requests.h"
-#include "engines/sglang/card.h"
+#include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 
 #include "support/figures.h"

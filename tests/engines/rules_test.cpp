@@ -6,7 +6,7 @@
 
 #include "engines/lora_slots.h"
 #include "engines/requests.h"
-#include "engines/sglang/lora.h"
+#include "engines/sglang/sglang.h"
 #include "engines/vllm/lora.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/tensors.h"

@@ -8,7 +8,7 @@
 
 #include "engines/requests.h"
 #include "engines/sglang/models.h"
-#include "engines/sglang/refusal.h"
+#include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "support/figures.h"

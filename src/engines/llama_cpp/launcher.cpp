@@ -1,6 +1,4 @@
 // How llama-server is started. Source: llama.cpp common/arg.cpp of b11739.
-#include "engines/llama_cpp/launcher.h"
-
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"

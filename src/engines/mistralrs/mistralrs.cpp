@@ -1,15 +1,15 @@
 // mistral.rs: a paged pool with one rule for every layer.
 //
 // Source: mistral.rs of 2026, mistralrs-core/src/paged_attention/mod.rs and cache_engine.rs (read). These rules were
-// checked against no run and no log. - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in
-// whole MiB over the bytes of a
+// checked against no run and no log.
+// - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in whole MiB over the bytes of a
 //   block of all layers. Every layer keeps every token, sliding ones too.
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
 // - The budget is a share (0.9) of the card less what is in use.
 #include "engines/estimates.h"
-#include "engines/latents.h"
 #include "engines/layer_buffers.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -68,10 +68,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
   const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(kPromptChunk).count());
   std::vector<LedgerLine> out{mlp_activations(input, prompt, "a prompt chunk")};
-  out.push_back(of_kind(LineId::kSampled,
-                        estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {0.5, 2},
-                                      {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
-                                      "estimate: the last token of each sequence")));
+  out.push_back(logits_line(input, in.load.num_seqs, {0.5, 2}));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(500000000), Bytes(250000000),
                  Bytes(1000000000), "allowance of 500 MB a GPU", "estimate: a figure that users report; not measured",
                  LineId::kContext});
@@ -84,7 +81,9 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, kShare, resolve, layout,
              overhead};
-  out.names_latents = mistralrs_names_latents;
+  out.names_latents = [](const EngineInput& input) {  // models/deepseek2.rs, deepseek3.rs, glm4_moe_lite.rs
+    return has_word("deepseek_v2 deepseek_v3 glm4_moe_lite", input.model.model_type);
+  };
   out.log.events = kMistralRsLogEvents;
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
   out.loading.halves_float32 = true;           // utils/normal.rs: bfloat16, else float16, on every GPU that has either

@@ -1,7 +1,5 @@
 // The command line of mlx-lm. Its caches grow with the requests, so no option sets the context. Source:
 // mlx_lm/server.py of 0.32.2.
-#include "engines/mlx/launcher.h"
-
 #include "engines/launch_words.h"
 
 namespace kvplan {

@@ -17,8 +17,8 @@
 
 #include "engines/estimates.h"
 #include "engines/indexes.h"
+#include "engines/launch_input.h"
 #include "engines/layer_buffers.h"
-#include "engines/mlx/launcher.h"
 #include "engines/mlx/modules.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"

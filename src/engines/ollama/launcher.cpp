@@ -1,7 +1,5 @@
 // The environment of Ollama's server: the plan's settings. The model is named by each request. Source:
 // envconfig/config.go.
-#include "engines/ollama/launcher.h"
-
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 

@@ -14,8 +14,8 @@
 
 #include "engines/engine.h"
 #include "engines/estimates.h"
+#include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
-#include "engines/ollama/launcher.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 

@@ -1,4 +1,4 @@
-#include "engines/sglang/backends.h"
+#include "engines/sglang/sglang.h"
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,9 @@
-#include "engines/sglang/card.h"
+#include "engines/sglang/sglang.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "engines/estimates.h"
-#include "engines/sglang/layout.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
 #include "engines/sglang/share.h"
@@ -104,10 +103,7 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
   std::vector<LedgerLine> out{mlp_activations(input, std::min(tokens, prefilled(input, settings, in.load)),
                                               sglang_prefills_whole(input) ? "a whole prompt" : "a prefill chunk")};
-  out.push_back(
-      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
-                                              {1, 2}, {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
-                                              "estimate: the last token of each sequence")));
+  out.push_back(logits_line(input, in.load.num_seqs, {1, 2}));
   if (auto kept = loaded_weights("sglang weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
                  Bytes(900 * kMiB), "allowance of 512 MiB a GPU",

@@ -1,26 +1,16 @@
 #include "engines/sglang/class_table.h"
 
-#include <initializer_list>
-#include <span>
-
-#include "kvplan/strings.h"
+#include "engines/class_rows.h"
 
 namespace kvplan {
 
 namespace {
 
-// A model has what the rows of its architecture and of its class name say.
-struct SglangClassRow {
-  bool SglangClass::*has;
-  std::initializer_list<Arch> archs;
-  std::string_view classes;
-};
-
 // clang-format off
-std::span<const SglangClassRow> class_rows() {
+std::span<const ClassRow<SglangClass>> sglang_classes() {
   using C = SglangClass;
   using enum Arch;
-  static constexpr SglangClassRow kRows[] = {
+  static constexpr ClassRow<SglangClass> kRows[] = {
     // model_loader/utils.py, models/transformers.py
     {&C::library_class, {}, "RecurrentGemmaForCausalLM"},
     {&C::library_class_at_first, {},
@@ -29,22 +19,22 @@ std::span<const SglangClassRow> class_rows() {
     {&C::no_class_at_first, {},
      "RecurrentGemmaForCausalLM WhisperForConditionalGeneration GPTJForCausalLM GraniteMoeSharedForCausalLM"},
 
-    {&C::compressed, {kDeepseekV4}, ""},
-    {&C::sparse_latents, {kDeepseekV32, kGlmMoeDsa}, ""},
+    {&C::compressed, {kDeepseekV4}},
+    {&C::sparse_latents, {kDeepseekV32, kGlmMoeDsa}},
     // model_config.py, is_hybrid_swa_model
     {&C::window_pool,
      {kLlama4, kGptOss, kMimoV2, kStep3p5, kGemma4, kGemma4Unified, kGraniteSwa, kLaguna, kMellum, kMuseGlimmer,
       kInkling, kDeepseekV4, kUnlimitedOcr, kGraniteMoeSwa},
      "BeamForCausalLM"},
     {&C::no_window_pool, {}, "Llama4ForCausalLM Step3p7FlashForCausalLM"},
-    {&C::is_gpt_oss, {kGptOss}, ""},
+    {&C::is_gpt_oss, {kGptOss}},
     {&C::states_in_pages, {}, "KimiK3ForConditionalGeneration"},
-    {&C::nemotron_h_pages, {kNemotronH}, ""},
-    {&C::pages_of_128, {kMinimaxM3}, ""},
-    {&C::no_state_chunks, {kMamba, kJamba, kLfm2, kZaya}, ""},
-    {&C::tree_by_release, {kKimiLinear}, ""},
-    {&C::fills_shared_layers, {kGemma3n}, ""},
-    {&C::images_among_tokens, {kMllama}, ""},
+    {&C::nemotron_h_pages, {kNemotronH}},
+    {&C::pages_of_128, {kMinimaxM3}},
+    {&C::no_state_chunks, {kMamba, kJamba, kLfm2, kZaya}},
+    {&C::tree_by_release, {kKimiLinear}},
+    {&C::fills_shared_layers, {kGemma3n}},
+    {&C::images_among_tokens, {kMllama}},
     {&C::numbers_encoder, {}, "WhisperForConditionalGeneration"},  // model_config.py, num_attention_layers
 
     // is_multimodal_chunked_prefill_supported; arg_groups/model_hook.py for HRM, whose prompts attend in both directions
@@ -52,7 +42,7 @@ std::span<const SglangClassRow> class_rows() {
      "MllamaForConditionalGeneration MossVLForConditionalGeneration LlavaLlamaForCausalLM Grok1VForCausalLM "
      "Grok1AForCausalLM HrmTextForCausalLM"},
     // handle_cuda_graph_config
-    {&C::no_prefill_graphs, {kKimiLinear, kKimiK3, kDeepseekV4}, ""},
+    {&C::no_prefill_graphs, {kKimiLinear, kKimiK3, kDeepseekV4}},
     {&C::prefill_graphs_with_images, {},
      "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cohere2VisionForConditionalGeneration "
      "KimiK25ForConditionalGeneration MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration "
@@ -65,13 +55,6 @@ std::span<const SglangClassRow> class_rows() {
     {&C::shares_images, {}, "Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration"},
 
     {&C::unpadded_fp8_experts, {}, "MiniMaxM2ForCausalLM"},
-    {&C::gemma_3_tables, {kGemma3}, ""},
-    {&C::frequencies_at_first, {}, "Exaone4ForCausalLM VoxtralForConditionalGeneration"},
-    {&C::two_frequencies_at_first, {}, "Lfm2ForCausalLM Lfm2VlForConditionalGeneration"},
-    {&C::shares_indexer_table, {kGlmMoeDsa, kDeepseekV4}, "HYV4ForCausalLM"},
-    {&C::complex_angles, {kDeepseekV4}, ""},
-    {&C::axis_maps, {},  // MRotaryEmbedding.axis_map
-     "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cosmos3EdgeForConditionalGeneration"},
   };
   return kRows;
 }
@@ -79,11 +62,8 @@ std::span<const SglangClassRow> class_rows() {
 
 }  // namespace
 
-SglangClass sglang_class(Arch arch, std::string_view architecture) {
-  SglangClass out;
-  for (const SglangClassRow& row : class_rows())
-    if (is_one_of(arch, row.archs) || has_word(row.classes, architecture)) out.*row.has = true;
-  return out;
+SglangClass sglang_class(const ModelShape& model) {
+  return resolve_class(sglang_classes(), model.arch, model.architecture);
 }
 
 }  // namespace kvplan

@@ -3,8 +3,6 @@
 #ifndef KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_
 #define KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_
 
-#include <string_view>
-
 #include "engines/engine.h"
 
 namespace kvplan {
@@ -34,24 +32,14 @@ struct SglangClass {
   bool whole_prefills = false;  // prompts are never split into chunks
   bool no_prefill_graphs = false;
   bool prefill_graphs_with_images = false;
-  bool images_by_option = false;   // serves images only with --enable-multimodal
-  bool always_multimodal = false;  // with a tower in the config or without
-  bool default_tower = false;      // the config class has a tower by default
-  bool shares_images = false;      // passes images on through CUDA IPC and keeps no embeddings
-  // Tensors.
-  bool unpadded_fp8_experts = false;      // does not use FlashInfer's kernels, which pad them
-  bool gemma_3_tables = false;            // rotates without the config's scaling
-  bool frequencies_at_first = false;      // keeps the frequencies in place of a table, until SglangRules::newer_classes
-  bool two_frequencies_at_first = false;  // the same, and a copy of the original ones
-  bool shares_indexer_table = false;      // an indexer has no rotary table of its own
-  bool complex_angles = false;            // a second copy of the angles as complex numbers (freqs_cis)
-  bool axis_maps = false;                 // stores which of time, height and width each frequency is for
+  bool images_by_option = false;      // serves images only with --enable-multimodal
+  bool always_multimodal = false;     // with a tower in the config or without
+  bool default_tower = false;         // the config class has a tower by default
+  bool shares_images = false;         // passes images on through CUDA IPC and keeps no embeddings
+  bool unpadded_fp8_experts = false;  // does not use FlashInfer's kernels, which pad them
 };
 
-SglangClass sglang_class(Arch arch, std::string_view architecture);
-inline SglangClass sglang_class(const ModelShape& model) {
-  return sglang_class(model.arch, model.architecture);
-}
+SglangClass sglang_class(const ModelShape& model);
 
 }  // namespace kvplan
 

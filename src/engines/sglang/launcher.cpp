@@ -1,5 +1,4 @@
 // The command line of SGLang. Source: sglang/srt/server_args.py of 0.5.23.
-#include "engines/sglang/launcher.h"
 
 #include "engines/engine.h"
 #include "engines/launch_words.h"

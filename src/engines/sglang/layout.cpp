@@ -1,5 +1,5 @@
 // The pools as an engine layout: what they reserve, and how kvplan explains it.
-#include "engines/sglang/layout.h"
+#include "engines/sglang/sglang.h"
 
 #include <algorithm>
 #include <map>

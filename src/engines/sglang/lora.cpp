@@ -1,6 +1,6 @@
 // Slots of LoRA adapters: srt/lora/mem_pool.py and server_args.py.
-#include "engines/sglang/lora.h"
 #include "engines/lora_slots.h"
+#include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

@@ -4,9 +4,9 @@
 
 #include "engines/drafts.h"
 #include "engines/estimates.h"
-#include "engines/sglang/backends.h"
 #include "engines/sglang/class_table.h"
 #include "engines/sglang/rules.h"
+#include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"

@@ -1,10 +1,9 @@
-#include "engines/sglang/refusal.h"
+#include "engines/sglang/sglang.h"
 
 #include <string>
 
 #include "engines/estimates.h"
 #include "engines/planned_quantization.h"
-#include "engines/sglang/backends.h"
 #include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"

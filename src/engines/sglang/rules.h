@@ -51,14 +51,11 @@ struct SglangRules {
   std::uint64_t nvfp4_capability = 100;
   bool nvfp4_for_latents = false;
   bool pads_fp8_experts = false;
-  // Classes and their tensors (loading.cpp, tensors.cpp).
+  // Classes and their tensors.
   bool has_library_classes = false;
   bool newer_classes = false;
   bool cuts_embedding = false;
   bool pads_vocab = false;
-  bool gemma_3_tables = false;
-  bool axis_maps = false;
-  std::uint64_t mxfp4_rows = 256;
   // Names of options (launcher.cpp).
   bool has_expert_size = false;
   bool renamed_strategy = false;

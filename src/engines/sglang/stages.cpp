@@ -3,22 +3,16 @@
 // Source: SGLang 0.5.8 and 0.5.23 (executed, tests/conformance): srt/model_executor/pool_configurator.py,
 // srt/mem_cache/memory_pool.py, kv_cache_configurator.py, configs/mamba_utils.py, server_args.py; start-up logs of 0.3
 // to 0.5 for plain KV, MLA, a hybrid with sliding layers and one with states.
-// - tokens = budget / cell, down to a whole page; a cell is one token of every layer of a rank. One page more is
-//   allocated beside the budget: page 0 is a dummy.
-// - Models of the hybrid list keep sliding and chunked layers in a second pool of 0.8 of the tokens. All other
-//   models keep full-length KV in every layer. --disable-radix-cache with --max-running-requests makes the second pool
-//   as large as those requests want it.
-// - States: 0.9 / 1.9 of the budget becomes slots, one of them padding (beside it until 0.5.16); a running request
-//   takes three, five since 0.5.14. --max-mamba-cache-size names their number, and so does --max-running-requests
-//   without a radix cache.
-// - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens as the model's; the budget counts a token as
-//   1 + draft layers / layers of the model's (pool_configurator.py), whatever the draft's own width.
-// - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with
-//   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
-//   for every guess of every request that may run: 48 of them unless --max-running-requests says otherwise.
-// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by the page (until 0.5.20 by the
-//   window of 128 tokens), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded,
-//   which the budget counts since 0.5.21. Guesses double the rings.
+// - tokens = budget / cell, down to a whole page; a cell is one token of every layer of a rank. Page 0 is a dummy
+//   beside the budget.
+// - Models of the hybrid list keep sliding and chunked layers in a second pool of 0.8 of the tokens. All others keep
+//   every token of every layer.
+// - States get 0.9 / 1.9 of the budget as slots: a running request takes one, and the radix tree keeps two more.
+// - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens; the budget counts them by the number of its layers,
+//   whatever its own width. Speculative decoding keeps a state for every guess of every request that may run.
+// - DeepSeek-V4: the window pool is 0.1 of the tokens, and pages are padded. Compressor sums follow that pool, or are a
+//   ring for each request; guesses double the rings.
+// What depends on the release is in rules.cpp.
 #include "engines/sglang/stages.h"
 
 #include <algorithm>
@@ -253,9 +247,7 @@ void SglangStages::fill_shared(SglangStage& stage) {
 // Whisper: the encoder's attention, the decoder's and the cross attention are numbered as layers of one pool
 // (model_config.py, num_attention_layers).
 void SglangStages::number_encoder(SglangStage& stage, const ModelShape& model) {
-  std::uint64_t encoder = model.num_layers;
-  for (const ConfigFact& fact : model.facts)
-    if (fact.key.ends_with("encoder_layers")) encoder = whole_number(fact.value).value_or(encoder);
+  const std::uint64_t encoder = model.encoder_layers > 0 ? model.encoder_layers : model.num_layers;
   const std::uint64_t layers = std::max<std::uint64_t>(model.num_layers, 1);
   stage.full = Bytes(stage.full.count() / layers) * (encoder + 2 * layers);
   stage.source = Bytes(0);

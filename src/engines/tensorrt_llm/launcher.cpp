@@ -1,6 +1,4 @@
 // The command line of TensorRT-LLM. Source: tensorrt_llm/commands/serve.py.
-#include "engines/tensorrt_llm/launcher.h"
-
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 

@@ -7,10 +7,10 @@
 // - free_gpu_memory_fraction (0.9) is a share of what is free, not of the card.
 // - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
 #include "engines/estimates.h"
+#include "engines/launch_input.h"
 #include "engines/layer_buffers.h"
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
-#include "engines/tensorrt_llm/launcher.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -106,9 +106,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t tokens = input.request.max_num_batched_tokens.value_or(kMaxNumTokens).count();
   std::vector<LedgerLine> out{mlp_activations(input, tokens, "a full batch of max_num_tokens")};
   const std::uint64_t rows = sampled_rows(input.request, in.load);
-  out.push_back(of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, rows),
-                                                        {0.5, 2}, {"{rows} rows * vocab_size * 4 B", {{"rows", rows}}},
-                                                        "estimate: the sampled rows of a batch")));
+  out.push_back(logits_line(input, rows, {0.5, 2}, "estimate: the sampled rows of a batch"));
   out.push_back({Section::kRuntime, "driver context, communication and workspaces", Bytes(1024 * kMiB),
                  Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB a GPU", "estimate; no log was read for it",
                  LineId::kContext});

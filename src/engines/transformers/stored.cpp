@@ -2,32 +2,17 @@
 
 #include <algorithm>
 
+#include "engines/transformers/rules.h"
+
 namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kLatentSince = 5000;        // 5.0: MLA's modules cache the latent from here on
-constexpr std::uint64_t kSparseLatentSince = 5018;  // 5.18, cache_utils.py: "indexed_attention", DynamicIndexedLayer
-constexpr std::uint64_t kMimoWindowSince = 5020;    // 5.20, configuration_mimo_v2_flash.py: sliding_window_size + 1
-constexpr std::uint64_t kMimoWindow = 128;          // as files give it; the class's own default is already 129
+constexpr std::uint64_t kMimoWindow = 128;  // as files give it; the class's own default is already 129
 constexpr std::string_view kOffset = "seqlen_offset";
 
 bool is_scaled(const Term& term) {
   return term.storage == Storage::kFp8Scaled;
-}
-
-bool is_sparse_latent(const EngineInput& input) {
-  return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(), is_scaled);
-  });
-}
-
-std::uint64_t release(const EngineInput& input) {
-  return engine_version(engine_of(input.request), input.request);
-}
-
-bool is_inkling(Arch arch) {
-  return is_one_of(arch, {Arch::kInkling, Arch::kInkling2});
 }
 
 // Tokens before each prompt: prompt_length of configuration_cpmant.py, the same in its one checkpoint.
@@ -70,20 +55,18 @@ CacheTerms compressed_terms(const CacheTerms& terms) {
 }
 
 CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms) {
-  const ModelShape& model = input.model;
-  if (model.arch == Arch::kOpenaiGpt) return {};  // its class has no cache
-  if (model.arch == Arch::kCpmant) return with_prompt(terms);
-  if (model.arch == Arch::kDeepseekV4) return compressed_terms(terms);
+  const TransformersClass its = transformers_class(input.model);
+  if (its.no_cache) return {};
+  if (its.learned_prompt) return with_prompt(terms);
+  if (its.compressed) return compressed_terms(terms);
+  const bool widens = its.widens_windows && transformers_rules(input.request).widens_mimo_windows;
   CacheTerms out = terms;
   for (Term& term : out) {
-    // modeling_dots3_note.py passes float32 embeddings to its indexers.
-    if (is_scaled(term)) term.storage = model.arch == Arch::kDots3Note ? Storage::kFloat32 : Storage::kModel;
-    if (model.arch == Arch::kGptNeo) term.limit = {};  // its config gives the cache no window
-    // modeling_inkling.py computes its convolutions in float32, whatever the model's type.
-    if (is_inkling(model.arch) && term.shape.columns > 0) term.storage = Storage::kFloat32;
-    if (model.arch == Arch::kXlstm) term.storage = Storage::kModel;  // xLSTMCache copies into tensors of that type
-    if (model.arch == Arch::kMimoV2 && release(input) >= kMimoWindowSince && term.limit.tokens == Tokens(kMimoWindow))
-      term.limit.tokens = Tokens(kMimoWindow + 1);
+    if (is_scaled(term)) term.storage = its.float32_index_keys ? Storage::kFloat32 : Storage::kModel;
+    if (its.whole_windows) term.limit = {};
+    if (its.float32_convolutions && term.shape.columns > 0) term.storage = Storage::kFloat32;
+    if (its.copied_states) term.storage = Storage::kModel;
+    if (widens && term.limit.tokens == Tokens(kMimoWindow)) term.limit.tokens = Tokens(kMimoWindow + 1);
   }
   return out;
 }
@@ -91,11 +74,8 @@ CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms) {
 }  // namespace
 
 bool expands_latents(const EngineInput& input) {
-  return release(input) < (is_sparse_latent(input) ? kSparseLatentSince : kLatentSince);
-}
-
-bool keeps_all_columns(Arch arch) {
-  return !is_one_of(arch, {Arch::kRecurrentGemma, Arch::kZaya});
+  const TransformersRules rules = transformers_rules(input.request);
+  return any_term(input, is_scaled) ? rules.expands_sparse_latents : rules.expands_latents;
 }
 
 std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<LayerCache> caches) {
@@ -110,7 +90,7 @@ std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<Laye
     }
     cache.expanded = stored;
   }
-  if (input.model.arch == Arch::kXlstm && !caches.empty()) {
+  if (transformers_class(input.model).copied_states && !caches.empty()) {
     Term offset{.name = kOffset, .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kFloat32};
     offset.shape.width = 2;  // one int64
     caches.front().expanded.own().push_back(offset);
@@ -119,27 +99,23 @@ std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<Laye
 }
 
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term) {
-  const auto needs = [&](bool (*holds)(const Term&)) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(), holds);
-  };
-  switch (input.model.arch) {
-    case Arch::kCpmant: return term.growth == Growth::kSequence ? "a learned prompt before every text" : "";
-    case Arch::kGptNeo: return "windows keep every token";
-    case Arch::kXlstm: return term.name == kOffset ? "the length" : "states in the model's type";
-    case Arch::kDeepseekV4:
-      if (term.role == Role::kState) return "the compressor keeps what fills no window yet, in the model's type";
-      return term.shape.vectors > 1 ? "keys and values apart" : "";
-    case Arch::kMimoV2:
-      return term.limit.tokens == Tokens(kMimoWindow + 1) ? "a window of sliding_window_size and one token" : "";
-    default: break;
+  const TransformersClass its = transformers_class(input.model);
+  if (its.learned_prompt) return term.growth == Growth::kSequence ? "a learned prompt before every text" : "";
+  if (its.whole_windows) return "windows keep every token";
+  if (its.copied_states) return term.name == kOffset ? "the length" : "states in the model's type";
+  if (its.compressed) {
+    if (term.role == Role::kState) return "the compressor keeps what fills no window yet, in the model's type";
+    return term.shape.vectors > 1 ? "keys and values apart" : "";
   }
+  if (its.widens_windows)
+    return term.limit.tokens == Tokens(kMimoWindow + 1) ? "a window of sliding_window_size and one token" : "";
   if (term.shape.columns > 0) {
-    if (is_inkling(input.model.arch)) return "convolution states keep every kernel column, in float32";
-    return keeps_all_columns(input.model.arch) ? "convolution states keep every kernel column" : "";
+    if (its.float32_convolutions) return "convolution states keep every kernel column, in float32";
+    return its.past_columns ? "" : "convolution states keep every kernel column";
   }
-  if (term.role == Role::kIndex && needs(is_scaled))
+  if (term.role == Role::kIndex && any_term(cache.compact, is_scaled))
     return term.storage == Storage::kFloat32 ? "index keys in float32" : "index keys in the model's type";
-  const bool needed = std::find(cache.compact.begin(), cache.compact.end(), term) != cache.compact.end();
+  const bool needed = any_term(cache.compact, [&](const Term& one) { return one == term; });
   return !needed && expands_latents(input) ? "K and V expanded" : "";
 }
 

@@ -18,9 +18,6 @@ std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<Laye
 // Whether K and V of every head are stored in place of a latent.
 bool expands_latents(const EngineInput& input);
 
-// Whether convolution states keep every column of the kernel; else one fewer, only the past inputs.
-bool keeps_all_columns(Arch arch);
-
 // Why a term is stored differently from what the architecture needs; "" where it is not.
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term);
 

@@ -21,6 +21,7 @@
 #include "engines/drafts.h"
 #include "engines/estimates.h"
 #include "engines/layer_buffers.h"
+#include "engines/transformers/rules.h"
 #include "engines/transformers/stored.h"
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
@@ -43,15 +44,9 @@ constexpr EngineVersion kVersions[] = {
      "graphs "
      "not checked"},
 };
-constexpr std::uint64_t kFp8Since = 5021;  // cache_utils.py: Fp8QuantizedLayer
 
 constexpr std::uint64_t kQuantGroup = 64;
 constexpr std::uint64_t kResidual = 128;  // a QuantizedCache leaves so many tokens unquantized
-
-template <std::size_t N>
-bool listed(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool grouped(Dtype type) {
   return type == Dtype::kInt4 || type == Dtype::kInt8;
@@ -59,10 +54,6 @@ bool grouped(Dtype type) {
 
 bool quantized(Dtype type) {
   return grouped(type) || type == Dtype::kFp8E4m3;
-}
-
-std::uint64_t release(const Request& request) {
-  return engine_version(engine_of(request), request);
 }
 
 constexpr std::array<std::string_view, 5> kImplementations{"dynamic", "static", "quantized", "offloaded",
@@ -80,7 +71,7 @@ bool is_offloaded(const Request& request) {
 void check_implementation(const Request& request, CacheTypes& types) {
   if (!request.transformers.cache_implementation) return;
   const std::string& asked = *request.transformers.cache_implementation;
-  if (!listed(kImplementations, asked))
+  if (std::find(kImplementations.begin(), kImplementations.end(), asked) == kImplementations.end())
     refuse("--cache-implementation: transformers has no cache \"" + one_line(asked, 40) + "\"",
            nearest_remedy(asked, kImplementations));
   if (asked == "quantized") {
@@ -100,10 +91,8 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
   check_implementation(request, types);
-  if (!request.state_dtype)
-    types.state = is_one_of(model.arch, {Arch::kMinimax, Arch::kBailingLinear, Arch::kBailingHybrid}) ? types.model
-                                                                                                      : Dtype::kFloat32;
-  if (types.key == Dtype::kFp8E4m3 && release(request) < kFp8Since)
+  if (!request.state_dtype) types.state = transformers_class(model).states_of_its_type ? types.model : Dtype::kFloat32;
+  if (types.key == Dtype::kFp8E4m3 && !transformers_rules(request).has_fp8_cache)
     refuse("--kv-cache-dtype: transformers has the fp8 backend since 5.21", "use int4 or int8");
   if (quantized(types.key) != quantized(types.value) || (types.key != types.value && !grouped(types.key)))
     if (quantized(types.key) || quantized(types.value))
@@ -122,7 +111,7 @@ Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t bits) {
 
 // Whether it is full attention, the only kind that offloading moves.
 bool grows_forever(const CacheTerms& terms) {
-  return std::any_of(terms.begin(), terms.end(), [](const Term& term) {
+  return any_term(terms, [](const Term& term) {
     return term.growth == Growth::kToken && term.limit.kind == LimitKind::kNone && term.role != Role::kState;
   });
 }
@@ -149,7 +138,8 @@ EngineInput stored_form(const EngineInput& input) {
 
 // Not every prompt has an image: its cross attention is planned only with --encoder-len.
 bool is_optional(const EngineInput& input, const Term& term) {
-  return term.growth == Growth::kSourceToken && input.model.arch == Arch::kMllama && !input.request.encoder_len;
+  return term.growth == Growth::kSourceToken && transformers_class(input.model).caches_images &&
+         !input.request.encoder_len;
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Note>& notes) {
@@ -161,6 +151,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
   LayerBufferRules rules;
   rules.source = "transformers cache_utils.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.expanded; };
+  const bool past_columns = transformers_class(original.model).past_columns;
   rules.hold = [=](const LayerCache& cache, const Term& term, std::uint64_t units) {
     const bool whole = term.limit.kind == LimitKind::kNone && term.growth == Growth::kToken;
     const Dtype type = term_dtype(term, types);
@@ -170,7 +161,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
       out.reason = "groups of 64 with a scale and a shift";
       return out;
     }
-    const bool drops_column = term.shape.columns > 0 && !keeps_all_columns(input->model.arch);
+    const bool drops_column = term.shape.columns > 0 && past_columns;
     LayerBuffer out = plain_buffer(term, entry_bytes(term, plain, units, term.shape.columns - (drops_column ? 1 : 0)));
     out.wraps = term.name == kRest;
     out.reason = stored_reason(*input, cache, term);
@@ -202,7 +193,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
                                   [](const LayerCache& cache) { return cache.expanded != cache.compact; });
   if (latent && expands_latents(original))
     notes.push_back({NoteLevel::kInfo, "mla_expanded",
-                     release(original.request) < 5000
+                     transformers_rules(original.request).expands_latents
                          ? "transformers before 5.0 caches K and V of MLA expanded, not the latent"
                          : "transformers before 5.18 caches K and V of sparse MLA expanded, not the latent"});
   if (original.draft_method && original.request.sequences() > 1)
@@ -211,22 +202,24 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
   return layer_buffers_layout(*input, rules);
 }
 
-// The largest single tensor that a step concatenates: K or V of one layer.
-Bytes largest_tensor(const EngineInput& input, const Load& load) {
-  Bytes out;
-  CacheTypes plain = input.types;
-  plain.key = plain.value = input.types.model;
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.expanded) {
-      if (term.growth != Growth::kToken || term.role == Role::kState) continue;
-      const Bytes entry = entry_bytes(term, plain, local_units(term, input.request.parallel.tensor), 0);
-      out = std::max(out, entry * term.entries(load.max_model_len, load.source_tokens));
-    }
-  return out * load.num_seqs;
-}
-
 bool has_window(const Term& term) {
   return term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone && term.role != Role::kState;
+}
+
+// Bytes of one entry on a rank.
+Bytes entry_of(const EngineInput& input, const Term& term) {
+  return entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0);
+}
+
+// The largest single tensor that a step concatenates: K or V of one layer.
+Bytes largest_tensor(EngineInput input, const Load& load) {
+  Bytes out;
+  input.types.key = input.types.value = input.types.model;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.expanded)
+      if (term.growth == Growth::kToken && term.role != Role::kState)
+        out = std::max(out, entry_of(input, term) * term.entries(load.max_model_len, load.source_tokens));
+  return out * load.num_seqs;
 }
 
 // K and V of the largest window of a layer: a StaticSlidingWindowLayer rolls them into a copy.
@@ -234,11 +227,8 @@ Bytes rolled_window(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches) {
     Bytes layer;
-    for (const Term& term : cache.expanded) {
-      if (!has_window(term)) continue;
-      layer += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) *
-               term.entries(load.max_model_len, load.source_tokens);
-    }
+    for (const Term& term : cache.expanded)
+      if (has_window(term)) layer += entry_of(input, term) * term.entries(load.max_model_len, load.source_tokens);
     out = std::max(out, layer);
   }
   return out * load.num_seqs;
@@ -251,8 +241,7 @@ Bytes pinned_by_views(const EngineInput& input, const Load& load) {
     for (const Term& term : cache.expanded) {
       if (!has_window(term)) continue;
       const std::uint64_t all = load.max_model_len.count() / term.stride;
-      const std::uint64_t kept = term.entries(load.max_model_len, load.source_tokens);
-      out += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) * (all - kept);
+      out += entry_of(input, term) * (all - term.entries(load.max_model_len, load.source_tokens));
     }
   return out * load.num_seqs;
 }
@@ -262,9 +251,7 @@ Bytes image_cache(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
-      if (is_optional(input, term))
-        out += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) *
-               load.source_tokens.count();
+      if (is_optional(input, term)) out += entry_of(input, term) * load.source_tokens.count();
   return out * load.num_seqs;
 }
 
@@ -321,11 +308,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                                 "up to 128 tokens of a sequence in the model's type",
                                 "transformers cache_utils.py: residual_length 128"));
   }
-  const Bytes logits = logits_bytes(input, in.load.num_seqs);
-  out.push_back(
-      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits, {1, 2},
-                                              {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
-                                              "estimate: the last token of each sequence")));
+  out.push_back(logits_line(input, in.load.num_seqs, {1, 2}));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(512 * kMiB), Bytes(300 * kMiB),
                  Bytes(1024 * kMiB), "allowance of 512 MiB a GPU", "estimate: CUDA context and cuBLAS workspaces",
                  LineId::kContext});
@@ -335,13 +318,11 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 // QuantizedCache.__init__ refuses layer types other than full_attention; generate() also encoder-decoders.
 std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (!quantized(input.types.key)) return std::nullopt;
-  const bool fits = std::all_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::all_of(cache.compact.begin(), cache.compact.end(), [](const Term& term) {
-      return term.growth == Growth::kToken && term.stride == 1 && term.limit.kind == LimitKind::kNone &&
-             (term.role == Role::kKey || term.role == Role::kValue);
-    });
+  const bool has_others = any_term(input, [](const Term& term) {
+    return term.growth != Growth::kToken || term.stride != 1 || term.limit.kind != LimitKind::kNone ||
+           (term.role != Role::kKey && term.role != Role::kValue);
   });
-  if (fits || input.model.arch == Arch::kGptNeo) return std::nullopt;
+  if (!has_others || transformers_class(input.model).whole_windows) return std::nullopt;
   return Refusal{"quantized_cache",
                  "transformers quantizes the cache of models whose layers are all of full attention, and this one has "
                  "others",
@@ -360,6 +341,7 @@ EngineSettings settings(const EngineInput& input, const Load&) {
 
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
+  out.rules = transformers_rule_rows;
   out.options = "--cache-implementation";
   out.kv_choices = "bfloat16 int8 int4";
   out.refusal = refusal;

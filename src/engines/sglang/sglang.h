@@ -1,0 +1,42 @@
+// The parts of SGLang that sglang.cpp puts together, and what they ask of each other.
+#ifndef KVPLAN_ENGINES_SGLANG_SGLANG_H_
+#define KVPLAN_ENGINES_SGLANG_SGLANG_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/lora_slots.h"
+
+namespace kvplan {
+
+// layout.cpp: the pools for a model and a request.
+std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes);
+// Requests that a rank runs at once, which the table of requests has rows for: as many as the pools of a budget hold,
+// or the least number where there is no budget.
+std::uint64_t sglang_requests(const EngineInput& input, std::optional<Bytes> budget, const Load& load);
+
+// card.cpp: mem_fraction_static of the memory that is free before the weights are loaded, without the weights.
+// Activations and graphs use the rest of the card.
+Bytes sglang_cache_budget(const BudgetInput& input);
+EngineSettings sglang_settings(const EngineInput& input, const Load& load);
+std::vector<LedgerLine> sglang_overhead(const OverheadInput& in);
+
+// refusal.cpp: the first refusal that it would meet. Where no card is named, all kernels are taken to be there.
+std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load);
+
+// backends.cpp: attention backends that a user can name. Why SGLang does not start with the named one, and the tokens
+// of its pages; absent where none is named.
+std::optional<Refusal> sglang_backend_refusal(const EngineInput& input, std::uint32_t capability);
+std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input);
+// Whether values are read from the cached keys.
+bool sglang_has_latents(const EngineInput& input);
+
+// lora.cpp: throws Error(kBadInput) with SGLang's rule; may add notes.
+LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_SGLANG_SGLANG_H_

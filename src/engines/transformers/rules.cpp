@@ -1,0 +1,58 @@
+#include "engines/transformers/rules.h"
+
+#include "engines/class_rows.h"
+
+namespace kvplan {
+
+namespace {
+
+// Executed were 5.16.1 and 5.23.0.
+// clang-format off
+constexpr Rule<TransformersRules> kRules[] = {
+    {.sets = &TransformersRules::expands_latents, .until = {5, 0},
+     .what = "K and V of MLA are cached for every head, not the latent", .evidence = "MLA's modules of 4.57 and 5.0"},
+    {.sets = &TransformersRules::expands_sparse_latents, .until = {5, 18},
+     .what = "K and V of sparse MLA are cached for every head, not the latent and the index keys",
+     .evidence = "cache_utils.py of 5.18: indexed_attention, DynamicIndexedLayer", .basis = RuleBasis::kExecuted},
+    {.sets = &TransformersRules::widens_mimo_windows, .since = {5, 20},
+     .what = "MiMo-V2's windows are sliding_window_size and one token",
+     .evidence = "configuration_mimo_v2_flash.py", .basis = RuleBasis::kExecuted},
+    {.sets = &TransformersRules::has_fp8_cache, .since = {5, 21},
+     .what = "a quantized cache may be FP8", .evidence = "cache_utils.py: Fp8QuantizedLayer"},
+};
+
+std::span<const ClassRow<TransformersClass>> classes() {
+  using C = TransformersClass;
+  using enum Arch;
+  static constexpr ClassRow<C> kRows[] = {
+    {&C::no_cache, {kOpenaiGpt}},
+    {&C::learned_prompt, {kCpmant}},
+    {&C::compressed, {kDeepseekV4}},
+    {&C::float32_index_keys, {kDots3Note}},               // modeling_dots3_note.py
+    {&C::whole_windows, {kGptNeo}},
+    {&C::float32_convolutions, {kInkling, kInkling2}},    // modeling_inkling.py
+    {&C::states_of_its_type, {kMinimax, kBailingLinear, kBailingHybrid}},
+    {&C::copied_states, {kXlstm}},                        // xLSTMCache
+    {&C::past_columns, {kRecurrentGemma, kZaya}},
+    {&C::widens_windows, {kMimoV2}},
+    {&C::caches_images, {kMllama}},
+  };
+  return kRows;
+}
+// clang-format on
+
+}  // namespace
+
+TransformersRules transformers_rules(const Request& request) {
+  return resolve_rules(kRules, release_of(request));
+}
+
+std::vector<RuleRow> transformers_rule_rows() {
+  return rule_rows(kRules);
+}
+
+TransformersClass transformers_class(const ModelShape& model) {
+  return resolve_class(classes(), model.arch, model.architecture);
+}
+
+}  // namespace kvplan

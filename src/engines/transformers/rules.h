@@ -1,0 +1,38 @@
+// What changed in transformers from release to release, and which of its classes cache in a way of their own.
+#ifndef KVPLAN_ENGINES_TRANSFORMERS_RULES_H_
+#define KVPLAN_ENGINES_TRANSFORMERS_RULES_H_
+
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// A member's row in rules.cpp says what it means.
+struct TransformersRules {
+  bool expands_latents = false;
+  bool expands_sparse_latents = false;
+  bool widens_mimo_windows = false;
+  bool has_fp8_cache = false;
+};
+TransformersRules transformers_rules(const Request& request);
+std::vector<RuleRow> transformers_rule_rows();
+
+struct TransformersClass {
+  bool no_cache = false;
+  bool learned_prompt = false;        // tokens of a prompt of its own before every text
+  bool compressed = false;            // DeepSeek-V4's compressors
+  bool float32_index_keys = false;    // it passes float32 embeddings to its indexers
+  bool whole_windows = false;         // its config gives the cache no window
+  bool float32_convolutions = false;  // whatever the model's type
+  bool states_of_its_type = false;    // recurrent states, as its kernels return them
+  bool copied_states = false;         // its own cache copies states into the model's type, and has the length
+  bool past_columns = false;          // convolution states are the past inputs alone, one column fewer
+  bool widens_windows = false;        // by TransformersRules::widens_mimo_windows
+  bool caches_images = false;         // cross attention to images, which not every prompt has
+};
+TransformersClass transformers_class(const ModelShape& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_TRANSFORMERS_RULES_H_
