@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engines/sglang/models.h"
+#include "engines/sglang/pools.h"
 #include "engines/sglang/share.h"
-#include "engines/sglang/stages.h"
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
@@ -16,10 +16,10 @@ namespace kvplan {
 
 namespace {
 
-class SglangLayout final : public CacheLayout, private SglangStages {
+class SglangLayout final : public CacheLayout, private SglangPools {
  public:
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
-      : SglangStages(input, notes),
+      : SglangPools(input, notes),
         shares_(sglang_has_radix_cache(input)),
         kept_windows_(rules_.frees_windows_early ? window_ : std::max(window_, sglang_card_settings(input).chunk)) {}
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/sglang/class_table.h"
 #include "engines/sglang/rules.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
@@ -52,6 +53,10 @@ struct SglangCounts {
 
 class SglangPools {
  protected:
+  SglangPools(const EngineInput& input, std::vector<Note>& notes);  // stages.cpp
+  // Adds what a rank of the stage stores of a layer.
+  void add(SglangStage& stage, const LayerCache& cache) const;
+
   static constexpr std::uint64_t kMost = kAnyCount;
 
   template <class Fits>
@@ -117,6 +122,13 @@ class SglangPools {
   Bytes fullest(const Load& load) const;
 
   SglangRules rules_;
+  SglangClass class_;
+  std::uint64_t ranks_;
+  CacheTypes types_;
+  bool two_pools_;
+  bool counts_bare_latents_ = false;
+  std::optional<Term> all_index_;  // the index keys that every layer has
+  Template draft_label_;
   std::uint64_t page_ = 1;
   SglangRatio ratio_ = kSwaRatio;
   std::uint64_t window_ = 0;  // the widest window of the second pool; 0 without one
@@ -133,6 +145,15 @@ class SglangPools {
   bool draft_in_windows_ = false;
   bool states_ = false;
   std::vector<SglangStage> stages_;
+
+ private:
+  std::uint64_t windows_by_request(const EngineInput& input) const;
+  void read_pools(const EngineInput& input);
+  std::uint64_t ring_of(const Term& term) const;
+  bool kept_by_request(const Term& term) const;
+  Bytes padded_page(Bytes entry, std::uint64_t stride) const;
+  double charged(Bytes entry, std::uint64_t stride) const;
+  void add_draft(const EngineInput& input);
 };
 
 }  // namespace kvplan

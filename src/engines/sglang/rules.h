@@ -11,56 +11,36 @@ namespace kvplan {
 
 struct SglangRules {
   // The share of a card, chunks and graphs (share.cpp, card.cpp).
-  bool sizes_by_card = false;
-  bool sums_reserve = false;
+  bool sizes_by_card = false, sums_reserve = false;
   double share_of_eight_ranks = 0.81;
   bool small_chunks = false;
-  bool prefill_graphs = false;
-  bool prefill_graphs_with_images = false;
-  bool counts_unused_graphs = false;
-  bool reserves_for_drafts = false;
-  bool one_draft_reserve = false;
+  bool prefill_graphs = false, prefill_graphs_with_images = false;
+  bool counts_unused_graphs = false, requests_limit_graphs = false;
+  bool reserves_for_drafts = false, one_draft_reserve = false;
   bool keeps_back_for_images = false;
   bool amd_long_contexts = false;
-  bool requests_limit_graphs = false;
   bool weak_graph_references = false;
   std::uint64_t graph_kib = 2048;
   // Pools (models.cpp, stages.cpp, layout.cpp).
   bool index_in_every_layer = false;
-  bool fixed_slots_without_tree = false;
-  bool buffers_states = false;
+  bool fixed_slots_without_tree = false, buffers_states = false, budgets_padding_slots = false;
   bool kimi_linear_has_tree = false;
-  bool budgets_padding_slots = false;
-  bool sums_by_request = false;
-  bool sums_by_page = false;
-  bool counts_latent_scales = false;
-  bool bare_latents_on_blackwell = false;
-  bool places_in_pools = false;
-  bool splits_tokens_first = false;
-  bool requests_before_split = false;
-  bool pads_request_table = false;
-  bool windows_by_request = false;
-  bool frees_windows_early = false;
-  bool gpt_oss_pools_on_blackwell = false;
-  bool needs_windows = false;
-  bool nemotron_h_pages = false;
+  bool sums_by_request = false, sums_by_page = false;
+  bool counts_latent_scales = false, bare_latents_on_blackwell = false;
+  bool places_in_pools = false, splits_tokens_first = false;
+  bool requests_before_split = false, pads_request_table = false;
+  bool windows_by_request = false, frees_windows_early = false, needs_windows = false;
+  bool gpt_oss_pools_on_blackwell = false, nemotron_h_pages = false;
   // Backends and formats (backends.cpp, refusal.cpp).
-  bool trtllm_beyond_sm100 = false;
-  bool cutlass_pages_of_128 = false;
-  bool fa4_pages_of_128 = false;
+  bool trtllm_beyond_sm100 = false, cutlass_pages_of_128 = false, fa4_pages_of_128 = false;
   std::uint64_t nvfp4_capability = 100;
-  bool nvfp4_for_latents = false;
-  bool pads_fp8_experts = false;
+  bool nvfp4_for_latents = false, pads_fp8_experts = false;
   // Classes and their tensors.
-  bool has_library_classes = false;
-  bool newer_classes = false;
-  bool cuts_embedding = false;
-  bool pads_vocab = false;
+  bool has_library_classes = false, newer_classes = false;
+  bool cuts_embedding = false, pads_vocab = false;
   // Names of options (launcher.cpp).
-  bool has_expert_size = false;
-  bool renamed_strategy = false;
-  bool names_block_types = false;
-  bool graph_options_by_phase = false;
+  bool has_expert_size = false, renamed_strategy = false;
+  bool names_block_types = false, graph_options_by_phase = false;
 };
 
 SglangRules sglang_rules(const Request& request);

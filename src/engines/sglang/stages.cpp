@@ -13,7 +13,7 @@
 // - DeepSeek-V4: the window pool is 0.1 of the tokens, and pages are padded. Compressor sums follow that pool, or are a
 //   ring for each request; guesses double the rings.
 // What depends on the release is in rules.cpp.
-#include "engines/sglang/stages.h"
+#include "engines/sglang/pools.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,18 +44,49 @@ const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
   return nullptr;
 }
 
+SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
+  constexpr std::uint64_t kParts = 10000;
+  if (!extras.swa_ratio) return compressed ? kCompressedRatio : kSwaRatio;
+  const std::uint64_t part =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(std::round(*extras.swa_ratio * kParts)), 1);
+  const std::uint64_t common = std::gcd(part, kParts);
+  return {part / common, kParts / common};
+}
+
+// A pool of compressed entries has as many spare ones as the others have in a page: `stride` pages instead of one.
+Bytes spare_pages(Bytes page, std::uint64_t stride) {
+  return page * (stride - 1);
+}
+
+// Gemma 3n: layers that read another layer's cache still have their own pool.
+void fill_shared(SglangStage& stage) {
+  std::uint64_t writing = 0;
+  for (const LayerCache& cache : stage.caches)
+    if (!cache.compact.empty()) ++writing;
+  if (writing > 0) stage.full = Bytes(stage.full.count() / writing * stage.caches.size());
+}
+
+// Whisper: the encoder's attention, the decoder's and the cross attention are numbered as layers of one pool
+// (model_config.py, num_attention_layers).
+void number_encoder(SglangStage& stage, const ModelShape& model) {
+  const std::uint64_t encoder = model.encoder_layers > 0 ? model.encoder_layers : model.num_layers;
+  const std::uint64_t layers = std::max<std::uint64_t>(model.num_layers, 1);
+  stage.full = Bytes(stage.full.count() / layers) * (encoder + 2 * layers);
+  stage.source = Bytes(0);
+}
+
 }  // namespace
 
-SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
-    : ranks_(sglang_attention_ranks(input.request)),
-      types_(input.types),
+SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
+    : rules_(sglang_rules(input.request)),
       class_(sglang_class(input.model)),
+      ranks_(sglang_attention_ranks(input.request)),
+      types_(input.types),
       two_pools_(sglang_hybrid_windows(input)) {
   check_heads("SGLang", input.model, ranks_);
   slots_ = sglang_slots(input);
   verified_ = sglang_verified(input);
   running_ = sglang_running(input);
-  rules_ = sglang_rules(input.request);
   read_pools(input);
   const bool compressed = class_.compressed;
   counts_bare_latents_ = types_.key == Dtype::kFp8DsMla && !compressed && !rules_.counts_latent_scales;
@@ -106,17 +137,9 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
                      "--disable-radix-cache alone"});
 }
 
-SglangRatio SglangStages::window_ratio(const ExtrasRequest& extras, bool compressed) {
-  constexpr std::uint64_t kParts = 10000;
-  if (!extras.swa_ratio) return compressed ? kCompressedRatio : kSwaRatio;
-  const std::uint64_t part =
-      std::max<std::uint64_t>(static_cast<std::uint64_t>(std::round(*extras.swa_ratio * kParts)), 1);
-  const std::uint64_t common = std::gcd(part, kParts);
-  return {part / common, kParts / common};
-}
 // For each request a window, what is evicted late, and two pages; besides two chunks and a page
 // (SWAChunkCapPoolConfigurator). 0 where a ratio sizes the pool, as it does with drafts, which need more.
-std::uint64_t SglangStages::windows_by_request(const EngineInput& input) const {
+std::uint64_t SglangPools::windows_by_request(const EngineInput& input) const {
   const Request& request = input.request;
   if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 || !rules_.windows_by_request)
     return 0;
@@ -127,7 +150,7 @@ std::uint64_t SglangStages::windows_by_request(const EngineInput& input) const {
 }
 
 // Reads the options of the pools.
-void SglangStages::read_pools(const EngineInput& input) {
+void SglangPools::read_pools(const EngineInput& input) {
   const Request& request = input.request;
   const ExtrasRequest& extras = request.extras;
   const std::uint64_t ranks = request.parallel.dp_attention ? request.parallel.data : 1;
@@ -142,30 +165,26 @@ void SglangStages::read_pools(const EngineInput& input) {
 }
 
 // Entries in a ring of compressor sums: twice as many with speculative decoding (get_compress_state_ring_size).
-std::uint64_t SglangStages::ring_of(const Term& term) const {
+std::uint64_t SglangPools::ring_of(const Term& term) const {
   return checked_mul(term.limit.total().count(), verified_ > 0 ? 2 : 1, "a ring");
 }
-bool SglangStages::kept_by_request(const Term& term) const {
+bool SglangPools::kept_by_request(const Term& term) const {
   return rules_.sums_by_request && term.role == Role::kState && term.growth == Growth::kToken &&
          term.limit.total().count() >= window_;
 }
 
 // The bytes of `entry` in each page of DeepSeek-V4's, padding included.
-Bytes SglangStages::padded_page(Bytes entry, std::uint64_t stride) const {
+Bytes SglangPools::padded_page(Bytes entry, std::uint64_t stride) const {
   const std::uint64_t page = checked_mul(entry.count(), page_ / stride, "a page");
   return Bytes(round_up(page, kAlignment, "a page"));
 }
-// A pool of compressed entries has as many spare ones as the others have in a page: `stride` pages instead of one.
-Bytes SglangStages::spare_pages(Bytes page, std::uint64_t stride) {
-  return page * (stride - 1);
-}
-// The bytes of it that the budget counts for a token.
-double SglangStages::charged(Bytes entry, std::uint64_t stride) const {
+// The bytes of `entry` that the budget counts for a token.
+double SglangPools::charged(Bytes entry, std::uint64_t stride) const {
   return rules_.sums_by_page ? static_cast<double>(padded_page(entry, stride).count()) / static_cast<double>(page_)
                              : static_cast<double>(entry.count()) / static_cast<double>(stride);
 }
 
-void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
+void SglangPools::add(SglangStage& stage, const LayerCache& cache) const {
   const bool compressed = class_.compressed;
   bool in_full = false;
   bool in_windows = false;
@@ -236,25 +255,8 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
   if (in_states) ++stage.state_kinds[kind];
 }
 
-// Gemma 3n: layers that read another layer's cache still have their own pool.
-void SglangStages::fill_shared(SglangStage& stage) {
-  std::uint64_t writing = 0;
-  for (const LayerCache& cache : stage.caches)
-    if (!cache.compact.empty()) ++writing;
-  if (writing > 0) stage.full = Bytes(stage.full.count() / writing * stage.caches.size());
-}
-
-// Whisper: the encoder's attention, the decoder's and the cross attention are numbered as layers of one pool
-// (model_config.py, num_attention_layers).
-void SglangStages::number_encoder(SglangStage& stage, const ModelShape& model) {
-  const std::uint64_t encoder = model.encoder_layers > 0 ? model.encoder_layers : model.num_layers;
-  const std::uint64_t layers = std::max<std::uint64_t>(model.num_layers, 1);
-  stage.full = Bytes(stage.full.count() / layers) * (encoder + 2 * layers);
-  stage.source = Bytes(0);
-}
-
 // The draft is on the last stage.
-void SglangStages::add_draft(const EngineInput& input) {
+void SglangPools::add_draft(const EngineInput& input) {
   const DraftLayers drafts = draft_layers(input);
   if (drafts.caches.empty() || stages_.empty()) return;
   SglangStage& stage = stages_.back();
