@@ -259,6 +259,16 @@ LayerBuffer plain_buffer(const Term& term, Bytes entry) {
   return out;
 }
 
+LayerBuffer block_buffer(const Term& term, const CacheTypes& types, std::uint64_t units, std::uint64_t block) {
+  const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
+  LayerBuffer out = plain_buffer(term, entry_bytes(term, types, units, columns));
+  if (term.growth != Growth::kToken || term.role == Role::kState) return out;
+  out.reason = out.limit > 0 ? "windows keep every token" : "block rounding";
+  out.limit = 0;
+  out.step = block;
+  return out;
+}
+
 std::unique_ptr<CacheLayout> layer_buffers_layout(const EngineInput& input, const LayerBufferRules& rules) {
   return std::make_unique<LayerBuffersLayout>(input, rules);
 }

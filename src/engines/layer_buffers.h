@@ -33,10 +33,14 @@ struct LayerBuffer {
 
 // A buffer with the term's own growth, stride and limit, whose entries take `entry` bytes.
 LayerBuffer plain_buffer(const Term& term, Bytes entry);
+// The same in a pool of blocks, where windows keep every token.
+LayerBuffer block_buffer(const Term& term, const CacheTypes& types, std::uint64_t units, std::uint64_t block);
 
 struct LayerBufferRules {
   // The form of a layer's terms that the engine stores.
-  std::function<const CacheTerms&(const LayerCache& cache)> form;
+  std::function<const CacheTerms&(const LayerCache& cache)> form = [](const LayerCache& cache) -> const CacheTerms& {
+    return cache.compact;
+  };
   // How it stores one of them; `units` are the term's units on one rank.
   std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
   // What it keeps in host memory of a term; null: nothing.

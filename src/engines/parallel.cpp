@@ -16,6 +16,11 @@ std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven) 
          "use a size that divides them, or a multiple of their number");
 }
 
+Bytes rank_entry(const Term& term, const CacheTypes& types, std::uint64_t ranks, Uneven uneven) {
+  const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
+  return entry_bytes(term, types, local_units(term, ranks, uneven), columns);
+}
+
 void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks) {
   if (model.num_heads % ranks == 0) return;
   refuse("--tensor-parallel-size: " + std::string(engine) + " divides the " + std::to_string(model.num_heads) +

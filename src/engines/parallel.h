@@ -16,6 +16,9 @@ enum class Uneven : std::uint8_t { kRefuse, kRoundUp };
 // Units of a term on one of `ranks` ranks: units / ranks, or one (replicated) where there are fewer units than ranks.
 std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven = Uneven::kRefuse);
 
+// Bytes of an entry of the term on one of `ranks` ranks. A convolution has columns - 1 past inputs.
+Bytes rank_entry(const Term& term, const CacheTypes& types, std::uint64_t ranks, Uneven uneven = Uneven::kRefuse);
+
 // Throws Error(kBadInput) where an engine splits attention by heads and they do not divide by `ranks`.
 void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks);
 

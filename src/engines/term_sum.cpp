@@ -12,9 +12,7 @@ TermSum::TermSum(const std::vector<LayerCache>& caches, const CacheTypes& types,
     const LayerCache& cache = caches[first];
     while (next < caches.size() && caches[next].compact.is(cache.compact)) ++next;  // layers that repeat it
     for (const Term& term : cache.compact) {
-      const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-      const Bytes entry =
-          entry_bytes(term, types, local_units(term, tensor_parallel, uneven), columns) * (next - first);
+      const Bytes entry = rank_entry(term, types, tensor_parallel, uneven) * (next - first);
       const std::uint64_t limit = term.limit.kind == LimitKind::kNone ? 0 : term.limit.total().count();
       const auto same = std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& b) {
         return b.growth == term.growth && b.stride == term.stride && b.limit == limit;

@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <sstream>
 
 #include "engines/lora_slots.h"
 #include "engines/requests.h"
+#include "engines/sglang/rules.h"
 #include "engines/sglang/sglang.h"
 #include "engines/vllm/lora.h"
 #include "engines/vllm/rules.h"
@@ -650,6 +653,45 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   }
   CHECK(stages->explain(load)[1].logical == Bytes(3 * (1000 + 128) * 4096));
   CHECK(stages->capacity(Bytes(1000 * 65536), load).num_blocks == 1000);
+}
+
+Release parse_release(const std::string& text) {
+  Release out;
+  char dot = '.';
+  std::istringstream(text) >> out.major >> dot >> out.minor >> dot >> out.patch;
+  return out;
+}
+
+TEST_CASE("rules: an executed row has executed releases on both sides of where it changes") {
+  for (const Engine& engine : engines()) {
+    if (engine.rules == nullptr) continue;
+    std::vector<Release> executed;
+    const std::string beginning = std::string(engine.name) + "-";
+    for (const auto& file : std::filesystem::directory_iterator(KVPLAN_SOURCE_DIR "/testdata/conformance"))
+      if (const std::string name = file.path().filename().string(); name.starts_with(beginning))
+        executed.push_back(parse_release(name.substr(beginning.size())));
+    for (const RuleRow& row : engine.rules()) {
+      INFO(engine.name << ": " << row.what);
+      CHECK_FALSE(row.what.empty());
+      if (row.basis != RuleBasis::kExecuted) continue;
+      for (const std::string& text : {row.since, row.until}) {
+        if (text.empty()) continue;
+        const auto is_before = [&](Release release) { return release < parse_release(text); };
+        CHECK(std::any_of(executed.begin(), executed.end(), is_before));
+        CHECK_FALSE(std::all_of(executed.begin(), executed.end(), is_before));
+      }
+    }
+  }
+}
+
+TEST_CASE("rules: SGLang 0.4 stands for most of its releases, 0.5 for its newest") {
+  const auto rules = [](const std::string& engine) { return sglang_rules(request_for(engine, 4096)); };
+  CHECK_FALSE(rules("sglang@0.4").sizes_by_card);
+  CHECK_FALSE(rules("sglang@0.4.8").sizes_by_card);
+  CHECK(rules("sglang@0.4.9").sizes_by_card);
+  CHECK_FALSE(rules("sglang@0.5.22").newer_classes);
+  for (const char* newest : {"sglang", "sglang@0.5", "sglang@0.5.23", "sglang@0.6"}) CHECK(rules(newest).newer_classes);
+  CHECK(rules("sglang@0.3.3").share_of_eight_ranks == doctest::Approx(0.83));
 }
 
 }  // namespace

@@ -41,15 +41,8 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   LayerBufferRules rules;
   rules.block_size = block;
   rules.source = "mistral.rs paged_attention/cache_engine.rs";
-  rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
-    const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    LayerBuffer out = plain_buffer(term, entry_bytes(term, types, units, columns));
-    if (term.growth != Growth::kToken || term.role == Role::kState) return out;
-    out.reason = out.limit > 0 ? "windows keep every token" : "block rounding";
-    out.limit = 0;
-    out.step = block;
-    return out;
+    return block_buffer(term, types, units, block);
   };
   if (has_windows(input)) notes.push_back(unverified_note("mistral.rs", "sliding layers"));
   if (has_states(input)) notes.push_back(unverified_note("mistral.rs", "recurrent states"));

@@ -186,11 +186,8 @@ double SglangPools::charged(Bytes entry, std::uint64_t stride) const {
 
 void SglangPools::add(SglangStage& stage, const LayerCache& cache) const {
   const bool compressed = class_.compressed;
-  bool in_full = false;
-  bool in_windows = false;
-  bool in_states = false;
-  bool latent = false;
-  bool has_index = false;
+  bool in_full = false, in_windows = false, in_states = false;
+  bool latent = false, has_index = false;
   double charge = 0;
   const double window_share = static_cast<double>(ratio_.part) / static_cast<double>(ratio_.whole);
   const auto plain = [](Bytes bytes) { return static_cast<double>(bytes.count()); };
@@ -199,11 +196,10 @@ void SglangPools::add(SglangStage& stage, const LayerCache& cache) const {
   Bytes window_entry;
   std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope part together
   for (const Term& term : cache.compact) {
-    const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    const Bytes entry = entry_bytes(term, types_, local_units(term, ranks_), columns);
+    const Bytes entry = rank_entry(term, types_, ranks_);
     const bool limited = term.limit.kind != LimitKind::kNone;
     latent = latent || term.part == Part::kLatent;
-    if (counts_bare_latents_) charge += plain(entry_bytes(term, bare, local_units(term, ranks_), columns));
+    if (counts_bare_latents_) charge += plain(rank_entry(term, bare, ranks_));
     has_index = has_index || term.storage == Storage::kFp8Scaled;
     if (term.growth == Growth::kSequence) {
       stage.slot += entry;
@@ -265,8 +261,7 @@ void SglangPools::add_draft(const EngineInput& input) {
   for (const LayerCache& cache : drafts.caches)
     for (const Term& term : cache.compact)
       if (term.growth == Growth::kToken && term.role != Role::kState)
-        stage.draft +=
-            Bytes(ceil_div(entry_bytes(term, drafts.types, local_units(term, ranks_), 0).count(), term.stride));
+        stage.draft += Bytes(ceil_div(rank_entry(term, drafts.types, ranks_).count(), term.stride));
   stage.draft_charge =
       layers > 0 ? Bytes(checked_mul(stage.full.count(), drafts.caches.size(), "a draft") / layers) : stage.draft;
   // DSV4PoolConfigurator counts one layer for any draft.

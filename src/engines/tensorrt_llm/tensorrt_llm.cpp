@@ -64,16 +64,8 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   rules.last_block_up = true;
   rules.one_pool = true;
   rules.source = "TensorRT-LLM resource_manager.py";
-  rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
-    const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    LayerBuffer out = plain_buffer(term, entry_bytes(term, types, units, columns));
-    if (term.growth != Growth::kToken || term.role == Role::kState) return out;
-    if (out.limit > 0) out.reason = "windows keep every token";
-    out.limit = 0;
-    out.step = block;
-    if (out.reason.empty()) out.reason = "block rounding";
-    return out;
+    return block_buffer(term, types, units, block);
   };
   if (has_windows(input))
     notes.push_back({NoteLevel::kInfo, "windows_kept_whole",

@@ -8,7 +8,7 @@
 //   pins the whole prompt until the first decoded token.
 // - LinearAttentionLayer keeps all k columns of a convolution (RecurrentGemma and Zaya keep k - 1), and the recurrent
 //   state as the kernel returns it: float32, but the model's type for lightning attention and xLSTM.
-// - MLA: the latent since 5.0 (K and V expanded before), sparse MLA since 5.18, with index keys in the model's type.
+// - MLA: the latent, or K and V expanded, by the release; index keys in the model's type.
 // - QuantizedCache (int4, int8 by --kv-cache-dtype): groups of 64 with a scale and a shift in the model's type; up to
 //   128 tokens stay in the model's type. fp8 since 5.21: a scale for each tensor. No windows, states or indexers.
 // - StaticCache (static): max_cache_len tokens of every layer from the first step, the window at most for sliding and
@@ -208,7 +208,7 @@ bool has_window(const Term& term) {
 
 // Bytes of one entry on a rank.
 Bytes entry_of(const EngineInput& input, const Term& term) {
-  return entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0);
+  return rank_entry(term, input.types, input.request.parallel.tensor);
 }
 
 // The largest single tensor that a step concatenates: K or V of one layer.
