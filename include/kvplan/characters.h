@@ -14,6 +14,8 @@ struct Character {
 };
 Character character_at(std::string_view text, std::size_t at);
 
+void append_utf8(char32_t code, std::string& out);
+
 // Control characters, and those that change the order or the look of the text around them.
 bool is_hidden(char32_t code);
 

@@ -17,6 +17,21 @@ std::optional<std::uint64_t> whole_number(std::string_view text, int base = 10);
 std::from_chars_result parse_real(std::string_view text, double& value,
                                   std::chars_format format = std::chars_format::general);
 
+// The last good number between `low`, which counts as good, and `high`, which is not.
+template <class Good>
+std::uint64_t last_good(std::uint64_t low, std::uint64_t high, const Good& good) {
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (good(middle) ? low : high) = middle;
+  }
+  return low;
+}
+// The largest good number up to `most`, given that all smaller ones are good; 0 where 1 is not.
+template <class Good>
+std::uint64_t largest_good(std::uint64_t most, const Good& good) {
+  return most == 0 || good(most) ? most : last_good(0, most, good);
+}
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_NUMBERS_H_

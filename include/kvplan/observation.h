@@ -118,6 +118,45 @@ enum class LogEventId : std::uint8_t {
   kMark      // a line that tells which engine wrote the log
 };
 
+// What a remedy changes.
+enum class LogCure : std::uint8_t {
+  kNothing,
+  kShorterLength,
+  kLargerShare,
+  kSmallerShare,
+  kSmallerCacheType,
+  kPlainCacheType,
+  kMoreRanks,
+  kRanksThatDivide,
+  kPipelineInstead,
+  kWholeExperts,
+  kSmallerBatch,
+  kLargerBatch,
+  kChunkedPrefill,
+  kFewerSequences,
+  kFewerImages,
+  kFlashAttention,
+  kNoGraphs,
+  kFreeTheCard,
+  kFixedCache,
+  kSmallerWeights,
+  kOtherWeights,
+  kAcrossNodes,
+  kRanksForBlocks,
+  kFewerLayersOnGpu,
+  kOtherSplit,
+  kFitByItself,
+  kFloat16,
+  kLongerByOverride,
+  kLongerContext,
+  kShorterInput,
+  kOtherKernels,
+  kOtherBuild,
+  kNewerRelease,
+  kOtherCard,
+  kMoreHostMemory
+};
+
 // A value of an event, as the line prints it.
 struct LogValue {
   std::string_view name;  // a named hole of the engine's template
@@ -134,6 +173,9 @@ struct LogEvent {
   std::vector<LogValue> values;
 
   const LogValue* value(std::string_view name) const;
+  double number(std::string_view name) const;                // 0 where it has none
+  std::optional<double> bytes(std::string_view name) const;  // of a value in GiB, MiB or bytes
+  bool says(std::string_view name, std::string_view part) const;
 };
 
 struct LogReading {
@@ -142,6 +184,12 @@ struct LogReading {
   std::vector<LogEvent> events;  // in the log's order; equal ones once, and of the traffic lines the newest alone
   std::size_t lines = 0;
   std::size_t starts = 0;  // starts that the log contains; everything else here is from the last one
+
+  // The first figure of that name, and the smallest.
+  std::optional<double> first(std::string_view what) const;
+  std::optional<double> smallest(std::string_view what) const;
+  std::optional<std::uint64_t> count(std::string_view what) const;  // the first, where it is a count
+  const LogEvent* first(LogEventId id) const;                       // null where there is none
 };
 
 // "GiB", "tokens" ...; "" for a share.

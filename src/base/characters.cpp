@@ -24,6 +24,13 @@ Character character_at(std::string_view text, std::size_t at) {
   return code < least || code > 0x10FFFF || is_surrogate ? Character{} : Character{code, bytes};
 }
 
+void append_utf8(char32_t code, std::string& out) {
+  const unsigned tails = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  constexpr unsigned kFirst[] = {0, 0xC0, 0xE0, 0xF0};
+  out += static_cast<char>(kFirst[tails] | (code >> (6 * tails)));
+  for (unsigned tail = tails; tail > 0; --tail) out += static_cast<char>(0x80U | ((code >> (6 * (tail - 1))) & 0x3FU));
+}
+
 bool is_hidden(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);

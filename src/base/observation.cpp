@@ -4,11 +4,18 @@
 
 namespace kvplan {
 
-double Observation::bytes() const {
+namespace {
+
+std::optional<double> in_bytes(double value, LogUnit unit) {
   if (unit == LogUnit::kGibibytes) return value * kGiB;
   if (unit == LogUnit::kMebibytes) return value * kMiB;
-  if (unit == LogUnit::kBytes) return value;
-  return 0;
+  return unit == LogUnit::kBytes ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+double Observation::bytes() const {
+  return in_bytes(value, unit).value_or(0);
 }
 
 std::string_view unit_name(LogUnit unit) {
@@ -32,6 +39,46 @@ std::string_view unit_name(LogUnit unit) {
 const LogValue* LogEvent::value(std::string_view wanted) const {
   for (const LogValue& one : values)
     if (one.name == wanted) return &one;
+  return nullptr;
+}
+
+double LogEvent::number(std::string_view name) const {
+  const LogValue* const one = value(name);
+  return one == nullptr ? 0 : one->value;
+}
+
+std::optional<double> LogEvent::bytes(std::string_view name) const {
+  const LogValue* const one = value(name);
+  return one == nullptr ? std::nullopt : in_bytes(one->value, one->unit);
+}
+
+bool LogEvent::says(std::string_view name, std::string_view part) const {
+  const LogValue* const one = value(name);
+  return one != nullptr && one->text.find(part) != std::string::npos;
+}
+
+std::optional<double> LogReading::first(std::string_view what) const {
+  for (const Observation& seen : observations)
+    if (seen.what == what) return seen.value;
+  return std::nullopt;
+}
+
+std::optional<double> LogReading::smallest(std::string_view what) const {
+  std::optional<double> out;
+  for (const Observation& seen : observations)
+    if (seen.what == what && (!out || seen.value < *out)) out = seen.value;
+  return out;
+}
+
+std::optional<std::uint64_t> LogReading::count(std::string_view what) const {
+  const auto value = first(what);
+  if (!value || !(*value >= 1 && *value < 1e15)) return std::nullopt;
+  return static_cast<std::uint64_t>(*value);
+}
+
+const LogEvent* LogReading::first(LogEventId id) const {
+  for (const LogEvent& event : events)
+    if (event.id == id) return &event;
   return nullptr;
 }
 

@@ -174,7 +174,7 @@ int run_plan(const Invocation& call) {
   suggest(model, plan);
   const ReportForm& form = find_format(call.format);
   const Wanted wanted{.curves = form.has_curves,
-                      .engines = !call.engine_given && engine_of(plan.request).name == "logical" && form.is_for_people,
+                      .engines = !call.engine_given && plan.is_logical && form.is_for_people,
                       .launch = form.has_launch};
   of_model(model, [&] { complete(model, wanted, plan); });
   Reply reply = reply_of(plan);

@@ -10,15 +10,17 @@ namespace kvplan {
 
 std::string check_engine_option(std::string_view option, std::span<const std::string> chosen) {
   std::string names;
+  bool logical = false;
   bool logical_has = false;
   for (const Engine& engine : engines()) {
+    const bool is_chosen = std::find(chosen.begin(), chosen.end(), engine.name) != chosen.end();
+    logical = logical || (engine.is_logical && is_chosen);
     if (!has_word(engine.options, option)) continue;
     if (!engine.is_logical) names += (names.empty() ? "" : ", ") + std::string(engine.name);
     logical_has = logical_has || engine.is_logical;
-    if (!engine.is_logical && std::find(chosen.begin(), chosen.end(), engine.name) != chosen.end()) return {};
+    if (!engine.is_logical && is_chosen) return {};
   }
   if (names.empty()) return {};  // an option of every engine
-  const bool logical = std::find(chosen.begin(), chosen.end(), "logical") != chosen.end();
   if (logical && (logical_has || chosen.size() > 1)) return {};
   if (logical)
     return std::string(option) + " belongs to " + names + " and changes nothing here: name the engine with --engine";
@@ -26,8 +28,12 @@ std::string check_engine_option(std::string_view option, std::span<const std::st
 }
 
 std::string_view implied_engine(std::string_view model) {
-  if (model.starts_with("ollama:")) return "ollama";
-  return model.ends_with(".gguf") || model.starts_with("llama.cpp:") ? "llama.cpp" : "";
+  for (const Engine& engine : engines()) {
+    const bool begins = !engine.model_prefix.empty() && model.starts_with(engine.model_prefix);
+    const bool ends = !engine.model_suffix.empty() && model.ends_with(engine.model_suffix);
+    if (begins || ends) return engine.name;
+  }
+  return "";
 }
 
 }  // namespace kvplan

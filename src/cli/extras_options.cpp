@@ -123,10 +123,10 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call) {
   ModelAndRequest out{load_model(argument, call.source), call.request};
   if (!call.engine_given) {
-    const std::string_view implied = implied_engine(argument);
-    // A mix of cards is for engines that distribute layers unevenly.
-    if (!implied.empty() || out.model.is_gguf || !call.request.card.mixed.empty())
-      find_engine(implied.empty() ? "llama.cpp" : implied, out.request);
+    std::string_view implied = implied_engine(argument);
+    // A mix of cards is for engines that distribute layers unevenly: that of GGUF files.
+    if (implied.empty() && (out.model.is_gguf || !call.request.card.mixed.empty())) implied = implied_engine(".gguf");
+    if (!implied.empty()) find_engine(implied, out.request);
   }
   out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());
   ExtrasRequest& extras = out.request.extras;

@@ -15,7 +15,6 @@
 #include "measure/interrupt.h"
 #include "measure/measure.h"
 #include "measure/watch.h"
-#include "measure/watch_report.h"
 
 namespace kvplan {
 

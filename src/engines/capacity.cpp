@@ -1,6 +1,7 @@
 #include "engines/capacity.h"
 
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -15,12 +16,7 @@ std::uint64_t largest(const Fits& fits) {
   std::uint64_t low = 1;
   while (low < kMost && fits(low * 2)) low *= 2;
   if (low >= kMost) return kMost;
-  std::uint64_t high = low * 2;  // does not fit
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
+  return last_good(low, low * 2, fits);
 }
 
 bool within(const CacheLayout& layout, Bytes budget, const Load& load) {

@@ -291,6 +291,8 @@ struct EngineLoading {
   CountedAs counted = CountedAs::kTensors;
   // The embedding table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
   bool embedding_on_host = false;
+  // Its CPU backend keeps the embedding and the head beside copies that are packed for its kernels.
+  bool packs_embedding_on_cpu = false;
   // Experts of the first layers can stay in host memory while the rest of the layer is on the GPU (--n-cpu-moe), and
   // GPUs can have uneven shares (--tensor-split).
   bool places_parts = false;
@@ -329,12 +331,6 @@ struct EngineExtras {
   bool has_projector_files = false;  // an image projector comes in a separate file
 };
 
-// The lines of its log, as its sources write them: figures and events.
-struct EngineLog {
-  std::span<const LogTemplate> figures = {}, events = {};
-  std::span<const StageMark> stages = {};  // lines that mark the end of a stage of a start
-};
-
 struct Engine {
   std::string_view name;
   std::string_view aliases;
@@ -354,6 +350,10 @@ struct Engine {
 
   // Command line options that it has and not every engine: their first names, separated by spaces.
   std::string_view options = "";
+  // It starts another engine (ollama), whose lines are in its log as well.
+  bool wraps_engine = false;
+  // How the names of the models begin and end that it is meant for where no engine is named.
+  std::string_view model_prefix = "", model_suffix = "";
   // The logical engine: only what the architecture needs. It has no rules to advise by.
   bool is_logical = false;
   // The types that its users choose from, widest first: the columns and rows of `compare`, and what `fit` tries.

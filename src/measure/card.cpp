@@ -1,7 +1,6 @@
-#include "measure/card.h"
+#include "measure/measure.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "kvplan/error.h"
 
@@ -14,36 +13,17 @@ constexpr int kReadings = 5;
 constexpr std::uint64_t kMostBlock = 4 * kGiB;
 constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // smaller blocks would measure caches
 
-// A buffer that is freed on every way out.
-class Held {
- public:
-  explicit Held(Device& device) : device_(device) {}
-  ~Held() {
-    for (const BufferId id : ids_) device_.free(id);
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  BufferId take(std::uint64_t bytes) {
-    ids_.push_back(device_.allocate(bytes));
-    return ids_.back();
-  }
-
- private:
-  Device& device_;
-  std::vector<BufferId> ids_;
-};
-
 void check(const MeasureOptions& options) {
   if (options.stop && options.stop()) throw Interrupted();
 }
 
 // One buffer of each size, and then several of 1 MiB, which shows whether they share a granule.
 void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement& out) {
-  Held held(device);
+  HeldBuffers held(device);
   const auto probe = [&](std::uint64_t bytes, int times) {
     check(options);
     const Bytes before = device.memory().used;
-    for (int i = 0; i < times; ++i) held.take(bytes);
+    for (int i = 0; i < times; ++i) held.take(Bytes(bytes));
     const Bytes after = device.memory().used;
     out.probes.push_back(
         {Bytes(bytes) * static_cast<std::uint64_t>(times), after > before ? after - before : Bytes(0)});
@@ -62,8 +42,8 @@ void measure_speeds(Device& device, const MeasureOptions& options, CardMeasureme
     out.remarks.push_back("too little memory is free to tell how fast it is");
     return;
   }
-  Held held(device);
-  const BufferId buffer = held.take(block);
+  HeldBuffers held(device);
+  const BufferId buffer = held.take(Bytes(block));
   device.fill(buffer, 0, block, 0xA5);
   out.block = Bytes(block);
   const auto size = static_cast<double>(block);

@@ -8,10 +8,9 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "measure/log_checker.h"
+#include "measure/log_compare.h"
 #include "measure/log_options.h"
 #include "measure/log_request.h"
-#include "measure/log_total.h"
 #include "plan/calibrate.h"
 #include "plan/plan.h"
 #include "weights/weigh.h"
@@ -46,17 +45,14 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
   const auto several = [&](std::string_view what) { return values.count(what) > 0 && values[what].size() > 1; };
   if (reading.starts > 1)
     out.remarks.push_back("the log tells of " + std::to_string(reading.starts) + " starts: the last one counts");
-  if (const auto budget = smallest_figure(reading, "kv_budget"); budget && *budget <= 0)
+  if (const auto budget = reading.smallest("kv_budget"); budget && *budget <= 0)
     out.remarks.push_back("the log's budget for the cache is not positive: the engine had nothing left for it");
   if (several("num_blocks") || several("kv_tokens"))
     out.remarks.push_back("ranks print different capacities: the smallest is what serves");
-  constexpr std::uint64_t kTokensFromConcurrency = 21;  // vllm#40691
   const Request& request = out.plan.request;
-  if (engine_of(request).name == "vllm" && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1 &&
-      engine_version(engine_of(request), request) < kTokensFromConcurrency)
-    out.remarks.push_back(
-        "\"GPU KV cache size\" of a model with several kinds of layers is no capacity before vLLM 0.21: it is blocks / "
-        "groups * block size; from 0.21 on it is concurrency * length");
+  if (const auto remark = engine_of(request).log.remark;
+      remark != nullptr && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1)
+    if (const std::string_view text = remark(request); !text.empty()) out.remarks.emplace_back(text);
 }
 
 }  // namespace
@@ -138,7 +134,8 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
     stated.request.weights = weight_type_of(reading.options);
   // A file written before the keys of latents existed: its cache holds values too.
   ModelSpec loaded = model;
-  if (is_llama(stated.request) && first_figure(reading, "v_cache").value_or(0) > 0) loaded.expanded_latents = true;
+  if (engine_of(stated.request).log.by_device && reading.first("v_cache").value_or(0) > 0)
+    loaded.expanded_latents = true;
   LogCheck out;
   try {
     out = check_against(loaded, stated, reading);

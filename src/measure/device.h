@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kvplan/card_measurement.h"
 #include "kvplan/measurement.h"
@@ -65,6 +66,22 @@ class Device {
   virtual double read_through(BufferId) { return 0; }
   // Seconds that it took to copy the first half of every buffer over its second half.
   virtual double stream(std::span<const BufferId> buffers) = 0;
+};
+
+// Buffers that are freed on every way out.
+class HeldBuffers {
+ public:
+  explicit HeldBuffers(Device& device) : device_(device) {}
+  ~HeldBuffers() {
+    for (const BufferId id : ids_) device_.free(id);
+  }
+  HeldBuffers(const HeldBuffers&) = delete;
+  HeldBuffers& operator=(const HeldBuffers&) = delete;
+  BufferId take(Bytes bytes) { return ids_.emplace_back(device_.allocate(bytes.count())); }
+
+ private:
+  Device& device_;
+  std::vector<BufferId> ids_;
 };
 
 // "cuda:0", "cuda", "hip:1", "host"; "" for the first GPU. Throws Error: kBadInput for another name, kNoDevice where

@@ -22,8 +22,10 @@ Mark mark_of(std::uint64_t buffer, std::uint64_t offset) {
 
 }  // namespace
 
-DeviceBuffers::DeviceBuffers(Device& device, const MeasureOptions& options, Bytes all)
-    : device_(device), options_(options), all_(all) {}
+DeviceBuffers::DeviceBuffers(Device& device, const MeasureOptions& options, const std::vector<CacheBuffer>& buffers)
+    : device_(device), options_(options) {
+  for (const CacheBuffer& buffer : buffers) all_ += buffer.bytes;
+}
 
 DeviceBuffers::~DeviceBuffers() {
   for (const Held& each : held_) device_.free(each.id);

@@ -11,8 +11,8 @@ namespace kvplan {
 
 class DeviceBuffers {
  public:
-  // `all`: bytes of all buffers, for the progress line.
-  DeviceBuffers(Device& device, const MeasureOptions& options, Bytes all);
+  // `buffers`: all that are going to be held, for the progress line.
+  DeviceBuffers(Device& device, const MeasureOptions& options, const std::vector<CacheBuffer>& buffers);
   ~DeviceBuffers();
   DeviceBuffers(const DeviceBuffers&) = delete;
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
@@ -24,7 +24,7 @@ class DeviceBuffers {
   void verify();
   // Streams through every buffer once; returns bytes a second.
   double stream();
-  std::size_t size() const { return held_.size(); }
+  Bytes all() const { return all_; }
 
  private:
   struct Held {

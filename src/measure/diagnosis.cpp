@@ -19,23 +19,9 @@ bool is_buffer(LogEventId id) {
   return id == kBufferFailed || id == kComputeFailed || id == kCacheFailed || id == kWeightsFailed;
 }
 
-std::optional<double> bytes_of(const LogEvent& event, std::string_view name) {
-  const LogValue* value = event.value(name);
-  if (value == nullptr) return std::nullopt;
-  if (value->unit == LogUnit::kGibibytes) return value->value * kGiB;
-  if (value->unit == LogUnit::kMebibytes) return value->value * kMiB;
-  if (value->unit == LogUnit::kBytes) return value->value;
-  return std::nullopt;
-}
-
-double number_of(const LogEvent& event, std::string_view name) {
-  const LogValue* value = event.value(name);
-  return value == nullptr ? 0 : value->value;
-}
-
 // Killed by the system: 128 + SIGKILL, or Python's form of it.
 bool is_killed(const LogEvent& event) {
-  const double code = number_of(event, "code");
+  const double code = event.number("code");
   return code == 137 || code == -9;
 }
 
@@ -67,16 +53,22 @@ std::size_t last_line_of(const std::vector<LogEvent>& events, LogEventId id) {
   return out;
 }
 
+// Adds the values that the cause does not have yet.
+void take_values(const LogEvent& event, LogEvent& cause) {
+  for (const LogValue& value : event.values)
+    if (cause.value(value.name) == nullptr) cause.values.push_back(value);
+}
+
 // An exit that is no failure: a clean one, or a stop by a signal.
 bool is_stopped(const LogEvent& event) {
-  const double code = number_of(event, "code");
+  const double code = event.number("code");
   return code == 0 || code == 130 || code == 143 || code == -15 || code == -2;
 }
 
 // Whether llama.cpp's own fitting gave up and the load went on regardless.
 bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
-  const auto needed = bytes_of(event, "needed");
-  const auto available = bytes_of(event, "available");
+  const auto needed = event.bytes("needed");
+  const auto available = event.bytes("available");
   if (needed && available && *needed <= *available) return true;
   return std::any_of(reading.observations.begin(), reading.observations.end(), [&](const Observation& seen) {
     return seen.line_number > event.line_number && (seen.what == "kv_buffer" || seen.what == "compute_buffer");
@@ -109,33 +101,28 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
     if (!is_buffer(event.id)) continue;
     // A buffer may be allocated in pieces: the larger figure is the whole.
     constexpr double kRounding = 1.01;
-    if (bytes_of(event, "wanted").value_or(0) > bytes_of(cause, "wanted").value_or(0) * kRounding)
+    if (event.bytes("wanted").value_or(0) > cause.bytes("wanted").value_or(0) * kRounding)
       std::erase_if(cause.values, [](const LogValue& value) { return value.name == "wanted"; });
-    for (const LogValue& value : event.values)
-      if (cause.value(value.name) == nullptr) cause.values.push_back(value);
+    take_values(event, cause);
     if (event.id != kBufferFailed && (cause.id == kBufferFailed || cause.id == kHostOutOfMemory)) cause.id = event.id;
   }
 }
 
 // Other lines that belong to a failure of llama.cpp: its own plan of the device, and the buffers it had allocated.
 void join_plan_lines(const LogReading& reading, LogEvent& cause) {
-  const auto take = [&](const LogEvent& event) {
-    for (const LogValue& value : event.values)
-      if (cause.value(value.name) == nullptr) cause.values.push_back(value);
-  };
   if (cause.id == kFitFailed) {
+    for (const LogEvent& event : reading.events) {
+      if (event.id != kBreakdown || event.number("self") <= event.number("free")) continue;
+      // The driver's own count of free memory is in another line.
+      for (const LogEvent& line : reading.events)
+        if (const LogValue* const device = line.value("device"); line.id == kDeviceFree && device != nullptr)
+          if (const LogValue* const own = event.value("device"); own != nullptr && own->text == device->text)
+            if (const LogValue* const free = line.value("free")) cause.values.push_back(*free);
+      take_values(event, cause);
+      break;
+    }
     for (const LogEvent& event : reading.events)
-      if (event.id == kBreakdown && number_of(event, "self") > number_of(event, "free")) {
-        // The driver's own count of free memory is in another line.
-        for (const LogEvent& device : reading.events)
-          if (device.id == kDeviceFree && event.value("device") != nullptr && device.value("device") != nullptr &&
-              device.value("device")->text == event.value("device")->text && device.value("free") != nullptr)
-            cause.values.push_back(*device.value("free"));
-        take(event);
-        break;
-      }
-    for (const LogEvent& event : reading.events)
-      if (event.id == kProjected) take(event);
+      if (event.id == kProjected) take_values(event, cause);
   }
   if (cause.id != kComputeFailed && cause.id != kCacheFailed) return;
   const auto sum = [&](std::string_view what, std::string_view name) {
@@ -163,6 +150,12 @@ LogPhase phase_of_frame(std::string_view words) {
   return LogPhase::kLoading;
 }
 
+bool served_before(const LogReading& reading, const LogEvent& cause) {
+  return std::any_of(reading.events.begin(), reading.events.end(), [&](const LogEvent& event) {
+    return (event.id == kStarted || event.id == kTraffic) && event.line_number < cause.line_number;
+  });
+}
+
 // By the traceback's frames, the nearest before the failure first; else by the figures printed before it.
 LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
   const LogEvent* frame = nullptr;
@@ -177,9 +170,7 @@ LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
       return seen.what == what && seen.line_number < cause.line_number;
     });
   };
-  for (const LogEvent& event : reading.events)
-    if ((event.id == kStarted || event.id == kTraffic) && event.line_number < cause.line_number)
-      return LogPhase::kServing;
+  if (served_before(reading, cause)) return LogPhase::kServing;
   if (printed("kv_tokens") || printed("num_blocks") || printed("kv_budget")) return LogPhase::kGraphs;
   if (printed("weights")) return LogPhase::kProfiling;
   return LogPhase::kUnknown;
@@ -193,20 +184,17 @@ std::optional<Bytes> as_bytes(double value) {
 
 std::optional<Bytes> missing_of(const LogReading& reading, const LogEvent& cause) {
   const auto difference = [&](std::string_view wanted, std::string_view there) -> std::optional<Bytes> {
-    const auto a = bytes_of(cause, wanted);
-    const auto b = bytes_of(cause, there);
+    const auto a = cause.bytes(wanted);
+    const auto b = cause.bytes(there);
     return a && b ? as_bytes(*a - *b) : std::nullopt;
   };
   switch (cause.id) {
     case kFitFailed:
-    case kCacheTooSmall: return difference("needed", "available");
-    case kHostOutOfMemory: return cause.value("needed") != nullptr ? difference("needed", "available") : std::nullopt;
-    case kFreeMemoryShort: {
-      const auto wanted = bytes_of(cause, "wanted");
-      return wanted ? as_bytes(*wanted - number_of(cause, "free") * kGiB) : std::nullopt;
-    }
+    case kCacheTooSmall:
+    case kHostOutOfMemory: return difference("needed", "available");
+    case kFreeMemoryShort:
     case kOutOfMemory: return difference("wanted", "free");
-    case kDoesNotFitDevices: return bytes_of(cause, "missing") ? as_bytes(*bytes_of(cause, "missing")) : std::nullopt;
+    case kDoesNotFitDevices: return cause.bytes("missing") ? as_bytes(*cause.bytes("missing")) : std::nullopt;
     case kNoCacheMemory:
       for (const Observation& seen : reading.observations)
         if (seen.what == "kv_budget" && seen.value < 0) return as_bytes(-seen.value * kGiB);
@@ -222,8 +210,8 @@ void add_figure(Diagnosis& out, std::string_view name, double value, LogUnit uni
 
 // llama-server: what its cells hold of requests that are as long as those before.
 void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
-  const double tokens = number_of(traffic, "tokens");
-  double cells = number_of(traffic, "slots") * number_of(traffic, "longest");
+  const double tokens = traffic.number("tokens");
+  double cells = traffic.number("slots") * traffic.number("longest");
   for (const Observation& seen : reading.observations)
     if (seen.what == "n_ctx") cells = seen.value;
   if (tokens < 1 || cells < 1) return;
@@ -231,18 +219,22 @@ void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& o
   add_figure(out, "room_for", std::floor(cells / tokens), LogUnit::kSequences);
 }
 
+// The used share of the cache, 0 to 1.
+double used_share(const LogEvent& traffic) {
+  const LogValue* const usage = traffic.value("usage");
+  return usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
+}
+
 // Requests that run hold a share of the cache: how many hold all of it.
 void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   if (traffic.value("slots") != nullptr) return read_slots(reading, traffic, out);
-  const double running = number_of(traffic, "running");
-  const LogValue* usage = traffic.value("usage");
-  if (usage == nullptr || running < 1 || usage->value <= 0) return;
-  constexpr double kPercent = 100;
-  const double share = usage->unit == LogUnit::kPercent ? usage->value / kPercent : usage->value;
-  add_figure(out, "usage_per_request", kPercent * share / running, LogUnit::kPercent);
+  const double running = traffic.number("running");
+  const double share = used_share(traffic);
+  if (running < 1 || share <= 0) return;
+  add_figure(out, "usage_per_request", 100 * share / running, LogUnit::kPercent);
   add_figure(out, "room_for", std::round(running / share), LogUnit::kSequences);
   // SGLang prints the tokens of running requests, vLLM their share of all tokens.
-  if (const double tokens = number_of(traffic, "tokens"); tokens >= running) {
+  if (const double tokens = traffic.number("tokens"); tokens >= running) {
     add_figure(out, "tokens_per_request", std::round(tokens / running), LogUnit::kTokens);
     return;
   }
@@ -255,39 +247,27 @@ void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis&
 
 // Whether requests wait, for more than a moment.
 bool is_crowded(const LogEvent& traffic) {
-  const LogValue* const usage = traffic.value("usage");
-  const double share = usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
   constexpr double kFull = 0.9;
-  const double waiting = number_of(traffic, "waiting");
-  return waiting > 0 && (share >= kFull || waiting * 2 >= number_of(traffic, "running"));
+  const double waiting = traffic.number("waiting");
+  return waiting > 0 && (used_share(traffic) >= kFull || waiting * 2 >= traffic.number("running"));
 }
 
 // Troubles of a running engine, the most harmful first.
-const LogEvent* trouble_of(const LogReading& reading, std::string_view engine) {
-  const auto first = [&](LogEventId id) -> const LogEvent* {
-    for (const LogEvent& event : reading.events)
-      if (event.id == id) return &event;
-    return nullptr;
-  };
-  if (const LogEvent* preempted = first(kPreempted)) return preempted;
+const LogEvent* trouble_of(const LogReading& reading, const EngineLog& log) {
+  if (const LogEvent* const preempted = reading.first(kPreempted)) return preempted;
   for (const LogEvent& event : reading.events)
     if (event.id == kTraffic && is_crowded(event)) return &event;
-  if (const LogEvent* request = first(kRequestTooLong)) return request;
+  if (const LogEvent* const request = reading.first(kRequestTooLong)) return request;
   const LogEvent* spilled = nullptr;  // only the newest model's counts
   for (const LogEvent& event : reading.events)
-    if (event.id == kSpilled && engine == "ollama" && number_of(event, "on") < number_of(event, "all"))
-      spilled = &event;
+    if (event.id == kSpilled && log.picks_layers && event.number("on") < event.number("all")) spilled = &event;
   return spilled;
 }
 
-}  // namespace
-
-namespace {
-
 // Whether there is a line of a listening server, of traffic, or of an allocated cache.
 bool has_started(const LogReading& reading) {
-  for (const LogEvent& event : reading.events)
-    if (event.id == kStarted || event.id == kTraffic || event.id == kGraphsDone) return true;
+  for (const LogEventId id : {kStarted, kTraffic, kGraphsDone})
+    if (reading.first(id) != nullptr) return true;
   return std::any_of(reading.observations.begin(), reading.observations.end(), [](const Observation& seen) {
     return seen.what == "kv_tokens" || seen.what == "num_blocks" || seen.what == "kv_buffer" ||
            seen.what == "kv_total" || seen.what == "state_buffer" || seen.what == "max_concurrency";
@@ -304,13 +284,18 @@ const LogEvent* raised_before(const LogReading& reading, const LogEvent* cause) 
 
 }  // namespace
 
+const Engine& engine_of_line(std::string_view name) {
+  const auto all = engines();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Engine& engine) { return engine.name == name; });
+  return found == all.end() ? all.front() : *found;
+}
+
 std::string engine_of_log(const LogReading& reading) {
-  // ollama's runner prints llama.cpp's lines; a line that only one engine prints counts before lines that others took
-  // over.
+  // A line that only one engine prints counts before lines that others took over.
   std::string_view out;
   for (const LogEvent& event : reading.events) {
     if (event.id != kMark) continue;
-    if (event.engine == "ollama") return "ollama";
+    if (engine_of_line(event.engine).wraps_engine) return std::string(event.engine);
     if (out.empty()) out = event.engine;
   }
   if (!reading.options.engine.empty()) return reading.options.engine;
@@ -329,22 +314,16 @@ Diagnosis diagnose(const LogReading& reading) {
   const LogEvent* cause = fatal_cause(reading);
   if (cause == nullptr && !engine.empty() && !has_started(reading)) cause = raised_before(reading, nullptr);
   if (cause != nullptr && cause->id == kDied && cause->value("reason") == nullptr)
-    for (const LogEvent* after : {cause, static_cast<const LogEvent*>(nullptr)})
-      if (const LogEvent* raised = raised_before(reading, after)) {
-        cause = raised;
-        break;
-      }
+    for (const LogEvent* const raised : {raised_before(reading, nullptr), raised_before(reading, cause)})
+      if (raised != nullptr) cause = raised;
   if (cause != nullptr) {
     out.cause = *cause;
     join_buffer_lines(reading.events, *out.cause);
     join_plan_lines(reading, *out.cause);
     out.phase = phase_of(reading, *cause);
-    const bool had_started = std::any_of(reading.events.begin(), reading.events.end(), [&](const LogEvent& event) {
-      return (event.id == kStarted || event.id == kTraffic) && event.line_number < cause->line_number;
-    });
-    out.verdict = had_started ? LogVerdict::kDied : LogVerdict::kDidNotStart;
+    out.verdict = served_before(reading, *cause) ? LogVerdict::kDied : LogVerdict::kDidNotStart;
     out.missing = missing_of(reading, *out.cause);
-  } else if (const LogEvent* trouble = trouble_of(reading, engine)) {
+  } else if (const LogEvent* trouble = trouble_of(reading, engine_of_line(engine).log)) {
     out.cause = *trouble;
     out.phase = LogPhase::kServing;
     out.verdict = LogVerdict::kServesWithTrouble;

@@ -120,9 +120,7 @@ class GpuDevice : public Device {
   CardFacts card() const override { return card_; }
 
   double read_through(BufferId buffer) override {
-    if (api_.module_load == nullptr || api_.module_function == nullptr || api_.launch == nullptr ||
-        api_.module_unload == nullptr)
-      return 0;
+    if (!api_.module_load || !api_.module_function || !api_.launch || !api_.module_unload) return 0;
     const Kernel kernel(api_);
     constexpr unsigned kThreads = 256, kBlocks = 4096;
     const BufferId answer = allocate(sizeof(std::uint64_t));
@@ -130,38 +128,27 @@ class GpuDevice : public Device {
     GpuAddress to = buffers_.at(answer).address;
     std::uint64_t pieces = buffers_.at(buffer).bytes / 16;
     void* arguments[] = {&from, &pieces, &to};
-    double seconds = 0;
     try {
-      const Event start(api_);
-      const Event stop(api_);
-      api_.check(api_.synchronize(), "synchronize");
-      api_.check(api_.event_record(start.handle(), nullptr), "event");
-      api_.check(api_.launch(kernel.function(), kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr),
-                 "cuLaunchKernel");
-      api_.check(api_.event_record(stop.handle(), nullptr), "event");
-      api_.check(api_.event_wait(stop.handle()), "event");
-      seconds = seconds_between(start, stop);
+      const double seconds = seconds_of([&] {
+        api_.check(api_.launch(kernel.function, kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr),
+                   "cuLaunchKernel");
+      });
+      free(answer);
+      return seconds;
     } catch (const DeviceError&) {
       free(answer);
       throw;
     }
-    free(answer);
-    return seconds;
   }
 
   double stream(std::span<const BufferId> buffers) override {
-    const Event start(api_);
-    const Event stop(api_);
-    api_.check(api_.synchronize(), "synchronize");
-    api_.check(api_.event_record(start.handle(), nullptr), "event");
-    for (const BufferId each : buffers) {
-      const Buffer& buffer = buffers_.at(each);
-      const std::uint64_t half = buffer.bytes / 2;
-      if (half > 0) api_.check(api_.copy(buffer.address + half, buffer.address, half), "copy on the device");
-    }
-    api_.check(api_.event_record(stop.handle(), nullptr), "event");
-    api_.check(api_.event_wait(stop.handle()), "event");
-    return seconds_between(start, stop);
+    return seconds_of([&] {
+      for (const BufferId each : buffers) {
+        const Buffer& buffer = buffers_.at(each);
+        const std::uint64_t half = buffer.bytes / 2;
+        if (half > 0) api_.check(api_.copy(buffer.address + half, buffer.address, half), "copy on the device");
+      }
+    });
   }
 
  private:
@@ -170,41 +157,44 @@ class GpuDevice : public Device {
     std::uint64_t bytes = 0;
   };
 
-  class Event {
-   public:
-    explicit Event(const GpuApi& api) : api_(api) { api_.check(api_.event_create(&handle_, 0), "event"); }
-    ~Event() { api_.event_destroy(handle_); }
+  struct Event {
+    explicit Event(const GpuApi& gpu) : api(gpu) { api.check(api.event_create(&handle, 0), "event"); }
+    ~Event() { api.event_destroy(handle); }
     Event(const Event&) = delete;
     Event& operator=(const Event&) = delete;
-    GpuHandle handle() const { return handle_; }
 
-   private:
-    const GpuApi& api_;
-    GpuHandle handle_ = nullptr;
+    const GpuApi& api;
+    GpuHandle handle = nullptr;
   };
 
-  class Kernel {
-   public:
-    explicit Kernel(const GpuApi& api) : api_(api) {
-      api_.check(api_.module_load(&module_, kReadKernel), "cuModuleLoadData");
-      if (const int code = api_.module_function(&function_, module_, kReadKernelName)) {
-        api_.module_unload(module_);
-        api_.check(code, "cuModuleGetFunction");
+  struct Kernel {
+    explicit Kernel(const GpuApi& gpu) : api(gpu) {
+      api.check(api.module_load(&module, kReadKernel), "cuModuleLoadData");
+      if (const int code = api.module_function(&function, module, kReadKernelName)) {
+        api.module_unload(module);
+        api.check(code, "cuModuleGetFunction");
       }
     }
-    ~Kernel() { api_.module_unload(module_); }
+    ~Kernel() { api.module_unload(module); }
     Kernel(const Kernel&) = delete;
     Kernel& operator=(const Kernel&) = delete;
-    GpuHandle function() const { return function_; }
 
-   private:
-    const GpuApi& api_;
-    GpuHandle module_ = nullptr, function_ = nullptr;
+    const GpuApi& api;
+    GpuHandle module = nullptr, function = nullptr;
   };
 
-  double seconds_between(const Event& start, const Event& stop) const {
+  // How long the device takes for what `work` asks of it.
+  template <class Work>
+  double seconds_of(const Work& work) {
+    const Event start(api_);
+    const Event stop(api_);
+    api_.check(api_.synchronize(), "synchronize");
+    api_.check(api_.event_record(start.handle, nullptr), "event");
+    work();
+    api_.check(api_.event_record(stop.handle, nullptr), "event");
+    api_.check(api_.event_wait(stop.handle), "event");
     float milliseconds = 0;
-    api_.check(api_.event_elapsed(&milliseconds, start.handle(), stop.handle()), "event");
+    api_.check(api_.event_elapsed(&milliseconds, start.handle, stop.handle), "event");
     return static_cast<double>(milliseconds) / 1000;
   }
 
@@ -251,43 +241,39 @@ class GpuDevice : public Device {
     }
   }
 
+  using Processes = std::vector<std::pair<std::int64_t, Bytes>>;
+  static const Bytes* bytes_of(const Processes& list, std::int64_t pid) {
+    const auto found = std::find_if(list.begin(), list.end(), [&](const auto& each) { return each.first == pid; });
+    return found == list.end() ? nullptr : &found->second;
+  }
+
   // By this process where the library lists it, else by the only new one (in a container it has another number), else
   // by the growth of the card's counter.
   Bytes taken_since(const GpuMemoryView& before, const GpuMemoryView& now) {
-    std::vector<std::pair<std::int64_t, Bytes>> own;
-    for (const auto& each : now.by_process)
-      if (each.first == getpid()) return by_process(each.second);
-    for (const auto& each : now.by_process)
-      if (std::none_of(before.by_process.begin(), before.by_process.end(),
-                       [&](const auto& other) { return other.first == each.first; }))
-        own.push_back(each);
-    if (own.size() == 1 && own[0].second > Bytes(0)) return by_process(own[0].second);
-    return now.used > before.used ? now.used - before.used : Bytes(0);
-  }
-  Bytes by_process(Bytes bytes) {
+    std::vector<Bytes> own;
+    if (const Bytes* const listed = bytes_of(now.by_process, getpid()))
+      own = {*listed};
+    else
+      for (const auto& [pid, bytes] : now.by_process)
+        if (bytes_of(before.by_process, pid) == nullptr) own.push_back(bytes);
+    if (own.size() != 1 || own[0] == Bytes(0)) return now.used > before.used ? now.used - before.used : Bytes(0);
     card_.is_by_process = true;
-    return bytes;
+    return own[0];
   }
 
   // Others are the processes that were there before, and those that came after, except this one.
   void note_others(const GpuMemoryView& seen) {
     std::int64_t moved = 0;
     std::size_t newcomers = 0;
-    bool is_named = false;
-    for (const auto& each : seen.by_process) {
-      const auto known = std::find_if(others_before_.begin(), others_before_.end(),
-                                      [&](const auto& other) { return other.first == each.first; });
-      if (known != others_before_.end())
-        moved += std::abs(signed_difference(each.second.count(), known->second.count()));
-      is_named = is_named || each.first == getpid();
-      if (known == others_before_.end() && each.first != getpid()) ++newcomers;
+    for (const auto& [pid, bytes] : seen.by_process) {
+      const Bytes* const known = bytes_of(others_before_, pid);
+      if (known != nullptr) moved += std::abs(signed_difference(bytes.count(), known->count()));
+      if (known == nullptr && pid != getpid()) ++newcomers;
     }
-    for (const auto& each : others_before_)
-      if (std::none_of(seen.by_process.begin(), seen.by_process.end(),
-                       [&](const auto& other) { return other.first == each.first; }))
-        moved += static_cast<std::int64_t>(each.second.count()) + 1;
+    for (const auto& [pid, bytes] : others_before_)
+      if (bytes_of(seen.by_process, pid) == nullptr) moved += static_cast<std::int64_t>(bytes.count()) + 1;
     // One new process is this one under the host's number, unless it is listed itself.
-    if (newcomers > (is_named ? 0U : 1U)) moved += 1;
+    if (newcomers > (bytes_of(seen.by_process, getpid()) != nullptr ? 0U : 1U)) moved += 1;
     moved_ = std::max(moved_, moved);
   }
 
@@ -383,7 +369,7 @@ class GpuDevice : public Device {
   Bytes others_;
   std::optional<std::uint64_t> other_processes_;
   CardFacts card_;
-  std::vector<std::pair<std::int64_t, Bytes>> others_before_;  // that were there before
+  Processes others_before_;  // that were there before
   std::int64_t moved_ = 0;
   std::map<BufferId, Buffer> buffers_;
   BufferId next_ = 0;

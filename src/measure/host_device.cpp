@@ -1,5 +1,5 @@
-// Host memory as a device, for CI and for machines without a GPU. Every buffer is a separate mapping, written page by
-// page, and measured by the kernel's own count of it (/proc/self/smaps).
+// Host memory as a device, for CI and for machines without a GPU. Every buffer is a mapping, measured by the kernel's
+// own list of its pages (/proc/self/pagemap).
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <vector>
 
 #include "measure/device.h"
 #include "measure/host_memory.h"
@@ -48,22 +50,14 @@ class HostDevice : public Device {
   }
 
   BufferId allocate(std::uint64_t bytes) override {
-    // An inaccessible page on either side keeps the kernel from merging it with its neighbours.
-    const std::uint64_t inner = (bytes / page_ + (bytes % page_ != 0 ? 1 : 0)) * page_;
-    if (inner < bytes || inner > ~std::uint64_t{0} - 2 * page_) throw DeviceError("mmap: too large", true);
-    const std::uint64_t outer = inner + 2 * page_;
-    void* at = mmap(nullptr, outer, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const std::uint64_t mapped = (bytes / page_ + (bytes % page_ != 0 ? 1 : 0)) * page_;
+    if (mapped < bytes) throw DeviceError("mmap: too large", true);
+    void* const at = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw DeviceError(std::string("mmap: ") + std::strerror(errno), errno == ENOMEM);
-    std::byte* const data = static_cast<std::byte*>(at) + page_;
-    if (mprotect(data, inner, PROT_READ | PROT_WRITE) != 0) {
-      const int why = errno;
-      munmap(at, outer);
-      throw DeviceError(std::string("mprotect: ") + std::strerror(why), why == ENOMEM);
-    }
 #ifdef MADV_DONTDUMP  // Linux
-    madvise(data, inner, MADV_DONTDUMP);
+    madvise(at, mapped, MADV_DONTDUMP);
 #endif
-    buffers_[next_] = {data, bytes, inner};
+    buffers_[next_] = {static_cast<std::byte*>(at), bytes, mapped};
     return next_++;
   }
 
@@ -79,7 +73,7 @@ class HostDevice : public Device {
   void free(BufferId buffer) noexcept override {
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return;
-    munmap(found->second.data - page_, found->second.mapped + 2 * page_);
+    munmap(found->second.data, found->second.mapped);
     buffers_.erase(found);
   }
 
@@ -100,14 +94,22 @@ class HostDevice : public Device {
     std::uint64_t mapped = 0;
   };
 
+  // Bytes of the buffers' pages that are in memory or in swap.
   std::uint64_t resident() const {
-    if (buffers_.empty()) return 0;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+    constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;
+    std::ifstream pages("/proc/self/pagemap", std::ios::binary);
+    std::vector<std::uint64_t> entries;
+    std::uint64_t count = 0;
     for (const auto& [id, buffer] : buffers_) {
-      const auto first = reinterpret_cast<std::uintptr_t>(buffer.data);
-      ranges.emplace_back(first, first + buffer.mapped);
+      entries.assign(buffer.mapped / page_, 0);
+      pages.seekg(
+          static_cast<std::streamoff>(reinterpret_cast<std::uintptr_t>(buffer.data) / page_ * sizeof(std::uint64_t)));
+      pages.read(reinterpret_cast<char*>(entries.data()),
+                 static_cast<std::streamsize>(entries.size() * sizeof(std::uint64_t)));
+      count += static_cast<std::uint64_t>(std::count_if(
+          entries.begin(), entries.end(), [](std::uint64_t entry) { return (entry & (kPresent | kSwapped)) != 0; }));
     }
-    return resident_bytes(std::move(ranges), "/proc/self/smaps");
+    return count * page_;
   }
 
   std::uint64_t page_;

@@ -85,27 +85,4 @@ HostMemory host_memory(const std::string& root) {
   return out;
 }
 
-std::uint64_t resident_bytes(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges, const std::string& smaps) {
-  std::sort(ranges.begin(), ranges.end());
-  std::ifstream mappings(smaps);
-  std::uint64_t out = 0;
-  bool ours = false;
-  for (std::string line; std::getline(mappings, line);) {
-    // "7f00-7f10 rw-p ..." begins a mapping; "Rss: ..." and the like follow.
-    const auto dash = line.find('-');
-    if (dash != std::string::npos && dash < line.find(' ')) {
-      const auto first = whole_number(line.substr(0, dash), 16);
-      ours = false;
-      if (!first) continue;
-      auto after = std::upper_bound(ranges.begin(), ranges.end(), std::pair(*first, ~std::uint64_t{0}));
-      if (after != ranges.begin()) ours = *first < std::prev(after)->second;
-      continue;
-    }
-    if (!ours) continue;
-    out += kilobytes(line, "Rss:").value_or(0);
-    out += kilobytes(line, "Swap:").value_or(0);
-  }
-  return out;
-}
-
 }  // namespace kvplan

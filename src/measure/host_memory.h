@@ -1,11 +1,8 @@
-// What the kernel reports about this machine's memory, and this process's part of it.
+// What the kernel reports about this machine's memory.
 #ifndef KVPLAN_MEASURE_HOST_MEMORY_H_
 #define KVPLAN_MEASURE_HOST_MEMORY_H_
 
-#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "kvplan/quantity.h"
 
@@ -19,9 +16,6 @@ struct HostMemory {
 
 // `root` is put before /proc and /sys: a test's folder, else "".
 HostMemory host_memory(const std::string& root = "");
-
-// Bytes of memory and swap of the mappings within `ranges`, as `smaps` counts them.
-std::uint64_t resident_bytes(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges, const std::string& smaps);
 
 }  // namespace kvplan
 

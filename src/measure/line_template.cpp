@@ -48,13 +48,23 @@ constexpr Printed kPrinted[] = {{"TiB", LogUnit::kGibibytes, 1024},
                                 {"bytes", LogUnit::kBytes, 1},
                                 {"B", LogUnit::kBytes, 1}};
 
-bool ends_word(char c) {
-  return c == ' ' || c == ',' || c == '\'' || c == '"' || c == ')' || c == ']' || c == '}' || c == ';';
+// Scales a value by the unit at the beginning of `text`; returns the unit's length, 0 where there is none.
+std::size_t take_unit(std::string_view text, LogValue& value) {
+  for (const Printed& unit : kPrinted)
+    if (text.starts_with(unit.letters)) {
+      value.value *= unit.times;
+      value.unit = unit.unit;
+      return unit.letters.size();
+    }
+  return 0;
 }
+
+constexpr std::size_t kKey = 4;  // the least length of an anchor
 
 // The hash of the four bytes from `key` on.
 std::uint32_t hash_of(const char* key) {
   std::uint32_t word = 0;
+  static_assert(sizeof word == kKey);
   std::memcpy(&word, key, sizeof word);
   constexpr std::uint32_t kSpread = 2654435769U;
   return (word * kSpread) >> 18;
@@ -121,112 +131,124 @@ std::string plain_line(std::string_view line) {
   return out;
 }
 
+const LogValue* LineTemplate::Match::value(std::string_view name) const {
+  const auto found = std::find_if(values.begin(), values.end(), [&](const LogValue& one) { return one.name == name; });
+  return found == values.end() ? nullptr : &*found;
+}
+
+// Takes a hole, from behind its opening brace, and the literal after it.
+LineTemplate::Part LineTemplate::read_part(std::string_view& rest) {
+  constexpr std::pair<std::string_view, Hole> kHoles[] = {
+      {"word", Hole::kWord}, {"text", Hole::kText}, {"size", Hole::kSize}};
+  const std::size_t close = rest.find('}');
+  if (close == std::string_view::npos) throw std::logic_error("a template's hole is open");
+  const std::string_view hole = rest.substr(0, close);
+  rest = rest.substr(close + 1);
+  const std::size_t colon = std::min(hole.find(':'), hole.size());
+  const std::string_view unit = hole.substr(std::min(colon + 1, hole.size()));
+  Part out{trimmed(rest.substr(0, rest.find('{'))), Hole::kNumber, hole.substr(0, colon), LogUnit::kCount};
+  if (hole == "*" || hole == "=") {
+    out.hole = hole == "*" ? Hole::kAnything : Hole::kEquals;
+    return out;
+  }
+  for (const auto& [name, kind] : kHoles)
+    if (unit == name) {
+      out.hole = kind;
+      return out;
+    }
+  for (const auto& [name, kind] : kUnits)
+    if (unit == name) {
+      out.unit = kind;
+      return out;
+    }
+  throw std::logic_error("a template's unit is not known");
+}
+
 LineTemplate::LineTemplate(const LogTemplate& source) {
   std::string_view rest = source.text;
-  bool has_anchor = false;
-  while (!rest.empty()) {
-    const std::size_t open = rest.find('{');
-    if (!has_anchor && !before_) {
-      anchor_ = trimmed(rest.substr(0, open));
-      has_anchor = !anchor_.empty();
-    }
-    if (open == std::string_view::npos) break;
-    const std::size_t close = rest.find('}', open);
-    if (close == std::string_view::npos) throw std::logic_error("a template's hole is open");
-    const std::string_view hole = rest.substr(open + 1, close - open - 1);
-    rest.remove_prefix(close + 1);
-    const std::size_t colon = hole.find(':');
-    const std::string_view unit = colon == std::string_view::npos ? "" : hole.substr(colon + 1);
-    Part part{trimmed(rest.substr(0, rest.find('{'))), Hole::kNumber, hole.substr(0, colon), LogUnit::kCount};
-    if (hole == "*")
-      part.hole = Hole::kAnything;
-    else if (hole == "=")
-      part.hole = Hole::kEquals;
-    else if (unit == "word")
-      part.hole = Hole::kWord;
-    else if (unit == "text")
-      part.hole = Hole::kText;
-    else if (unit == "size")
-      part.hole = Hole::kSize;
-    else {
-      const auto* const known =
-          std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& one) { return one.first == unit; });
-      if (known == std::end(kUnits)) throw std::logic_error("a template's unit is not known");
-      part.unit = known->second;
-    }
-    if (has_anchor && parts_.empty()) is_name_ = part.hole == Hole::kEquals;
-    if (has_anchor)
-      parts_.push_back(part);
-    else {
+  anchor_ = trimmed(rest.substr(0, rest.find('{')));
+  for (std::size_t open = rest.find('{'); open != std::string_view::npos; open = rest.find('{')) {
+    rest.remove_prefix(open + 1);
+    const Part part = read_part(rest);
+    if (anchor_.empty()) {
       before_ = part;
       anchor_ = part.literal;
-      has_anchor = true;
+    } else {
+      if (parts_.empty()) is_name_ = part.hole == Hole::kEquals;
+      parts_.push_back(part);
     }
   }
 }
 
 bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const {
-  const auto skip_blanks = [&] {
-    while (at < text.size() && text[at] == ' ') ++at;
-  };
+  const auto skip_blanks = [&] { at = std::min(text.find_first_not_of(' ', at), text.size()); };
   for (const Part& part : parts_) {
+    const bool is_open = part.hole == Hole::kAnything || part.hole == Hole::kText;
     if (part.hole == Hole::kEquals) {
       const std::size_t length = equals_length(text.substr(at));
       if (length == 0) return false;
       at += length;
-      if (!text.substr(at).starts_with(part.literal)) return false;
-      at += part.literal.size();
-      continue;
+    } else {
+      skip_blanks();
     }
-    skip_blanks();
-    if (part.hole == Hole::kAnything || part.hole == Hole::kText) {
+    LogValue value{part.name, "", 0, part.unit};
+    if (is_open) {
       const std::size_t found =
           part.literal.empty() ? std::max(at, std::min(limit, text.size())) : text.find(part.literal, at);
       if (found == std::string_view::npos) return false;
-      if (part.hole == Hole::kText) {
-        const std::string_view words = trimmed(text.substr(at, found - at));
-        if (words.empty()) return false;
-        out.values.push_back({part.name, std::string(words), 0, LogUnit::kCount});
-      }
-      at = found + part.literal.size();
-      continue;
-    }
-    if (part.hole == Hole::kWord && at < text.size() && (text[at] == '\'' || text[at] == '"')) ++at;
-    const std::string_view rest = text.substr(at);
-    LogValue value{part.name, "", 0, part.unit};
-    std::size_t length = 0;
-    if (part.hole == Hole::kWord) {
-      while (length < rest.size() && !ends_word(rest[length]) &&
-             (part.literal.empty() || !rest.substr(length).starts_with(part.literal)))
-        ++length;
-      if (length == 0) return false;
-      value.text = std::string(rest.substr(0, length));
-    } else {
-      const auto number = log_number(rest);
+      value.text = trimmed(text.substr(at, found - at));
+      if (part.hole == Hole::kText && value.text.empty()) return false;
+      at = found;
+    } else if (part.hole == Hole::kWord) {
+      if (at < text.size() && (text[at] == '\'' || text[at] == '"')) ++at;
+      std::size_t end = std::min(text.find_first_of(" ,'\")]};", at), text.size());
+      if (!part.literal.empty()) end = std::min(end, text.substr(0, end + part.literal.size()).find(part.literal, at));
+      if (end == at) return false;
+      value.text = text.substr(at, end - at);
+      at = end;
+    } else if (part.hole != Hole::kEquals) {
+      const auto number = log_number(text.substr(at));
       if (!number) return false;
       value.value = number->value;
-      length = number->length;
-      value.text = std::string(rest.substr(0, length));
+      value.text = text.substr(at, number->length);
+      at += number->length;
+      if (part.hole == Hole::kSize) {
+        skip_blanks();
+        const std::size_t length = take_unit(text.substr(at), value);
+        if (length == 0) return false;
+        at += length;
+      }
     }
-    at += length;
-    if (part.hole == Hole::kSize) {
-      skip_blanks();
-      const auto* const unit = std::find_if(std::begin(kPrinted), std::end(kPrinted), [&](const Printed& one) {
-        return text.substr(at).starts_with(one.letters);
-      });
-      if (unit == std::end(kPrinted)) return false;
-      value.value *= unit->times;
-      value.unit = unit->unit;
-      at += unit->letters.size();
-    }
-    if (!part.literal.empty()) {
-      if (!text.substr(at).starts_with(part.literal)) skip_blanks();
-      if (!text.substr(at).starts_with(part.literal)) return false;
-      at += part.literal.size();
-    }
-    out.values.push_back(std::move(value));
+    if (!is_open && part.hole != Hole::kEquals && !text.substr(at).starts_with(part.literal)) skip_blanks();
+    if (!text.substr(at).starts_with(part.literal)) return false;
+    at += part.literal.size();
+    if (part.hole != Hole::kEquals && part.hole != Hole::kAnything) out.values.push_back(std::move(value));
   }
   out.end = at;
+  return true;
+}
+
+// Reads the word or number that ends at the anchor.
+bool LineTemplate::match_before(std::string_view text, std::size_t at, Match& out) const {
+  const std::string_view behind = trimmed(text.substr(0, at));
+  const auto last_word = [](std::string_view part) { return part.substr(part.find_last_of(" ([='\"") + 1); };
+  std::string_view word = last_word(behind);
+  // "8.00 GiB", or both without a blank.
+  if (before_->hole == Hole::kSize && !log_number(word))
+    word = last_word(trimmed(behind.substr(0, static_cast<std::size_t>(word.data() - behind.data()))));
+  if (word.empty()) return false;
+  LogValue value{before_->name, std::string(word), 0, before_->unit};
+  out.begin = static_cast<std::size_t>(word.data() - text.data());
+  if (before_->hole != Hole::kWord) {
+    const auto number = log_number(word);
+    if (!number) return false;
+    value.value = number->value;
+    if (before_->hole == Hole::kNumber && number->length != word.size()) return false;
+    value.text.resize(number->length);
+    if (before_->hole == Hole::kSize && take_unit(trimmed(text.substr(out.begin + number->length)), value) == 0)
+      return false;
+  }
+  out.values.push_back(std::move(value));
   return true;
 }
 
@@ -237,68 +259,36 @@ std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, st
     if (is_name_ && at > 0 && is_name_character(text[at - 1])) continue;
     Match out;
     out.begin = at;
-    if (before_ && before_->hole != Hole::kAnything) {
-      const std::string_view behind = trimmed(text.substr(0, at));
-      const auto last_word = [](std::string_view part) {
-        const std::size_t blank = part.find_last_of(" ([='\"");
-        return blank == std::string_view::npos ? part : part.substr(blank + 1);
-      };
-      std::string_view word = last_word(behind);
-      LogValue value{before_->name, std::string(word), 0, before_->unit};
-      if (before_->hole == Hole::kSize) {
-        // "8.00 GiB", or both without a blank.
-        if (!log_number(word))
-          word = last_word(trimmed(behind.substr(0, static_cast<std::size_t>(word.data() - behind.data()))));
-        const auto number = log_number(word);
-        if (!number) continue;
-        const std::string_view unit_text =
-            trimmed(text.substr(static_cast<std::size_t>(word.data() - text.data()) + number->length));
-        const auto* const unit = std::find_if(std::begin(kPrinted), std::end(kPrinted),
-                                              [&](const Printed& one) { return unit_text.starts_with(one.letters); });
-        if (unit == std::end(kPrinted)) continue;
-        value.text = std::string(word.substr(0, number->length));
-        value.value = number->value * unit->times;
-        value.unit = unit->unit;
-      }
-      if (before_->hole == Hole::kNumber) {
-        const auto number = log_number(word);
-        if (!number || number->length != word.size()) continue;
-        value.value = number->value;
-      }
-      if (word.empty()) continue;
-      out.begin = static_cast<std::size_t>(word.data() - text.data());
-      out.values.push_back(std::move(value));
-    }
+    if (before_ && before_->hole != Hole::kAnything && !match_before(text, at, out)) continue;
     if (match_parts(text, at + anchor_.size(), limit, out)) return out;
   }
   return std::nullopt;
 }
 
-std::size_t TemplateIndex::add(const LogTemplate& source) {
-  templates_.emplace_back(source);
-  const std::string_view anchor = templates_.back().anchor();
-  if (anchor.size() < kKey) throw std::logic_error("a template begins with too short a text");
-  const std::uint32_t bucket = hash_of(anchor.data());
-  by_hash_[bucket].push_back(static_cast<std::uint32_t>(templates_.size() - 1));
-  known_.set(bucket);
-  return templates_.size() - 1;
+void TemplateIndex::add(std::span<const LogTemplate> rows, const Engine* engine) {
+  for (const LogTemplate& row : rows) {
+    const std::string_view anchor = entries_.emplace_back(Entry{LineTemplate(row), &row, engine}).pattern.anchor();
+    if (anchor.size() < kKey) throw std::logic_error("a template begins with too short a text");
+    const std::uint32_t bucket = hash_of(anchor.data());
+    by_hash_[bucket].push_back(static_cast<std::uint32_t>(entries_.size() - 1));
+    known_.set(bucket);
+  }
 }
 
-void TemplateIndex::candidates(std::string_view text, std::vector<std::size_t>& out) const {
-  out.clear();
-  if (text.size() < kKey) return;
-  const char* const last = text.data() + text.size() - kKey;
-  for (const char* at = text.data(); at <= last; ++at) {
-    const std::uint32_t bucket = hash_of(at);
+std::vector<const TemplateIndex::Entry*> TemplateIndex::candidates(std::string_view text) const {
+  std::vector<const Entry*> out;
+  for (std::size_t at = 0; at + kKey <= text.size(); ++at) {
+    const std::uint32_t bucket = hash_of(text.data() + at);
     if (!known_[bucket]) continue;
-    const std::string_view rest(at, static_cast<std::size_t>(last - at) + kKey);
+    const std::string_view rest = text.substr(at);
     for (const std::uint32_t number : by_hash_[bucket])
-      if (const std::string_view anchor = templates_[number].anchor();
+      if (const std::string_view anchor = entries_[number].pattern.anchor();
           rest.starts_with(anchor) || anchor.starts_with(rest))  // a message may continue on the next line
-        out.push_back(number);
+        out.push_back(&entries_[number]);
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 }  // namespace kvplan

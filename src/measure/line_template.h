@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "engines/log_lines.h"
 
 namespace kvplan {
+
+struct Engine;
 
 // A number as logs print it: with commas between thousands, at most 23 digits.
 struct LogNumber {
@@ -32,6 +35,7 @@ class LineTemplate {
   struct Match {
     std::size_t begin = 0, end = 0;  // in the text
     std::vector<LogValue> values;
+    const LogValue* value(std::string_view name) const;
   };
   // The first place in `text` (from plain_line) that the template matches, beginning before `limit`. A text at the
   // template's end stops where its first line ends. The values' names point into the template.
@@ -48,6 +52,8 @@ class LineTemplate {
     std::string_view name;
     LogUnit unit = LogUnit::kCount;
   };
+  static Part read_part(std::string_view& rest);
+  bool match_before(std::string_view text, std::size_t at, Match& out) const;
   bool match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const;
 
   std::string_view anchor_;
@@ -59,20 +65,22 @@ class LineTemplate {
 // The templates of several engines, found fast by the beginning of their anchors.
 class TemplateIndex {
  public:
-  // Anchors must be at least this long; a test checks the tables.
-  static constexpr std::size_t kKey = 4;
-
-  std::size_t add(const LogTemplate& source);  // returns its number
-  const LineTemplate& at(std::size_t number) const { return templates_[number]; }
-  // The numbers of templates whose anchor may be in the text, each once, in the order in which they were added.
-  void candidates(std::string_view text, std::vector<std::size_t>& out) const;
+  struct Entry {
+    LineTemplate pattern;
+    const LogTemplate* row;
+    const Engine* engine;  // null for a line that any engine may print
+  };
+  // Throws std::logic_error where an anchor is too short.
+  void add(std::span<const LogTemplate> rows, const Engine* engine);
+  // The entries whose anchor may be in the text, each once, in the order in which they were added.
+  std::vector<const Entry*> candidates(std::string_view text) const;
 
  private:
   static constexpr std::size_t kBuckets = std::size_t{1} << 14;
 
-  std::vector<LineTemplate> templates_;
+  std::vector<Entry> entries_;
   std::vector<std::vector<std::uint32_t>> by_hash_ = std::vector<std::vector<std::uint32_t>>(kBuckets);
-  std::bitset<kBuckets> known_;  // buckets with a template: for most places of a log the search ends here
+  std::bitset<kBuckets> known_;  // buckets with an entry: for most places of a log the search ends here
 };
 
 }  // namespace kvplan

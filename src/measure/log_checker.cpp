@@ -1,4 +1,4 @@
-#include "measure/log_checker.h"
+#include "measure/log_compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,6 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "measure/log_compare.h"
 #include "measure/log_options.h"
 #include "plan/plan.h"
 
@@ -54,12 +53,12 @@ class Checker {
       count(line);
     }
     tokens();
-    if (is_llama(stated_.request)) compare_buffers(out_.plan, out_.lines);
+    if (engine_of(stated_.request).log.by_device) compare_buffers(out_.plan, out_.lines);
     judge();
   }
 
  private:
-  bool has(std::string_view what) const { return smallest_figure(log_, what).has_value(); }
+  bool has(std::string_view what) const { return log_.smallest(what).has_value(); }
 
   void plan() {
     // A plan with the card for what utilization leaves, and a plan with the printed budget for what that holds.
@@ -108,17 +107,17 @@ class Checker {
     return 0;
   }
 
-  // SGLang and TensorRT-LLM print the free memory and not their budget, which is a share of it, or a share of what was
-  // free before the weights, less the weights.
+  // SGLang and TensorRT-LLM print the free memory and not their budget, which is a share of what was free before the
+  // weights, less the weights, or a share of what is free after them.
   std::optional<Budget> budget_by_share() {
-    const bool is_sglang = engine_of(stated_.request).name == "sglang";
-    const auto free = smallest_bytes(is_sglang ? "available_before_weights" : "kv_available");
+    const auto before = smallest_bytes("available_before_weights");
     const auto after = smallest_bytes("available_after_weights");
-    if (!free || *free <= 0 || is_sglang != after.has_value()) return std::nullopt;
-    std::optional<double> share = is_sglang ? stated_.request.memory_utilization : first_figure(log_, "kv_share");
+    const auto free = before ? before : smallest_bytes("kv_available");
+    if (!free || *free <= 0 || before.has_value() != after.has_value()) return std::nullopt;
+    std::optional<double> share = before ? stated_.request.memory_utilization : log_.first("kv_share");
     if (!share) share = share_by_tokens(*free, after.value_or(*free));
     if (!share) return std::nullopt;
-    if (!is_sglang) return Budget{*free * *share, half_digit("kv_available") * *share};
+    if (!before) return Budget{*free * *share, half_digit("kv_available") * *share};
     return Budget{*after - *free * (1 - *share),
                   half_digit("available_after_weights") + half_digit("available_before_weights") * (1 - *share)};
   }
@@ -126,7 +125,7 @@ class Checker {
   // The share, to the usual two digits, from which the printed tokens result; nothing where there is none.
   std::optional<double> share_by_tokens(double free, double after) {
     constexpr double kMost = 1e12, kHundredths = 100;
-    const double tokens = smallest_figure(log_, "kv_tokens").value_or(0);
+    const double tokens = log_.smallest("kv_tokens").value_or(0);
     if (tokens < 1 || tokens > kMost) return std::nullopt;
     Request request = stated_.request;
     request.max_model_len = Tokens(static_cast<std::uint64_t>(tokens));
@@ -134,8 +133,9 @@ class Checker {
     const double pool = pool_bytes(make_plan(model_, request)).all;
     const double share = std::round((1 - (after - pool) / free) * kHundredths) / kHundredths;
     if (!(share > 0 && share < 1)) return std::nullopt;
-    guess_ = (engine_of(stated_.request).name == "sglang" ? "--mem-fraction-static " : "--gpu-memory-utilization ") +
-             std::to_string(share).substr(0, 4) + ", by the figures";
+    const std::string_view own = engine_of(stated_.request).share_option;
+    guess_ = std::string(own.empty() ? "--gpu-memory-utilization" : own) + " " + std::to_string(share).substr(0, 4) +
+             ", by the figures";
     return share;
   }
 
@@ -148,7 +148,7 @@ class Checker {
     if (!low.capacity || !high.capacity) return false;
     const auto within = [&](std::string_view what, std::optional<std::uint64_t> least,
                             std::optional<std::uint64_t> most) {
-      const auto seen = smallest_figure(log_, what);
+      const auto seen = log_.smallest(what);
       return seen && least && most && *seen >= static_cast<double>(*least) && *seen <= static_cast<double>(*most);
     };
     return within("num_blocks", low.capacity->num_blocks, high.capacity->num_blocks) ||
@@ -245,7 +245,7 @@ class Checker {
 
   // The bytes of a pool follow from its tokens.
   void tokens() {
-    if (is_llama(stated_.request)) return;
+    if (engine_of(stated_.request).log.by_device) return;
     std::map<std::uint64_t, PoolBytes> pools;  // by tokens
     std::map<std::uint64_t, std::uint64_t> on_line;
     for (const LogLine& line : out_.lines)

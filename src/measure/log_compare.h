@@ -2,9 +2,13 @@
 #ifndef KVPLAN_MEASURE_LOG_COMPARE_H_
 #define KVPLAN_MEASURE_LOG_COMPARE_H_
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "formulas/model.h"
+#include "measure/log_reader.h"
+#include "measure/log_request.h"
 #include "plan/answer.h"
 
 namespace kvplan {
@@ -20,11 +24,22 @@ const GpuMemory* gpu_of(const Plan& plan, std::string_view device);
 // devices is known, that is compared.
 void compare_buffers(const Plan& plan, std::vector<LogLine>& lines);
 
+// The memory that a log prints apart from the cache, beside the plan's range. For one GPU where ranks print equal
+// figures (vLLM, SGLang), for all GPUs where each device has a line (llama.cpp). A part that the log does not print is
+// left out on both sides.
+std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan);
+
 // The bytes of a plan's tokens on its first GPU, without states.
 struct PoolBytes {
   double all = 0, keys = 0;
 };
 PoolBytes pool_bytes(const Plan& plan);
+
+// Throws Error where the request makes no sense for the model.
+LogCheck check_against(const ModelSpec& model, const LogRequest& stated, const LogReading& reading);
+
+// Whether a line could not be compared, because it depends on options that the log does not name.
+bool rests_on_assumptions(const LogCheck& check);
 
 }  // namespace kvplan
 

@@ -1,6 +1,8 @@
 #include "measure/log_events.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include "engines/engine.h"
@@ -15,25 +17,14 @@ constexpr std::size_t kMostEvents = 256;
 constexpr std::size_t kMostWords = 400;
 
 // The events of all engines, since a log that was cut may not tell which engine wrote it.
-struct EventTable {
-  TemplateIndex index;
-  std::vector<std::pair<LogEventId, std::string_view>> rows;  // with its engine
-
-  EventTable() {
-    for (const Engine& engine : engines()) add(engine.log.events, engine.name);
-    add(kSystemLogEvents, "");
-  }
-  void add(std::span<const LogTemplate> events, std::string_view engine) {
-    for (const LogTemplate& row : events) {
-      index.add(row);
-      rows.emplace_back(row.event, engine);
-    }
-  }
-};
-
-const EventTable& table() {
-  static const EventTable events;
-  return events;
+const TemplateIndex& table() {
+  static const TemplateIndex index = [] {
+    TemplateIndex out;
+    for (const Engine& engine : engines()) out.add(engine.log.events, &engine);
+    out.add(kSystemLogEvents, nullptr);
+    return out;
+  }();
+  return index;
 }
 
 // For events that repeat for days the newest line is enough.
@@ -72,8 +63,8 @@ void EventReader::line(std::string_view line, std::size_t number) {
 void EventReader::read_oldest() {
   const Pending oldest = std::move(pending_.front());
   pending_.pop_front();
-  table().index.candidates(oldest.text, candidates_);
-  if (candidates_.empty()) return;
+  const std::vector<const TemplateIndex::Entry*> candidates = table().candidates(oldest.text);
+  if (candidates.empty()) return;
   message_ = oldest.text;
   for (const Pending& next : pending_) {
     if (!message_.empty() && message_.back() != ' ') message_ += ' ';
@@ -81,18 +72,13 @@ void EventReader::read_oldest() {
   }
   const bool is_quoted = quotes_a_request(oldest.text);
   bool stated = false;  // a line reports one event; it may also show the engine, or be a frame of a traceback
-  for (const std::size_t number : candidates_) {
-    const auto& [id, engine] = table().rows[number];
+  for (const TemplateIndex::Entry* const entry : candidates) {
+    const LogEventId id = entry->row->event;
     if ((stated || is_quoted) && id < LogEventId::kPhase) continue;
-    const auto match = table().index.at(number).match(message_, oldest.text.size());
+    auto match = entry->pattern.match(message_, oldest.text.size());
     if (!match) continue;
-    LogEvent event;
-    event.id = id;
-    event.engine = engine;
-    event.line_number = oldest.number;
-    event.words = message_.substr(match->begin, std::min(kMostWords, match->end - match->begin));
-    event.values = match->values;
-    keep(std::move(event));
+    keep({id, oldest.number, entry->engine == nullptr ? "" : entry->engine->name,
+          message_.substr(match->begin, std::min(kMostWords, match->end - match->begin)), std::move(match->values)});
     stated = stated || id < LogEventId::kPhase;
   }
 }
@@ -143,6 +129,79 @@ std::vector<LogEvent> EventReader::finish() {
   std::stable_sort(events_.begin(), events_.end(),
                    [](const LogEvent& a, const LogEvent& b) { return a.line_number < b.line_number; });
   return std::move(events_);
+}
+
+namespace {
+
+const TemplateIndex& slot_lines() {
+  static const TemplateIndex index = [] {
+    TemplateIndex out;
+    for (const Engine& engine : engines()) out.add(engine.log.slots, &engine);
+    return out;
+  }();
+  return index;
+}
+
+// The figure of that name, where it is a count.
+std::optional<std::uint64_t> count_of(const LineTemplate::Match& match, std::string_view name) {
+  constexpr double kLargest = 1e12;
+  const LogValue* const value = match.value(name);
+  if (value == nullptr || value->value < 0 || value->value > kLargest) return std::nullopt;
+  return static_cast<std::uint64_t>(value->value);
+}
+
+LogValue figure(std::string_view name, std::uint64_t value, LogUnit unit) {
+  return {name, std::to_string(value), static_cast<double>(value), unit};
+}
+
+}  // namespace
+
+void SlotTraffic::line(std::string_view plain, std::size_t number) {
+  for (const TemplateIndex::Entry* const entry : slot_lines().candidates(plain)) {
+    const auto match = entry->pattern.match(plain);
+    if (!match) continue;
+    const auto count = [&](std::string_view name) { return count_of(*match, name); };
+    if (match->value("slots") != nullptr) {  // another start
+      *this = {};
+      slots_ = count("slots").value_or(0);
+      engine_ = entry->engine->name;
+    }
+    longest_ = count("longest").value_or(longest_);
+    if (match->value("task") == nullptr) continue;
+    const std::uint64_t task = count("task").value_or(0);
+    const std::uint64_t slot = count("slot").value_or(0);
+    last_line_ = number;
+    engine_ = entry->engine->name;
+    if (match->value("slot") == nullptr) {
+      if (waiting_.size() < kMost) waiting_.insert(task);
+    } else if (match->value("tokens") == nullptr) {
+      if (busy_.size() < kMost) busy_.insert(slot);
+      waiting_.erase(task);
+    } else {
+      busy_.erase(slot);
+      ++done_;
+      tokens_ += static_cast<double>(count("tokens").value_or(0));
+    }
+  }
+}
+
+std::optional<LogEvent> SlotTraffic::event() const {
+  if (last_line_ == 0) return std::nullopt;
+  LogEvent out;
+  out.id = LogEventId::kTraffic;
+  out.line_number = last_line_;
+  out.engine = engine_;
+  out.values = {figure("running", busy_.size(), LogUnit::kSequences),
+                figure("waiting", waiting_.size(), LogUnit::kSequences)};
+  const std::uint64_t seen = busy_.empty() ? 0 : *busy_.rbegin() + 1;
+  if (const std::uint64_t slots = std::max(slots_, seen); slots > 0)
+    out.values.push_back(figure("slots", slots, LogUnit::kCount));
+  if (longest_ > 0) out.values.push_back(figure("longest", longest_, LogUnit::kTokens));
+  if (done_ > 0)
+    out.values.push_back(figure("tokens", static_cast<std::uint64_t>(std::round(tokens_ / static_cast<double>(done_))),
+                                LogUnit::kTokens));
+  out.words = std::to_string(busy_.size()) + " slots busy, " + std::to_string(waiting_.size()) + " tasks deferred";
+  return out;
 }
 
 }  // namespace kvplan

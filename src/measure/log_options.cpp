@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
@@ -10,58 +11,48 @@ namespace kvplan {
 
 namespace {
 
-struct Count {
+struct Option {
   std::string_view name;
-  std::optional<std::uint64_t> LogOptions::*field;
+  std::variant<std::optional<std::uint64_t> LogOptions::*, std::string LogOptions::*, std::optional<bool> LogOptions::*>
+      field;
   bool is_figure = false;  // also kept as an observation
   bool last = false;       // a later line is more reliable
 };
-constexpr std::array kCounts{
-    Count{"tensor_parallel", &LogOptions::tensor_parallel},
-    Count{"pipeline_parallel", &LogOptions::pipeline_parallel},
-    Count{"data_parallel", &LogOptions::data_parallel},
-    Count{"context_parallel", &LogOptions::context_parallel},
-    Count{"expert_ranks", &LogOptions::expert_ranks},
-    Count{"max_model_len", &LogOptions::max_model_len, true, true},
-    Count{"n_seq_max", &LogOptions::num_seqs, true},
-    Count{"n_batch", &LogOptions::n_batch, true},
-    Count{"n_ubatch", &LogOptions::n_ubatch, true},
-    Count{"n_rs_seq", &LogOptions::n_rs_seq},
-    Count{"block_size", &LogOptions::block_size, true, true},
-    Count{"max_num_seqs", &LogOptions::max_num_seqs},
-    Count{"max_num_batched_tokens", &LogOptions::max_num_batched_tokens},
-    Count{"num_speculative_tokens", &LogOptions::num_speculative_tokens},
-    Count{"kv_cache_memory_bytes", &LogOptions::kv_cache_memory_bytes},
-    Count{"largest_graph", &LogOptions::largest_graph},
-};
-
-struct Word {
-  std::string_view name;
-  std::string LogOptions::*field;
-};
-constexpr std::array kWords{
-    Word{"model", &LogOptions::model},
-    Word{"card", &LogOptions::card},
-    Word{"dtype", &LogOptions::dtype},
-    Word{"kv_cache_dtype", &LogOptions::kv_cache_dtype},
-    Word{"quantization", &LogOptions::quantization},
-    Word{"file_type", &LogOptions::file_type},
-    Word{"cache_type_k", &LogOptions::cache_type_k},
-    Word{"cache_type_v", &LogOptions::cache_type_v},
-    Word{"speculative_method", &LogOptions::speculative_method},
-    Word{"mamba_cache_mode", &LogOptions::mamba_cache_mode},
-    Word{"state_dtype", &LogOptions::state_dtype},
-};
-
-struct Flag {
-  std::string_view name;
-  std::optional<bool> LogOptions::*field;
-};
-constexpr std::array kFlags{
-    Flag{"expert_parallel", &LogOptions::expert_parallel}, Flag{"dp_attention", &LogOptions::dp_attention},
-    Flag{"prefix_caching", &LogOptions::prefix_caching},   Flag{"enforce_eager", &LogOptions::enforce_eager},
-    Flag{"chunked_prefill", &LogOptions::chunked_prefill}, Flag{"kv_unified", &LogOptions::kv_unified},
-    Flag{"flash_attention", &LogOptions::flash_attention},
+constexpr Option kOptions[] = {
+    {"tensor_parallel", &LogOptions::tensor_parallel},
+    {"pipeline_parallel", &LogOptions::pipeline_parallel},
+    {"data_parallel", &LogOptions::data_parallel},
+    {"context_parallel", &LogOptions::context_parallel},
+    {"expert_ranks", &LogOptions::expert_ranks},
+    {"max_model_len", &LogOptions::max_model_len, true, true},
+    {"n_seq_max", &LogOptions::num_seqs, true},
+    {"n_batch", &LogOptions::n_batch, true},
+    {"n_ubatch", &LogOptions::n_ubatch, true},
+    {"n_rs_seq", &LogOptions::n_rs_seq},
+    {"block_size", &LogOptions::block_size, true, true},
+    {"max_num_seqs", &LogOptions::max_num_seqs},
+    {"max_num_batched_tokens", &LogOptions::max_num_batched_tokens},
+    {"num_speculative_tokens", &LogOptions::num_speculative_tokens},
+    {"kv_cache_memory_bytes", &LogOptions::kv_cache_memory_bytes},
+    {"largest_graph", &LogOptions::largest_graph},
+    {"model", &LogOptions::model},
+    {"card", &LogOptions::card},
+    {"dtype", &LogOptions::dtype},
+    {"kv_cache_dtype", &LogOptions::kv_cache_dtype},
+    {"quantization", &LogOptions::quantization},
+    {"file_type", &LogOptions::file_type},
+    {"cache_type_k", &LogOptions::cache_type_k},
+    {"cache_type_v", &LogOptions::cache_type_v},
+    {"speculative_method", &LogOptions::speculative_method},
+    {"mamba_cache_mode", &LogOptions::mamba_cache_mode},
+    {"state_dtype", &LogOptions::state_dtype},
+    {"expert_parallel", &LogOptions::expert_parallel},
+    {"dp_attention", &LogOptions::dp_attention},
+    {"prefix_caching", &LogOptions::prefix_caching},
+    {"enforce_eager", &LogOptions::enforce_eager},
+    {"chunked_prefill", &LogOptions::chunked_prefill},
+    {"kv_unified", &LogOptions::kv_unified},
+    {"flash_attention", &LogOptions::flash_attention},
 };
 
 std::optional<bool> flag_of(std::string_view word) {
@@ -76,6 +67,18 @@ std::optional<bool> flag_of(std::string_view word) {
 std::optional<std::uint64_t> count_of(double value) {
   if (!(value >= 1 && value < 1e15)) return std::nullopt;
   return static_cast<std::uint64_t>(value);
+}
+
+void take_value(const LogValue& value, const Option& option, std::optional<std::uint64_t>& field) {
+  if (const auto count = count_of(value.value); count && (!field || option.last)) field = count;
+}
+void take_value(const LogValue& value, const Option&, std::string& field) {
+  const std::string_view text =
+      std::string_view(value.text).substr(value.text.starts_with("torch.") ? std::string_view("torch.").size() : 0);
+  if (text != "None" && text != "auto" && field.empty()) field = text;
+}
+void take_value(const LogValue& value, const Option&, std::optional<bool>& field) {
+  if (const auto flag = flag_of(value.text)) field = flag;
 }
 
 void take_version(const LogValue& value, LogOptions& out) {
@@ -143,44 +146,21 @@ bool take_option(const LogValue& value, LogOptions& out) {
     if (flag_of(value.text).value_or(false)) out.prefix_caching = false;
     return true;
   }
-  if (name == "old_llama" || name == "has_arguments") {
-    (name == "old_llama" ? out.old_llama : out.has_arguments) = true;
-    return true;
-  }
-  if (name == "swa_full") {
-    out.swa_full = true;
-    return true;
-  }
-  for (const Count& option : kCounts)
-    if (name == option.name) {
-      auto& field = out.*option.field;
-      if (const auto count = count_of(value.value); count && (!field || option.last)) field = count;
-      return !option.is_figure;
-    }
-  for (const Word& option : kWords)
-    if (name == option.name) {
-      std::string text = value.text.starts_with("torch.") ? value.text.substr(6) : value.text;
-      if (text == "None" || text == "auto") return true;
-      if (auto& field = out.*option.field; field.empty()) field = std::move(text);
-      return true;
-    }
-  for (const Flag& option : kFlags)
-    if (name == option.name) {
-      if (const auto flag = flag_of(value.text); flag) out.*option.field = flag;
-      return true;
-    }
-  return false;
+  if (name == "old_llama") return out.old_llama = true;
+  if (name == "has_arguments") return out.has_arguments = true;
+  if (name == "swa_full") return (out.swa_full = true).value();
+  const auto* const option =
+      std::find_if(std::begin(kOptions), std::end(kOptions), [&](const Option& one) { return one.name == name; });
+  if (option == std::end(kOptions)) return false;
+  std::visit([&](auto member) { take_value(value, *option, out.*member); }, option->field);
+  return !option->is_figure;
 }
 
 void complete_options(const LogReading& reading, LogOptions& out) {
-  for (const Observation& seen : reading.observations) {
-    const auto count = count_of(seen.value);
-    if (!count) continue;
-    if (seen.what == "n_ctx_seq" && !out.max_model_len) out.max_model_len = count;
-  }
-  for (const Observation& seen : reading.observations)
-    if (const auto count = count_of(seen.value); count && seen.what == "n_ctx" && !out.max_model_len)
-      out.max_model_len = count;
+  for (const std::string_view what : {"n_ctx_seq", "n_ctx"})
+    for (const Observation& seen : reading.observations)
+      if (const auto count = count_of(seen.value); count && seen.what == what && !out.max_model_len)
+        out.max_model_len = count;
 }
 
 }  // namespace kvplan

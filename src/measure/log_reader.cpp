@@ -17,32 +17,13 @@ constexpr std::size_t kLongestLine = 16384;
 constexpr std::size_t kMostObservations = 20000;
 constexpr std::size_t kMostWorkers = 4096;
 
-// All engines' figures in one index, with the engine and releases of each.
-struct Figures {
-  TemplateIndex index;
-  std::vector<std::size_t> engine;
-  std::vector<const LogTemplate*> source;
-};
-
-const Figures& figures() {
-  static const Figures kFigures = [] {
-    Figures out;
-    const auto all = engines();
-    for (std::size_t e = 0; e < all.size(); ++e)
-      for (const LogTemplate& row : all[e].log.figures) {
-        out.index.add(row);
-        out.engine.push_back(e);
-        out.source.push_back(&row);
-      }
+const TemplateIndex& figures() {
+  static const TemplateIndex index = [] {
+    TemplateIndex out;
+    for (const Engine& engine : engines()) out.add(engine.log.figures, &engine);
     return out;
   }();
-  return kFigures;
-}
-
-const LogValue* value_of(const LineTemplate::Match& match, std::string_view name) {
-  for (const LogValue& value : match.values)
-    if (value.name == name) return &value;
-  return nullptr;
+  return index;
 }
 
 double step_of(const LogValue& value) {
@@ -64,8 +45,6 @@ std::optional<std::uint64_t> packed(const LogRanks& ranks) {
 
 }  // namespace
 
-LogReader::LogReader() : engine_votes_(engines().size()), since_(engines().size()), until_(engines().size()) {}
-
 void LogReader::line(std::string_view text) {
   ++out_.lines;
   text = text.substr(0, kLongestLine);
@@ -84,18 +63,16 @@ void LogReader::line(std::string_view text) {
 void LogReader::read_plain(const std::string& plain) {
   events_.line(plain, out_.lines);
   slots_.line(plain, out_.lines);
-  const Figures& known = figures();
-  known.index.candidates(plain, candidates_);
-  found_.clear();
-  for (const std::size_t number : candidates_)
-    if (auto match = known.index.at(number).match(plain)) found_.push_back({number, std::move(*match)});
+  std::vector<Found> all;
+  for (const TemplateIndex::Entry* const entry : figures().candidates(plain))
+    if (auto match = entry->pattern.match(plain)) all.push_back({entry, std::move(*match)});
   const LogRanks ranks = ranks_of(plain);
   read_ranks(ranks);
-  for (const Found& found : found_) {
+  for (const Found& found : all) {
     // "KV Cache is allocated" must not match "SWA KV Cache is allocated".
-    const std::string_view anchor = known.index.at(found.number).anchor();
-    const bool is_part = std::any_of(found_.begin(), found_.end(), [&](const Found& other) {
-      const std::string_view longer = known.index.at(other.number).anchor();
+    const std::string_view anchor = found.entry->pattern.anchor();
+    const bool is_part = std::any_of(all.begin(), all.end(), [&](const Found& other) {
+      const std::string_view longer = other.entry->pattern.anchor();
       return longer.size() > anchor.size() && longer.ends_with(anchor) && other.match.begin < found.match.begin;
     });
     if (is_part) continue;
@@ -123,50 +100,41 @@ void LogReader::start_over(bool keeps_options) {
     has_data_ranks_ = has_expert_ranks_ = false;
   }
   has_cpu_blocks_ = false;
-  for (auto* releases : {&since_, &until_}) std::fill(releases->begin(), releases->end(), "");
-  std::fill(engine_votes_.begin(), engine_votes_.end(), 0);
-  phase_ = Phase::kBanner;
+  votes_.clear();
+  phase_ = StartPhase::kNone;
   ++out_.starts;
 }
 
 void LogReader::follow_start(const Found& found, const LogRanks& ranks) {
-  const LineTemplate::Match& match = found.match;
-  const std::string_view anchor = figures().index.at(found.number).anchor();
-  const std::string_view engine = engines()[figures().engine[found.number]].name;
-  const auto has = [&](std::string_view name) { return value_of(match, name) != nullptr; };
+  using enum StartPhase;
+  const auto reach = [&](StartPhase phase) { phase_ = std::max(phase_, phase); };
   if (out_.starts == 0) out_.starts = 1;
-  const bool loads = anchor.starts_with("Model loading took") || anchor.starts_with("Loading model weights took");
-  if (has("api_version")) {
-    if (phase_ >= Phase::kEngine) start_over(false);
-  } else if (has("version")) {
-    // Data parallel copies of an engine start one after another.
-    if (engine != "ollama" && phase_ >= Phase::kWeights && ranks.data.value_or(0) == 0) start_over(false);
-    phase_ = std::max(phase_, Phase::kEngine);
-  } else if (engine == "ollama" && has("n_ctx") && phase_ >= Phase::kWeights) {
-    start_over(false);
-  } else if (engine == "sglang" && has("model") && phase_ >= Phase::kWeights) {
-    start_over(false);
-  } else if ((loads && phase_ >= Phase::kCache && !has_data_ranks_) ||
-             (has("available_before_weights") && phase_ == Phase::kServing)) {
-    // A draft's weights come before the cache in vLLM, and before the scheduler's line in SGLang.
-    start_over(true);
+  switch (found.entry->row->phase) {
+    case kNone: break;
+    case kServer:
+      if (phase_ >= kEngine) start_over(false);
+      break;
+    case kEngine:
+      // Data parallel copies of an engine start one after another.
+      if (phase_ >= kWeights && ranks.data.value_or(0) == 0) start_over(false);
+      reach(kEngine);
+      break;
+    case kWeights:  // a draft's weights come before the cache
+      if (phase_ >= kCache && !has_data_ranks_) start_over(true);
+      break;
+    case kCache:
+    case kServing: reach(found.entry->row->phase); break;
   }
-  if (has("weights")) phase_ = std::max(phase_, Phase::kWeights);
-  if (has("num_blocks") || has("kv_buffer") || (engine == "vllm" && has("kv_tokens")))
-    phase_ = std::max(phase_, Phase::kCache);
-  if (engine == "sglang" && anchor.starts_with("max_total_num_tokens")) phase_ = Phase::kServing;
+  if (found.match.value("weights") != nullptr) reach(kWeights);
+  if (found.match.value("num_blocks") != nullptr || found.match.value("kv_buffer") != nullptr) reach(kCache);
 }
 
 void LogReader::read_match(const Found& found, const LogRanks& ranks) {
-  const Figures& known = figures();
-  const std::size_t engine = known.engine[found.number];
-  const LogTemplate& source = *known.source[found.number];
-  if (!source.since.empty() && (since_[engine].empty() || is_older(since_[engine], source.since)))
-    since_[engine] = source.since;
-  if (!source.until.empty() && (until_[engine].empty() || is_older(source.until, until_[engine])))
-    until_[engine] = source.until;
-  std::string device;
-  if (const LogValue* const named = value_of(found.match, "device")) device = named->text;
+  const LogTemplate& source = *found.entry->row;
+  Votes& votes = votes_[found.entry->engine];
+  if (!source.since.empty() && (votes.since.empty() || is_older(votes.since, source.since))) votes.since = source.since;
+  if (!source.until.empty() && (votes.until.empty() || is_older(source.until, votes.until))) votes.until = source.until;
+  const LogValue* const device = found.match.value("device");
   bool is_own = !source.since.empty() || !source.until.empty();  // not another engine's argument of the same name
   for (const LogValue& value : found.match.values) {
     if (value.name == "device") continue;
@@ -178,13 +146,14 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
     }
     is_own = true;
     if (value.name == "cpu_blocks") has_cpu_blocks_ = true;
-    Observation seen{out_.lines, value.name, value.value, value.unit, device, packed(ranks), step_of(value)};
+    Observation seen{out_.lines,    value.name,    value.value, value.unit, device == nullptr ? "" : device->text,
+                     packed(ranks), step_of(value)};
     // More than any engine has: figures are later computed with in 64 bits.
     constexpr double kMost = 1e15;
     if (!(std::abs(seen.value) < kMost) || !(std::abs(seen.bytes()) < kMost)) continue;
     if (out_.observations.size() < kMostObservations) out_.observations.push_back(std::move(seen));
   }
-  if (is_own) ++engine_votes_[engine];
+  if (is_own) ++votes.count;
 }
 
 namespace {
@@ -215,16 +184,16 @@ LogReading LogReader::finish() {
     out.events.insert(std::find_if(out.events.begin(), out.events.end(), later), std::move(*traffic));
   }
   LogOptions& options = out.options;
-  // ollama's runner also prints llama.cpp's lines, and other engines have arguments like vLLM's.
-  const auto all = engines();
+  // Other engines have arguments like vLLM's.
   std::size_t most = 0;
-  for (std::size_t e = 0; e < all.size(); ++e) {
-    const std::size_t votes = all[e].name == "ollama" ? engine_votes_[e] * 1000 : engine_votes_[e];
-    if (votes <= most) continue;
-    most = votes;
-    options.engine = all[e].name;
-    options.since = since_[e];
-    options.until = has_data_ranks_ ? "" : until_[e];
+  for (const Engine& engine : engines()) {
+    const Votes votes = votes_[&engine];
+    const std::size_t count = votes.count * (engine.wraps_engine ? 1000 : 1);
+    if (count <= most) continue;
+    most = count;
+    options.engine = engine.name;
+    options.since = votes.since;
+    options.until = has_data_ranks_ ? "" : votes.until;
   }
   // A fork with its own wording.
   if (!options.since.empty() && !options.until.empty() && is_older(options.until, options.since))

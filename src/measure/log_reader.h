@@ -4,35 +4,35 @@
 #ifndef KVPLAN_MEASURE_LOG_READER_H_
 #define KVPLAN_MEASURE_LOG_READER_H_
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "kvplan/observation.h"
 #include "measure/line_template.h"
 #include "measure/log_events.h"
-#include "measure/log_prefix.h"
 #include "measure/log_text.h"
-#include "measure/slot_traffic.h"
 
 namespace kvplan {
 
 // Reads line by line, so that a log of any length takes little memory.
 class LogReader {
  public:
-  LogReader();
   void line(std::string_view text);
   // Text, in pieces of any length.
   void piece(std::string_view text);
   LogReading finish();
 
  private:
-  // How far a start has come: a line of an earlier phase begins another start.
-  enum class Phase : std::uint8_t { kBanner, kEngine, kWeights, kCache, kServing };
   struct Found {
-    std::size_t number = 0;  // of the template
+    const TemplateIndex::Entry* entry = nullptr;
     LineTemplate::Match match;
+  };
+  // The lines that an engine may have printed, and the releases that their wording leaves.
+  struct Votes {
+    std::size_t count = 0;
+    std::string_view since, until;
   };
 
   void read_plain(const std::string& plain);
@@ -48,15 +48,12 @@ class LogReader {
   LogReading out_;
   EventReader events_;
   SlotTraffic slots_;
-  Phase phase_ = Phase::kBanner;
-  std::vector<std::size_t> engine_votes_;  // number of figures for each engine of the table
-  std::vector<std::string> since_, until_;
+  StartPhase phase_ = StartPhase::kNone;
+  std::map<const Engine*, Votes> votes_;
   std::set<std::uint64_t> workers_;
   bool has_cpu_blocks_ = false, has_data_ranks_ = false, has_expert_ranks_ = false;
   std::uint64_t world_size_ = 0;
   std::uint64_t tensor_ = 0, pipeline_ = 0, data_ = 0;  // number of ranks, by the highest seen
-  std::vector<std::size_t> candidates_;
-  std::vector<Found> found_;
 };
 
 LogReading read_log(std::string_view text);

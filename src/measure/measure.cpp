@@ -6,6 +6,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
+#include "kvplan/numbers.h"
 #include "measure/device_buffers.h"
 #include "measure/planned_cache.h"
 
@@ -26,40 +27,24 @@ std::string bytes_text(Bytes bytes) {
   return text;
 }
 
-// The largest n in [1, most] that fits; 0 where none does.
-template <class Fits>
-std::uint64_t largest(std::uint64_t most, const Fits& fits) {
-  if (most == 0 || !fits(1)) return 0;
-  if (fits(most)) return most;
-  std::uint64_t low = 1;
-  std::uint64_t high = most;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
-}
-
 // The plan's load if the room holds it; else fewer sequences, else fewer tokens of one. Nothing where not even one
 // token's cache fits.
 std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Bytes room) {
   if (cache.fits(load, room)) return load;
   Load out = load;
-  out.num_seqs = largest(load.num_seqs, [&](std::uint64_t n) {
+  out.num_seqs = largest_good(load.num_seqs, [&](std::uint64_t n) {
     Load some = load;
     some.num_seqs = n;
     return cache.fits(some, room);
   });
   if (out.num_seqs > 0) return out;
   out.num_seqs = 1;
-  const std::uint64_t tokens = largest(load.max_model_len.count(), [&](std::uint64_t n) {
+  out.max_model_len = Tokens(largest_good(load.max_model_len.count(), [&](std::uint64_t n) {
     Load some = out;
     some.max_model_len = Tokens(n);
     return cache.fits(some, room);
-  });
-  if (tokens == 0) return std::nullopt;
-  out.max_model_len = Tokens(tokens);
-  return out;
+  }));
+  return out.max_model_len > Tokens(0) ? std::optional(out) : std::nullopt;
 }
 
 std::int64_t moved(Bytes before, Bytes after) {
@@ -141,7 +126,7 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, 
     some.max_model_len = Tokens(tokens);
     return some;
   };
-  std::uint64_t high = largest(kMostTokens, [&](std::uint64_t n) { return cache.fits(with(n), room); });
+  std::uint64_t high = largest_good(kMostTokens, [&](std::uint64_t n) { return cache.fits(with(n), room); });
   out.limited_by = "the free memory, less a margin of safety";
   if (high == kMostTokens) {  // states and windows stop growing
     high = std::max(model.max_model_len.count(), load.max_model_len.count());
@@ -149,17 +134,15 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, 
   }
   const auto allocates = [&](std::uint64_t tokens) {
     ++out.tries;
-    Bytes all;
     const std::vector<CacheBuffer> buffers = cache.buffers(with(tokens));
-    for (const CacheBuffer& buffer : buffers) all += buffer.bytes;
-    DeviceBuffers holder(device, options, all);
+    DeviceBuffers holder(device, options, buffers);
     try {
       for (const CacheBuffer& buffer : buffers) holder.hold(buffer);
     } catch (const DeviceError& error) {
       if (error.out_of_memory()) return false;
       throw;
     }
-    out.bytes = all;
+    out.bytes = holder.all();
     return true;
   };
   if (high == 0) {
@@ -223,15 +206,11 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
       out.reason = "the plan keeps no cache on this GPU";
       return out;
     }
-    Bytes all;
-    for (const CacheBuffer& buffer : buffers) all += buffer.bytes;
     {
-      DeviceBuffers holder(device, options, all);
+      DeviceBuffers holder(device, options, buffers);
       hold_lines(cache, buffers, device, holder, out);
       holder.verify();
-      if (all.count() >= out.device.least_stream) {
-        measure_speed(holder, out.bandwidth);
-      }
+      if (holder.all().count() >= out.device.least_stream) measure_speed(holder, out.bandwidth);
     }
     // Includes changes that were undone.
     const DeviceMemory after = device.memory();

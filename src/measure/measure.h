@@ -4,10 +4,13 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 #include "formulas/model.h"
 #include "kvplan/calibration.h"
+#include "kvplan/card_measurement.h"
 #include "kvplan/measurement.h"
 #include "measure/device.h"
 #include "plan/plan.h"
@@ -36,6 +39,20 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
 
 // What a measurement shows about its card, for any engine; `date` as "2026-11-21".
 CalibrationRecord calibration_of(const Measurement& measurement, std::string_view date);
+
+// `open` opens the device anew each time: a context's size is the smallest of three. Throws Interrupted and whatever
+// `open` throws; a refusal by the device is a remark.
+CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& open, const MeasureOptions& options);
+
+// The part that later plans use; nothing where other processes moved memory meanwhile.
+std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std::string_view date);
+
+// It allocates context and libraries beyond what opening the device took, weights, the cache (the whole pool where the
+// engine allocates one at its start), graphs, and the activations of a full batch. It never takes more than
+// usable_room, and frees everything. Absent where the memory is the machine's own, which swaps or freezes rather than
+// refuses, and where the plan does not know the weights. Throws Interrupted.
+std::optional<Rehearsal> rehearse(const ModelSpec& model, const Plan& plan, Device& device,
+                                  const MeasureOptions& options);
 
 }  // namespace kvplan
 

@@ -43,102 +43,93 @@ std::optional<std::vector<ProcessInfo>> running(RunningCall* ask, Nvml::Device d
   return out;
 }
 
-}  // namespace
-
-Nvml::Nvml(const std::string& library) : library_(library) {
-  const auto init = library_.find<int()>("nvmlInit_v2");
-  is_open_ = init != nullptr && init() == kSuccess;
+// Whether the library has the call, and it succeeds.
+template <class... Arguments>
+bool call(const Library& library, const char* name, Arguments... arguments) {
+  const auto function = library.find<int(Arguments...)>(name);
+  return function != nullptr && function(arguments...) == kSuccess;
 }
 
+// A switch with a present and a pending position.
+std::optional<bool> is_on(const Library& library, const char* name, Nvml::Device device) {
+  unsigned int now = 0;
+  unsigned int pending = 0;
+  if (!call(library, name, device, &now, &pending)) return std::nullopt;
+  return now == 1;
+}
+
+}  // namespace
+
+Nvml::Nvml(const std::string& library) : library_(library), is_open_(call(library_, "nvmlInit_v2")) {}
+
 Nvml::~Nvml() {
-  const auto shutdown = library_.find<int()>("nvmlShutdown");
-  if (is_open_ && shutdown != nullptr) shutdown();
+  if (is_open_) call(library_, "nvmlShutdown");
 }
 
 std::string Nvml::driver() const {
-  const auto version = library_.find<int(char*, unsigned int)>("nvmlSystemGetDriverVersion");
   char text[96] = {};
-  if (!is_open_ || version == nullptr || version(text, sizeof text - 1) != kSuccess) return "";
-  return one_line(text, 40);
+  const bool is_known = is_open_ && call(library_, "nvmlSystemGetDriverVersion", &text[0], unsigned{sizeof text - 1});
+  return is_known ? one_line(text, 40) : "";
 }
 
 std::vector<Nvml::Device> Nvml::cards() const {
   std::vector<Device> out;
-  const auto count = library_.find<int(unsigned int*)>("nvmlDeviceGetCount_v2");
-  const auto handle = library_.find<int(unsigned int, Device*)>("nvmlDeviceGetHandleByIndex_v2");
   unsigned int number = 0;
-  if (!is_open_ || count == nullptr || handle == nullptr || count(&number) != kSuccess) return out;
+  if (!is_open_ || !call(library_, "nvmlDeviceGetCount_v2", &number)) return out;
   // A card that cannot be queried keeps its place: programs number the cards.
   for (unsigned int i = 0; i < std::min(number, kMostCards); ++i) {
     Device device = nullptr;
-    if (handle(i, &device) != kSuccess) device = nullptr;
-    out.push_back(device);
+    out.push_back(call(library_, "nvmlDeviceGetHandleByIndex_v2", i, &device) ? device : nullptr);
   }
   return out;
 }
 
 std::optional<bool> Nvml::is_cut(Device card) const {
-  const auto mode = library_.find<int(Device, unsigned int*, unsigned int*)>("nvmlDeviceGetMigMode");
-  unsigned int now = 0;
-  unsigned int pending = 0;
-  if (mode == nullptr || mode(card, &now, &pending) != kSuccess) return std::nullopt;
-  return now == 1;
+  return is_on(library_, "nvmlDeviceGetMigMode", card);
+}
+
+std::optional<bool> Nvml::corrects_errors(Device card) const {
+  return is_on(library_, "nvmlDeviceGetEccMode", card);
 }
 
 std::vector<Nvml::Device> Nvml::slices(Device card) const {
   std::vector<Device> out;
-  const auto count = library_.find<int(Device, unsigned int*)>("nvmlDeviceGetMaxMigDeviceCount");
-  const auto handle = library_.find<int(Device, unsigned int, Device*)>("nvmlDeviceGetMigDeviceHandleByIndex");
   unsigned int most = 0;
-  if (!is_cut(card).value_or(false) || count == nullptr || handle == nullptr || count(card, &most) != kSuccess)
-    return out;
+  if (!is_cut(card).value_or(false) || !call(library_, "nvmlDeviceGetMaxMigDeviceCount", card, &most)) return out;
   for (unsigned int i = 0; i < std::min(most, kMostCards); ++i)
-    if (Device slice = nullptr; handle(card, i, &slice) == kSuccess) out.push_back(slice);
+    if (Device slice = nullptr; call(library_, "nvmlDeviceGetMigDeviceHandleByIndex", card, i, &slice))
+      out.push_back(slice);
   return out;
 }
 
 Nvml::Device Nvml::of_pci(const std::string& address) const {
-  const auto handle = library_.find<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2");
   Device out = nullptr;
-  return is_open_ && handle != nullptr && handle(address.c_str(), &out) == kSuccess ? out : nullptr;
+  return is_open_ && call(library_, "nvmlDeviceGetHandleByPciBusId_v2", address.c_str(), &out) ? out : nullptr;
 }
 
 Nvml::Device Nvml::of_uuid(const std::string& uuid) const {
-  const auto handle = library_.find<int(const char*, Device*)>("nvmlDeviceGetHandleByUUID");
   Device out = nullptr;
-  return is_open_ && handle != nullptr && handle(uuid.c_str(), &out) == kSuccess ? out : nullptr;
+  return is_open_ && call(library_, "nvmlDeviceGetHandleByUUID", uuid.c_str(), &out) ? out : nullptr;
 }
 
 std::string Nvml::name(Device device) const {
-  const auto name = library_.find<int(Device, char*, unsigned int)>("nvmlDeviceGetName");
   char text[128] = {};
-  return name != nullptr && name(device, text, sizeof text - 1) == kSuccess ? one_line(text, 80) : "";
+  return call(library_, "nvmlDeviceGetName", device, &text[0], unsigned{sizeof text - 1}) ? one_line(text, 80) : "";
 }
 
 std::string Nvml::uuid(Device device) const {
-  const auto uuid = library_.find<int(Device, char*, unsigned int)>("nvmlDeviceGetUUID");
   char text[128] = {};
-  return uuid != nullptr && uuid(device, text, sizeof text - 1) == kSuccess ? one_line(text, 100) : "";
-}
-
-std::optional<bool> Nvml::corrects_errors(Device card) const {
-  const auto mode = library_.find<int(Device, unsigned int*, unsigned int*)>("nvmlDeviceGetEccMode");
-  unsigned int now = 0;
-  unsigned int pending = 0;
-  if (mode == nullptr || mode(card, &now, &pending) != kSuccess) return std::nullopt;
-  return now == 1;
+  return call(library_, "nvmlDeviceGetUUID", device, &text[0], unsigned{sizeof text - 1}) ? one_line(text, 100) : "";
 }
 
 std::optional<NvmlMemory> Nvml::memory(Device device) const {
   // The newer call separates the driver's memory from that of programs.
-  const auto newer = library_.find<int(Device, Memory2*)>("nvmlDeviceGetMemoryInfo_v2");
-  const auto older = library_.find<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo");
   Memory2 detailed{};
   detailed.version = kMemory2Version;
-  if (newer != nullptr && newer(device, &detailed) == kSuccess)
+  if (call(library_, "nvmlDeviceGetMemoryInfo_v2", device, &detailed))
     return NvmlMemory{Bytes(detailed.total), Bytes(detailed.used), Bytes(detailed.reserved)};
   Memory plain{};
-  if (older != nullptr && older(device, &plain) == kSuccess)
+  if (call(library_, "nvmlDeviceGetMemoryInfo", device, &plain))
     return NvmlMemory{Bytes(plain.total), Bytes(plain.used), std::nullopt};
   return std::nullopt;
 }

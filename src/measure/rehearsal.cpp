@@ -1,4 +1,4 @@
-#include "measure/rehearsal.h"
+#include "measure/measure.h"
 
 #include <algorithm>
 #include <numeric>
@@ -71,23 +71,6 @@ std::vector<Need> needs_of(const ModelSpec& model, const Plan& plan, std::uint64
   return out;
 }
 
-// Blocks that are freed on every way out.
-class Blocks {
- public:
-  explicit Blocks(Device& device) : device_(device) {}
-  ~Blocks() {
-    for (const BufferId id : ids_) device_.free(id);
-  }
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
-
-  void hold(Bytes bytes) { ids_.push_back(device_.allocate(bytes.count())); }
-
- private:
-  Device& device_;
-  std::vector<BufferId> ids_;
-};
-
 std::vector<BlockSize> sizes_of(const std::vector<Bytes>& blocks) {
   std::vector<BlockSize> out;
   for (const Bytes block : blocks) {
@@ -101,7 +84,7 @@ std::vector<BlockSize> sizes_of(const std::vector<Bytes>& blocks) {
 // Allocates one need after another until all are there, or one cannot be allocated.
 void hold_all(const std::vector<Need>& needs, Bytes all, Bytes room, Device& device, const MeasureOptions& options,
               Rehearsal& out) {
-  Blocks blocks(device);
+  HeldBuffers held(device);
   Bytes taken;
   for (const Need& need : needs) {
     out.steps.push_back({need.what, need.planned, sum_of(need.blocks), need.blocks.size(), 0, sizes_of(need.blocks)});
@@ -115,7 +98,7 @@ void hold_all(const std::vector<Need>& needs, Bytes all, Bytes room, Device& dev
       };
       if (taken + block > room) return stop_here(all <= out.free ? RehearsalStatus::kTight : RehearsalStatus::kStops);
       try {
-        blocks.hold(block);
+        held.take(block);
       } catch (const DeviceError& error) {
         out.reason = one_line(error.what(), 200);
         return stop_here(RehearsalStatus::kStops);

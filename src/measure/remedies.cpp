@@ -1,9 +1,12 @@
-// Remedies for a failure, as options of the engine: smallest loss first, computed from the log's figures.
+// Remedies for a failure, as options of the engine: smallest loss first, computed from the log's figures. An engine's
+// own rows (EngineLog::remedies) replace the usual ones for their cause.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
+#include "engines/engine.h"
 #include "measure/diagnosis.h"
 
 namespace kvplan {
@@ -13,28 +16,39 @@ namespace {
 using enum LogEventId;
 using enum LogCure;
 
-// Each engine's names for what is changed; "" where it has no such option.
-struct Words {
-  std::string_view engine, length, share, cache_type, eight_bit, ranks, batch, sequences, no_graphs, cache_size;
+constexpr RemedyRule kUsual[] = {
+    {kFitFailed, {{kShorterLength}, {kSmallerWeights}}},
+    {kBufferLimit, {{kSmallerBatch}, {kShorterLength}}},
+    {kDoesNotFitDevices, {{kSmallerWeights}, {kShorterLength}}},
+    {kMemoryUnbalanced, {{kFreeTheCard}}},
+    {kHostOutOfMemory, {{kMoreHostMemory}, {kShorterLength}, {kSmallerWeights}}},
+    {kLeak, {{kNewerRelease}}},
+    {kGraphsFailed, {{kSmallerShare}, {kNoGraphs}, {kFewerSequences}}},
+    {kQuantizationNeedsCard, {{kOtherWeights}, {kNewerRelease}, {kOtherCard}}},
+    {kNoAttentionBackend, {{kPlainCacheType, "", "auto"}, {kOtherCard}, {kNewerRelease}}},
+    {kTooManySequences, {{kFewerSequences, "", "{blocks}"}, {kLargerShare}}},
+    {kLengthBeyondModel, {{kShorterLength, "", "{longest}"}}},
+    {kTooFewCards, {{kRanksThatDivide, "", "{cards}"}, {kOtherCard}}},
+    {kNoKernel, {{kOtherBuild}, {kOtherCard}}},
+    {kSharedMemory, {{kOtherKernels}, {kNewerRelease}}},
+    {kUnknownArchitecture, {{kNewerRelease}}},
+    {kSpilled, {{kSmallerCacheType}, {kShorterLength}, {kSmallerWeights}}},
+    {kRequestTooLong, {{kLongerContext, "", "{asked}"}, {kShorterInput}}},
+    {kPreempted, {{kFewerSequences}, {kSmallerCacheType}, {kLargerShare}, {kMoreRanks}}},
 };
-constexpr Words kEngineWords[] = {
-    {"vllm", "--max-model-len", "--gpu-memory-utilization", "--kv-cache-dtype", "fp8", "--tensor-parallel-size",
-     "--max-num-batched-tokens", "--max-num-seqs", "--enforce-eager", "--kv-cache-memory-bytes"},
-    {"sglang", "--context-length", "--mem-fraction-static", "--kv-cache-dtype", "fp8_e4m3", "--tp-size",
-     "--chunked-prefill-size", "--max-running-requests", "--disable-cuda-graph", "--max-total-tokens"},
-    {"llama.cpp", "-c", "", "-ctk q8_0 -ctv", "q8_0", "", "-ub", "-np", "", ""},
-    {"ollama", "OLLAMA_CONTEXT_LENGTH", "", "OLLAMA_KV_CACHE_TYPE", "q8_0", "", "", "OLLAMA_NUM_PARALLEL", "", ""},
-    {"tensorrt-llm", "--max_seq_len", "--kv_cache_free_gpu_memory_fraction", "--kv_cache_dtype", "fp8", "--tp_size",
-     "--max_num_tokens", "--max_batch_size", "", ""},
-    {"mistralrs", "--max-seq-len", "", "", "", "", "", "--max-seqs", "", ""}};
 
-// For an engine that no line names there are none.
-const Words& words_of(std::string_view engine) {
-  static constexpr Words kNone{};
-  for (const Words& words : kEngineWords)
-    if (words.engine == engine) return words;
-  return kNone;
-}
+// What helps where the card ran out of memory in a phase.
+constexpr struct {
+  LogPhase phase;
+  LogCure cures[4];
+} kOutOfMemoryIn[] = {
+    {LogPhase::kUnknown, {kMoreRanks, kSmallerWeights, kSmallerShare, kSmallerBatch}},
+    {LogPhase::kLoading, {kMoreRanks, kSmallerWeights}},
+    {LogPhase::kProfiling, {kSmallerBatch, kFewerSequences, kMoreRanks}},
+    {LogPhase::kGraphs, {kSmallerShare, kNoGraphs, kFewerSequences}},
+    {LogPhase::kCache, {kSmallerShare, kFewerSequences, kSmallerBatch, kMoreRanks}},
+    {LogPhase::kServing, {kSmallerShare, kFewerSequences, kSmallerBatch, kMoreRanks}},
+};
 
 std::string count_text(double value) {
   return std::to_string(static_cast<std::uint64_t>(std::max(0.0, std::min(value, 1e15))));
@@ -50,10 +64,11 @@ std::string share_text(double share) {
 
 class Remedies {
  public:
-  Remedies(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis)
+  Remedies(const LogReading& reading, const Engine& engine, const Diagnosis& diagnosis)
       : reading_(reading),
-        // PyTorch's own message without a line of the engine: vLLM is the most likely.
-        words_(words_of(engine.empty() && diagnosis.cause->value("total") != nullptr ? "vllm" : engine)),
+        engine_(engine),
+        log_(engine.log),
+        options_(log_.options),
         diagnosis_(diagnosis),
         cause_(*diagnosis.cause) {}
 
@@ -65,87 +80,135 @@ class Remedies {
  private:
   static constexpr double kMostOfACard = 0.97;  // above it the driver and the context lack room
 
-  double number(std::string_view name) const {
-    const LogValue* value = cause_.value(name);
-    return value == nullptr ? 0 : value->value;
-  }
+  double number(std::string_view name) const { return cause_.number(name); }
   double gib_of(std::string_view name) const {
-    const LogValue* value = cause_.value(name);
-    if (value == nullptr) return 0;
-    if (value->unit == LogUnit::kMebibytes) return value->value / 1024;
-    if (value->unit == LogUnit::kBytes) return value->value / (1024.0 * 1024 * 1024);
-    return value->value;
+    const std::optional<double> bytes = cause_.bytes(name);
+    return bytes ? *bytes / kGiB : number(name);
   }
-  double seen(std::string_view what) const {
-    for (const Observation& one : reading_.observations)
-      if (one.what == what) return one.value;
-    return 0;
-  }
+  double seen(std::string_view what) const { return reading_.first(what).value_or(0); }
   double missing_gib() const {
-    return diagnosis_.missing ? static_cast<double>(diagnosis_.missing->count()) / (1024.0 * 1024 * 1024) : 0;
+    return diagnosis_.missing ? static_cast<double>(diagnosis_.missing->count()) / kGiB : 0;
   }
+  double card_gib() const { return std::max(seen("gpu_memory"), gib_of("total")); }
+  double batch() const { return static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)); }
 
   void add(LogCure cure, std::string_view option = "", std::string value = "",
            std::optional<double> figure = std::nullopt) {
     out_.push_back({cure, std::string(option), std::move(value), figure, std::nullopt});
   }
+  // The same where the engine has the option.
+  void add_option(LogCure cure, std::string_view option, std::string value = "",
+                  std::optional<double> figure = std::nullopt) {
+    if (!option.empty()) add(cure, option, std::move(value), figure);
+  }
+
+  std::string_view option_of(LogCure cure) const {
+    switch (cure) {
+      case kShorterLength:
+      case kLongerContext: return options_.length;
+      case kLargerShare:
+      case kSmallerShare: return options_.share;
+      case kSmallerCacheType:
+      case kPlainCacheType: return options_.cache_type;
+      case kMoreRanks:
+      case kRanksThatDivide: return options_.ranks;
+      case kSmallerBatch:
+      case kLargerBatch: return options_.batch;
+      case kFewerSequences: return options_.sequences;
+      case kNoGraphs: return options_.no_graphs;
+      default: return "";
+    }
+  }
+
+  // Adds the remedies of the cause's row; returns whether there is one.
+  bool by_rows(std::span<const RemedyRule> rows) {
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const RemedyRule& one) { return one.cause == cause_.id; });
+    if (row == rows.end()) return false;
+    for (const Cure& cure : row->cures)
+      if (cure.cure != kNothing) by_row(cure);
+    return true;
+  }
+
+  // By the engine's own row, or that of an engine within it.
+  bool by_own_rows() {
+    return by_rows(log_.remedies) || (engine_.wraps_engine && by_rows(engine_of_line(cause_.engine).log.remedies));
+  }
+  void by_rows() {
+    if (!by_own_rows()) by_rows(kUsual);
+  }
+
+  void by_row(const Cure& row) {
+    if (row.cure == kFlashAttention && reading_.first(kFlashForcedOff) != nullptr) return;
+    if (row.option.empty() && row.value.empty()) return by_figures(row.cure);
+    const std::string_view option = row.option.empty() ? option_of(row.cure) : row.option;
+    std::string value(row.value);
+    std::optional<double> figure;
+    if (const std::size_t open = value.rfind('{'); open != std::string::npos && row.value.find('}') != open + 1) {
+      const std::size_t length = value.find('}', open) + 1 - open;
+      const double printed = number(row.value.substr(open + 1, length - 2));
+      value.replace(open, length, count_text(printed));
+      if (open == 0 && row.cure != kLargerBatch) figure = printed;
+      if (printed == 0 && row.cure == kLongerContext) value.clear();  // the line does not say how long
+    }
+    add(row.cure, option, std::move(value), figure);
+  }
+
+  // The cure with the value that follows from the log.
+  void by_figures(LogCure cure) {
+    const LogOptions& options = reading_.options;
+    switch (cure) {
+      case kSmallerCacheType:
+        if (!has_eight_bit_cache()) add_option(cure, options_.cache_type, std::string(options_.eight_bit));
+        return;
+      case kMoreRanks: {
+        const double twice = 2 * static_cast<double>(options.tensor_parallel.value_or(1));
+        return add_option(cure, options_.ranks, count_text(twice), twice);
+      }
+      case kLargerShare: return larger_share(missing_gib());
+      case kSmallerShare: return smaller_share(missing_gib());
+      case kSmallerBatch:
+        if (log_.by_device) return smaller_micro_batch(2);
+        return add_option(cure, options_.batch, batch() >= 2 ? count_text(batch() / 2) : "");
+      case kFewerSequences: {
+        const double now = static_cast<double>(options.max_num_seqs.value_or(0));
+        return add_option(cure, options_.sequences, now > 1 ? count_text(now / 2) : "");
+      }
+      case kNoGraphs: return add_option(cure, options_.no_graphs);
+      default: return add(cure, option_of(cure));
+    }
+  }
+  void by_figures(std::initializer_list<LogCure> cures) {
+    for (const LogCure cure : cures) by_figures(cure);
+  }
 
   bool has_eight_bit_cache() const {
     const std::string& type = reading_.options.kv_cache_dtype;
-    const auto has = [&](std::string_view part) { return type.find(part) != std::string::npos; };
-    return has("fp8") || has("int8") || has("nvfp4") || has("q8") || has("q4") ||
-           reading_.options.cache_type_k.starts_with("q");
-  }
-
-  void smaller_cache_type() {
-    if (!words_.cache_type.empty() && !has_eight_bit_cache())
-      add(kSmallerCacheType, words_.cache_type, std::string(words_.eight_bit));
-  }
-
-  void more_ranks() {
-    const double ranks = static_cast<double>(reading_.options.tensor_parallel.value_or(1));
-    if (!words_.ranks.empty()) add(kMoreRanks, words_.ranks, count_text(ranks * 2), ranks * 2);
+    constexpr std::string_view kNarrow[] = {"fp8", "int8", "nvfp4", "q8", "q4"};
+    return reading_.options.cache_type_k.starts_with("q") ||
+           std::any_of(std::begin(kNarrow), std::end(kNarrow),
+                       [&](std::string_view part) { return type.find(part) != std::string::npos; });
   }
 
   // Suggests a share larger by so many GiB, if the card has them.
   void larger_share(double gib) {
-    if (words_.share.empty()) return;
-    const double total = std::max(seen("gpu_memory"), gib_of("total"));
     const std::optional<double> now = reading_.options.memory_utilization;
-    if (total > 0 && gib > 0 && now) {
-      const double needed = std::ceil((*now + gib / total) * 100) / 100;
-      if (needed <= kMostOfACard) add(kLargerShare, words_.share, share_text(needed));
+    if (card_gib() > 0 && gib > 0 && now) {
+      const double needed = std::ceil((*now + gib / card_gib()) * 100) / 100;
+      if (needed <= kMostOfACard) add_option(kLargerShare, options_.share, share_text(needed));
     } else if (!now || *now < kMostOfACard - 0.02) {
-      add(kLargerShare, words_.share);
+      add_option(kLargerShare, options_.share);
     }
   }
 
   // Suggests a share smaller by so many GiB, which the rest of the process gets.
   void smaller_share(double gib) {
-    if (words_.share.empty()) return;
-    const double total = std::max(seen("gpu_memory"), gib_of("total"));
     const std::optional<double> now = reading_.options.memory_utilization;
-    const double less = total > 0 ? std::max(0.01, std::ceil(gib / total * 100) / 100) : 0.02;
+    const double less = card_gib() > 0 ? std::max(0.01, std::ceil(gib / card_gib() * 100) / 100) : 0.02;
     if (now && *now - less > 0.05)
-      add(kSmallerShare, words_.share, share_text(*now - less));
+      add_option(kSmallerShare, options_.share, share_text(*now - less));
     else
-      add(kSmallerShare, words_.share, "", less);
-  }
-
-  void smaller_batch(double now) {
-    if (words_.batch.empty()) return;
-    if (now >= 2)
-      add(kSmallerBatch, words_.batch, count_text(now / 2));
-    else
-      add(kSmallerBatch, words_.batch);
-  }
-  void fewer_sequences() {
-    if (words_.sequences.empty()) return;
-    const auto now = reading_.options.max_num_seqs;
-    if (now && *now > 1)
-      add(kFewerSequences, words_.sequences, count_text(static_cast<double>(*now) / 2));
-    else
-      add(kFewerSequences, words_.sequences);
+      add_option(kSmallerShare, options_.share, "", less);
   }
 
   // Tokens that the remaining cache holds: as printed, else in blocks of 16 as vLLM counts.
@@ -162,33 +225,28 @@ class Remedies {
 
   void cache_too_small() {
     const double longest_now = longest();
-    if (longest_now >= 1) add(kShorterLength, words_.length, count_text(longest_now), longest_now);
-    if (runs_on_cpu(reading_))
-      return add(kLargerShare, "VLLM_CPU_KVCACHE_SPACE", count_text(std::ceil(gib_of("needed"))));
-    larger_share(missing_gib());
+    if (longest_now >= 1) add(kShorterLength, options_.length, count_text(longest_now), longest_now);
+    if (runs_on_cpu(reading_)) return add(kLargerShare, options_.cpu_cache, count_text(std::ceil(gib_of("needed"))));
+    by_figures(kLargerShare);
     // Half the bytes may still exceed what is left.
-    if (gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available")) smaller_cache_type();
-    more_ranks();
-    smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
+    if (gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available")) by_figures(kSmallerCacheType);
+    by_figures({kMoreRanks, kSmallerBatch});
   }
 
   // Nothing was left after the weights: SGLang's share must exceed theirs of the card.
   void no_cache_memory() {
-    if (runs_on_cpu(reading_)) return add(kLargerShare, "VLLM_CPU_KVCACHE_SPACE");
+    if (runs_on_cpu(reading_)) return add(kLargerShare, options_.cpu_cache);
     const double after = seen("available_after_weights");
     const double weights = seen("weights");
     const double printed = number("least_share");
     const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
     // The share that was set was not enough, whatever the weights take.
     const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
-    if (!words_.share.empty() && is_more && least < kMostOfACard)
-      add(kLargerShare, words_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
-    else if (!words_.share.empty())
-      add(kLargerShare, words_.share);
-    more_ranks();
-    smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
-    add(kSmallerWeights);
-    smaller_cache_type();
+    if (is_more && least < kMostOfACard)
+      add_option(kLargerShare, options_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
+    else
+      add_option(kLargerShare, options_.share);
+    by_figures({kMoreRanks, kSmallerBatch, kSmallerWeights, kSmallerCacheType});
   }
 
   void free_memory_short() {
@@ -196,7 +254,7 @@ class Remedies {
     const double free = number("free");
     add(kFreeTheCard, "", "", std::max(0.0, total - free));
     const double share = total > 0 ? std::floor(free / total * 100) / 100 : 0;
-    if (share >= 0.05) add(kSmallerShare, words_.share, share_text(share));
+    if (share >= 0.05) add(kSmallerShare, options_.share, share_text(share));
   }
 
   void out_of_memory() {
@@ -205,101 +263,64 @@ class Remedies {
     for (const LogEvent& event : reading_.events)
       if (const LogValue* value = event.value("sequences"); event.id == kOutOfMemory && value != nullptr)
         sequences = std::max(sequences, value->value);
-    if (sequences >= 2) add(kFewerSequences, words_.sequences, count_text(sequences / 2));
+    if (sequences >= 2) add(kFewerSequences, options_.sequences, count_text(sequences / 2));
     const double total = gib_of("total");
     const double wanted = gib_of("wanted");
     const double free = gib_of("free");
     const double used = std::max(gib_of("used"), gib_of("allocated"));
-    // Unified memory: the card counts memory that the system does not give.
-    const bool free_but_refused = wanted > 0 && free > wanted;
     if (total > 0 && wanted > total) {  // no card holds this: it is the scores of naive attention
       add(kFlashAttention);
-      add(kFewerImages, "--limit-mm-per-prompt", "'{\"image\": 1}'");
-      smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
-      return;
+      add_option(kFewerImages, options_.images, std::string(options_.one_image));
+      return by_figures(kSmallerBatch);
     }
     if (total > 0 && used > 0 && total - free - used > 1 && cause_.value("used") != nullptr)
       add(kFreeTheCard, "", "", total - free - used);
-    if (free_but_refused) {
+    // Unified memory: the card counts memory that the system does not give.
+    if (wanted > 0 && free > wanted) {
       smaller_share(wanted);
-      if (!words_.cache_size.empty()) add(kFixedCache, words_.cache_size);
-      add(kMoreHostMemory);
-      return;
+      add_option(kFixedCache, options_.cache_size);
+      return add(kMoreHostMemory);
     }
-    switch (diagnosis_.phase) {
-      case LogPhase::kGraphs:
-        smaller_share(missing_gib());
-        if (!words_.no_graphs.empty()) add(kNoGraphs, words_.no_graphs);
-        fewer_sequences();
-        break;
-      case LogPhase::kProfiling:
-        smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
-        fewer_sequences();
-        more_ranks();
-        break;
-      case LogPhase::kCache:
-      case LogPhase::kServing:
-        smaller_share(missing_gib());
-        fewer_sequences();
-        smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
-        more_ranks();
-        break;
-      case LogPhase::kLoading:
-      case LogPhase::kUnknown:
-        more_ranks();
-        add(kSmallerWeights);
-        if (diagnosis_.phase == LogPhase::kUnknown) {
-          smaller_share(missing_gib());
-          smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
-        }
-        break;
-    }
+    for (const auto& row : kOutOfMemoryIn)
+      if (row.phase == diagnosis_.phase)
+        for (const LogCure cure : row.cures)
+          if (cure != kNothing) by_figures(cure);
   }
 
-  // Suggests a smaller micro-batch.
-  void fewer_rows(double times) {
+  void graphs_failed() {
+    if (cause_.value("reason") == nullptr || cause_.says("reason", "memory")) return by_rows();
+    add(kNoGraphs, options_.no_graphs);
+    add(kOtherBuild);
+  }
+
+  void smaller_micro_batch(double times) {
     constexpr double kLeast = 32;
     const auto now = reading_.options.n_ubatch;
-    add(kSmallerBatch, "-ub", now ? count_text(std::max(kLeast, static_cast<double>(*now) / times)) : "");
+    add_option(kSmallerBatch, options_.batch,
+               now ? count_text(std::max(kLeast, static_cast<double>(*now) / times)) : "");
   }
 
   void buffer_failed() {
-    if (words_.engine == "ollama") {
-      add(kShorterLength, words_.length);
-      smaller_cache_type();
-      fewer_sequences();
-      return add(kFewerLayersOnGpu, "PARAMETER num_gpu");
-    }
     const LogValue* const device = cause_.value("device");
-    if (device != nullptr && device->text.starts_with("CPU")) {  // RAM: layers cannot go anywhere else
-      add(kMoreHostMemory);
-      add(kShorterLength, words_.length);
-      return smaller_cache_type();
+    if (device != nullptr && device->text.starts_with("CPU"))  // RAM: layers cannot go anywhere else
+      return by_figures({kMoreHostMemory, kShorterLength, kSmallerCacheType});
+    if (cause_.id != kWeightsFailed) {
+      if (cause_.id != kCacheFailed) smaller_micro_batch(4);
+      by_figures({kShorterLength, kSmallerCacheType});
+      if (cause_.id == kCacheFailed) by_figures(kFewerSequences);
     }
-    const bool is_weights = cause_.id == kWeightsFailed;
-    const bool is_cache = cause_.id == kCacheFailed;
-    if (is_weights) {
-      add(kFewerLayersOnGpu, "-ngl");
-      add(kSmallerWeights);
-      add(kOtherSplit, "-ts");
-      return;
-    }
-    if (!is_cache) fewer_rows(4);
-    add(kShorterLength, words_.length);
-    smaller_cache_type();
-    if (is_cache) fewer_sequences();
-    add(kFewerLayersOnGpu, "-ngl");
-    if (!is_cache) add(kOtherSplit, "-ts");
+    add_option(kFewerLayersOnGpu, options_.gpu_layers);
+    if (cause_.id == kWeightsFailed) add(kSmallerWeights);
+    if (cause_.id != kCacheFailed) add_option(kOtherSplit, options_.split);
   }
 
   void component_failed() {
-    const LogValue* component = cause_.value("component");
-    const bool is_cache = component != nullptr && component->text.find("KV cache") != std::string::npos;
-    if (is_cache) add(kSmallerShare, words_.share);
-    add(kSmallerBatch, words_.batch);
-    add(kFewerSequences, words_.sequences);
-    if (!is_cache) add(kSmallerShare, words_.share);
-    more_ranks();
+    const bool is_cache = cause_.says("component", "KV cache");
+    if (is_cache) add(kSmallerShare, options_.share);
+    add(kSmallerBatch, options_.batch);
+    add(kFewerSequences, options_.sequences);
+    if (!is_cache) add(kSmallerShare, options_.share);
+    by_figures(kMoreRanks);
   }
 
   void heads_do_not_divide() {
@@ -307,12 +328,10 @@ class Remedies {
     if (number("heads") > kMost || number("ranks") > kMost) return;
     const auto heads = static_cast<std::uint64_t>(number("heads"));
     const auto ranks = static_cast<std::uint64_t>(number("ranks"));
-    for (std::uint64_t fewer = ranks; fewer > 0 && fewer <= ranks; --fewer)
-      if (heads % fewer == 0) {
-        add(kRanksThatDivide, words_.ranks, std::to_string(fewer), static_cast<double>(fewer));
-        break;
-      }
-    add(kPipelineInstead, words_.engine == "sglang" ? "--pp-size" : "--pipeline-parallel-size", std::to_string(ranks));
+    std::uint64_t fewer = ranks;
+    while (fewer > 0 && heads % fewer != 0) --fewer;
+    if (fewer > 0) add(kRanksThatDivide, options_.ranks, std::to_string(fewer), static_cast<double>(fewer));
+    add_option(kPipelineInstead, options_.stages, std::to_string(ranks));
   }
 
   void block_does_not_divide() {
@@ -320,29 +339,25 @@ class Remedies {
     const auto width = static_cast<std::uint64_t>(std::clamp(number("width"), 0.0, kMost));
     const auto block = static_cast<std::uint64_t>(std::clamp(number("block"), 0.0, kMost));
     const std::uint64_t ranks = reading_.options.tensor_parallel.value_or(0);
-    add(kWholeExperts, words_.engine == "sglang" ? "--ep-size" : "--enable-expert-parallel",
-        words_.engine == "sglang" && ranks > 1 ? std::to_string(ranks) : "");
+    add_option(kWholeExperts, options_.experts, options_.counts_experts && ranks > 1 ? std::to_string(ranks) : "");
     constexpr std::uint64_t kMostRanks = 64;
-    for (std::uint64_t times = 2; block > 0 && times <= kMostRanks; times *= 2)
-      if (width < (std::uint64_t{1} << 40) && width * times % block == 0) {
-        const bool is_known = ranks >= times && ranks % times == 0;
-        add(kRanksForBlocks, words_.ranks, is_known ? std::to_string(ranks / times) : "",
-            static_cast<double>(width * times));
-        break;
-      }
+    std::uint64_t times = 2;
+    while (block > 0 && times <= kMostRanks && width * times % block != 0) times *= 2;
+    if (block > 0 && times <= kMostRanks) {
+      const bool is_known = ranks >= times && ranks % times == 0;
+      add(kRanksForBlocks, options_.ranks, is_known ? std::to_string(ranks / times) : "",
+          static_cast<double>(width * times));
+    }
     add(kOtherWeights);
   }
 
   void traffic() {
-    const auto figure = [&](std::string_view name) {
-      for (const LogValue& value : diagnosis_.figures)
-        if (value.name == name) return value.value;
-      return 0.0;
-    };
+    double room = 0;
+    for (const LogValue& value : diagnosis_.figures)
+      if (value.name == "room_for") room = value.value;
     if (cause_.value("slots") != nullptr) {  // each slot has its own part of the cells until they share them
-      if (const double room = figure("room_for"); room > number("slots"))
-        add(kFewerSequences, "--kv-unified -np", count_text(room), room);
-      return smaller_cache_type();
+      if (room > number("slots")) add(kFewerSequences, options_.shared_slots, count_text(room), room);
+      return by_figures(kSmallerCacheType);
     }
     const LogValue* usage = cause_.value("usage");
     const double share = usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
@@ -350,17 +365,15 @@ class Remedies {
     if (share < kFull) {           // they wait for prefill, or because of the scheduler's cap
       const auto cap = reading_.options.max_num_seqs;
       if (cap && number("running") >= static_cast<double>(*cap))
-        add(kFewerSequences, words_.sequences, count_text(std::max(figure("room_for"), number("running"))),
-            figure("room_for"));
-      add(kNothing, "", "", figure("room_for"));
-      add(kLargerBatch, words_.batch);
+        add(kFewerSequences, options_.sequences, count_text(std::max(room, number("running"))), room);
+      add(kNothing, "", "", room);
+      add(kLargerBatch, options_.batch);
       return;
     }
-    smaller_cache_type();
+    by_figures(kSmallerCacheType);
     larger_share(0);
-    more_ranks();
-    if (const double room = figure("room_for"); room >= 1)
-      add(kFewerSequences, words_.sequences, count_text(room), room);
+    by_figures(kMoreRanks);
+    if (room >= 1) add(kFewerSequences, options_.sequences, count_text(room), room);
   }
 
   void choose() {
@@ -369,124 +382,50 @@ class Remedies {
       case kNoCacheMemory: return no_cache_memory();
       case kFreeMemoryShort: return free_memory_short();
       case kOutOfMemory: return out_of_memory();
-      case kGraphsFailed:
-        if (const LogValue* reason = cause_.value("reason");
-            reason != nullptr && reason->text.find("memory") == std::string::npos) {
-          add(kNoGraphs, words_.no_graphs);
-          return add(kOtherBuild);
-        }
-        smaller_share(missing_gib());
-        if (words_.engine == "sglang") add(kFewerSequences, "--cuda-graph-max-bs", "16");
-        add(kNoGraphs, words_.no_graphs);
-        return fewer_sequences();
+      case kGraphsFailed: return graphs_failed();
       case kBufferFailed:
       case kComputeFailed:
       case kCacheFailed:
-      case kWeightsFailed: return buffer_failed();
-      case kBufferLimit: fewer_rows(2); return add(kShorterLength, words_.length);
-      case kFitFailed:
-        add(kFitByItself, "-ngl");
-        add(kShorterLength, words_.length);
-        return add(kSmallerWeights);
-      case kDoesNotFitDevices:
-        if (const LogValue* devices = cause_.value("devices");
-            devices != nullptr && devices->text.find("avail: 0MB") != std::string::npos) {
-          add(kOtherBuild);
-          add(kNewerRelease);
-          add(kMoreHostMemory);
-        }
-        add(kSmallerWeights, "--isq", "4");
-        return add(kShorterLength, words_.length);
-      case kComponentFailed: return component_failed();
-      case kMemoryUnbalanced: return add(kFreeTheCard);
-      case kHostOutOfMemory:
-        add(kMoreHostMemory);
-        add(kShorterLength, words_.length);
-        return add(kSmallerWeights);
-      case kExited:
-        if (number("code") != 137 && number("code") != -9) return;
-        add(kMoreHostMemory);
-        if (!words_.no_graphs.empty()) add(kNoGraphs, words_.no_graphs);
+      case kWeightsFailed:
+        if (!by_own_rows()) buffer_failed();
         return;
-      case kLeak: return add(kNewerRelease);
-      case kNoBfloat16: return add(kFloat16, "--dtype", "half");
-      case kQuantizationNeedsCard:
-        add(kOtherWeights);
-        add(kNewerRelease);
-        return add(kOtherCard);
-      case kNoAttentionBackend:
-        add(kPlainCacheType, words_.cache_type, "auto");
-        add(kOtherCard);
-        return add(kNewerRelease);
+      case kComponentFailed: return component_failed();
       case kBlockDoesNotDivide: return block_does_not_divide();
       case kHeadsDoNotDivide: return heads_do_not_divide();
-      case kTooManySequences:
-        add(kFewerSequences, words_.sequences, count_text(number("blocks")), number("blocks"));
-        return larger_share(0);
-      case kLengthBeyondModel:
-        add(kShorterLength, words_.length, count_text(number("longest")), number("longest"));
-        if (words_.engine == "sglang") return;
-        return add(kLongerByOverride, "--hf-overrides",
-                   "'{\"max_position_embeddings\": " + count_text(number("max_model_len")) + "}'");
-      case kBatchBelowLength:
-        add(kChunkedPrefill, "--enable-chunked-prefill");
-        add(kLargerBatch, words_.batch, count_text(number("max_model_len")));
-        return add(kShorterLength, words_.length, count_text(number("batch")), number("batch"));
-      case kTooFewCards:
-        if (words_.engine == "vllm") add(kAcrossNodes, "--distributed-executor-backend", "ray");
-        add(kRanksThatDivide, words_.ranks, count_text(number("cards")), number("cards"));
-        return add(kOtherCard);
-      case kCacheTypeNeedsFlash: {
-        bool can = true;
-        for (const LogEvent& event : reading_.events) can = can && event.id != kFlashForcedOff;
-        if (can && words_.engine == "ollama") add(kFlashAttention, "OLLAMA_FLASH_ATTENTION", "1");
-        if (can && words_.engine != "ollama") add(kFlashAttention, "-fa", "on");
-        if (words_.engine == "ollama") return add(kPlainCacheType, words_.cache_type, "f16");
-        return add(kPlainCacheType, "-ctv", "f16");
-      }
-      case kNoKernel: add(kOtherBuild); return add(kOtherCard);
-      case kSharedMemory: add(kOtherKernels); return add(kNewerRelease);
-      case kUnknownArchitecture: return add(kNewerRelease);
-      case kSpilled:
-        smaller_cache_type();
-        add(kShorterLength, words_.length);
-        return add(kSmallerWeights);
-      case kRequestTooLong: {
-        const double asked = number("asked");
-        if (words_.engine == "sglang") {  // its pool is the limit
-          larger_share(0);
-          smaller_cache_type();
-          more_ranks();
-          return add(kShorterInput);
-        }
-        add(kLongerContext, words_.engine == "tensorrt-llm" ? words_.batch : words_.length,
-            asked > 0 ? count_text(asked) : "", asked);
-        if (words_.engine == "tensorrt-llm") add(kChunkedPrefill, "enable_chunked_prefill");
-        return add(kShorterInput);
-      }
-      case kPreempted:
-        if (words_.engine == "sglang") add(kFewerSequences, "--schedule-conservativeness", "1.3");
-        fewer_sequences();
-        smaller_cache_type();
-        larger_share(0);
-        return more_ranks();
       case kTraffic: return traffic();
-      default: return;
+      case kExited:  // killed
+        if (number("code") == 137 || number("code") == -9) by_figures({kMoreHostMemory, kNoGraphs});
+        return;
+      case kDoesNotFitDevices:
+        if (cause_.says("devices", "avail: 0MB")) by_figures({kOtherBuild, kNewerRelease, kMoreHostMemory});
+        break;
+      default: break;
     }
+    by_rows();
   }
 
   const LogReading& reading_;
-  const Words& words_;
+  const Engine& engine_;
+  const EngineLog& log_;
+  const RemedyOptions& options_;
   const Diagnosis& diagnosis_;
   const LogEvent& cause_;
   std::vector<LogRemedy> out_;
 };
 
+// The engine's, or where no line names one and PyTorch's own message is all that there is, the most likely engine's.
+const Engine& engine_for(std::string_view engine, const LogEvent& cause) {
+  if (engine.empty() && cause.value("total") != nullptr)
+    for (const Engine& each : engines())
+      if (each.log.allocates_with_torch) return each;
+  return engine_of_line(engine);
+}
+
 }  // namespace
 
 std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis) {
   if (!diagnosis.cause) return {};
-  return Remedies(reading, engine, diagnosis).take();
+  return Remedies(reading, engine_for(engine, *diagnosis.cause), diagnosis).take();
 }
 
 }  // namespace kvplan

@@ -17,46 +17,36 @@ namespace {
 
 // The request with the remedy applied; nothing for a remedy that is no option of plans.
 std::optional<Request> changed(Request request, const LogRemedy& remedy) {
-  const std::optional<std::uint64_t> count = whole_number(remedy.value);
+  const std::uint64_t count = whole_number(remedy.value).value_or(0);
   double share = 0;
   const bool is_share = parse_real(remedy.value, share).ec == std::errc() && share > 0 && share <= 1;
+  const auto made = [&](bool is_valid) { return is_valid ? std::optional(request) : std::nullopt; };
   switch (remedy.cure) {
     case LogCure::kShorterLength:
     case LogCure::kLongerContext:
-      if (!count || *count == 0) return std::nullopt;
-      request.max_model_len = Tokens(*count);
+      request.max_model_len = Tokens(count);
       request.llama_cpp.ctx_size.reset();
-      return request;
+      return made(count > 0);
     case LogCure::kLargerShare:
-    case LogCure::kSmallerShare:
-      if (!is_share) return std::nullopt;
-      request.memory_utilization = share;
-      return request;
+    case LogCure::kSmallerShare: request.memory_utilization = share; return made(is_share);
     case LogCure::kSmallerCacheType:
       request.cache_type_k = request.cache_type_v = find_dtype(remedy.value);
-      if (!request.cache_type_k) return std::nullopt;
-      return request;
+      return made(request.cache_type_k.has_value());
     case LogCure::kMoreRanks:
     case LogCure::kRanksThatDivide:
-      if (!count || *count == 0 || *count > 4096) return std::nullopt;
-      request.parallel.tensor = *count;
+      request.parallel.tensor = count;
       request.parallel.given = true;
-      return request;
+      return made(count > 0 && count <= 4096);
     case LogCure::kSmallerBatch:
-      if (!count || *count == 0) return std::nullopt;
-      if (remedy.option == "-ub")
-        request.llama_cpp.n_ubatch = *count;
+      if (engine_of(request).log.by_device)
+        request.llama_cpp.n_ubatch = count;
       else
-        request.max_num_batched_tokens = Tokens(*count);
-      return request;
-    case LogCure::kFewerSequences:
-      if (!count || *count == 0) return std::nullopt;
-      request.max_num_seqs = *count;
-      return request;
+        request.max_num_batched_tokens = Tokens(count);
+      return made(count > 0);
+    case LogCure::kFewerSequences: request.max_num_seqs = count; return made(count > 0);
     case LogCure::kFewerLayersOnGpu:
-      if (!count) return std::nullopt;
-      request.llama_cpp.gpu_layers = *count;
-      return request;
+      request.llama_cpp.gpu_layers = count;
+      return made(whole_number(remedy.value).has_value());
     case LogCure::kNoGraphs: request.enforce_eager = true; return request;
     default: return std::nullopt;
   }

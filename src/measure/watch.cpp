@@ -131,10 +131,25 @@ class Watch {
     peak_of_stage_ = seen_.last;
   }
 
+  // How the watch ends now; nothing while it goes on.
+  std::optional<WatchStatus> result(bool is_running) {
+    if (!is_running) return WatchStatus::kDied;
+    const bool is_settled = held_ >= options_.settles;
+    if (options_.command.empty()) {
+      if (is_settled) return WatchStatus::kSteady;
+    } else if (serves()) {
+      if (is_settled) return WatchStatus::kStarted;
+    } else if (!tells(options_.engine, StartStage::kServing) && is_settled && held_ >= kSteadyWithoutLog) {
+      return WatchStatus::kSteady;
+    } else if (std::min(held_, seconds() - printed_) >= options_.quiet) {
+      seen_.remarks.push_back("no line that is known told that it serves: its log and its memory stood still for " +
+                              std::to_string(static_cast<int>(options_.quiet)) + " s");
+      return WatchStatus::kSteady;
+    }
+    return seconds() > options_.patience ? std::optional(WatchStatus::kTooSlow) : std::nullopt;
+  }
+
   bool serves() const { return !seen_.stages.empty() && seen_.stages.back().stage == StartStage::kServing; }
-  double held() const { return held_; }
-  // Seconds in which its memory did not change and no line was printed.
-  double quiet() const { return std::min(held_, seconds() - printed_); }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
   Watched& seen() { return seen_; }
 
@@ -169,30 +184,6 @@ class Watch {
   Bytes peak_of_stage_;
 };
 
-WatchedStart join(const WatchOptions& options, MemoryCounter& counter) {
-  if (process_tree(options.pid).empty())
-    fail("--pid " + std::to_string(options.pid) + ": there is no such process", "name one that runs");
-  Watch watch(options, counter);
-  watch.seen().pid = options.pid;
-  watch.seen().status = WatchStatus::kSteady;
-  for (;;) {
-    if (options.stop && options.stop()) throw Interrupted();
-    watch.sample([&] { return process_tree(options.pid); });
-    if (process_tree(options.pid).empty()) {
-      watch.seen().status = WatchStatus::kDied;
-      break;
-    }
-    if (watch.held() >= options.settles) break;
-    if (watch.seconds() > options.patience) {
-      watch.seen().status = WatchStatus::kTooSlow;
-      break;
-    }
-    if (options.progress) options.progress(watch.seen());
-    std::this_thread::sleep_for(kPeriod);
-  }
-  return watch.finish();
-}
-
 }  // namespace
 
 std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_view line) {
@@ -204,57 +195,50 @@ std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_vi
 }
 
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
-  if (options.command.empty()) return join(options, counter);
-  ChildProcess engine(options.command, options.keeps_engine);
+  std::optional<ChildProcess> engine;  // none where a running process is watched
+  if (!options.command.empty())
+    engine.emplace(options.command, options.keeps_engine);
+  else if (process_tree(options.pid).empty())
+    fail("--pid " + std::to_string(options.pid) + ": there is no such process", "name one that runs");
   Watch watch(options, counter);
   Watched& seen = watch.seen();
-  seen.pid = engine.pid();
+  seen.pid = engine ? engine->pid() : options.pid;
   for (;;) {
     if (options.stop && options.stop()) {
-      if (options.keeps_engine) {
-        engine.leave();
-        engine.keep_log();
-        if (options.on_left_running) options.on_left_running(engine.pid(), engine.log_file());
+      if (engine && options.keeps_engine) {
+        engine->leave();
+        engine->keep_log();
+        if (options.on_left_running) options.on_left_running(engine->pid(), engine->log_file());
       }
       throw Interrupted();
     }
-    const bool is_running = engine.is_running();
+    const bool is_running = engine ? engine->is_running() : !process_tree(options.pid).empty();
     // A count taken after a line was printed includes what the line reports.
-    const std::string printed = engine.read_output();
-    watch.sample([&] { return engine.processes(); });
+    const std::string printed = engine ? engine->read_output() : "";
+    watch.sample([&] { return engine ? engine->processes() : process_tree(options.pid); });
     watch.read(printed);
     const bool has_more = printed.size() == ChildProcess::kMostAtOnce;
     if (!is_running && has_more) continue;
-    if (!is_running) {
-      seen.status = WatchStatus::kDied;
-      seen.exit_code = engine.exit_code();
-      seen.signal = engine.signal();
-      break;
-    }
-    if (watch.serves() && watch.held() >= options.settles) break;
-    const bool has_last_line = tells(options.engine, StartStage::kServing);
-    if (!watch.serves() && !has_last_line && watch.held() >= std::max(kSteadyWithoutLog, options.settles)) {
-      seen.status = WatchStatus::kSteady;
-      break;
-    }
-    if (!watch.serves() && watch.quiet() >= options.quiet) {
-      seen.status = WatchStatus::kSteady;
-      seen.remarks.push_back("no line that is known told that it serves: its log and its memory stood still for " +
-                             std::to_string(static_cast<int>(options.quiet)) + " s");
-      break;
-    }
-    if (watch.seconds() > options.patience) {
-      seen.status = WatchStatus::kTooSlow;
+    if (const auto status = watch.result(is_running)) {
+      seen.status = *status;
       break;
     }
     if (options.progress) options.progress(seen);
-    if (!has_more) engine.wait_for_output(kPeriod);
+    if (!engine)
+      std::this_thread::sleep_for(kPeriod);
+    else if (!has_more)
+      engine->wait_for_output(kPeriod);
+  }
+  if (!engine) return watch.finish();
+  if (seen.status == WatchStatus::kDied) {
+    seen.exit_code = engine->exit_code();
+    seen.signal = engine->signal();
   }
   if (seen.status == WatchStatus::kDied || options.keeps_engine) {
-    engine.keep_log();
-    seen.log_file = engine.log_file();
+    engine->keep_log();
+    seen.log_file = engine->log_file();
   }
-  if (options.keeps_engine && seen.status != WatchStatus::kDied) engine.leave();
+  if (options.keeps_engine && seen.status != WatchStatus::kDied) engine->leave();
   return watch.finish();
 }
 

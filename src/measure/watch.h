@@ -13,6 +13,7 @@
 #include "kvplan/observation.h"
 #include "kvplan/watched.h"
 #include "measure/memory_counter.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
@@ -40,6 +41,10 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter);
 
 // The stage that ends where the engine prints this line; nothing for other lines.
 std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_view line);
+
+// Compares a watched start with its plan, stage by stage: fills the lines and the verdict from `plan`, `seen` and
+// `check`.
+void compare_start(WatchReport& report);
 
 }  // namespace kvplan
 

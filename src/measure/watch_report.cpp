@@ -1,7 +1,9 @@
-#include "measure/watch_report.h"
+#include "measure/watch.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "engines/engine.h"
 
 namespace kvplan {
 
@@ -47,11 +49,11 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-// vLLM's CPU backend packs the embedding and the head for its kernels, even where they are one tensor, and keeps the
-// originals (vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False).
+// The weights, with the packed copies of the embedding and the head that some make for a processor's kernels, even
+// where the two are one tensor.
 PlannedRange planned_weights(const WatchReport& report) {
   PlannedRange out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
-  if (!report.seen.is_host || report.plan.engine != "vllm") return out;
+  if (!report.seen.is_host || !engine_of(report.plan.request).loading.packs_embedding_on_cpu) return out;
   const auto of = [&](std::string_view id) {
     return planned(report, [&](const LedgerLine& line) { return id_of(line) == id; }).bytes;
   };

@@ -126,6 +126,7 @@ struct Plan {
   Request request;          // as asked, with the layout that was chosen
   Parallel asked_parallel;  // before a layout was searched for
   std::string engine, engine_version;
+  bool is_logical = false;  // no engine: what the architecture needs
   Load load;  // with every default filled in
   EngineSettings settings;
   CacheTypes types;
@@ -336,45 +337,6 @@ enum class LogVerdict : std::uint8_t {
 
 // What an engine was doing when it failed.
 enum class LogPhase : std::uint8_t { kUnknown, kLoading, kProfiling, kCache, kGraphs, kServing };
-
-// What a remedy changes.
-enum class LogCure : std::uint8_t {
-  kShorterLength,
-  kLargerShare,
-  kSmallerShare,
-  kSmallerCacheType,
-  kPlainCacheType,
-  kMoreRanks,
-  kRanksThatDivide,
-  kPipelineInstead,
-  kWholeExperts,
-  kSmallerBatch,
-  kLargerBatch,
-  kChunkedPrefill,
-  kFewerSequences,
-  kFewerImages,
-  kFlashAttention,
-  kNoGraphs,
-  kFreeTheCard,
-  kFixedCache,
-  kSmallerWeights,
-  kOtherWeights,
-  kAcrossNodes,
-  kRanksForBlocks,
-  kFewerLayersOnGpu,
-  kOtherSplit,
-  kFitByItself,
-  kFloat16,
-  kLongerByOverride,
-  kLongerContext,
-  kShorterInput,
-  kOtherKernels,
-  kOtherBuild,
-  kNewerRelease,
-  kOtherCard,
-  kMoreHostMemory,
-  kNothing
-};
 
 struct LogRemedy {
   LogCure cure = LogCure::kNothing;

@@ -87,11 +87,11 @@ ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& pl
   return out;
 }
 
-// Every engine that runs on the card, except ollama, whose numbers are llama.cpp's.
+// Every engine that runs on the card, except those that wrap another one: the numbers are that one's.
 std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
-    if (engine.name == "logical" || engine.name == "ollama" || !request.card.gpu || !runs_on(engine, *request.card.gpu))
+    if (engine.is_logical || engine.wraps_engine || !request.card.gpu || !runs_on(engine, *request.card.gpu))
       continue;
     Request here = request;
     here.engine = &engine;

@@ -7,6 +7,7 @@
 
 #include "engines/launch_words.h"
 #include "kvplan/gpus.h"
+#include "kvplan/numbers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/plan.h"
@@ -54,24 +55,12 @@ Request with_layers(Request request, const Layers& layers) {
   return request;
 }
 
-// The largest n up to `most` for which `holds` is true, given that it is for all smaller ones; 0 where it is not even
-// for 1.
-std::uint64_t most_that(std::uint64_t most, const std::function<bool(std::uint64_t)>& holds) {
-  if (most == 0 || holds(most)) return most;
-  std::uint64_t low = 0;
-  for (std::uint64_t high = most; high - low > 1;) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (holds(middle) ? low : high) = middle;
-  }
-  return low;
-}
-
 // Fills the GPUs with layers from the last one back, each with as many as `has_room` allows.
 Layers fill(std::size_t gpus, std::uint64_t units,
             const std::function<bool(const Layers& layers, std::size_t gpu)>& has_room) {
   Layers out(gpus, 0);
   for (std::size_t gpu = gpus; gpu-- > 0;)
-    out[gpu] = most_that(units - sum(out), [&](std::uint64_t n) {
+    out[gpu] = largest_good(units - sum(out), [&](std::uint64_t n) {
       Layers layers = out;
       layers[gpu] = n;
       return has_room(layers, gpu);
@@ -147,7 +136,7 @@ class Fit {
       bare.llama_cpp.cpu_moe_layers = layers - 1;  // the output counts as the one layer with experts on the card
       return with_layers(bare, filled(bare));
     }
-    const std::uint64_t whole = most_that(layers, [&](std::uint64_t with_experts) {
+    const std::uint64_t whole = largest_good(layers, [&](std::uint64_t with_experts) {
       bare.llama_cpp.cpu_moe_layers = layers - with_experts;
       return within(used(cache_, bare), targets_);
     });

@@ -194,11 +194,7 @@ std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
   else
     for (low = guess; low < kAnyCount && fits(high); high *= 2) low = high;
   if (low >= kAnyCount) return kAnyCount;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
+  return last_good(low, high, fits);
 }
 
 std::vector<LedgerLine> host_lines(const Pieces& pieces, const Plan& plan) {
@@ -390,6 +386,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
     plan.model = std::make_shared<const ModelFacts>(std::move(assumed));
   }
   plan.engine = engine.name;
+  plan.is_logical = engine.is_logical;
   plan.engine_version =
       request.engine_version.empty() ? std::string(engine.versions.back().version) : request.engine_version;
   plan.types = input.types;

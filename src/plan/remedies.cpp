@@ -3,6 +3,7 @@
 
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/offload.h"
@@ -51,13 +52,7 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
       add_if_fits(*split, {{"--tensor-split", shares_text(split->llama_cpp.tensor_split)}});
     const auto fewest = [&](std::uint64_t most, const auto& with) -> std::optional<std::uint64_t> {
       if (most == 0 || !probe(cache, with(most)).fits) return std::nullopt;
-      std::uint64_t low = 0;
-      std::uint64_t high = most;
-      while (high - low > 1) {
-        const std::uint64_t middle = low + (high - low) / 2;
-        (probe(cache, with(middle)).fits ? high : low) = middle;
-      }
-      return high;
+      return last_good(0, most, [&](std::uint64_t n) { return !probe(cache, with(n)).fits; }) + 1;
     };
     const std::uint64_t layers = cache.model().layers.size();
     const std::uint64_t units = layers + cache.model().num_nextn_layers + 1;  // the output is one of them

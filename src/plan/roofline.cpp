@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kvplan/gpus.h"
+#include "kvplan/numbers.h"
 #include "plan/calibrate.h"
 
 namespace kvplan {
@@ -153,13 +154,7 @@ class Step {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
     const auto outweighs = [&](std::uint64_t n) { return static_cast<double>(n) * cache_ >= weights(n); };
     if (cache_ <= 0 || !outweighs(kMost)) return std::nullopt;
-    std::uint64_t low = 0;
-    std::uint64_t high = kMost;
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (outweighs(middle) ? high : low) = middle;
-    }
-    return high;
+    return last_good(0, kMost, [&](std::uint64_t n) { return !outweighs(n); }) + 1;
   }
 
  private:

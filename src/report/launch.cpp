@@ -2,6 +2,8 @@
 // are special in YAML's plain style; a JSON string is always safe.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -27,9 +29,10 @@ std::string launch_k8s(const Plan& plan) {
     throw error;
   }
   const auto container = [&](const std::vector<std::string>& words) {
+    std::string name(launch.engine);
+    std::replace(name.begin(), name.end(), '.', '-');  // a container's name has no dots
     std::string out =
-        fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n",
-                    launch.engine == "llama.cpp" ? "llama-cpp" : launch.engine, json_string(launch.image));
+        fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n", name, json_string(launch.image));
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (i == 1) out += "    args:\n";
       out += fmt::format("      - {}\n", json_string(words[i]));

@@ -55,7 +55,7 @@ std::string facts_of_plan(const Plan& plan) {
 }
 
 std::string engine_text(const Plan& plan) {
-  if (plan.engine == "logical") return "no engine (what the architecture needs)";
+  if (plan.is_logical) return "no engine (what the architecture needs)";
   return plan.engine + " " + plan.engine_version;
 }
 

@@ -398,9 +398,9 @@ TEST_CASE("templates: numbers, sizes, words and texts, with any blanks between")
 TEST_CASE("every template of every engine can be found by its beginning") {
   TemplateIndex index;
   for (const Engine& engine : engines())
-    for (const auto rows : {engine.log.events, engine.log.figures})
-      for (const LogTemplate& row : rows) CHECK_NOTHROW(index.add(row));
-  for (const LogTemplate& row : kSystemLogEvents) CHECK_NOTHROW(index.add(row));
+    for (const auto rows : {engine.log.events, engine.log.figures, engine.log.slots})
+      CHECK_NOTHROW(index.add(rows, &engine));
+  CHECK_NOTHROW(index.add(kSystemLogEvents, nullptr));
 }
 
 TEST_CASE("the last of several starts counts, and an earlier failure where it tells nothing") {

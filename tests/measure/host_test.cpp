@@ -75,17 +75,6 @@ TEST_CASE("host: the first version of control groups") {
   CHECK(memory.available == Bytes(1000000000));
 }
 
-TEST_CASE("host: only the own mappings of smaps are counted") {
-  const TemporaryFolder folder;
-  const std::string smaps = folder.write("smaps",
-                                         "1000-3000 rw-p 00000000 00:00 0 \nRss:   8 kB\nSwap:   4 kB\n"
-                                         "5000-6000 rw-p 00000000 00:00 0 [heap]\nRss:   4 kB\nSwap:   0 kB\n"
-                                         "8000-9000 rw-p 00000000 00:00 0 \nRss:   4 kB\nRssAnon: 9 kB\n");
-  CHECK(resident_bytes({{0x8000, 0x9000}, {0x1000, 0x3000}}, smaps) == 16 * 1024);
-  CHECK(resident_bytes({{0x4000, 0x5000}}, smaps) == 0);
-  CHECK(resident_bytes({{0x1000, 0x3000}}, folder.path() + "/absent") == 0);
-}
-
 // Nothing here may frighten a small machine: 200 to 400 MiB each.
 TEST_CASE("host: bundled models agree within 0.1 %") {
   struct Case {

@@ -1,5 +1,5 @@
 // A start without the engine, on a device of our own: PyTorch's segments, one buffer in llama.cpp, and where it stops.
-#include "measure/rehearsal.h"
+#include "measure/measure.h"
 
 #include <doctest/doctest.h>
 

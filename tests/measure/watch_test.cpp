@@ -13,7 +13,6 @@
 #include "kvplan/error.h"
 #include "measure/measure.h"
 #include "measure/process_tree.h"
-#include "measure/watch_report.h"
 #include "support/program.h"
 
 namespace kvplan {

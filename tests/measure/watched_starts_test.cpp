@@ -11,7 +11,6 @@
 #include "measure/check_log.h"
 #include "measure/log_reader.h"
 #include "measure/watch.h"
-#include "measure/watch_report.h"
 #include "plan/plan.h"
 
 #include "sources/load.h"

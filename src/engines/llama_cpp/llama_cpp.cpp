@@ -235,6 +235,8 @@ Engine llama_cpp_engine() {
                 resolve,
                 layout,
                 llama_cpp_overhead};
+  engine.model_prefix = "llama.cpp:";
+  engine.model_suffix = ".gguf";
   engine.names_latents = names_latents;
   engine.weight_choices = "f16 q8_0 q6_k q5_k_m q4_k_m iq4_xs";
   engine.kv_choices = "float16 q8_0 q4_0";
@@ -257,10 +259,8 @@ Engine llama_cpp_engine() {
   engine.extras.has_projector_files = true;
   engine.parallel.deals_draft = true;
   engine.most_sequences = kMaxSequences;
-  engine.log.events = kLlamaCppLogEvents;
-  engine.log.stages = kLlamaCppStages;
+  engine.log = llama_cpp_log();
   engine.launch = llama_cpp_launch;
-  engine.log.figures = kLlamaCppLogFigures;
   return engine;
 }
 

@@ -77,7 +77,7 @@ Engine mistralrs_engine() {
   out.names_latents = [](const EngineInput& input) {  // models/deepseek2.rs, deepseek3.rs, glm4_moe_lite.rs
     return has_word("deepseek_v2 deepseek_v3 glm4_moe_lite", input.model.model_type);
   };
-  out.log.events = kMistralRsLogEvents;
+  out.log = mistralrs_log();
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
   out.loading.halves_float32 = true;           // utils/normal.rs: bfloat16, else float16, on every GPU that has either
   out.settings = settings;
@@ -86,7 +86,6 @@ Engine mistralrs_engine() {
   // pipeline/speculative.rs of 0.6; the releases of 2026 replace it by MTP and DFlash.
   out.extras.draft_methods = "draft_model";
   out.extras.lora = LoraStorage::kFiles;
-  out.log.figures = kMistralrsLogFigures;
   return out;
 }
 

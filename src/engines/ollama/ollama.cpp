@@ -123,6 +123,8 @@ Engine ollama_engine() {
   Engine out{"ollama", "", "llama.cpp with Ollama's defaults", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "float16 q8_0 q4_0";
   out.weight_choices = llama_cpp_engine().weight_choices;
+  out.wraps_engine = true;
+  out.model_prefix = "ollama:";
   out.names_latents = llama_cpp_engine().names_latents;
   out.loading.embedding_on_host = true;
   out.has_scores = true;
@@ -139,10 +141,8 @@ Engine ollama_engine() {
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.extras.has_projector_files = true;
   out.most_sequences = llama_cpp_engine().most_sequences;
-  out.log.events = kOllamaLogEvents;
-  out.log.stages = kOllamaStages;
+  out.log = ollama_log();
   out.launch = ollama_launch;
-  out.log.figures = kOllamaLogFigures;
   return out;
 }
 

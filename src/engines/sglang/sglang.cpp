@@ -97,10 +97,8 @@ Engine sglang_engine() {
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram";
   out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = sglang_lora_slots;
-  out.log.events = kSglangLogEvents;
-  out.log.stages = kSglangStages;
+  out.log = sglang_log();
   out.launch = sglang_launch;
-  out.log.figures = kSglangLogFigures;
   return out;
 }
 

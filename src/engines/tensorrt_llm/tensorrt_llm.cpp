@@ -140,10 +140,9 @@ Engine tensorrt_llm_engine() {
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = lora_slots;
-  out.log.events = kTensorRtLlmLogEvents;
+  out.log = tensorrt_llm_log();
   out.launch = tensorrt_llm_launch;
   out.extras.has_beams = true;
-  out.log.figures = kTensorrtLlmLogFigures;
   return out;
 }
 

@@ -80,6 +80,8 @@ Engine vllm_engine() {
   engine.refusal = vllm_refusal;
   engine.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
   engine.loading.keeps_types = true;
+  // vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False
+  engine.loading.packs_embedding_on_cpu = true;
   engine.parallel.pads_vocab = vllm_pads_vocab;
   engine.parallel.refines_blocks = vllm_refines_blocks;
   engine.loading.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
@@ -92,11 +94,9 @@ Engine vllm_engine() {
   engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   engine.extras.lora = LoraStorage::kSlots;
   engine.extras.lora_slots = vllm_lora_slots;
-  engine.log.events = kVllmLogEvents;
-  engine.log.stages = kVllmStages;
+  engine.log = vllm_log();
   engine.launch = vllm_launch;
   engine.extras.has_beams = true;
-  engine.log.figures = kVllmLogFigures;
   return engine;
 }
 

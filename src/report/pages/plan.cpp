@@ -374,7 +374,7 @@ void add_next(const Plan& plan, Page& page) {
   if (plan.model->source == "-") return;
   const Request& request = plan.request;
   std::string options = " " + shell_word(plan.model->source);
-  if (plan.engine != "logical") options += " --engine " + plan.engine;
+  if (!plan.is_logical) options += " --engine " + plan.engine;
   if (request.card.gpu) options += " --gpu " + shell_word(request.card.name_or(""));
   page.next.push_back((request.card.gpu ? "kvplan fit" : "kvplan explain") + options +
                       (request.card.gpu ? " (or compare, explain)" : " (or compare, fit)"));

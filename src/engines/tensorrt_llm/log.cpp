@@ -1,13 +1,19 @@
-// The figures of TensorRT-LLM's log: from its C++ runtime and its PyTorch back end.
+// Lines of TensorRT-LLM's log that tell why it did not start and what it refuses. Source:
+// tensorrt_llm/_torch/pyexecutor/py_executor_creator.py, cpp/tensorrt_llm/runtime/tllmBuffers.h, tensorrt_llm/executor
+// and the Triton backend's checks of a request.
 #include "engines/log_lines.h"
 
 namespace kvplan {
 
 namespace {
 
+using enum LogEventId;
+using enum LogCure;
+
+// The figures of TensorRT-LLM's log: from its C++ runtime and its PyTorch back end.
 constexpr LogTemplate kFigures[] = {
-    log_figure("TensorRT-LLM version: {version:word}"),
-    log_figure("TensorRT LLM version: {version:word}"),
+    log_phase(StartPhase::kEngine, "TensorRT-LLM version: {version:word}"),
+    log_phase(StartPhase::kEngine, "TensorRT LLM version: {version:word}"),
     log_figure("TRTGptModel maxBatchSize: {max_num_seqs}"),
     log_figure("TRTGptModel maxSequenceLen: {max_model_len:tokens}"),
     log_figure("TRTGptModel maxNumTokens: {max_num_batched_tokens:tokens}"),
@@ -41,8 +47,45 @@ constexpr LogTemplate kFigures[] = {
     log_figure("Allocated {kv_bytes:size} for max tokens in paged KV cache ({kv_tokens:tokens})"),
 };
 
+constexpr LogTemplate kEvents[] = {
+    {"Executor creation failed due to insufficient GPU memory. The following component could not be created: "
+     "{component:text} Total GPU memory (GiB): {total:GiB} Free GPU memory before component creation attempt (GiB): "
+     "{free:GiB}",
+     kComponentFailed},
+    {"Executor creation failed due to insufficient GPU memory", kComponentFailed},
+    {"mpossible to fit any sequence in kvCache", kCacheTooSmall},
+    {"maxTokensInPagedKvCache ({longest:tokens}) must be large enough", kCacheTooSmall},
+    {"maxTokensInPagedKvCache must be large enough", kCacheTooSmall},
+    {"The sum of prompt length ({asked:tokens}), query length ({*}) should not exceed max_num_tokens "
+     "({longest:tokens})",
+     kRequestTooLong},
+    {"Prompt length ({asked:tokens}) exceeds maximum input length ({longest:tokens})", kRequestTooLong},
+    // These tell which engine wrote the log.
+    {"[TensorRT-LLM]", kMark},
+    {"[TRT-LLM]", kMark},
+    {"tensorrt_llm/", kMark},
+};
+
+constexpr RemedyRule kRemedies[] = {
+    {kRequestTooLong,
+     {{kLongerContext, "--max_num_tokens", "{asked}"}, {kChunkedPrefill, "enable_chunked_prefill"}, {kShorterInput}}},
+};
+
 }  // namespace
 
-const std::span<const LogTemplate> kTensorrtLlmLogFigures = kFigures;
+EngineLog tensorrt_llm_log() {
+  EngineLog out{.figures = kFigures, .events = kEvents};
+  out.options = {.length = "--max_seq_len",
+                 .share = "--kv_cache_free_gpu_memory_fraction",
+                 .cache_type = "--kv_cache_dtype",
+                 .eight_bit = "fp8",
+                 .ranks = "--tp_size",
+                 .stages = "--pp_size",
+                 .batch = "--max_num_tokens",
+                 .sequences = "--max_batch_size"};
+  out.remedies = kRemedies;
+  out.block_option = true;
+  return out;
+}
 
 }  // namespace kvplan

@@ -1,0 +1,188 @@
+// Lines of llama.cpp's and llama-server's log that tell why a model was not loaded, and what happened instead. Source:
+// ggml/src/ggml-backend.cpp, ggml-alloc.c, ggml-cuda.cu, ggml-vulkan.cpp, ggml-metal; src/llama-context.cpp,
+// llama-kv-cache.cpp, llama-model-loader.cpp; common/fit.cpp; tools/server/server-context.cpp.
+#include "engines/log_lines.h"
+#include "engines/log_request.h"
+
+namespace kvplan {
+
+namespace {
+
+using enum LogEventId;
+using enum LogCure;
+
+// The figures of llama.cpp's log, in its older and newer spellings.
+constexpr LogTemplate kFigures[] = {
+    // Which build, which cards.
+    log_phase(StartPhase::kEngine, "build: {version:word} ("),
+    log_phase(StartPhase::kEngine, "build = {version:word} ("),
+    log_phase(StartPhase::kEngine, "build_info: {version:word}"),
+    log_figure("using device {device:word} ({card:text})"),
+    log_figure("Device {*}: {card:text}, compute capability"),
+    log_figure("VMM: {*}, VRAM: {gpu_memory:MiB} MiB"),
+    log_figure("general.name str = {model:text}"),
+
+    // The file.
+    log_figure("model ftype = {file_type:text}"),
+    log_figure("file type = {file_type:text}"),
+    log_figure("model size = {file_size:size} ("),
+    log_figure("file size = {file_size:size}"),
+    log_figure("n_swa = {window:tokens}"),
+    log_figure("n_ctx_train = {n_ctx_train:tokens}"),
+    log_figure("offloaded {layers_on_gpu:layers}/{layers_total:layers} layers to GPU"),
+    log_figure("{device:word} model buffer size = {weights:size}"),
+    log_figure("load_tensors: {device:word} buffer size = {weights:size}"),
+
+    // The context: these follow the names of three functions.
+    log_figure(": n_seq_max = {n_seq_max:seqs}"),
+    log_figure(": n_ctx = {n_ctx:tokens}"),
+    log_figure(": n_ctx_per_seq = {n_ctx_seq:tokens}"),
+    log_figure(": n_ctx_seq = {n_ctx_seq:tokens}"),
+    log_figure("n_ctx_per_seq ({n_ctx_seq:tokens}) < n_ctx_train"),
+    log_figure("n_ctx_seq ({n_ctx_seq:tokens}) < n_ctx_train"),
+    log_figure(": n_batch = {n_batch:tokens}"),
+    log_figure(": n_ubatch = {n_ubatch:tokens}"),
+    log_figure(": n_rs_seq = {n_rs_seq}"),
+    log_figure(": flash_attn = {flash_attention:word}"),
+    log_figure("Flash Attention was auto, set to {flash_attention:word}"),
+    log_figure(": kv_unified = {kv_unified:word}"),
+    log_figure("llama_new_context_with_model: {old_llama:word}"),
+    log_figure("using n_parallel = {n_slots:seqs} and kv_unified = {kv_unified:word}"),
+    log_figure("n_slots = {n_slots:seqs}"),
+    log_figure("n_ctx_slot = {n_ctx_slot:tokens}, kv_unified = {kv_unified:word}"),
+    log_figure("using full-size SWA {swa_full:word} (ref:"),
+
+    // Caches. Each has a line per device, and one for the total.
+    log_figure("kv_size = {kv_size:tokens}, offload = {*}, type_k = {cache_type_k:word}"),
+    log_figure("offload = {*}, type_v = {cache_type_v:word}"),
+    log_figure("creating SWA KV cache, size = {window_cells:tokens} cells"),
+    log_figure("{device:word} KV buffer size = {kv_buffer:size}"),
+    log_figure("{device:word} RS buffer size = {state_buffer:size}"),
+    log_figure("KV self size = {kv_total:size}"),
+    log_figure("llama_kv_cache: size = {kv_total:size} ({kv_cells:tokens} cells, {kv_layers:layers} layers"),
+    log_figure("llama_kv_cache_unified: size = {kv_total:size} ({kv_cells:tokens} cells, {kv_layers:layers} layers"),
+    log_figure("cells, {*} layers, {kv_seqs:seqs}/{kv_streams} seqs)"),
+    log_figure("cells, {*} layers, {kv_seqs:seqs} seqs)"),
+    log_figure("cells, {*} layers, {kv_seqs:seqs} seqs {n_rs_seq} rs_seq)"),
+    log_figure(", K ({cache_type_k:word}): {*} MiB, V ({cache_type_v:word}): {v_cache:size}"),
+    log_figure("llama_memory_recurrent: size = {state_total:size} ({state_cells} cells"),
+    log_figure("llama_kv_cache_recurrent: size = {state_total:size} ({state_cells} cells"),
+
+    // Buffers, and the table of all of them.
+    log_figure("{device:word} output buffer size = {output_buffer:size}"),
+    log_figure("{device:word} compute buffer size = {compute_buffer:size}"),
+    log_figure("{device:word} compute buffer size is {compute_buffer:size}"),
+    log_figure("projected to use {total:size} of device memory vs. {free_memory:size}"),
+    log_figure("memory_breakdown_print: | - {device:word} ({card:text}) | {gpu_memory:MiB} = {free_memory:MiB} + "
+               "({total:MiB} = "
+               "{model_memory:MiB} + {context_memory:MiB} + {compute_memory:MiB})"),
+    log_figure(
+        "memory_breakdown_print: | - Host | {total_host:MiB} = {model_memory_host:MiB} + {context_memory_host:MiB} + "
+        "{compute_memory_host:MiB} |"),
+};
+
+constexpr LogTemplate kEvents[] = {
+    {"allocating {wanted:size} on device {gpu}: cudaMalloc failed: out of memory", kBufferFailed},
+    {"allocating {wanted:size} on device {gpu}: hipMalloc failed: out of memory", kBufferFailed},
+    {"failed to allocate {device:word} buffer of size {wanted:B}", kBufferFailed},
+    {"error: failed to allocate buffer, size = {wanted:size}", kBufferFailed},
+    {"Device memory allocation of size {wanted:B} failed", kBufferFailed},
+    {"Requested buffer size exceeds device buffer size limit", kBufferLimit},
+    {"Requested buffer size ({wanted:B}) exceeds device memory allocation limit", kBufferLimit},
+    {"exceeds device buffer size limit", kBufferLimit},
+    {"failed to allocate compute buffers", kComputeFailed},
+    {"failed to allocate compute pp buffers", kComputeFailed},
+    {"failed to allocate buffer for kv cache", kCacheFailed},
+    {"unable to allocate {device:word} buffer", kWeightsFailed},
+    {"insufficient memory (attempted to allocate {wanted:size}", kHostOutOfMemory},
+    {"kIOGPUCommandBufferCallbackErrorOutOfMemory", kOutOfMemory},
+    {"compute buffer allocation failed, retrying without pipeline parallelism", kRetried},
+    {"failed to fit params to free device memory: {reason:text}", kFitFailed},
+    {"failed to fit params to free device memory", kFitFailed},
+    {"memory_breakdown_print: | - {device:word} ({card:text}) | {total:MiB} = {free:MiB} + ({self:MiB} = "
+     "{weights:MiB} + {context:MiB} + {compute:MiB})",
+     kBreakdown},
+    {"using device {device:word} ({card:text}) - {free:MiB} MiB free", kDeviceFree},
+    {"projected to use {needed:size} of device memory vs. {available:size} of free device memory", kProjected},
+    {"context size reduced from {before:tokens} to {after:tokens} -> need {saved:size} less memory in total",
+     kFitReduced},
+    {"V cache quantization requires flash_attn", kCacheTypeNeedsFlash},
+    {"quantized V cache was requested, but this requires Flash Attention", kCacheTypeNeedsFlash},
+    {"flash_attn is not compatible with {model:word} - forcing off", kFlashForcedOff},
+    {"unknown model architecture: '{architecture:word}'", kUnknownArchitecture},
+    {"ErrorOutOfDeviceMemory", kOutOfMemory},
+    {"OutOfDeviceMemoryError", kOutOfMemory},
+    {"error loading model: {reason:text}", kDied},
+    {"exiting due to model loading error", kDied},
+    {"failed to load model", kDied},
+    {"unable to load model", kDied},
+    {"unable to create llama context", kDied},
+    {"couldn't bind HTTP server socket", kDied},
+    {"offloaded {on:layers}/{all:layers} layers to GPU", kSpilled},
+    {"no usable GPU found", kNoGpu},
+    {"llama_perf_context_print: eval time", kStarted},
+    {"server is listening on", kStarted},
+    {"all slots are idle", kStarted},
+    {"initializing, n_slots = {slots:seqs}, n_ctx_slot = {longest:tokens}", kStarted},
+    {"request ({asked:tokens} tokens) exceeds the available context size ({longest:tokens} tokens)", kRequestTooLong},
+    {"the request exceeds the available context size", kRequestTooLong},
+    {"failed to find free space in the KV cache, retrying with smaller batch size", kPreempted},
+    // These tell which engine wrote the log.
+    {"llama_model_loader:", kMark},
+    {"llama_model_load", kMark},
+    {"ggml_backend", kMark},
+    {"ggml_cuda", kMark},
+    {"ggml-cuda", kMark},
+    {"ggml_metal", kMark},
+    {"ggml_sycl", kMark},
+    {"ggml_vulkan", kMark},
+    {"llama_context:", kMark},
+    {"llama_init_from_model", kMark},
+};
+
+// tools/server/server-context.cpp of b11739; until 2025 n_past was the name for a slot's tokens.
+constexpr LogTemplate kSlots[] = {
+    log_figure("initializing, n_slots = {slots:seqs}"),
+    log_figure("initializing slots, n_slots = {slots:seqs}"),
+    log_figure("n_ctx_slot = {longest:tokens}"),
+    log_figure("no slot is available, defer task, id_task = {task}"),
+    log_figure("{slot} | task {task} | processing task"),
+    log_figure("{slot} | task {task} | stop processing: n_tokens = {tokens:tokens}"),
+    log_figure("{slot} | task {task} | stop processing: n_past = {tokens:tokens}"),
+};
+
+constexpr StageMark kStages[] = {
+    {"load_tensors: loading model tensors", StartStage::kProcess},
+    {"llama_context: constructing", StartStage::kWeights},
+    {"llama_new_context_with_model: n_ctx", StartStage::kWeights},
+    {"graph splits =", StartStage::kCache},
+    {"reserve: graph: nodes =", StartStage::kCache},
+    {"listening on http", StartStage::kServing},
+};
+
+constexpr RemedyRule kRemedies[] = {
+    {kFitFailed, {{kFitByItself, "-ngl"}, {kShorterLength}, {kSmallerWeights}}},
+    {kCacheTypeNeedsFlash, {{kFlashAttention, "-fa", "on"}, {kPlainCacheType, "-ctv", "f16"}}},
+};
+
+}  // namespace
+
+EngineLog llama_cpp_log() {
+  EngineLog out{.figures = kFigures, .events = kEvents, .stages = kStages};
+  out.options = {.length = "-c",
+                 .cache_type = "-ctk q8_0 -ctv",
+                 .eight_bit = "q8_0",
+                 .batch = "-ub",
+                 .sequences = "-np",
+                 .gpu_layers = "-ngl",
+                 .split = "-ts",
+                 .shared_slots = "--kv-unified -np"};
+  out.remedies = kRemedies;
+  out.slots = kSlots;
+  out.by_device = true;
+  out.read_request = llama_cpp_read_request;
+  out.old_build = "b4000";
+  return out;
+}
+
+}  // namespace kvplan

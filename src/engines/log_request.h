@@ -1,0 +1,59 @@
+// The request that a log's options make, and what has to be assumed where the log is silent.
+#ifndef KVPLAN_ENGINES_LOG_REQUEST_H_
+#define KVPLAN_ENGINES_LOG_REQUEST_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kvplan/observation.h"
+#include "kvplan/request.h"
+
+namespace kvplan {
+
+struct LogRequest {
+  Request request;
+  std::vector<std::string> read;  // "--max-model-len 40960"
+  std::vector<std::string> assumed;
+  // Something that any model's cache depends on is assumed: a difference then means nothing.
+  bool assumes_cache = false;
+  bool assumes_types = false, assumes_ranks = false, assumes_release = false;
+  // The same for models with windows or states, which depend on batches, sequences, cached prefixes.
+  bool assumes_batch = false;
+
+  template <class Value>
+  void note(std::string_view option, const Value& value) {
+    if constexpr (std::is_arithmetic_v<Value>)
+      read.push_back(std::string(option) + " " + std::to_string(value));
+    else
+      read.push_back(std::string(option) + " " + std::string(value));
+  }
+  // A figure of the log, where the command line names none.
+  template <class Value>
+  void take(std::optional<Value>& field, const std::optional<std::uint64_t>& said, std::string_view option) {
+    if (field || !said) return;
+    field = Value(*said);
+    note(option, *said);
+  }
+  void take(bool& field, bool said, std::string_view option) {
+    if (field || !said) return;
+    field = true;
+    read.emplace_back(option);
+  }
+  void assume(std::string what, bool cache) {
+    assumed.push_back(std::move(what));
+    (cache ? assumes_cache : assumes_batch) = true;
+  }
+};
+
+// llama.cpp's, and ollama's whose runner it is (llama_cpp/log_request.cpp).
+void llama_cpp_read_request(const LogReading& log, LogRequest& out);
+// Whether a device name of llama.cpp means host memory.
+bool is_host_device(std::string_view device);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LOG_REQUEST_H_

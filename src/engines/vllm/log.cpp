@@ -1,0 +1,331 @@
+// Lines of vLLM's log that tell why it did not start, what it refuses and how busy it is. Source:
+// v1/core/kv_cache_utils.py, v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py; of V0:
+// worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that moved have a row each.
+#include "engines/log_lines.h"
+#include "engines/release.h"
+
+namespace kvplan {
+
+namespace {
+
+using enum LogEventId;
+using enum LogCure;
+
+// The figures of vLLM's log, oldest wording first. Its older "GB" is 2^30 bytes as well.
+constexpr LogTemplate kFigures[] = {
+    // Which release, and how it was started.
+    log_phase(StartPhase::kServer, "vLLM API server version {api_version:word}"),
+    log_phase(StartPhase::kEngine, "vLLM server version {version:word}"),
+    log_phase(StartPhase::kEngine, "LLM engine (v{version:word}"),
+    log_figure("LLM engine (v{*}) with config: {has_arguments:word}"),
+    log_figure("non-default args: {has_arguments:text}"),
+    log_figure("model_tag{=}{model:word}"),
+    log_figure("with config: model{=}{model:word}"),
+    log_figure("tensor_parallel_size{=}{tensor_parallel}"),
+    log_figure("pipeline_parallel_size{=}{pipeline_parallel}"),
+    log_figure("data_parallel_size{=}{data_parallel}"),
+    log_figure("decode_context_parallel_size{=}{context_parallel}"),
+    log_figure("world_size={world_size} rank="),
+    log_figure("enable_expert_parallel{=}{expert_parallel:word}"),
+    log_figure("max_model_len{=}{max_model_len:tokens}"),
+    log_figure("max_seq_len{=}{max_model_len:tokens}"),
+    log_figure("kv_cache_dtype{=}{kv_cache_dtype:word}"),
+    log_figure("quantization{=}{quantization:word}"),
+    log_figure("dtype{=}{dtype:word}"),
+    log_figure("enforce_eager{=}{enforce_eager:word}"),
+    log_figure("chunked_prefill_enabled{=}{chunked_prefill:word}"),
+    log_figure("enable_chunked_prefill{=}{chunked_prefill:word}"),
+    log_figure("enable_prefix_caching{=}{prefix_caching:word}"),
+    log_figure("max_num_seqs{=}{max_num_seqs}"),
+    log_figure("max_num_batched_tokens{=}{max_num_batched_tokens:tokens}"),
+    log_figure("max_num_scheduled_tokens is set to {max_num_batched_tokens:tokens}"),
+    log_figure("gpu_memory_utilization{=}{memory_utilization:share}"),
+    log_figure("The current --gpu-memory-utilization={memory_utilization:share}"),
+    log_figure("kv_cache_memory_bytes{=}{kv_cache_memory_bytes:B}"),
+    log_figure("mamba_cache_mode{=}{mamba_cache_mode:word}"),
+    log_figure("mamba_ssm_cache_dtype{=}{state_dtype:word}"),
+    log_figure("num_speculative_tokens{=}{num_speculative_tokens}"),
+    log_figure("num_spec_tokens{=}{num_speculative_tokens}"),
+    log_figure("'method{=}{speculative_method:word}"),
+    log_figure("SpeculativeConfig(method{=}{speculative_method:word}"),
+    log_figure("FULL={graphs_full} (largest={largest_graph}"),
+
+    // Weights.
+    log_phase(StartPhase::kWeights, "Loading model weights took {weights:size}", "", "0.7"),
+    log_phase(StartPhase::kWeights, "Model loading took {weights:size}"),
+    log_figure("GiB memory and {*} seconds", "0.12"),
+    log_phase(StartPhase::kWeights, "Model loading took {*} GiB and", "",
+              "0.29"),  // until 0.11; of the new runner since 0.26
+
+    // V0's profile.
+    log_figure("total_gpu_memory={gpu_memory:size}", "", "0.6"),
+    log_figure("initial_memory_usage={initial_usage:size}", "", "0.6"),
+    log_figure("peak_torch_memory={peak_torch:size}"),
+    log_figure("memory_usage_post_profile={usage_after_profile:size}"),
+    log_figure("non_torch_memory={non_torch:size}"),
+    log_figure("kv_cache_size={kv_budget:size} gpu_memory_utilization={gpu_memory_utilization:share}"),
+    log_figure("total_gpu_memory ({gpu_memory:size}) x gpu_memory_utilization ({gpu_memory_utilization:share}) = "
+               "{requested_memory:size}",
+               "", "0.9"),
+    log_figure("model weights take {weights:size}"),
+    log_figure("non_torch_memory takes {non_torch:size}"),
+    log_figure("PyTorch activation peak memory takes {activation:size}"),
+    log_figure("reserved for KV Cache is {kv_budget:size}"),
+    log_figure("# GPU blocks: {num_blocks:blocks}"),
+    log_figure("# CUDA blocks: {num_blocks:blocks}"),
+    log_figure("# cuda blocks: {num_blocks:blocks}"),
+    log_figure("# ROCM blocks: {num_blocks:blocks}"),
+    log_figure("# rocm blocks: {num_blocks:blocks}"),
+    log_figure("# XPU blocks: {num_blocks:blocks}"),
+    log_figure("# xpu blocks: {num_blocks:blocks}"),
+    log_figure("# HPU blocks: {num_blocks:blocks}"),
+    log_figure("# NPU blocks: {num_blocks:blocks}"),
+    log_figure("# cpu blocks: {num_blocks:blocks}"),
+    log_figure("# CPU blocks: {cpu_blocks:blocks}", "", "0.9"),
+    log_figure("Maximum concurrency for {max_model_len:tokens} tokens per request: {max_concurrency:x}x"),
+
+    // V1's profile at DEBUG level: since #19312, and before it.
+    log_figure(
+        "Peak torch memory: {peak_torch:size}, non-torch forward-pass memory: {non_torch:size}, available KVCache "
+        "memory: {kv_budget:size}",
+        "0.8", "0.9"),
+    log_figure("Initial free memory: {free_memory:size}"),
+    log_figure("Requested memory: {gpu_memory_utilization:share} (util), {requested_memory:size}", "0.9"),
+    log_figure("torch peak memory increase: {activation:size}", "0.9"),
+    log_figure("non-torch forward increase memory: {non_torch:size}", "0.9"),
+    log_figure("weights memory: {weights:size}.", "0.9"),
+
+    // V1.
+    log_figure("Available KV cache memory: {kv_budget:size}", "0.9"),
+    // From its CPU backend.
+    log_figure("Explicitly set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
+    log_figure("Auto set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
+    log_figure("Available memory: {kv_budget:B}, total memory: {gpu_memory:B}"),
+    log_phase(StartPhase::kCache, "KV cache size: {kv_tokens:tokens} tokens"),
+    log_figure("tokens, Maximum concurrency", "0.27"),
+    log_figure("Free memory on device ({free_memory:GiB}/{gpu_memory:size}) on startup", "0.9"),
+    log_figure("Free memory on device cuda:{*} ({free_memory:GiB}/{gpu_memory:size}) on startup", "0.9"),
+    log_figure("GPU memory utilization is ({gpu_memory_utilization:share}, {requested_memory:size})", "0.9"),
+    log_figure("Actual usage is {weights:size} for weight, {activation:size} for peak activation, {non_torch:size} for "
+               "non-torch memory, and {cuda_graphs:size}",
+               "0.10", "0.26"),
+    log_figure("Actual usage is {consumed:size} for consumed memory (weights + non-torch), {activation:size} for peak "
+               "activation, and {cuda_graphs:size} for CUDAGraph memory",
+               "0.27"),
+    log_figure("Current kv cache memory in use is {kv_in_use:size}"),
+    log_figure("Estimated CUDA graph memory: {cuda_graphs_estimated:size}", "0.17"),
+    log_figure("In v0.19, CUDA graph memory profiling will be enabled by default", "0.17", "0.20"),
+    log_figure("CUDA graph memory profiling is enabled (default since v0.21.0)", "0.21"),
+    log_figure("CUDA graph pool memory: {cuda_graphs:size} (actual)", "0.17"),
+    log_figure("Graph capturing finished in {*} secs, took {cuda_graphs:size}"),
+    log_figure("Setting attention block size to {block_size:tokens} tokens"),
+    log_figure("Overriding num_gpu_blocks={num_blocks_found:blocks} with "
+               "num_gpu_blocks_override={num_blocks_override:blocks}"),
+    log_figure("max seq len ({max_model_len:tokens}),"),
+    log_phase(
+        StartPhase::kCache,
+        "max seq len ({max_model_len:tokens}) is larger than the maximum number of tokens that can be stored in KV "
+        "cache ({kv_tokens:tokens})",
+        "", "0.9"),
+    log_figure("{kv_needed:GiB} GiB KV cache is needed"),
+    log_figure("larger than the available KV cache memory ({kv_budget:size})"),
+    log_figure("estimated maximum model length is {max_model_len_estimated:tokens}"),
+
+    // Names of processes.
+    log_figure("(VllmWorkerProcess pid=", "", "0.9"),
+    log_figure("(VllmWorker rank=", "0.8", "0.10"),
+    log_figure("(EngineCore_0 pid=", "0.10", "0.10"),
+    log_figure("(EngineCore_DP0 pid=", "0.10", "0.17"),
+    log_figure("(EngineCore pid=", "0.17"),
+};
+
+constexpr LogTemplate kEvents[] = {
+    {"max seq len ({max_model_len:tokens}), ({needed:size} KV cache is needed, which is larger than the available KV "
+     "cache memory ({available:size}). Based on the available memory, the estimated maximum model length is "
+     "{longest:tokens}",
+     kCacheTooSmall},
+    {"max seq len ({max_model_len:tokens}), {needed:size} KV cache is needed, which is larger than the available KV "
+     "cache memory ({available:size}). Based on the available memory, the estimated maximum model length is "
+     "{longest:tokens}",
+     kCacheTooSmall},
+    {"max seq len ({max_model_len:tokens}), ({needed:size} KV cache is needed, which is larger than the available KV "
+     "cache memory ({available:size})",
+     kCacheTooSmall},
+    {"max seq len ({max_model_len:tokens}), {needed:size} KV cache is needed, which is larger than the available KV "
+     "cache memory ({available:size})",
+     kCacheTooSmall},
+    {"{needed:size} KV cache is needed, which is larger than the available KV cache memory ({available:size}). Based "
+     "on "
+     "the available memory, the estimated maximum model length is {longest:tokens}",
+     kCacheTooSmall},
+    {"{needed:size} KV cache is needed, which is larger than the available KV cache memory ({available:size})",
+     kCacheTooSmall},
+    {"max seq len ({max_model_len:tokens}) is larger than the maximum number of tokens that can be stored in KV cache "
+     "({longest:tokens})",
+     kCacheTooSmall},
+    {"No available memory for the cache blocks", kNoCacheMemory},
+    {"Free memory on device {device:word} ({free:GiB}/{total:GiB} GiB) on startup is less than desired GPU memory "
+     "utilization ({share:share}, {wanted:GiB} GiB)",
+     kFreeMemoryShort},
+    {"Free memory on device ({free:GiB}/{total:GiB} GiB) on startup is less than desired GPU memory utilization "
+     "({share:share}, {wanted:GiB} GiB)",
+     kFreeMemoryShort},
+    {"Available memory on node {node} ({free:GiB}/{total:GiB} GiB) on startup is less than desired CPU memory "
+     "utilization ({share:share}, {wanted:GiB} GiB)",
+     kFreeMemoryShort},
+    {"Error in memory profiling. Initial free memory {before:size}, current free memory {here:size}",
+     kMemoryUnbalanced},
+    {"Error in memory profiling", kMemoryUnbalanced},
+    {"max_num_seqs ({sequences:seqs}) exceeds available Mamba cache blocks ({blocks:blocks})", kTooManySequences},
+    {"CUDA out of memory occurred when warming up sampler with {sequences:seqs} dummy requests", kOutOfMemory},
+    {"CUDA out of memory occurred when warming up pooler with {sequences:seqs} dummy requests", kOutOfMemory},
+    {"Bfloat16 is only supported on GPUs with compute capability of at least {least}. Your {card:text} GPU has compute "
+     "capability {capability}",
+     kNoBfloat16},
+    {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
+     "capability: {capability}",
+     kQuantizationNeedsCard},
+    {"No valid attention backend found for {device:word} with {request:text}. Reasons: {reasons:text}.",
+     kNoAttentionBackend},
+    {"No valid attention backend found for", kNoAttentionBackend},
+    {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization block_n = {block}",
+     kBlockDoesNotDivide},
+    {"The input_size of down's weight = {width} is not divisible by weight quantization block_k = {block}",
+     kBlockDoesNotDivide},
+    {"output_partition_size = {width} is not divisible by weight quantization block_n = {block}", kBlockDoesNotDivide},
+    {"input_size_per_partition = {width} is not divisible by weight quantization block_k = {block}",
+     kBlockDoesNotDivide},
+    {"Total number of attention heads ({heads}) must be divisible by tensor parallel size ({ranks})",
+     kHeadsDoNotDivide},
+    {"User-specified max_model_len ({max_model_len:tokens}) is greater than the derived max_model_len "
+     "({key:word}={longest:tokens}",
+     kLengthBeyondModel},
+    {"max_num_batched_tokens ({batch:tokens}) is smaller than max_model_len ({max_model_len:tokens})",
+     kBatchBelowLength},
+    {"max_num_batched_tokens ({batch:tokens}) must be greater than or equal to max_num_seqs ({sequences:seqs})",
+     kRefused},
+    {"please ensure that world_size ({ranks}) is less than than max local gpu count ({cards})", kTooFewCards},
+    {"please ensure that world_size ({ranks}) is less than max local gpu count ({cards})", kTooFewCards},
+    {"World size ({ranks}) is larger than the number of available GPUs ({cards})", kTooFewCards},
+    {"Model architectures {architecture:text} are not supported for now", kUnknownArchitecture},
+    {"has model type `{architecture:word}` but Transformers does not recognize this architecture",
+     kUnknownArchitecture},
+    {"EngineCore failed to start", kDied},
+    {"Engine core initialization failed", kDied},
+    {"EngineCore encountered a fatal error", kDied},
+    {"EngineDeadError", kDied},
+    {"Application startup complete", kStarted},
+    {"Graph capturing finished in", kGraphsDone},
+    {"init engine (profile, create kv cache, warmup model) took", kStarted},
+    {"maximum context length is {longest:tokens} tokens. However, your request has {asked:tokens} input tokens",
+     kRequestTooLong},
+    {"maximum context length is {longest:tokens} tokens. However, you requested {asked:tokens} tokens",
+     kRequestTooLong},
+    {"is preempted by PreemptionMode.{mode:word} mode{*}total_num_cumulative_preemption={preemptions}", kPreempted},
+    {"is preempted by PreemptionMode.{mode:word} mode", kPreempted},
+    {"Engine {engine}: Avg prompt throughput:{*}tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, "
+     "GPU KV cache usage: {usage:%}%, Prefix cache hit rate: {hits:%}%",
+     kTraffic},
+    {"tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, GPU KV cache usage: {usage:%}%, Prefix "
+     "cache hit rate: {hits:%}%",
+     kTraffic},
+    {"tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, Deferred: {deferred:seqs} reqs, GPU KV "
+     "cache usage: {usage:%}%",
+     kTraffic},
+    {"tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, {*}GPU KV cache usage: {usage:%}%",
+     kTraffic},
+    {"tokens/s, Running: {running:seqs} reqs, Swapped: {swapped:seqs} reqs, Pending: {waiting:seqs} reqs, GPU KV cache "
+     "usage: {usage:%}%",
+     kTraffic},
+    // From its CPU backend.
+    {"cpu_worker.py", kPhase},
+    {"cpu_model_runner.py", kPhase},
+    {"device_config=cpu", kPhase},
+    {"platform cpu", kPhase},
+    {"VLLM_CPU_", kPhase},
+    // These tell which engine wrote the log.
+    {"vllm/model_executor/", kMark},
+    {"vllm/v1/", kMark},
+    {"vllm/config", kMark},
+    {"vllm_ascend/", kMark},
+    {"(EngineCore", kMark},
+    {"(VllmWorker", kMark},
+    {"(APIServer pid=", kMark},
+    {"(Worker_TP", kMark},
+    {"vLLM API server version", kMark},
+    {"VLLM_", kMark},
+};
+
+constexpr StageMark kStages[] = {
+    {"Starting to load model", StartStage::kProcess},
+    {"Loading model weights took", StartStage::kWeights},
+    {"Loading weights took", StartStage::kWeights},
+    {"Model loading took", StartStage::kWeights},
+    {"Available KV cache memory", StartStage::kProfile},
+    // Its CPU backend prints no line about the weights. Where it compiles nothing it does not warm up either.
+    {"Warming up model for the compilation", StartStage::kWeights},
+    {"Warming up done", StartStage::kProfile},
+    {"GiB for KV cache on node", StartStage::kWeights},
+    {"Graph capturing finished", StartStage::kCache},
+    {"init engine (profile, create kv cache", StartStage::kCache},
+    {"Application startup complete", StartStage::kServing},
+};
+
+constexpr RemedyRule kRemedies[] = {
+    {kNoBfloat16, {{kFloat16, "--dtype", "half"}}},
+    {kLengthBeyondModel,
+     {{kShorterLength, "", "{longest}"},
+      {kLongerByOverride, "--hf-overrides", "'{\"max_position_embeddings\": {max_model_len}}'"}}},
+    {kBatchBelowLength,
+     {{kChunkedPrefill, "--enable-chunked-prefill"},
+      {kLargerBatch, "", "{max_model_len}"},
+      {kShorterLength, "", "{batch}"}}},
+    {kTooFewCards,
+     {{kAcrossNodes, "--distributed-executor-backend", "ray"}, {kRanksThatDivide, "", "{cards}"}, {kOtherCard}}},
+};
+
+struct LogRules {
+  bool tokens_are_capacity = false;
+};
+constexpr Rule<LogRules> kLogRules[] = {
+    {&LogRules::tokens_are_capacity,
+     1,
+     {0, 21},
+     kNoEnd,
+     "\"GPU KV cache size\" is concurrency * length, for groups of several kinds of layers too",
+     "vllm#40691"},
+};
+std::string_view remark(const Request& request) {
+  if (resolve_rules(kLogRules, release_of(request)).tokens_are_capacity) return "";
+  return "\"GPU KV cache size\" of a model with several kinds of layers is no capacity before vLLM 0.21: it is blocks "
+         "/ "
+         "groups * block size; from 0.21 on it is concurrency * length";
+}
+
+}  // namespace
+
+EngineLog vllm_log() {
+  EngineLog out{.figures = kFigures, .events = kEvents, .stages = kStages};
+  out.options = {.length = "--max-model-len",
+                 .share = "--gpu-memory-utilization",
+                 .cache_type = "--kv-cache-dtype",
+                 .eight_bit = "fp8",
+                 .ranks = "--tensor-parallel-size",
+                 .stages = "--pipeline-parallel-size",
+                 .batch = "--max-num-batched-tokens",
+                 .sequences = "--max-num-seqs",
+                 .no_graphs = "--enforce-eager",
+                 .cache_size = "--kv-cache-memory-bytes",
+                 .cpu_cache = "VLLM_CPU_KVCACHE_SPACE",
+                 .experts = "--enable-expert-parallel",
+                 .images = "--limit-mm-per-prompt",
+                 .one_image = "'{\"image\": 1}'"};
+  out.remedies = kRemedies;
+  out.profiles_prompt = true;
+  out.allocates_with_torch = true;
+  out.patched_release = "0.20";
+  out.remark = remark;
+  return out;
+}
+
+}  // namespace kvplan
