@@ -50,8 +50,9 @@ class Error : public std::runtime_error {
 // Functions that throw, so that call sites stay small.
 [[noreturn]] void fail(std::string_view what, std::string_view remedy);  // Exit::kBadInput
 [[noreturn]] void fail(Exit code, std::string_view what, std::string_view remedy);
-[[noreturn]] void refuse(std::string_view what, std::string_view remedy);    // ErrorKind::kRefused
-[[noreturn]] void overflow(std::string_view what, std::string_view remedy);  // ErrorKind::kOverflow
+[[noreturn]] void usage_error(std::string_view what, std::string_view remedy);  // of the command line
+[[noreturn]] void refuse(std::string_view what, std::string_view remedy);       // ErrorKind::kRefused
+[[noreturn]] void overflow(std::string_view what, std::string_view remedy);     // ErrorKind::kOverflow
 
 // For a search: returns where the error means that a request is impossible, and rethrows it where it is bad input.
 void take_as_misfit(const Error& error);

@@ -3,8 +3,10 @@
 #define KVPLAN_STRINGS_H_
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kvplan {
@@ -23,6 +25,9 @@ bool is_letter_or_digit(char c);  // of ASCII
 std::string lower(std::string_view text);
 // Letters and digits only, in lower case: "NVIDIA H100 80GB" -> "nvidiah10080gb".
 std::string folded(std::string_view text);
+
+// `text` with each of the characters written as its replacement.
+std::string replaced(std::string_view text, std::initializer_list<std::pair<char, std::string_view>> replacements);
 
 // "a, b, c". `text_of` turns an item of the list into text.
 template <class List, class TextOf = std::identity>

@@ -31,6 +31,12 @@ void fail(Exit code, std::string_view what, std::string_view remedy) {
   throw Error(code, what, remedy);
 }
 
+void usage_error(std::string_view what, std::string_view remedy) {
+  Error error(Exit::kBadInput, what, remedy);
+  error.set_source("command line");
+  throw error;
+}
+
 void refuse(std::string_view what, std::string_view remedy) {
   throw Error(Exit::kBadInput, what, remedy, ErrorKind::kRefused);
 }

@@ -54,4 +54,14 @@ std::string folded(std::string_view text) {
   return out;
 }
 
+std::string replaced(std::string_view text, std::initializer_list<std::pair<char, std::string_view>> replacements) {
+  std::string out;
+  for (const char c : text) {
+    const auto found = std::find_if(replacements.begin(), replacements.end(),
+                                    [&](const auto& replacement) { return replacement.first == c; });
+    found == replacements.end() ? out += c : out += found->second;
+  }
+  return out;
+}
+
 }  // namespace kvplan

@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "cli/shell.h"
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "kvplan/version.h"
 
 namespace kvplan {
 
@@ -15,29 +18,59 @@ namespace {
 
 using std::string_view;
 
-bool has_name(const Option& option, string_view name) {
-  const std::vector<string_view> names = words(option.names);
-  return std::find(names.begin(), names.end(), name) != names.end();
+// CLI11 2.1 takes no short options of several letters: it knows "-tp" as "--tp".
+std::string declared(string_view name) {
+  return (name.size() > 2 && name[1] != '-' ? "-" : "") + std::string(name);
 }
-
-}  // namespace
 
 const Option* find_option(string_view name) {
   for (const Option& option : options())
-    if (has_name(option, name)) return &option;
+    if (has_word(option.names, name)) return &option;
   return nullptr;
 }
 
-namespace {
-
-// "-tp", "-ctk": short options of several letters, which CLI11 does not declare.
-bool is_short_word(string_view name) {
-  return name.size() > 2 && name[0] == '-' && name[1] != '-';
+// The option that an argument names, by the name that was typed: "--gpu=l4", "-tp", "-c4096".
+GivenOption named_option(const std::string& argument) {
+  for (const std::string& name : {argument.substr(0, argument.find('=')), argument.substr(0, 2)})
+    if (const Option* option = find_option(name)) return {option, name, ""};
+  return {};
 }
 
-// The name that CLI11 knows it by: "-tp" becomes "--tp".
-std::string declared(string_view name) {
-  return (is_short_word(name) ? "-" : "") + std::string(name);
+using OptionRows = std::map<const CLI::Option*, const Option*>;
+
+OptionRows declare_options(CLI::App& app) {
+  OptionRows out;
+  for (const Option& option : options()) {
+    std::vector<std::string> names;
+    for (const string_view name : split(option.names))
+      if (std::find(names.begin(), names.end(), declared(name)) == names.end()) names.push_back(declared(name));
+    const std::string help(option.help);
+    CLI::Option* const each =
+        option.value.empty() ? app.add_flag(join(names, ","), help) : app.add_option(join(names, ","), help);
+    if (option.value.empty()) each->disable_flag_override();
+    each->group(std::string(option.group))->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    out[each] = &option;
+  }
+  return out;
+}
+
+// A file with the name of a command may follow options or other files.
+void declare_commands(CLI::App& app, string_view first) {
+  app.require_subcommand(0, 1);
+  for (const Command& command : commands())
+    if (command.name == first || !std::filesystem::exists(command.name))
+      app.add_subcommand(std::string(command.name), std::string(command.help))->fallthrough();
+}
+
+// "kvplan exlain x.json": refuses a word that is nearly a command and no file.
+void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2 || find_command(arguments[0]) != nullptr || std::filesystem::exists(arguments[0]) ||
+      arguments[0].find_first_of("./-~@:") != string_view::npos)
+    return;
+  std::vector<string_view> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  if (const std::string near = did_you_mean(arguments[0], names); !near.empty())
+    fail("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
 }
 
 // Options of other tools that people type, and ours.
@@ -53,118 +86,99 @@ constexpr std::pair<string_view, string_view> kOtherWords[] = {
 
 [[noreturn]] void refuse_option(const Command& command, string_view argument) {
   const string_view name = argument.substr(0, argument.find('='));
-  const std::string see = "see kvplan " + (command.name == "plan" ? "" : std::string(command.name) + " ") + "--help";
-  if (find_option(name) != nullptr) fail(std::string(command.name) + " has no option " + std::string(name), see);
-  std::vector<string_view> known{"--help", "--version"};
-  for (const Option* option : options_of(command))
-    for (const string_view each : words(option->names))
-      if (each.starts_with("--")) known.push_back(each);
   for (const auto& [word, ours] : kOtherWords)
     if (name == word) fail("there is no option \"" + std::string(name) + "\"", "use " + std::string(ours));
+  std::vector<string_view> known{"--help", "--version"};
+  for (const Option* option : options_of(command))
+    for (const string_view each : split(option->names))
+      if (each.starts_with("--")) known.push_back(each);
   const std::string near = did_you_mean(name, known);
   fail("there is no option \"" + one_line(name, 60) + "\"",
        near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");
 }
 
-// "--gpu=": CLI11 would take the next argument as the value.
-void refuse_empty_value(string_view argument) {
-  if (!argument.starts_with("--") || !argument.ends_with('=')) return;
-  const Option* option = find_option(argument.substr(0, argument.size() - 1));
-  if (option != nullptr && !option->value.empty())
-    fail(std::string(argument.substr(0, argument.size() - 1)) + " needs a value", "see kvplan --help");
+void refuse_options_of_others(const ParsedArguments& given) {
+  const Command& command = *given.command;
+  const std::vector<const Option*> own = options_of(command);
+  for (const GivenOption& each : given.options)
+    if (std::find(own.begin(), own.end(), each.option) == own.end())
+      fail(std::string(command.name) + " has no option " + each.name,
+           "see kvplan " + (command.name == "plan" ? "" : std::string(command.name) + " ") + "--help");
 }
 
-// What CLI11 refuses: a last option without its value, or a flag with one.
-[[noreturn]] void refuse_mismatch(const std::vector<std::string>& arguments) {
+// What CLI11 refuses: a last option without its value, or a flag with one. "--gpu=" would take the next argument.
+void refuse_values(const std::vector<std::string>& arguments, bool is_refused) {
   for (const std::string& argument : arguments) {
     const auto equals = argument.find('=');
-    const Option* option = find_option(argument.substr(0, equals));
-    if (option != nullptr && option->value.empty() && equals != std::string::npos)
-      fail(argument.substr(0, equals) + " takes no value",
-           "leave \"" + one_line(argument.substr(equals + 1), 40) + "\" out");
+    const GivenOption given = named_option(argument);
+    if (given.option == nullptr || equals == std::string::npos) continue;
+    if (given.option->value.empty() && is_refused)
+      fail(given.name + " takes no value", "leave \"" + one_line(argument.substr(equals + 1), 40) + "\" out");
+    if (!given.option->value.empty() && argument.starts_with("--") && equals + 1 == argument.size())
+      fail(given.name + " needs a value", "see kvplan --help");
   }
-  fail(arguments.back() + " needs a value", "see kvplan --help");
+  if (is_refused) fail(arguments.back() + " needs a value", "see kvplan --help");
 }
 
-using Spellings = std::map<const CLI::Option*, GivenOption>;
-
-// `arguments` and `name` as CLI11 gets them.
-bool is_typed(const std::vector<std::string>& arguments, string_view name) {
-  return std::any_of(arguments.begin(), arguments.end(), [&](string_view argument) {
-    return argument.starts_with(name) && (argument.size() == name.size() || argument[name.size()] == '=');
-  });
-}
-
-// Every spelling is declared separately, so that messages name the one that was typed. Long ones that were not are left
-// out: CLI11 compares each with all others, which takes longer than a plan.
-Spellings declare_options(const Command& command, const std::vector<std::string>& arguments, CLI::App& parser) {
-  Spellings out;
-  for (const Option* option : options_of(command))
-    for (const string_view name : words(option->names)) {
-      if (is_short_word(name) && has_name(*option, declared(name))) continue;
-      const bool is_letter = name.size() == 2;  // "-c4096" and "-hV" are words of their own
-      if (!is_letter && !is_typed(arguments, declared(name))) continue;
-      const bool flag = option->value.empty();
-      CLI::Option* const each = flag ? parser.add_flag(declared(name)) : parser.add_option(declared(name));
-      if (flag) each->disable_flag_override();
-      each->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-      out[each] = {option, std::string(name), ""};
-    }
-  return out;
-}
-
-// As CLI11 gets them: reversed, with short words as they are declared.
-std::vector<std::string> for_parser(const std::vector<std::string>& arguments) {
-  std::vector<std::string> out;
+void parse(CLI::App& app, const std::vector<std::string>& arguments, ParsedArguments& out) {
+  std::vector<std::string> words{"kvplan"};
   for (const std::string& argument : arguments) {
-    const std::string name = argument.substr(0, argument.find('='));
-    out.push_back((is_short_word(name) && find_option(name) != nullptr ? "-" : "") + argument);
+    const std::string name = named_option(argument).name;
+    words.push_back(declared(name) + argument.substr(name.size()));
   }
-  std::reverse(out.begin(), out.end());
-  return out;
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  try {
+    app.parse(static_cast<int>(argv.size()), argv.data());
+  } catch (const CLI::CallForHelp&) {
+    out.help = true;
+  } catch (const CLI::CallForVersion&) {
+    out.version = true;
+  } catch (const CLI::ExtrasError&) {  // see app.remaining()
+  } catch (const CLI::ParseError&) {
+    refuse_values(arguments, true);
+  }
 }
 
 }  // namespace
 
-ParsedArguments parse_arguments(const Command& command, std::vector<std::string> arguments) {
+ParsedArguments parse_arguments(std::vector<std::string> arguments) {
   ParsedArguments out;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   out.behind.assign(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
   arguments.erase(dashes, arguments.end());
-  for (const std::string& argument : arguments) refuse_empty_value(argument);
+  refuse_nearly_a_command(arguments);
+  refuse_values(arguments, false);
 
-  // A separate parser for the command: as a subcommand CLI11 would take "++" for the end of its arguments.
-  CLI::App parser;
-  parser.allow_extras();  // models and the like, and unknown options
-  parser.allow_windows_style_options(false);
-  parser.set_help_flag();
-  const CLI::Option* const help = parser.add_flag("-h,--help")->disable_flag_override();
-  const CLI::Option* const version = parser.add_flag("-V,--version")->disable_flag_override();
-  std::vector<std::string> taken = for_parser(arguments);
-  const Spellings spellings = declare_options(command, taken, parser);
-  try {
-    parser.parse(taken);
-  } catch (const CLI::ParseError&) {
-    refuse_mismatch(arguments);
-  }
+  CLI::App app;
+  app.allow_windows_style_options(false);
+  app.set_help_flag("-h,--help", "explain the command");
+  app.set_version_flag("-V,--version", kVersion);
+  app.add_option("MODEL", out.words);
+  const OptionRows rows = declare_options(app);
+  declare_commands(app, arguments.empty() ? "" : arguments.front());
+  parse(app, arguments, out);
 
-  for (const std::string& word : parser.remaining()) {
-    if (word.size() > 1 && word[0] == '-') {
-      const bool as_typed = std::find(arguments.begin(), arguments.end(), word) != arguments.end();
-      refuse_option(command, as_typed ? word : word.substr(1));
-    }
-    out.words.push_back(word);
-  }
-  out.help = help->count() > 0;
-  out.version = version->count() > 0;
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  out.command = chosen.empty() ? &commands().front() : find_command(chosen.front()->get_name());
+  std::vector<std::string> left = app.remaining(true);
+  left.insert(left.end(), out.words.begin(), out.words.end());  // "-5" is a word to CLI11
+  for (const std::string& word : left)
+    if (word.size() > 1 && word[0] == '-') refuse_option(*out.command, word);
+
   std::map<const CLI::Option*, std::size_t> seen;
-  for (const CLI::Option* each : parser.parse_order()) {
-    const auto found = spellings.find(each);
-    if (found == spellings.end()) continue;
-    GivenOption given = found->second;
-    if (!given.option->value.empty()) given.value = each->results().at(seen[each]++);
-    out.options.push_back(std::move(given));
+  auto from = arguments.begin();
+  for (const CLI::Option* each : app.parse_order()) {  // the arguments' order
+    if (!rows.contains(each)) continue;
+    const Option* option = rows.at(each);
+    const auto typed = std::find_if(from, arguments.end(),
+                                    [&](const auto& argument) { return named_option(argument).option == option; });
+    if (typed == arguments.end()) continue;
+    from = typed + 1;
+    out.options.push_back(
+        {option, named_option(*typed).name, option->value.empty() ? "" : each->results().at(seen[each]++)});
   }
+  refuse_options_of_others(out);
   return out;
 }
 

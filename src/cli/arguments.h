@@ -1,4 +1,4 @@
-// The arguments of a command as CLI11 parses them: words, and options of the table with their values.
+// A command line as CLI11 parses it: a command, words, and options of the table with their values.
 #ifndef KVPLAN_CLI_ARGUMENTS_H_
 #define KVPLAN_CLI_ARGUMENTS_H_
 
@@ -11,12 +11,13 @@
 namespace kvplan {
 
 struct GivenOption {
-  const Option* option;
+  const Option* option = nullptr;
   std::string name;   // as typed
   std::string value;  // "" for a flag
 };
 
 struct ParsedArguments {
+  const Command* command = nullptr;
   bool help = false;
   bool version = false;
   std::vector<std::string> words;
@@ -24,13 +25,8 @@ struct ParsedArguments {
   std::vector<GivenOption> options;  // in the order of the command line
 };
 
-// By any of its names; null where unknown.
-const Option* find_option(std::string_view name);
-
-// `arguments` are those after the command's name: "--name value", "--name=value", "-n value", "-nvalue"; words after
-// "--" are kept apart. Throws Error, with a suggestion, where an argument is no option of the command or an option has
-// no value.
-ParsedArguments parse_arguments(const Command& command, std::vector<std::string> arguments);
+// Throws Error, with a suggestion, where an argument is no option of the command or an option has no value.
+ParsedArguments parse_arguments(std::vector<std::string> arguments);
 
 }  // namespace kvplan
 

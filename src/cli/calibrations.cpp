@@ -38,12 +38,6 @@ std::string place_of(const std::string& path) {
 
 }  // namespace
 
-void usage_error(const std::string& what, const std::string& remedy) {
-  Error error(Exit::kBadInput, what, remedy);
-  error.set_source("command line");
-  throw error;
-}
-
 void check_writable(const std::string& path) {
   const std::string place = place_of(path);
   const bool is_there = exists(place);

@@ -64,7 +64,7 @@ LogCheck checked_log(const Invocation& call) {
   const std::string& path = call.models.back();
   std::optional<ModelAndRequest> asked;
   if (call.models.size() == 2) asked = load_model_and_request(call.models[0], call);
-  try {
+  return with_source(path, [&] {
     const LogReading reading = read_whole_log(path);
     if (call.models.size() == 1) asked = model_of_log(reading, call);
     const bool has_figures = asked && !reading.observations.empty();
@@ -75,10 +75,7 @@ LogCheck checked_log(const Invocation& call) {
       for (const CalibrationRecord& record : calibration_of_log(asked->model, out, today()))
         save_calibration(call.measuring.save, record);
     return out;
-  } catch (Error& error) {
-    error.set_source(path);
-    throw;
-  }
+  });
 }
 
 }  // namespace kvplan

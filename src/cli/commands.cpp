@@ -47,19 +47,8 @@ ReportOptions report_options(const Invocation& call) {
   return out;
 }
 
-// Returns what `ask` does; an error without a source gets the model's.
-template <class Ask>
-auto of_model(const ModelSpec& model, const Ask& ask) {
-  try {
-    return ask();
-  } catch (Error& error) {
-    error.set_source(model.source);
-    throw;
-  }
-}
-
 Plan plan_of(const ModelSpec& model, const Request& request) {
-  return of_model(model, [&] { return make_plan(model, request); });
+  return with_source(model.source, [&] { return make_plan(model, request); });
 }
 
 // Printed to standard error, since a command line (--format args) takes all of standard output.
@@ -68,39 +57,22 @@ void warn(const ModelSpec& model, const std::string& warning) {
     std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
 }
 
-// Where nothing could be planned there is no report (except as JSON): the errors are printed instead, a line each.
-int emit_answered(const Invocation& call, const Answered& answered) {
-  if (!answered.any && call.format != "json") {
-    for (const std::string& error : answered.errors) std::fprintf(stderr, "kvplan: %s\n", error.c_str());
-    return answered.exit;
-  }
-  emit(call, answered.text);
-  return answered.exit;
+Exit failed_if(bool failed) {
+  return failed ? Exit::kDoesNotFit : Exit::kAnswered;
 }
 
-int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
-  std::vector<FleetEntry> entries(sources.size());
-  Answered out;
-  ManyAnswers many(call);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    FleetEntry& entry = entries[i];
-    entry.source = sources[i];
-    try {
-      with_source(sources[i], [&] { many.next(); });
-      const ModelAndRequest asked = load_model_and_request(sources[i], call);
-      entry.plan = plan_of(asked.model, asked.request);
-      entry.plan->command = replay(call, sources[i], entry.plan->request);
-      out.exit = std::max(out.exit, exit_of(*entry.plan));
-      out.any = true;
-    } catch (const Error& error) {
-      entry.error = without_program(error.line());
-      entry.exit = error.code();
-      out.errors.push_back(entry.error);
-      out.exit = std::max(out.exit, static_cast<int>(error.code()));
-    }
-  }
-  out.text = written(reply_of(entries), call.format, "a table of models", report_options(call));
-  return emit_answered(call, out);
+int answer(const Invocation& call, const Reply& reply, std::string_view question, Exit exit = Exit::kAnswered) {
+  emit(call, written(reply, call.format, question, report_options(call)));
+  return static_cast<int>(exit);
+}
+
+// Where nothing could be planned there is no report (except as JSON): the errors are printed instead, a line each.
+int emit_answered(const Invocation& call, const Answered& answered) {
+  if (answered.any || call.format == "json")
+    emit(call, answered.text);
+  else
+    for (const std::string& error : answered.errors) std::fprintf(stderr, "kvplan: %s\n", error.c_str());
+  return answered.exit;
 }
 
 // For a user who names no card, on a machine that has one: whether the model would fit here. The answer and the exit
@@ -145,17 +117,13 @@ int run_shared(const Invocation& call) {
   std::vector<CardUser> users;
   for (const ModelAndRequest& each : asked)
     users.push_back({&each.model, users.empty() ? each.request : further_request(each.model, each.request)});
-  const SharedCard shared = of_model(asked.front().model, [&] { return share_card(users); });
-  emit(call, written(reply_of(shared), call.format, "several models on one card", report_options(call)));
-  return static_cast<int>(shared.status == Verdict::kFits ? Exit::kAnswered : Exit::kDoesNotFit);
+  const SharedCard shared = with_source(asked.front().model.source, [&] { return share_card(users); });
+  return answer(call, reply_of(shared), "several models on one card", failed_if(shared.status != Verdict::kFits));
 }
 
 int run_plan(const Invocation& call) {
   if (call.models.empty()) {
-    Error error(Exit::kBadInput, "no MODEL was named",
-                "give a config.json, a directory, a *.gguf or -; see kvplan --help");
-    error.set_source("command line");
-    throw error;
+    usage_error("no MODEL was named", "give a config.json, a directory, a *.gguf or -; see kvplan --help");
   }
   if (shares_card(call)) return run_shared(call);
   bool fleet = false;
@@ -163,9 +131,8 @@ int run_plan(const Invocation& call) {
   if (call.measuring.wanted && (fleet || is_grid(call) || !call.engines.empty() || !call.weights.empty()))
     fail("--measure: takes one MODEL, one --engine and one card", "measure them one after the other");
   if (is_grid(call)) return emit_answered(call, answer_grid(call, sources, report_options(call)));
-  if (!call.engines.empty() || !call.weights.empty())
-    return emit_answered(call, answer_variants(call, sources, report_options(call)));
-  if (fleet) return run_fleet(call, sources);
+  if (fleet || !call.engines.empty() || !call.weights.empty())
+    return emit_answered(call, answer_models(call, sources, report_options(call)));
   const ModelAndRequest asked = load_model_and_request(sources.front(), call);
   const ModelSpec& model = asked.model;
   if (call.measuring.wanted) return run_measure(call, asked, report_options(call));
@@ -176,7 +143,7 @@ int run_plan(const Invocation& call) {
   const Wanted wanted{.curves = form.has_curves,
                       .engines = !call.engine_given && plan.is_logical && form.is_for_people,
                       .launch = form.has_launch};
-  of_model(model, [&] { complete(model, wanted, plan); });
+  with_source(model.source, [&] { complete(model, wanted, plan); });
   Reply reply = reply_of(plan);
   const ReportOptions options = report_options(call);
   if (options.suggests_next && call.format == "table" && !plan.card)
@@ -197,17 +164,15 @@ const std::string& single_model(const Invocation& call) {
                                    : !call.weights.empty() ? "--weights"
                                                            : "";
   if (several.empty()) return call.models.front();
-  Error error(Exit::kBadInput, call.command + " takes one " + std::string(several), "see kvplan --help");
-  error.set_source("command line");
-  throw error;
+  usage_error(call.command + " takes one " + std::string(several), "see kvplan --help");
 }
 
 int run_explain(const Invocation& call) {
   const ModelAndRequest asked = load_model_and_request(single_model(call), call);
   const ModelSpec& model = asked.model;
   Plan plan = plan_of(model, asked.request);
-  of_model(model, [&] { complete(model, {}, plan); });
-  emit(call, written(explained(plan), call.format, "explain", report_options(call)));
+  with_source(model.source, [&] { complete(model, {}, plan); });
+  answer(call, explained(plan), "explain");
   return exit_of(plan);
 }
 
@@ -220,12 +185,12 @@ int run_fit(const Invocation& call) {
   if (call.models.size() == 1 && call.weights.empty() && (!call.engines.empty() || !call.gpus.empty()))
     return emit_answered(call, answer_fits(call, call.models.front(), report_options(call)));
   const ModelAndRequest asked = load_model_and_request(single_model(call), call);
-  return of_model(asked.model, [&] {
+  return with_source(asked.model.source, [&] {
     Answers answers = fit_model(asked.model, asked.request);
     for (Answer& answer : answers.rows) answer.plan.command = replay(call, call.models.front(), answer.plan.request);
     if (find_format(call.format).has_launch) add_launch(asked.model, answers);
     const Reply reply = fitted(answers);
-    emit(call, written(reply, call.format, call.command, report_options(call)));
+    answer(call, reply, call.command);
     warn(asked.model, reply.warning);
     return exit_of(answers.asked);
   });
@@ -235,7 +200,7 @@ int run_fit(const Invocation& call) {
 PlanDigest digest_of(const std::string& source, const Invocation& call) {
   if (is_report(source)) return load_plan(source);
   const ModelAndRequest asked = load_model_and_request(source, call);
-  return parse_plan(plan_json(plan_of(asked.model, asked.request), {}), source);
+  return parse_plan(reply_of(plan_of(asked.model, asked.request)).json(), source);
 }
 
 // "measure card": the card alone. A model with that name is "./card".
@@ -257,75 +222,47 @@ int run_measured(const Invocation& call) {
 }
 
 int run_diff(const Invocation& call) {
-  if (call.models.size() != 2) {
-    Error error(Exit::kBadInput, "diff takes two MODELs or plans", "write plans with kvplan MODEL --json -o FILE");
-    error.set_source("command line");
-    throw error;
-  }
+  if (call.models.size() != 2)
+    usage_error("diff takes two MODELs or plans", "write plans with kvplan MODEL --json -o FILE");
   const PlanDiff diff =
       diff_plans(digest_of(call.models[0], call), digest_of(call.models[1], call), call.fail_over, call.request.limits);
-  emit(call, written(reply_of(diff), call.format, "diff", report_options(call)));
-  const bool failed = diff.is_too_much || diff.lost_fit || !diff.broken.empty();
-  return static_cast<int>(failed ? Exit::kDoesNotFit : Exit::kAnswered);
+  return answer(call, reply_of(diff), "diff", failed_if(diff.is_too_much || diff.lost_fit || !diff.broken.empty()));
 }
 
 int run_check_log(const Invocation& call) {
   if (call.models.empty() || call.models.size() > 2) {
-    Error error(Exit::kBadInput, "check-log takes a LOG, or a MODEL and a LOG",
+    usage_error("check-log takes a LOG, or a MODEL and a LOG",
                 "give a start-up log; with a config.json or a *.gguf before it, it is held against the plan");
-    error.set_source("command line");
-    throw error;
   }
   const LogCheck check = checked_log(call);
-  emit(call, written(reply_of(check), call.format, "check-log", report_options(call)));
   const LogVerdict verdict = check.diagnosis.verdict;
   const bool failed = verdict == LogVerdict::kDidNotStart || verdict == LogVerdict::kDied;
-  return static_cast<int>(failed || check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
-}
-
-// For commands that show a built-in table whole.
-void refuse_words(const Invocation& call) {
-  if (call.models.empty()) return;
-  Error error(Exit::kBadInput, call.command + " takes no \"" + one_line(call.models.front(), 60) + "\"",
-              "leave it out, and search what kvplan " + call.command + " prints");
-  error.set_source("command line");
-  throw error;
+  return answer(call, reply_of(check), "check-log", failed_if(failed || check.disagreements > 0));
 }
 
 int run_formulas(const Invocation& call) {
   const std::vector<KindInfo> kinds = all_kinds();
-  if (call.models.empty()) {
-    emit(call, written(reply_of(kinds), call.format, "formulas", report_options(call)));
-    return 0;
-  }
+  if (call.models.empty()) return answer(call, reply_of(kinds), "formulas");
   const std::string& asked = call.models.front();
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const KindInfo& row) { return row.name == asked; });
-  if (kind == kinds.end() || call.models.size() > 1) {
-    Error error(Exit::kBadInput, "formulas takes the name of one kind, not \"" + one_line(asked, 60) + "\"",
+  if (kind == kinds.end() || call.models.size() > 1)
+    usage_error("formulas takes the name of one kind, not \"" + one_line(asked, 60) + "\"",
                 "kvplan formulas lists them");
-    error.set_source("command line");
-    throw error;
-  }
   std::vector<KindInfo> rows;
   for (const KindInfo& row : kinds)
     if (row.name == "mha" || row.name == "gqa" || row.name == asked) rows.push_back(row);
-  emit(call, written(reply_of(*kind, derivation(asked), rows), call.format, "formulas", report_options(call)));
-  return 0;
+  return answer(call, reply_of(*kind, derivation(asked), rows), "formulas");
 }
 
 int run_dtypes(const Invocation& call) {
-  refuse_words(call);
-  emit(call, written(dtypes_reply(), call.format, "dtypes", report_options(call)));
-  return 0;
+  return answer(call, reply_of(dtypes()), "dtypes");
 }
 
 int run_engines(const Invocation& call) {
-  refuse_words(call);
   std::vector<EngineRow> rows;
   for (const Engine& engine : engines())
     for (const EngineVersion& version : engine.versions) rows.push_back({engine.name, version.version, version.note});
-  emit(call, written(reply_of(std::span<const EngineRow>(rows)), call.format, "engines", report_options(call)));
-  return 0;
+  return answer(call, reply_of(std::span<const EngineRow>(rows)), "engines");
 }
 
 // Cards with `text` in one of their names; else the one card that `text` identifies.
@@ -346,29 +283,22 @@ int run_gpus(const Invocation& call) {
   if (!call.models.empty()) cards.clear();
   for (const std::string& name : call.models)
     for (const Gpu& gpu : cards_called(known, name)) cards.push_back(gpu);
-  emit(call, written(reply_of(std::span<const Gpu>(cards)), call.format, "gpus", report_options(call)));
-  return 0;
+  return answer(call, reply_of(std::span<const Gpu>(cards)), "gpus");
 }
 
 int run_schema(const Invocation& call) {
-  refuse_words(call);
   const Reply schema{{}, [] { return schema_json(all_kinds()); }, {}};
   emit(call, written(schema, call.format == "table" ? "json" : call.format, "schema", report_options(call)));
   return 0;
 }
 
 int run_completions(const Invocation& call) {
-  if (call.models.size() != 1) {
-    Error error(Exit::kBadInput, "completions takes the name of a shell", "use one of bash, zsh, fish");
-    error.set_source("command line");
-    throw error;
-  }
+  if (call.models.size() != 1) usage_error("completions takes the name of a shell", "use one of bash, zsh, fish");
   emit(call, completions(call.models.front()));
   return 0;
 }
 
 int run_man(const Invocation& call) {
-  refuse_words(call);
   emit(call, man_page());
   return 0;
 }

@@ -4,22 +4,13 @@
 #include "cli/shell.h"
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
 namespace {
 
 using std::string_view;
-
-template <class Strings>
-std::string joined(const Strings& list, string_view between) {
-  std::string out;
-  for (const auto& item : list) {
-    if (!out.empty()) out += between;
-    out += item;
-  }
-  return out;
-}
 
 std::vector<string_view> command_names() {
   std::vector<string_view> out;
@@ -34,15 +25,11 @@ bool takes_model(const Command& command) {
 
 // Text for a shell's single quotes.
 std::string shell_quoted(string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out;
+  return replaced(text, {{'\'', "'\\''"}});
 }
 
 std::string names_of(const Command& command) {
-  std::string out;
-  for (const Option* option : options_of(command)) out += std::string(option->names) + " ";
-  return out + "--help -h";
+  return join(options_of(command), " ", &Option::names) + " --help -h";
 }
 
 std::string bash() {
@@ -55,15 +42,15 @@ std::string bash() {
       "  elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
       "  COMPREPLY=()\n"
       "  case ${COMP_WORDS[1]} in\n    " +
-      joined(command_names(), "|") +
+      join(command_names(), "|") +
       ") [ \"$COMP_CWORD\" -gt 1 ] && command=${COMP_WORDS[1]} ;;\n  esac\n  case $prev in\n";
   for (const Option& option : options()) {
     if (option.value.empty()) continue;
-    out += "    " + joined(words(option.names), "|") + ") ";
+    out += "    " + join(split(option.names), "|") + ") ";
     if (takes_path(option))
       out += "compopt -o filenames 2>/dev/null; IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$cur\"))";
-    else if (const std::vector<std::string> values = choices(option); !values.empty())
-      out += "COMPREPLY=($(compgen -W '" + joined(values, " ") + "' -- \"$cur\"))";
+    else if (const std::vector<string_view> values = choices(option); !values.empty())
+      out += "COMPREPLY=($(compgen -W '" + join(values, " ") + "' -- \"$cur\"))";
     else
       out += ":";
     out += "; return ;;\n";
@@ -77,7 +64,7 @@ std::string bash() {
       "  case $command in\n";
   for (const Command& command : commands()) {
     if (command.name == "plan" || takes_model(command)) continue;
-    out += "    " + std::string(command.name) + ") COMPREPLY=($(compgen -W '" + joined(argument_choices(command), " ") +
+    out += "    " + std::string(command.name) + ") COMPREPLY=($(compgen -W '" + join(argument_choices(command), " ") +
            "' -- \"$cur\")); return ;;\n";
   }
   out +=
@@ -85,7 +72,7 @@ std::string bash() {
       "  compopt -o filenames 2>/dev/null\n"
       "  IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$cur\")); IFS=$' \\t\\n'\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY+=($(compgen -W '" +
-      joined(command_names(), " ") +
+      join(command_names(), " ") +
       "' -- \"$cur\")); fi\n"
       "}\n"
       "complete -F _kvplan kvplan\n";
@@ -93,28 +80,23 @@ std::string bash() {
 }
 
 std::string zsh_text(string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
-    out += c;
-  }
-  return shell_quoted(out);
+  return shell_quoted(replaced(text, {{'[', "\\["}, {']', "\\]"}, {':', "\\:"}, {'\\', "\\\\"}}));
 }
 
 std::string zsh_option(const Option& option) {
-  const std::vector<string_view> names = words(option.names);
+  const std::vector<string_view> names = split(option.names);
   std::string value;
   if (!option.value.empty()) {
     value = ":" + zsh_text(option.value) + ":";
     if (takes_path(option))
       value += "_files";
-    else if (const std::vector<std::string> list = choices(option); !list.empty())
-      value += "(" + joined(list, " ") + ")";
+    else if (const std::vector<string_view> list = choices(option); !list.empty())
+      value += "(" + join(list, " ") + ")";
   }
   std::string out;
   for (const string_view name : names) {
     // An exclusion list keeps zsh from offering the option's other names again.
-    out += "'(" + joined(names, " ") + ")" + std::string(name) + "[" + zsh_text(option.help) + "]" + value + "' ";
+    out += "'(" + join(names, " ") + ")" + std::string(name) + "[" + zsh_text(option.help) + "]" + value + "' ";
   }
   return out;
 }
@@ -135,7 +117,7 @@ std::string zsh() {
     if (takes_model(command))
       out += "'*:MODEL:_files'";
     else if (const auto list = argument_choices(command); !list.empty())
-      out += "'*:argument:(" + joined(list, " ") + ")'";
+      out += "'*:argument:(" + join(list, " ") + ")'";
     out += ")\n      shift words; (( CURRENT-- ))\n      _arguments $options; return ;;\n";
   }
   out += "  esac\n  options=(";
@@ -151,7 +133,7 @@ std::string zsh() {
 
 std::string fish() {
   std::string out = "# fish completion of kvplan, from its table of options.\n";
-  std::string all = joined(command_names(), " ");
+  std::string all = join(command_names(), " ");
   for (const Command& command : commands()) {
     if (command.name == "plan") continue;
     out += "complete -c kvplan -n __fish_use_subcommand -a " + std::string(command.name) + " -d '" +
@@ -160,32 +142,28 @@ std::string fish() {
       out += "complete -c kvplan -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -f -a " +
              std::string(word) + "\n";
   }
-  const std::vector<const Option*> of_plan = options_of(commands().front());
   for (const Option& option : options()) {
     out += "complete -c kvplan";
-    std::string takers;
-    bool all_take = true;
+    std::vector<string_view> takers;
     for (const Command& command : commands()) {
-      const auto taken = options_of(command);
-      const bool takes = std::find(taken.begin(), taken.end(), &option) != taken.end();
-      if (takes && command.name != "plan") takers += " " + std::string(command.name);
-      all_take = all_take && takes;
+      const std::vector<const Option*> taken = options_of(command);
+      if (std::find(taken.begin(), taken.end(), &option) != taken.end()) takers.push_back(command.name);
     }
-    const bool plan = std::find(of_plan.begin(), of_plan.end(), &option) != of_plan.end();
-    if (!all_take) {
-      out += " -n '";
-      if (plan) out += "not __fish_seen_subcommand_from " + all + (takers.empty() ? "" : "; or ");
-      if (!takers.empty()) out += "__fish_seen_subcommand_from" + takers;
-      out += "'";
+    const bool plan = !takers.empty() && takers.front() == "plan";
+    if (takers.size() < commands().size()) {
+      if (plan) takers.erase(takers.begin());
+      out += " -n '" + (plan ? "not __fish_seen_subcommand_from " + all : "") +
+             (plan && !takers.empty() ? "; or " : "") +
+             (takers.empty() ? "" : "__fish_seen_subcommand_from " + join(takers, " ")) + "'";
     }
-    for (const string_view name : words(option.names))
+    for (const string_view name : split(option.names))
       out += (name.starts_with("--") ? " -l " + std::string(name.substr(2))
                                      : (name.size() == 2 ? " -s " : " -o ") + std::string(name.substr(1)));
     if (takes_path(option))
       out += " -rF";
     else if (!option.value.empty())
       out += " -x";
-    if (const std::vector<std::string> list = choices(option); !list.empty()) out += " -a '" + joined(list, " ") + "'";
+    if (const std::vector<string_view> list = choices(option); !list.empty()) out += " -a '" + join(list, " ") + "'";
     out += " -d '" + shell_quoted(option.help) + "'\n";
   }
   return out;

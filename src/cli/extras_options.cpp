@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "cli/engine_options.h"
+#include "cli/list_options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "plan/search.h"
 #include "sources/companions.h"
 #include "weights/weigh.h"
@@ -16,30 +18,12 @@ namespace {
 
 using std::string_view;
 
-constexpr std::uint64_t kMostCopies = 1024;
-
-void require_text(string_view value, string_view name, string_view remedy) {
-  if (value.empty()) fail(std::string(name) + ": an empty name", remedy);
-}
-
-std::uint64_t parse_copies(string_view value, string_view name) {
-  const std::uint64_t count = parse_count(value, name);
-  if (count > kMostCopies)
-    fail(std::string(name) + ": " + std::to_string(count) + " is more than kvplan plans", "use at most 1024");
-  return count;
-}
-
 void use_method(Invocation& call, DraftMethod method) {
   call.request.extras.draft_method = method;
   if (method == DraftMethod::kMtp) call.request.mtp = true;
 }
 
 }  // namespace
-
-void apply_draft(Invocation& call, string_view value, string_view name) {
-  require_text(value, name, "name a config.json, a *.gguf or a Hub id");
-  call.draft = std::string(value);
-}
 
 void apply_speculative_method(Invocation& call, string_view value, string_view name) {
   const auto method = find_draft_method(value);
@@ -50,7 +34,7 @@ void apply_speculative_method(Invocation& call, string_view value, string_view n
 }
 
 void apply_speculative_config(Invocation& call, string_view value, string_view name) {
-  try {
+  with_source(name, [&] {
     const SpeculativeConfig config = parse_speculative_config(value);
     if (config.method) use_method(call, *config.method);
     if (!config.model.empty()) call.draft = config.model;
@@ -64,31 +48,15 @@ void apply_speculative_config(Invocation& call, string_view value, string_view n
           {NoteLevel::kWarning,
            "speculative_config",
            {"{option}: \"{key}\" is not read, and changes nothing", {{"option", name}, {"key", one_line(key, 40)}}}});
-  } catch (Error& error) {
-    error.set_source(name);
-    throw;
-  }
-}
-
-void apply_lora(Invocation& call, string_view value, string_view name) {
-  require_text(value, name, "name an adapter's file, directory or Hub id");
-  call.loras.emplace_back(value);
+  });
 }
 
 void apply_lora_targets(Invocation& call, string_view value, string_view name) {
   std::vector<std::string>& targets = call.request.extras.lora_targets;
   targets.clear();
-  for (string_view rest = value; !rest.empty();) {
-    const auto end = rest.find_first_of(", ");
-    if (end != 0) targets.emplace_back(rest.substr(0, end));
-    rest = end == string_view::npos ? string_view() : rest.substr(end + 1);
-  }
+  for (const string_view part : split(value, ','))
+    for (const string_view target : split(part)) targets.emplace_back(target);
   if (targets.empty()) fail(std::string(name) + ": an empty list", "name modules, for example q_proj,v_proj");
-}
-
-void apply_mmproj(Invocation& call, string_view value, string_view name) {
-  require_text(value, name, "name the model's mmproj-*.gguf");
-  call.mmproj = std::string(value);
 }
 
 // "image=2,video=0", or vLLM's JSON object; a bare number is for images.
@@ -97,9 +65,7 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   limits.clear();
   std::string text(value);
   std::erase_if(text, [](char c) { return c == '{' || c == '}' || c == '"' || c == ' '; });
-  for (string_view rest = text; !rest.empty();) {
-    const auto comma = rest.find(',');
-    const string_view item = rest.substr(0, comma);
+  for (const string_view item : parts_of(text, ',')) {
     const auto at = item.find_first_of(":=");
     const string_view what = at == string_view::npos ? "image" : item.substr(0, at);
     const string_view count = at == string_view::npos ? item : item.substr(at + 1);
@@ -107,17 +73,8 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
       fail(std::string(name) + ": \"" + one_line(what, 40) + "\" is not image, video or audio",
            "write image=2,video=0");
     limits.emplace_back(what, count == "0" ? 0 : parse_count(count, name));
-    rest = comma == string_view::npos ? string_view() : rest.substr(comma + 1);
   }
   if (limits.empty()) fail(std::string(name) + ": an empty list", "write image=2,video=0");
-}
-
-void apply_beams(Invocation& call, string_view value, string_view name) {
-  call.request.extras.num_beams = parse_copies(value, name);
-}
-
-void apply_samples(Invocation& call, string_view value, string_view name) {
-  call.request.extras.num_samples = parse_copies(value, name);
 }
 
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call) {

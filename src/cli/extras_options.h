@@ -9,15 +9,10 @@
 
 namespace kvplan {
 
-void apply_draft(Invocation& call, std::string_view value, std::string_view name);
 void apply_speculative_method(Invocation& call, std::string_view value, std::string_view name);
 void apply_speculative_config(Invocation& call, std::string_view value, std::string_view name);
-void apply_lora(Invocation& call, std::string_view value, std::string_view name);
 void apply_lora_targets(Invocation& call, std::string_view value, std::string_view name);
-void apply_mmproj(Invocation& call, std::string_view value, std::string_view name);
 void apply_mm_limits(Invocation& call, std::string_view value, std::string_view name);
-void apply_beams(Invocation& call, std::string_view value, std::string_view name);
-void apply_samples(Invocation& call, std::string_view value, std::string_view name);
 
 // A model, and the request with what its options name loaded: a draft model, adapters, a projector.
 struct ModelAndRequest {

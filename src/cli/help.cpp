@@ -33,18 +33,22 @@ bool takes_lists(const Command& command, string_view option) {
   return command.name == "plan" || (command.name == "fit" && option != "--weights");
 }
 
-std::string long_usage(const Option& option, const Command& command) {
-  std::string out;
-  for (const string_view name : words(option.names)) out += (out.empty() ? "" : ", ") + std::string(name);
-  std::string value(option.value);
-  if (!takes_lists(command, words(option.names).front())) value = value.substr(0, value.find("[,"));
-  if (!value.empty()) out += " " + value;
-  return out;
+// "--max-model-len, --context, --context-length N"; the short form has the first name and the shortest other one.
+std::string usage_of(const Option& option, const Command& command, bool is_short) {
+  std::vector<string_view> names = split(option.names);
+  if (is_short) {
+    const string_view shortest =
+        *std::min_element(names.begin(), names.end(), [](string_view a, string_view b) { return a.size() < b.size(); });
+    names = shortest == names.front() ? std::vector{shortest} : std::vector{names.front(), shortest};
+  }
+  string_view value = option.value;
+  if (!takes_lists(command, option.name())) value = value.substr(0, value.find("[,"));
+  return join(names) + (value.empty() ? "" : " " + std::string(value));
 }
 
 std::string help_of(const Option& option, const Command& command) {
   std::string out(option.help);
-  if (words(option.names).front() != "--format") return out;
+  if (option.name() != "--format") return out;
   return out + ": " + join(forms_of(command));
 }
 
@@ -60,19 +64,8 @@ std::string folded_at(std::size_t column, string_view text) {
   return out + std::string(text) + "\n";
 }
 
-// The first name and the shortest other one: "--max-model-len, -c N".
-std::string short_usage(const Option& option, const Command& command) {
-  const std::vector<string_view> names = words(option.names);
-  const string_view shortest =
-      *std::min_element(names.begin(), names.end(), [](string_view a, string_view b) { return a.size() < b.size(); });
-  std::string value(option.value);
-  if (!takes_lists(command, names.front())) value = value.substr(0, value.find("[,"));
-  return std::string(names.front()) + (shortest == names.front() ? "" : ", " + std::string(shortest)) +
-         (value.empty() ? "" : " " + value);
-}
-
 std::string option_line(const Option& option, const Command& command, bool is_short = false) {
-  std::string out = "  " + (is_short ? short_usage(option, command) : long_usage(option, command));
+  std::string out = "  " + usage_of(option, command, is_short);
   if (out.size() + 2 > kColumn)
     out += "\n" + std::string(kColumn, ' ');
   else
@@ -95,13 +88,8 @@ std::vector<string_view> groups_of(const std::vector<const Option*>& options) {
 }
 
 std::string examples(const Command& command) {
-  if (command.examples.empty()) return "";
-  std::string out = "\nExamples\n";
-  for (string_view rest = command.examples; !rest.empty();) {
-    const auto end = rest.find('\n');
-    out += "  " + std::string(rest.substr(0, end)) + "\n";
-    rest = end == string_view::npos ? string_view() : rest.substr(end + 1);
-  }
+  std::string out = command.examples.empty() ? "" : "\nExamples\n";
+  for (const string_view example : split(command.examples, '\n')) out += "  " + std::string(example) + "\n";
   return out;
 }
 
@@ -147,7 +135,7 @@ std::string main_help() {
   const Command& plan = commands().front();
   for (const string_view name : split(kUsual))
     for (const Option* option : options_of(plan))
-      if (words(option->names).front() == name) out += option_line(*option, plan, true);
+      if (option->name() == name) out += option_line(*option, plan, true);
   return out +
          "More: kvplan COMMAND --help, kvplan --engine vllm --help for an engine's own,\n"
          "kvplan --help all for every option.\n" +
@@ -160,29 +148,21 @@ std::string engine_help(string_view engine) {
                     std::string(engine) + " (kvplan --help all: every option)\n";
   const string_view own = engine_named(engine)->options;
   for (const Option* option : options_of(plan))
-    if (has_word(own, words(option->names).front())) out += option_line(*option, plan);
+    if (has_word(own, option->name())) out += option_line(*option, plan);
   return out;
 }
 
-std::string command_help(const Command& command) {
+std::string command_help(const Command& command, bool is_whole) {
   std::string out = command_usage(command) + "\n" + std::string(command.help) + "\n";
   const std::vector<const Option*> taken = options_of(command);
-  std::string rest;
-  for (const string_view group : groups_of(taken)) {
-    const bool all = !command.only.empty();
-    if (all || command.groups.find(group) != string_view::npos)
+  std::vector<string_view> others;
+  for (const string_view group : groups_of(taken))
+    if (is_whole || !command.only.empty() || command.groups.find(group) != string_view::npos)
       out += "\n" + in_full(group, taken, command);
     else
-      rest += (rest.empty() ? "" : ", ") + std::string(group);
-  }
-  if (!rest.empty()) out += "\nMore, by kvplan " + std::string(command.name) + " --help all:\n" + folded_at(0, rest);
-  return out + examples(command);
-}
-
-std::string full_help(const Command& command) {
-  std::string out = command_usage(command) + "\n" + std::string(command.help) + "\n";
-  const std::vector<const Option*> taken = options_of(command);
-  for (const string_view group : groups_of(taken)) out += "\n" + in_full(group, taken, command);
+      others.push_back(group);
+  if (!others.empty())
+    out += "\nMore, by kvplan " + std::string(command.name) + " --help all:\n" + folded_at(0, join(others));
   return out + examples(command);
 }
 

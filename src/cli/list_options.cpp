@@ -21,7 +21,7 @@ std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name)
 }
 
 // "vllm", or several: "vllm,sglang".
-void set_engines(Invocation& call, std::string_view list) {
+void set_engines(Invocation& call, std::string_view list, std::string_view) {
   call.engines.clear();
   call.engine_given = true;
   if (list.find(',') == std::string_view::npos) {

@@ -16,7 +16,7 @@ std::vector<std::string_view> parts_of(std::string_view list, char separator);
 // A cache type; nothing for "auto".
 std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name);
 
-void set_engines(Invocation& call, std::string_view list);
+void set_engines(Invocation& call, std::string_view list, std::string_view option);
 void set_weights(Invocation& call, std::string_view list, std::string_view option);
 void set_kv_types(Invocation& call, std::string_view list, std::string_view option);
 

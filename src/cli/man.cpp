@@ -1,7 +1,6 @@
 // The man page, as roff.
-#include <algorithm>
-
 #include "cli/shell.h"
+#include "kvplan/strings.h"
 #include "kvplan/version.h"
 
 namespace kvplan {
@@ -12,34 +11,15 @@ using std::string_view;
 
 // In roff a dash is a minus sign, a backslash starts an escape, and a dot or a quote at a line's start a request.
 std::string roff(string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\')
-      out += "\\e";
-    else if (c == '-')
-      out += "\\-";
-    else if ((c == '.' || c == '\'') && out.empty())
-      out += std::string("\\&") + c;
-    else
-      out += c;
-  }
-  return out;
+  return (text.starts_with('.') || text.starts_with('\'') ? "\\&" : "") + replaced(text, {{'\\', "\\e"}, {'-', "\\-"}});
 }
 
 std::string option_entry(const Option& option) {
-  std::string out = ".TP\n";
-  bool first = true;
-  for (const string_view name : words(option.names)) {
-    out += (first ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
-    first = false;
-  }
+  std::string out = ".TP\n\\fB" + join(split(option.names), "\\fR, \\fB", roff) + "\\fR";
   if (!option.value.empty()) out += " \\fI" + roff(option.value) + "\\fR";
   out += "\n" + roff(option.help) + ".\n";
-  const std::vector<std::string> values = choices(option);
   if (!option.value.starts_with("E[") && option.value != "FORM") return out;
-  std::string list;
-  for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
-  return out + "One of " + roff(list) + ".\n";
+  return out + "One of " + roff(join(choices(option))) + ".\n";
 }
 
 }  // namespace
@@ -86,13 +66,8 @@ std::string man_page() {
       ".TP\n4\nThe Hub could not be reached, or refused.\n"
       ".TP\n5\nNo device to measure on.\n"
       ".SH EXAMPLES\n";
-  for (const Command& command : commands()) {
-    for (string_view rest = command.examples; !rest.empty();) {
-      const auto end = rest.find('\n');
-      out += ".PP\n.RS\n" + roff(rest.substr(0, end)) + "\n.RE\n";
-      rest = end == string_view::npos ? string_view() : rest.substr(end + 1);
-    }
-  }
+  for (const Command& command : commands())
+    for (const string_view example : split(command.examples, '\n')) out += ".PP\n.RS\n" + roff(example) + "\n.RE\n";
   return out;
 }
 

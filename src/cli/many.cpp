@@ -27,23 +27,35 @@ const std::vector<T>& or_as_asked(const std::vector<T>& list) {
   return list.empty() ? kAsAsked : list;
 }
 
-std::string name_of_card(const Gpu* card) {
-  return card != nullptr ? std::string(card->name) : "";
+// One engine and card of those that the call lists; empty where it lists none.
+struct Choice {
+  std::string engine, card;
+  Request request;
+};
+
+// Asks for each engine and card. An error that every card would get, and that takes long to find, is found once.
+void ask_each(const Invocation& call, const Request& asked, const std::function<void(Choice&)>& ask,
+              const std::function<void(const Choice&, Error&)>& failed) {
+  for (const std::string& engine : or_as_asked(call.engines)) {
+    std::optional<Error> same;
+    for (const Gpu* card : or_as_asked(call.gpus)) {
+      Choice choice{engine, std::string(card != nullptr ? card->name : ""), asked};
+      try {
+        if (same) throw Error(*same);
+        if (!engine.empty()) find_engine(engine, choice.request);
+        if (card != nullptr) choice.request.card.gpu = card;
+        ask(choice);
+      } catch (Error& error) {
+        if (dynamic_cast<const TooManyRules*>(&error) != nullptr) same = error;
+        failed(choice, error);
+      }
+    }
+  }
 }
 
-// Keeps an error that every card would get, and that takes long to find.
-class SameForEachCard {
- public:
-  void take(const Error& error) {
-    if (dynamic_cast<const TooManyRules*>(&error) != nullptr) error_ = error;
-  }
-  void check() const {
-    if (error_) throw Error(*error_);
-  }
-
- private:
-  std::optional<Error> error_;
-};
+std::string without_program(const Error& error) {
+  return error.line().substr(std::string_view("kvplan: ").size());
+}
 
 }  // namespace
 
@@ -66,8 +78,14 @@ int exit_of(const Plan& plan) {
   return static_cast<int>(plan.verdict.fails() ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
-std::string without_program(const std::string& line) {
-  return line.substr(std::string_view("kvplan: ").size());
+void Answered::planned(const Plan& plan) {
+  exit = std::max(exit, exit_of(plan));
+  any = true;
+}
+
+void Answered::failed(const Error& error, const std::string& line) {
+  errors.push_back(line);
+  exit = std::max(exit, static_cast<int>(error.code()));
 }
 
 bool is_grid(const Invocation& call) {
@@ -95,7 +113,7 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
     } catch (const Error& error) {
       GridRow& row = grid.rows.emplace_back();
       row.source = source;
-      row.error = without_program(error.line());
+      row.error = without_program(error);
       row.exit = error.code();
     }
   }
@@ -108,44 +126,45 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
   return out;
 }
 
-Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources,
-                         const ReportOptions& options) {
-  const std::vector<std::string>& engines = or_as_asked(call.engines);
-  const std::vector<std::string>& weights = or_as_asked(call.weights);
+Answered answer_models(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
+  const bool is_list = !call.engines.empty() || !call.weights.empty();
   std::vector<FleetEntry> entries;
   Answered out;
   ManyAnswers many(call);
-  for (const std::string& source : sources) {
+  std::optional<ModelAndRequest> asked;
+  const auto load = [&](const std::string& source) {
     with_source(source, [&] { many.next(); });
-    const ModelAndRequest asked = load_model_and_request(source, call);
-    const ModelSpec& model = asked.model;
-    for (const std::string& engine : engines) {
-      for (const std::string& type : weights) {
-        FleetEntry& entry = entries.emplace_back();
-        const std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
-        entry.source = source;
-        entry.engine = engine;
-        // Engines of one model need no label: the plans name them.
-        if (sources.size() > 1 || weights.size() > 1) entry.variant = variant;
-        try {
-          Request request = asked.request;
-          if (!engine.empty()) find_engine(engine, request);
-          if (!type.empty()) request.weights = type;
-          entry.plan = make_plan(model, request);
-          entry.plan->command = replay(call, source, entry.plan->request);
-          out.exit = std::max(out.exit, exit_of(*entry.plan));
-          out.any = true;
-        } catch (Error& error) {
-          error.set_source(model.source);
-          entry.error = variant + ": " + without_program(error.line());
-          entry.exit = error.code();
-          out.errors.push_back(entry.error);
-          out.exit = std::max(out.exit, static_cast<int>(error.code()));
-        }
-      }
+    asked = load_model_and_request(source, call);
+  };
+  const auto add = [&](const std::string& source, const std::string& engine, const std::string& type) {
+    FleetEntry& entry = entries.emplace_back();
+    const std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
+    entry.source = source;
+    entry.engine = engine;
+    // Engines of one model need no label: the plans name them.
+    if (sources.size() > 1 || call.weights.size() > 1) entry.variant = variant;
+    try {
+      if (!is_list) load(source);
+      Request request = asked->request;
+      with_source(asked->model.source, [&] {
+        if (!engine.empty()) find_engine(engine, request);
+        if (!type.empty()) request.weights = type;
+        entry.plan = make_plan(asked->model, request);
+      });
+      entry.plan->command = replay(call, source, entry.plan->request);
+      out.planned(*entry.plan);
+    } catch (const Error& error) {
+      entry.error = (variant.empty() ? "" : variant + ": ") + without_program(error);
+      entry.exit = error.code();
+      out.failed(error, entry.error);
     }
+  };
+  for (const std::string& source : sources) {
+    if (is_list) load(source);  // each of its rows would fail alike
+    for (const std::string& engine : or_as_asked(call.engines))
+      for (const std::string& type : or_as_asked(call.weights)) add(source, engine, type);
   }
-  const bool is_one = sources.size() == 1 && call.weights.empty();
+  const bool is_one = sources.size() == 1 && !call.engines.empty() && call.weights.empty();
   out.text = written(is_one ? side_by_side(entries) : reply_of(entries), call.format, "a table of models", options);
   return out;
 }
@@ -157,85 +176,53 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
   std::optional<Answers> all;
   Answered out;
   std::optional<Error> first_error;
-  for (const std::string& engine : or_as_asked(call.engines)) {
-    SameForEachCard same;
-    for (const Gpu* card : or_as_asked(call.gpus)) {
-      try {
-        same.check();
-        Request request = asked.request;
-        std::vector<std::pair<std::string, std::string>> chosen;
-        if (!engine.empty()) {
-          find_engine(engine, request);
-          chosen.emplace_back("--engine", engine);
-        }
-        if (card != nullptr) {
-          request.card.gpu = card;
-          chosen.emplace_back("--gpu", card->name);
-        }
-        Answers answers = compare_types(asked.model, request, {call.weights, call.kv_types, stored});
-        out.exit = std::max(out.exit, exit_of(answers.asked));
-        for (Answer& answer : answers.rows) {
-          if (card != nullptr) answer.name.insert(0, name_of_card(card) + ", ");
-          if (!engine.empty()) answer.name.insert(0, engine + ", ");
-          answer.changes.insert(answer.changes.begin(), chosen.begin(), chosen.end());
-          answer.plan.command = replay(call, source, answer.plan.request);
-        }
-        const std::string where = engine + (engine.empty() || card == nullptr ? "" : ", ") + name_of_card(card);
-        for (Template& sentence : answers.sentences)
-          if (!chosen.empty()) sentence = Template("{where}: ", {{"where", where}}) + sentence;
-        if (!all) {
-          all = std::move(answers);
-          continue;
-        }
-        std::move(answers.rows.begin(), answers.rows.end(), std::back_inserter(all->rows));
-        std::move(answers.sentences.begin(), answers.sentences.end(), std::back_inserter(all->sentences));
-      } catch (Error& error) {
-        same.take(error);
-        error.set_source(source);
-        if (!first_error) first_error = error;
-        out.errors.push_back(without_program(error.line()));
-        out.exit = std::max(out.exit, static_cast<int>(error.code()));
-      }
+  const auto ask = [&](Choice& choice) {
+    Answers answers = compare_types(asked.model, choice.request, {call.weights, call.kv_types, stored});
+    out.planned(answers.asked);
+    const std::string where = choice.engine + (choice.engine.empty() || choice.card.empty() ? "" : ", ") + choice.card;
+    for (Answer& answer : answers.rows) {
+      if (!where.empty()) answer.name.insert(0, where + ", ");
+      if (!choice.card.empty()) answer.changes.emplace(answer.changes.begin(), "--gpu", choice.card);
+      if (!choice.engine.empty()) answer.changes.emplace(answer.changes.begin(), "--engine", choice.engine);
+      answer.plan.command = replay(call, source, answer.plan.request);
     }
-  }
+    if (!where.empty())
+      for (Template& sentence : answers.sentences) sentence = Template("{where}: ", {{"where", where}}) + sentence;
+    if (!all) {
+      all = std::move(answers);
+      return;
+    }
+    std::move(answers.rows.begin(), answers.rows.end(), std::back_inserter(all->rows));
+    std::move(answers.sentences.begin(), answers.sentences.end(), std::back_inserter(all->sentences));
+  };
+  ask_each(call, asked.request, ask, [&](const Choice&, Error& error) {
+    error.set_source(source);
+    if (!first_error) first_error = error;
+    out.failed(error, without_program(error));
+  });
   if (!all) throw *first_error;
   for (const std::string& error : out.errors)
     all->asked.notes.push_back({NoteLevel::kWarning, "not_compared", Template::quoted(error)});
-  out.any = true;
   out.text = written(compared(*all), call.format, "compare", options);
   return out;
 }
 
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options) {
   const ModelAndRequest asked = load_model_and_request(source, call);
-  const ModelSpec& model = asked.model;
   std::vector<FitEntry> entries;
   Answered out;
-  for (const std::string& engine : or_as_asked(call.engines)) {
-    SameForEachCard same;
-    for (const Gpu* card : or_as_asked(call.gpus)) {
-      FitEntry& entry = entries.emplace_back();
-      entry.source = source;
-      entry.engine = engine;
-      try {
-        same.check();
-        Request request = asked.request;
-        if (!engine.empty()) find_engine(engine, request);
-        if (card != nullptr) request.card.gpu = card;
-        entry.answers = fit_model(model, request);
-        for (Answer& answer : entry.answers->rows) answer.plan.command = replay(call, source, answer.plan.request);
-        out.exit = std::max(out.exit, exit_of(entry.answers->asked));
-        out.any = true;
-      } catch (const Error& error) {
-        same.take(error);
-        entry.error = (engine.empty() ? "" : engine + ": ") + (card == nullptr ? "" : name_of_card(card) + ": ") +
-                      without_program(error.line());
-        entry.exit = error.code();
-        out.errors.push_back(source + ": " + entry.error);
-        out.exit = std::max(out.exit, static_cast<int>(error.code()));
-      }
-    }
-  }
+  const auto ask = [&](Choice& choice) {
+    Answers answers = fit_model(asked.model, choice.request);
+    for (Answer& answer : answers.rows) answer.plan.command = replay(call, source, answer.plan.request);
+    out.planned(answers.asked);
+    entries.push_back({source, choice.engine, std::move(answers), "", Exit::kAnswered});
+  };
+  ask_each(call, asked.request, ask, [&](const Choice& choice, const Error& error) {
+    const std::string line = (choice.engine.empty() ? "" : choice.engine + ": ") +
+                             (choice.card.empty() ? "" : choice.card + ": ") + without_program(error);
+    entries.push_back({source, choice.engine, std::nullopt, line, error.code()});
+    out.failed(error, source + ": " + line);
+  });
   out.text = written(reply_of(entries), call.format, "fit of several engines or cards", options);
   return out;
 }

@@ -15,11 +15,12 @@ struct Answered {
   int exit = 0;
   std::vector<std::string> errors;  // for whatever was not planned
   bool any = false;                 // at least one was planned
+
+  void planned(const Plan& plan);
+  void failed(const Error& error, const std::string& line);
 };
 
 int exit_of(const Plan& plan);
-// The part of an error's line after "kvplan: ".
-std::string without_program(const std::string& line);
 
 // What many answers may cost together. Each input has its own bounds, but a stranger's folder may hold ten thousand
 // inputs that reach them.
@@ -39,8 +40,8 @@ class ManyAnswers {
 bool is_grid(const Invocation& call);
 // Models as rows, cards as columns; each engine and weight type is a row of its own.
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
-// Plans of each model for each engine and weight type that the call names.
-Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
+// Plans of each model, for each engine and weight type where the call lists some.
+Answered answer_models(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
 // `compare` for one model, over the engines, cards and types that the call lists.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options);
 // `fit` for one model, for each engine and card.

@@ -74,12 +74,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
         else
           request.card.memory = device->facts().usable;
       }
-      try {
-        plan = make_plan(model, request);
-      } catch (Error& error) {
-        error.set_source(model.source);
-        throw;
-      }
+      plan = with_source(model.source, [&] { return make_plan(model, request); });
       ProgressLine progress;
       MeasureOptions how;
       how.tolerance = call.measuring.tolerance.value_or(how.tolerance);

@@ -17,9 +17,6 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
 // Measures the card alone and reports; returns the exit code.
 int run_card(const Invocation& call, const ReportOptions& options);
 
-// Throws an error of the command line.
-[[noreturn]] void usage_error(const std::string& what, const std::string& remedy);
-
 // Checks, before a long measurement, that its result can be written.
 void check_writable(const std::string& path);
 

@@ -1,7 +1,8 @@
 // The table of options, which help, completions, the man page and the parser read.
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <numeric>
+#include <tuple>
 
 #include "cli/extras_options.h"
 #include "cli/list_options.h"
@@ -38,6 +39,72 @@ constexpr string_view kMlx = "MLX";
 constexpr string_view kOutput = "Output";
 constexpr string_view kHub = "Hub";
 
+using R = Request;
+using C = CardRequest;
+using E = ExtrasRequest;
+using L = LlamaCppOptions;
+using M = MeasuringOptions;
+using P = Parallel;
+
+template <class Owner, class Member>
+Owner owner_of(Member Owner::*);
+
+// The member in the part of the call that has it.
+template <auto member>
+auto& member_of(Invocation& call) {
+  Request& request = call.request;
+  const auto parts =
+      std::tie(call, call.measuring, call.source.read, call.source.hub, request, request.card, request.limits,
+               request.parallel, request.extras, request.llama_cpp, request.vllm, request.transformers, request.mlx);
+  return std::get<decltype(owner_of(member))&>(parts).*member;
+}
+
+// What most options do: set<parse_count, &R::num_seqs> sets a member to the value that is read from the text.
+template <auto read, auto member>
+void set(Invocation& call, string_view value, string_view name) {
+  member_of<member>(call) = read(value, name);
+}
+template <auto member>
+void flag(Invocation& call, string_view, string_view) {
+  member_of<member>(call) = true;
+}
+template <std::uint64_t Parallel::*ranks>
+void set_layout(Invocation& call, string_view value, string_view name) {
+  call.request.parallel.*ranks = parse_count(value, name);
+  call.request.parallel.given = true;
+}
+
+std::string as_typed(string_view value, string_view) {
+  return std::string(value);
+}
+std::string not_empty(string_view value, string_view name, string_view remedy, string_view what = "name") {
+  if (value.empty()) fail(std::string(name) + ": an empty " + std::string(what), remedy);
+  return std::string(value);
+}
+std::uint64_t parse_copies(string_view value, string_view name) {
+  constexpr std::uint64_t kMost = 1024;
+  const std::uint64_t count = parse_count(value, name);
+  if (count > kMost)
+    fail(std::string(name) + ": " + std::to_string(count) + " is more than kvplan plans", "use at most 1024");
+  return count;
+}
+double parse_percent_as_share(string_view value, string_view name) {
+  return parse_percent(value, name) / 100;
+}
+std::uint64_t parse_count_or_none(string_view value, string_view name) {
+  return value == "0" ? 0 : parse_count(value, name);
+}
+
+template <class Value>
+Value chosen(string_view value, string_view name, std::initializer_list<std::pair<string_view, Value>> choices) {
+  std::string words;
+  for (const auto& [word, chosen_value] : choices) {
+    if (word == value) return chosen_value;
+    words += (words.empty() ? "" : word == std::prev(choices.end())->first ? " or " : ", ") + std::string(word);
+  }
+  fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not " + words, "see kvplan --help");
+}
+
 bool is_auto(string_view value) {
   return value == "auto";
 }
@@ -45,7 +112,7 @@ bool is_auto(string_view value) {
 constexpr std::uint64_t kAllLayers = 999999;
 
 // "exps=CPU": a pattern, with or without dots and anchors. Patterns for single layers are not supported.
-void override_tensors(Request& request, string_view value, string_view name) {
+void override_tensors(Invocation& call, string_view value, string_view name) {
   const auto equals = value.rfind('=');
   const string_view pattern = value.substr(0, equals);
   const bool to_host = equals != string_view::npos && value.substr(equals + 1) == "CPU";
@@ -55,34 +122,31 @@ void override_tensors(Request& request, string_view value, string_view name) {
   if (!to_host || has_digit || !all_parts || pattern.find("exps") == string_view::npos)
     fail(std::string(name) + ": \"" + one_line(value, 60) + "\" is not a pattern of all experts",
          "use exps=CPU, or --n-cpu-moe N for the first N layers");
-  request.llama_cpp.cpu_moe_layers = kAllLayers;
+  call.request.llama_cpp.cpu_moe_layers = kAllLayers;
 }
 
 // "3,1", also with "/" between the numbers.
-void split_tensors(Request& request, string_view value, string_view name) {
-  request.llama_cpp.tensor_split.clear();
-  double sum = 0;
-  for (std::size_t at = 0; at <= value.size();) {
-    const std::size_t end = std::min(value.find_first_of(",/", at), value.size());
-    const string_view word = value.substr(at, end - at);
+void split_tensors(Invocation& call, string_view value, string_view name) {
+  std::string list(value);
+  std::replace(list.begin(), list.end(), '/', ',');
+  std::vector<double>& shares = call.request.llama_cpp.tensor_split;
+  shares.clear();
+  for (const string_view word : parts_of(list, ',')) {
     double share = -1;
     const auto [rest, error] = parse_real(word, share);
     if (error != std::errc() || rest != word.data() + word.size() || !(share >= 0 && share <= 1e9))
       fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is no list of shares", "write for example 3,1");
-    request.llama_cpp.tensor_split.push_back(share);
-    sum += share;
-    at = end + 1;
+    shares.push_back(share);
   }
-  if (sum <= 0) fail(std::string(name) + ": all shares are 0", "write for example 3,1");
+  if (std::accumulate(shares.begin(), shares.end(), 0.0) <= 0)
+    fail(std::string(name) + ": all shares are 0", "write for example 3,1");
 }
 
 // Decides llama.cpp's --flash-attn as well.
-void set_attention(Request& request, string_view value, string_view name) {
-  if (value != "naive" && value != "flash")
-    fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not naive or flash", "see kvplan --help");
-  const bool naive = value == "naive";
-  request.attention = naive ? AttentionKernel::kNaive : AttentionKernel::kFlash;
-  request.llama_cpp.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
+void set_attention(Invocation& call, string_view value, string_view name) {
+  const bool naive = chosen<bool>(value, name, {{"naive", true}, {"flash", false}});
+  call.request.attention = naive ? AttentionKernel::kNaive : AttentionKernel::kFlash;
+  call.request.llama_cpp.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
 }
 
 // Removes "2x" from "2x4090" and returns 2; else returns 1.
@@ -147,7 +211,7 @@ void set_gpu(Invocation& call, string_view text) {
 }
 
 // "rtx-4090", "auto", or several: "rtx-4090,l40s".
-void set_gpus(Invocation& call, string_view list) {
+void set_gpus(Invocation& call, string_view list, string_view) {
   call.gpus.clear();
   call.request.card.gpu = nullptr;
   if (is_auto(list)) return use_cards(detect_cards(), call.request);
@@ -159,338 +223,255 @@ void set_gpus(Invocation& call, string_view list) {
   }
 }
 
-constexpr std::array kOptions{
-    Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release",
-           [](Invocation& c, string_view v, string_view) { set_engines(c, v); }},
-    Option{"--max-model-len --context --context-length", "N", kLoad,
-           "tokens per sequence (32k, 1M); auto: the longest that fits",
-           [](Invocation& c, string_view v, string_view n) {
-             c.longest_context = is_auto(v);
-             if (!c.longest_context) c.request.max_model_len = Tokens(parse_count(v, n));
-           }},
-    Option{
-        "--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
-        [](Invocation& c, string_view v, string_view n) { c.request.llama_cpp.ctx_size = Tokens(parse_count(v, n)); }},
+constexpr Option kOptions[]{
+    {"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release", set_engines},
+    {"--max-model-len --context --context-length", "N", kLoad,
+     "tokens per sequence (32k, 1M); auto: the longest that fits",
+     [](Invocation& c, string_view v, string_view n) {
+       c.longest_context = is_auto(v);
+       if (!c.longest_context) c.request.max_model_len = Tokens(parse_count(v, n));
+     }},
+    {"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots", set<parse_tokens, &L::ctx_size>},
     // Comes before --num-seqs, which is then per copy.
-    Option{"--users", "N", kLoad, "users at once: fit says the GPUs and nodes for them",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.num_seqs = parse_count(v, n);
-             c.request.users = true;
-           }},
-    Option{"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
-           [](Invocation& c, string_view v, string_view n) { c.request.num_seqs = parse_count(v, n); }},
-    Option{"--max-num-seqs", "N", kLoad, "the scheduler's limit; sizes graphs and logits, not KV (--num-seqs)",
-           [](Invocation& c, string_view v, string_view n) { c.request.max_num_seqs = parse_count(v, n); }},
+    {"--users", "N", kLoad, "users at once: fit says the GPUs and nodes for them",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.num_seqs = parse_count(v, n);
+       c.request.users = true;
+     }},
+    {"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
+     set<parse_count, &R::num_seqs>},
+    {"--max-num-seqs", "N", kLoad, "the scheduler's limit; sizes graphs and logits, not KV (--num-seqs)",
+     set<parse_count, &R::max_num_seqs>},
     // Comes before --flash-attn, llama.cpp's own option for this, which then wins.
-    Option{"--attention", "naive|flash", kLoad, "attention kernel, for activations",
-           [](Invocation& c, string_view v, string_view n) { set_attention(c.request, v, n); }},
-    Option{"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.max_num_batched_tokens = Tokens(parse_count(v, n));
-           }},
-    Option{"--encoder-len", "N", kLoad, "source tokens for cross attention",
-           [](Invocation& c, string_view v, string_view n) { c.request.encoder_len = Tokens(parse_count(v, n)); }},
-    Option{"--seq-lens", "N,N,...", kLoad, "sequence lengths to plan for, instead of all at full length",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.seq_lens.clear();
-             for (const string_view length : parts_of(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
-           }},
-    Option{"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens",
-           [](Invocation& c, string_view v, string_view n) { c.request.avg_len = Tokens(parse_count(v, n)); }},
-    Option{"--shared-prefix", "N", kLoad, "tokens that all of them begin with, stored once",
-           [](Invocation& c, string_view v, string_view n) { c.request.shared_prefix = Tokens(parse_count(v, n)); }},
+    {"--attention", "naive|flash", kLoad, "attention kernel, for activations", set_attention},
+    {"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
+     set<parse_tokens, &R::max_num_batched_tokens>},
+    {"--encoder-len", "N", kLoad, "source tokens for cross attention", set<parse_tokens, &R::encoder_len>},
+    {"--seq-lens", "N,N,...", kLoad, "sequence lengths to plan for, instead of all at full length",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.seq_lens.clear();
+       for (const string_view length : parts_of(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
+     }},
+    {"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens", set<parse_tokens, &R::avg_len>},
+    {"--shared-prefix", "N", kLoad, "tokens that all of them begin with, stored once",
+     set<parse_tokens, &R::shared_prefix>},
 
-    Option{"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
-           [](Invocation& c, string_view v, string_view n) { set_weights(c, v, n); }},
-    Option{"--dtype", "T", kTypes, "compute type",
-           [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
-    Option{"--kv-cache-dtype --kv", "T[,T...]", kTypes, "KV type (default auto); see kvplan dtypes",
-           [](Invocation& c, string_view v, string_view n) { set_kv_types(c, v, n); }},
-    Option{"--cache-type-k -ctk", "T", kTypes, "the type of K alone",
-           [](Invocation& c, string_view v, string_view n) { c.request.cache_type_k = type_or_auto(v, n); }},
-    Option{"--cache-type-v -ctv", "T", kTypes, "the type of V alone",
-           [](Invocation& c, string_view v, string_view n) { c.request.cache_type_v = type_or_auto(v, n); }},
-    Option{"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes,
-           "transformers' cache",
-           [](Invocation& c, string_view v, string_view) {
-             c.request.transformers.cache_implementation = std::string(v);
-           }},
-    Option{"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states",
-           [](Invocation& c, string_view v, string_view n) { c.request.state_dtype = type_or_auto(v, n); }},
+    {"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
+     set_weights},
+    {"--dtype", "T", kTypes, "compute type", set<type_or_auto, &R::dtype>},
+    {"--kv-cache-dtype --kv", "T[,T...]", kTypes, "KV type (default auto); see kvplan dtypes", set_kv_types},
+    {"--cache-type-k -ctk", "T", kTypes, "the type of K alone", set<type_or_auto, &R::cache_type_k>},
+    {"--cache-type-v -ctv", "T", kTypes, "the type of V alone", set<type_or_auto, &R::cache_type_v>},
+    {"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes, "transformers' cache",
+     set<as_typed, &TransformersOptions::cache_implementation>},
+    {"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states", set<type_or_auto, &R::state_dtype>},
 
-    Option{"--tensor-parallel-size --tp -tp", "N", kLayout, "tensor parallel ranks",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.parallel.tensor = parse_count(v, n);
-             c.request.parallel.given = true;
-           }},
-    Option{"--pipeline-parallel-size --pp -pp", "N", kLayout, "pipeline stages",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.parallel.pipeline = parse_count(v, n);
-             c.request.parallel.given = true;
-           }},
-    Option{"--data-parallel-size --dp -dp", "N", kLayout, "data parallel copies",
-           [](Invocation& c, string_view v, string_view n) { c.request.parallel.data = parse_count(v, n); }},
-    Option{"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that share the tokens of a sequence",
-           [](Invocation& c, string_view v, string_view n) { c.request.parallel.decode_context = parse_count(v, n); }},
-    Option{"--enable-expert-parallel", "", kLayout, "distribute whole experts over the ranks",
-           [](Invocation& c, string_view, string_view) { c.request.parallel.expert = true; }},
-    Option{"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
-           [](Invocation& c, string_view, string_view) { c.request.parallel.dp_attention = true; }},
+    {"--tensor-parallel-size --tp -tp", "N", kLayout, "tensor parallel ranks", set_layout<&P::tensor>},
+    {"--pipeline-parallel-size --pp -pp", "N", kLayout, "pipeline stages", set_layout<&P::pipeline>},
+    {"--data-parallel-size --dp -dp", "N", kLayout, "data parallel copies", set<parse_count, &P::data>},
+    {"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that share the tokens of a sequence",
+     set<parse_count, &P::decode_context>},
+    {"--enable-expert-parallel", "", kLayout, "distribute whole experts over the ranks", flag<&P::expert>},
+    {"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
+     flag<&P::dp_attention>},
 
     // Comes before --gpu, which looks cards up: options apply in the order of this table.
-    Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
-           [](Invocation& c, string_view v, string_view) {
-             c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));
-           }},
-    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",
-           [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
-    Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
-           [](Invocation& c, string_view v, string_view n) { c.request.card.memory = parse_size(v, n); }},
-    Option{"--gpu-count", "N", kCard, "GPUs; without -tp or -pp in the best layout",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.card.count = parse_count(v, n);
-             c.request.card.count_given = true;
-           }},
-    Option{"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "share of the card that the engine may use",
-           [](Invocation& c, string_view v, string_view n) { c.request.memory_utilization = parse_share(v, n); }},
-    Option{"--reserve", "SIZE|P%", kCard, "memory of a GPU to leave free (suggestions: 1GiB or 1%)",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.limits.reserve =
-                 v.ends_with('%') ? Reserve{Bytes(0), parse_percent(v, n) / 100} : Reserve{parse_size_or_none(v, n), 0};
-           }},
-    Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
-           [](Invocation& c, string_view v, string_view n) { c.request.kv_cache_memory_bytes = parse_size(v, n); }},
-    Option{"--margin", "P%", kCard, "use +-P% for every estimate",
-           [](Invocation& c, string_view v, string_view n) {
-             const double percent = parse_percent(v, n);
-             if (percent > 100) fail(std::string(n) + ": more than 100% is no margin", "give 0% to 100%");
-             c.request.margin = percent / 100;
-           }},
-    Option{"--gpu-bandwidth", "GB/s", kCard, "memory bandwidth, overrides the catalogue",
-           [](Invocation& c, string_view v, string_view n) { c.request.card.bandwidth = parse_rate(v, n); }},
-    Option{"--gpu-tflops", "N", kCard, "dense 16 bit TFLOPS, for the bound on the first token",
-           [](Invocation& c, string_view v, string_view n) { c.request.card.tflops = parse_rate(v, n); }},
-    Option{"--host-memory", "SIZE", kCard, "the machine's own memory, for what the engine keeps there",
-           [](Invocation& c, string_view v, string_view n) { c.request.card.host_memory = parse_size(v, n); }},
-    Option{"--host-bandwidth", "GB/s", kCard, "its bandwidth (default 100)",
-           [](Invocation& c, string_view v, string_view n) { c.request.card.host_bandwidth = parse_rate(v, n); }},
-    Option{"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more",
-           [](Invocation& c, string_view v, string_view n) { c.request.limits.max_vram = parse_size(v, n); }},
-    Option{
-        "--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit",
-        [](Invocation& c, string_view v, string_view n) { c.request.limits.min_context = Tokens(parse_count(v, n)); }},
-    Option{"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit",
-           [](Invocation& c, string_view v, string_view n) { c.request.limits.min_seqs = parse_count(v, n); }},
+    {"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
+     [](Invocation& c, string_view v, string_view) {
+       c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));
+     }},
+    {"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto", set_gpus},
+    {"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB", set<parse_size, &C::memory>},
+    {"--gpu-count", "N", kCard, "GPUs; without -tp or -pp in the best layout",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.card.count = parse_count(v, n);
+       c.request.card.count_given = true;
+     }},
+    {"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "share of the card that the engine may use",
+     set<parse_share, &R::memory_utilization>},
+    {"--reserve", "SIZE|P%", kCard, "memory of a GPU to leave free (suggestions: 1GiB or 1%)",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.limits.reserve =
+           v.ends_with('%') ? Reserve{Bytes(0), parse_percent(v, n) / 100} : Reserve{parse_size_or_none(v, n), 0};
+     }},
+    {"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
+     set<parse_size, &R::kv_cache_memory_bytes>},
+    {"--margin", "P%", kCard, "use +-P% for every estimate",
+     [](Invocation& c, string_view v, string_view n) {
+       const double percent = parse_percent(v, n);
+       if (percent > 100) fail(std::string(n) + ": more than 100% is no margin", "give 0% to 100%");
+       c.request.margin = percent / 100;
+     }},
+    {"--gpu-bandwidth", "GB/s", kCard, "memory bandwidth, overrides the catalogue", set<parse_rate, &C::bandwidth>},
+    {"--gpu-tflops", "N", kCard, "dense 16 bit TFLOPS, for the bound on the first token", set<parse_rate, &C::tflops>},
+    {"--host-memory", "SIZE", kCard, "the machine's own memory, for what the engine keeps there",
+     set<parse_size, &C::host_memory>},
+    {"--host-bandwidth", "GB/s", kCard, "its bandwidth (default 100)", set<parse_rate, &C::host_bandwidth>},
+    {"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more", set<parse_size, &Limits::max_vram>},
+    {"--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit", set<parse_tokens, &Limits::min_context>},
+    {"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit", set<parse_count, &Limits::min_seqs>},
+    {"--fail-over", "SIZE|P%", kCard, "diff: exit 1 where the total grew by more",
+     [](Invocation& c, string_view v, string_view n) {
+       if (v.ends_with('%'))
+         c.fail_over.percent = parse_percent(v, n);
+       else
+         c.fail_over.bytes = parse_size_or_none(v, n);
+     }},
 
-    Option{"--fail-over", "SIZE|P%", kCard, "diff: exit 1 where the total grew by more",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v.ends_with('%'))
-               c.fail_over.percent = parse_percent(v, n);
-             else
-               c.fail_over.bytes = parse_size_or_none(v, n);
-           }},
+    {"--measure", "", kMeasuring, "allocate the planned cache on a device, and compare", flag<&M::wanted>},
+    {"--device", "cuda:0|hip:0|host", kMeasuring, "where (default: the first GPU); host: this machine's memory",
+     [](Invocation& c, string_view v, string_view n) {
+       c.measuring.device = not_empty(v, n, "use cuda:0, hip:0 or host");
+     }},
+    {"--measure-max", "", kMeasuring, "the same, and the largest context that really allocates",
+     [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
+    {"--watch", "", kMeasuring, "measure: start the engine whose command stands behind --, and watch it",
+     flag<&M::watch>},
+    {"--pid", "N", kMeasuring, "measure: watch a running engine", set<parse_count, &M::pid>},
+    {"--keep", "", kMeasuring, "measure: the engine that --watch started goes on afterwards", flag<&M::keep>},
+    {"--share", "", kMeasuring, "measure: allocate on a card that others use, too", flag<&M::share>},
+    {"--tolerance", "P%", kMeasuring, "exit 1 where more differs without a reason (default 1 %)",
+     set<parse_percent_as_share, &M::tolerance>},
+    {"--save-calibration", "FILE", kMeasuring, "keep what was measured, or read by check-log, for later plans",
+     [](Invocation& c, string_view v, string_view n) {
+       c.measuring.save = not_empty(v, n, "name a file, or default");
+     }},
+    {"--calibration", "FILE", kMeasuring, "use saved measurements (none: ignore)",
+     [](Invocation& c, string_view v, string_view n) {
+       c.measuring.calibration = not_empty(v, n, "name a file, or none");
+     }},
 
-    Option{"--measure", "", kMeasuring, "allocate the planned cache on a device, and compare",
-           [](Invocation& c, string_view, string_view) { c.measuring.wanted = true; }},
-    Option{"--device", "cuda:0|hip:0|host", kMeasuring, "where (default: the first GPU); host: this machine's memory",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v.empty()) fail(std::string(n) + ": an empty name", "use cuda:0, hip:0 or host");
-             c.measuring.device = std::string(v);
-           }},
-    Option{"--measure-max", "", kMeasuring, "the same, and the largest context that really allocates",
-           [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
-    Option{"--watch", "", kMeasuring, "measure: start the engine whose command stands behind --, and watch it",
-           [](Invocation& c, string_view, string_view) { c.measuring.watch = true; }},
-    Option{"--pid", "N", kMeasuring, "measure: watch a running engine",
-           [](Invocation& c, string_view v, string_view n) { c.measuring.pid = parse_count(v, n); }},
-    Option{"--keep", "", kMeasuring, "measure: the engine that --watch started goes on afterwards",
-           [](Invocation& c, string_view, string_view) { c.measuring.keep = true; }},
-    Option{"--share", "", kMeasuring, "measure: allocate on a card that others use, too",
-           [](Invocation& c, string_view, string_view) { c.measuring.share = true; }},
-    Option{"--tolerance", "P%", kMeasuring, "exit 1 where more differs without a reason (default 1 %)",
-           [](Invocation& c, string_view v, string_view n) { c.measuring.tolerance = parse_percent(v, n) / 100; }},
-    Option{"--save-calibration", "FILE", kMeasuring, "keep what was measured, or read by check-log, for later plans",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or default");
-             c.measuring.save = std::string(v);
-           }},
-    Option{"--calibration", "FILE", kMeasuring, "use saved measurements (none: ignore)",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or none");
-             c.measuring.calibration = std::string(v);
-           }},
+    {"--block-size", "N", kVllm, "tokens of a page", set<parse_count, &R::block_size>},
+    {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm, "more states of a sequence, or one",
+     [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
+    {"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
+     set<as_typed, &VllmOptions::mamba_cache_mode>},
+    {"--language-model-only", "", kVllm, "text only: vision and audio encoders are not loaded",
+     flag<&E::language_model_only>},
+    {"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
+     [](Invocation& c, string_view, string_view) { c.request.vllm.hybrid_manager = false; }},
+    {"--cpu-offload-gb", "N", kVllm, "GiB of each GPU's layers in host memory (SGLang too)",
+     set<parse_gib, &R::cpu_offload>},
+    {"--kv-offloading-size", "N", kVllm, "GiB of host memory for KV, all ranks together",
+     set<parse_gib, &VllmOptions::host_kv_cache>},
+    {"--swap-space", "N", kVllm, "V0: GiB of host memory a GPU for KV (default 4)",
+     set<parse_gib, &VllmOptions::swap_space>},
+    {"--enforce-eager", "", kVllm, "no CUDA graphs", flag<&R::enforce_eager>},
+    {"--fully-sharded-loras", "", kVllm, "both matrices are shared out over the ranks", flag<&E::fully_sharded_loras>},
+    {"--limit-mm-per-prompt", "image=N,...", kVllm, "images and videos of one prompt; 0 for none", apply_mm_limits},
 
-    Option{"--block-size", "N", kVllm, "tokens of a page",
-           [](Invocation& c, string_view v, string_view n) { c.request.block_size = parse_count(v, n); }},
-    Option{"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm, "more states of a sequence, or one",
-           [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
-    Option{"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
-           [](Invocation& c, string_view v, string_view) { c.request.vllm.mamba_cache_mode = std::string(v); }},
-    Option{"--language-model-only", "", kVllm, "text only: vision and audio encoders are not loaded",
-           [](Invocation& c, string_view, string_view) { c.request.extras.language_model_only = true; }},
-    Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
-           [](Invocation& c, string_view, string_view) { c.request.vllm.hybrid_manager = false; }},
-    Option{"--cpu-offload-gb", "N", kVllm, "GiB of each GPU's layers in host memory (SGLang too)",
-           [](Invocation& c, string_view v, string_view n) { c.request.cpu_offload = parse_gib(v, n); }},
-    Option{"--kv-offloading-size", "N", kVllm, "GiB of host memory for KV, all ranks together",
-           [](Invocation& c, string_view v, string_view n) { c.request.vllm.host_kv_cache = parse_gib(v, n); }},
-    Option{"--swap-space", "N", kVllm, "V0: GiB of host memory a GPU for KV (default 4)",
-           [](Invocation& c, string_view v, string_view n) { c.request.vllm.swap_space = parse_gib(v, n); }},
-    Option{"--enforce-eager", "", kVllm, "no CUDA graphs",
-           [](Invocation& c, string_view, string_view) { c.request.enforce_eager = true; }},
-    Option{"--fully-sharded-loras", "", kVllm, "both matrices are shared out over the ranks",
-           [](Invocation& c, string_view, string_view) { c.request.extras.fully_sharded_loras = true; }},
-    Option{"--limit-mm-per-prompt", "image=N,...", kVllm, "images and videos of one prompt; 0 for none",
-           apply_mm_limits},
+    {"--batch --batch-size -b", "N", kLlama, "n_batch", set<parse_count, &L::n_batch>},
+    {"--ubatch-size -ub", "N", kLlama, "n_ubatch", set<parse_count, &L::n_ubatch>},
+    {"--kv-unified -kvu", "", kLlama, "the slots share one pool", flag<&L::kv_unified>},
+    {"--swa-full", "", kLlama, "windows keep every token", flag<&L::swa_full>},
+    {"--flash-attn -fa", "on|off|auto", kLlama, "flash attention",
+     [](Invocation& c, string_view v, string_view n) {
+       using enum FlashAttention;
+       c.request.llama_cpp.flash_attention =
+           chosen<FlashAttention>(v, n, {{"on", kOn}, {"off", kOff}, {"auto", kAuto}});
+     }},
+    {"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all; auto: what llama.cpp's own fit chooses",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.llama_cpp.fit = is_auto(v);
+       c.request.llama_cpp.gpu_layers.reset();
+       if (!is_auto(v))
+         c.request.llama_cpp.gpu_layers = v == "all" || v == "-1" ? kAllLayers : parse_count_or_none(v, n);
+     }},
+    {"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
+     set<parse_count_or_none, &L::cpu_moe_layers>},
+    {"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
+     [](Invocation& c, string_view, string_view) { c.request.llama_cpp.cpu_moe_layers = kAllLayers; }},
+    {"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe", override_tensors},
+    {"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory", flag<&L::no_kv_offload>},
+    {"--tensor-split -ts", "A,B", kLlama, "shares of the GPUs of -pp, as 3,1", split_tensors},
+    {"--tool", "server|cli", kLlama, "the program: logits of each slot's last token, or of all tokens",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.llama_cpp.all_logits = chosen<bool>(v, n, {{"server", false}, {"cli", true}});
+     }},
+    {"--ctx-size-draft -cd", "N", kLlama, "tokens of a sequence in the draft's context",
+     set<parse_tokens, &E::draft_ctx>},
+    {"--cache-type-k-draft -ctkd", "T", kLlama, "the type of the draft's K", set<type_or_auto, &E::draft_cache_type_k>},
+    {"--cache-type-v-draft -ctvd", "T", kLlama, "the type of the draft's V", set<type_or_auto, &E::draft_cache_type_v>},
 
-    Option{"--batch --batch-size -b", "N", kLlama, "n_batch",
-           [](Invocation& c, string_view v, string_view n) { c.request.llama_cpp.n_batch = parse_count(v, n); }},
-    Option{"--ubatch-size -ub", "N", kLlama, "n_ubatch",
-           [](Invocation& c, string_view v, string_view n) { c.request.llama_cpp.n_ubatch = parse_count(v, n); }},
-    Option{"--kv-unified -kvu", "", kLlama, "the slots share one pool",
-           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.kv_unified = true; }},
-    Option{"--swa-full", "", kLlama, "windows keep every token",
-           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.swa_full = true; }},
-    Option{"--flash-attn -fa", "on|off|auto", kLlama, "flash attention",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v == "on")
-               c.request.llama_cpp.flash_attention = FlashAttention::kOn;
-             else if (v == "off")
-               c.request.llama_cpp.flash_attention = FlashAttention::kOff;
-             else if (v == "auto")
-               c.request.llama_cpp.flash_attention = FlashAttention::kAuto;
-             else
-               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not on, off or auto", "see kvplan --help");
-           }},
-    Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all; auto: what llama.cpp's own fit chooses",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.llama_cpp.fit = is_auto(v);
-             c.request.llama_cpp.gpu_layers.reset();
-             if (v == "0")
-               c.request.llama_cpp.gpu_layers = 0;
-             else if (v == "all" || v == "-1")
-               c.request.llama_cpp.gpu_layers = kAllLayers;
-             else if (!is_auto(v))
-               c.request.llama_cpp.gpu_layers = parse_count(v, n);
-           }},
-    Option{"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.llama_cpp.cpu_moe_layers = v == "0" ? 0 : parse_count(v, n);
-           }},
-    Option{"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
-           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.cpu_moe_layers = kAllLayers; }},
-    Option{"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe",
-           [](Invocation& c, string_view v, string_view n) { override_tensors(c.request, v, n); }},
-    Option{"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory",
-           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.no_kv_offload = true; }},
-    Option{"--tensor-split -ts", "A,B", kLlama, "shares of the GPUs of -pp, as 3,1",
-           [](Invocation& c, string_view v, string_view n) { split_tensors(c.request, v, n); }},
-    Option{"--tool", "server|cli", kLlama, "the program: logits of each slot's last token, or of all tokens",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v != "server" && v != "cli")
-               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not server or cli", "see kvplan --help");
-             c.request.llama_cpp.all_logits = v == "cli";
-           }},
-    Option{"--ctx-size-draft -cd", "N", kLlama, "tokens of a sequence in the draft's context",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
-    Option{
-        "--cache-type-k-draft -ctkd", "T", kLlama, "the type of the draft's K",
-        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_k = type_or_auto(v, n); }},
-    Option{
-        "--cache-type-v-draft -ctvd", "T", kLlama, "the type of the draft's V",
-        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_v = type_or_auto(v, n); }},
+    {"--max-kv-size", "N", kMlx, "every layer keeps the first 4 tokens and the last, N in all",
+     set<parse_tokens, &MlxOptions::max_kv_size>},
 
-    Option{"--max-kv-size", "N", kMlx, "every layer keeps the first 4 tokens and the last, N in all",
-           [](Invocation& c, string_view v, string_view n) { c.request.mlx.max_kv_size = Tokens(parse_count(v, n)); }},
+    {"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once", set<parse_count, &E::verify_tokens>},
+    {"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kSglang,
+     "states that a request keeps for its prefix cache", set<as_typed, &E::mamba_strategy>},
+    {"--disable-radix-cache", "", kSglang, "no prefix cache, one state for each request",
+     flag<&E::disable_radix_cache>},
+    {"--swa-full-tokens-ratio", "R", kSglang, "sliding-window tokens per full-attention token",
+     set<parse_share, &E::swa_ratio>},
+    {"--max-mamba-cache-size", "N", kSglang, "slots of recurrent states", set<parse_count, &E::state_slots>},
+    {"--max-total-tokens", "N", kSglang, "tokens of the pool at most", set<parse_count, &E::max_total_tokens>},
+    {"--disable-hybrid-swa-memory", "", kSglang, "layers with windows keep all tokens, in one pool with the others",
+     flag<&E::one_pool>},
+    {"--cuda-graph-max-bs --cuda-graph-max-bs-decode", "N", kSglang, "the largest batch that is captured",
+     set<parse_count, &E::graph_batch>},
+    {"--attention-backend", "NAME", kSglang, "kernels of attention, which the card and the model must have",
+     set<as_typed, &E::attention_backend>},
 
-    Option{"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.verify_tokens = parse_count(v, n); }},
-    Option{"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kSglang,
-           "states that a request keeps for its prefix cache",
-           [](Invocation& c, string_view v, string_view) { c.request.extras.mamba_strategy = std::string(v); }},
-    Option{"--disable-radix-cache", "", kSglang, "no prefix cache, one state for each request",
-           [](Invocation& c, string_view, string_view) { c.request.extras.disable_radix_cache = true; }},
-    Option{"--swa-full-tokens-ratio", "R", kSglang, "sliding-window tokens per full-attention token",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.swa_ratio = parse_share(v, n); }},
-    Option{"--max-mamba-cache-size", "N", kSglang, "slots of recurrent states",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.state_slots = parse_count(v, n); }},
-    Option{"--max-total-tokens", "N", kSglang, "tokens of the pool at most",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_total_tokens = parse_count(v, n); }},
-    Option{"--disable-hybrid-swa-memory", "", kSglang,
-           "layers with windows keep all tokens, in one pool with the others",
-           [](Invocation& c, string_view, string_view) { c.request.extras.one_pool = true; }},
-    Option{"--cuda-graph-max-bs --cuda-graph-max-bs-decode", "N", kSglang, "the largest batch that is captured",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.graph_batch = parse_count(v, n); }},
-    Option{"--attention-backend", "NAME", kSglang, "kernels of attention, which the card and the model must have",
-           [](Invocation& c, string_view v, string_view) { c.request.extras.attention_backend = std::string(v); }},
+    {"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
+     "a draft model, EAGLE or Medusa heads",
+     [](Invocation& c, string_view v, string_view n) {
+       c.draft = not_empty(v, n, "name a config.json, a *.gguf or a Hub id");
+     }},
+    {"--speculative-method --speculative-algorithm --spec-type", "draft_model|eagle|eagle3|mtp|medusa|ngram", kExtras,
+     "the drafting method (default: what --draft is)", apply_speculative_method},
+    {"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
+    {"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "draft tokens per step",
+     set<parse_count, &R::num_speculative_tokens>},
+    {"--mtp", "", kExtras, "plan the model's own MTP layers too", flag<&R::mtp>},
+    {"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
+     [](Invocation& c, string_view v, string_view n) {
+       check_weight_type(v, n);
+       c.request.extras.draft_weights = std::string(v);
+     }},
+    {"--lora --lora-paths --adapter-path", "FILE", kExtras,
+     "a LoRA adapter: file, directory or Hub id; may be given several times",
+     [](Invocation& c, string_view v, string_view n) {
+       c.loras.push_back(not_empty(v, n, "name an adapter's file, directory or Hub id"));
+     }},
+    {"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",
+     flag<&E::enable_lora>},
+    {"--max-loras --max-loras-per-batch", "N", kExtras, "adapters of one batch", set<parse_count, &E::max_loras>},
+    {"--max-lora-rank", "R", kExtras, "the widest adapter", set<parse_count, &E::max_lora_rank>},
+    {"--max-cpu-loras --max-loaded-loras", "N", kExtras, "adapters that wait in host memory",
+     set<parse_count, &E::max_cpu_loras>},
+    {"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
+     apply_lora_targets},
+    {"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector, or its Hub id",
+     [](Invocation& c, string_view v, string_view n) { c.mmproj = not_empty(v, n, "name the model's mmproj-*.gguf"); }},
+    {"--num-beams --beam-width", "N", kExtras, "beams of a request", set<parse_copies, &E::num_beams>},
+    {"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request",
+     set<parse_copies, &E::num_samples>},
+    {"--mamba-full-memory-ratio", "R", kExtras, "SGLang: state memory relative to KV memory",
+     set<parse_rate, &E::state_ratio>},
 
-    Option{"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
-           "a draft model, EAGLE or Medusa heads", apply_draft},
-    Option{"--speculative-method --speculative-algorithm --spec-type", "draft_model|eagle|eagle3|mtp|medusa|ngram",
-           kExtras, "the drafting method (default: what --draft is)", apply_speculative_method},
-    Option{"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
-    Option{"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "draft tokens per step",
-           [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
-    Option{"--mtp", "", kExtras, "plan the model's own MTP layers too",
-           [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
-    Option{"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
-           [](Invocation& c, string_view v, string_view n) {
-             check_weight_type(v, n);
-             c.request.extras.draft_weights = std::string(v);
-           }},
-    Option{"--lora --lora-paths --adapter-path", "FILE", kExtras,
-           "a LoRA adapter: file, directory or Hub id; may be given several times", apply_lora},
-    Option{"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",
-           [](Invocation& c, string_view, string_view) { c.request.extras.enable_lora = true; }},
-    Option{"--max-loras --max-loras-per-batch", "N", kExtras, "adapters of one batch",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_loras = parse_count(v, n); }},
-    Option{"--max-lora-rank", "R", kExtras, "the widest adapter",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_lora_rank = parse_count(v, n); }},
-    Option{"--max-cpu-loras --max-loaded-loras", "N", kExtras, "adapters that wait in host memory",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_cpu_loras = parse_count(v, n); }},
-    Option{"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
-           apply_lora_targets},
-    Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector, or its Hub id", apply_mmproj},
-    Option{"--num-beams --beam-width", "N", kExtras, "beams of a request", apply_beams},
-    Option{"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request", apply_samples},
-    Option{"--mamba-full-memory-ratio", "R", kExtras, "SGLang: state memory relative to KV memory",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.state_ratio = parse_rate(v, n); }},
+    {"--format", "FORM", kOutput, "the form of the answer",
+     [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},
+    {"--json", "", kOutput, "the same as --format json",
+     [](Invocation& c, string_view, string_view) { c.format = "json"; }},
+    {"--output -o", "FILE", kOutput, "write there instead of standard output",
+     [](Invocation& c, string_view v, string_view n) { c.output = not_empty(v, n, "name a file"); }},
+    {"--color", "auto|always|never", kOutput, "colour (auto: only on a terminal, never with NO_COLOR)",
+     [](Invocation& c, string_view v, string_view n) {
+       using enum Color;
+       c.color = chosen<Color>(v, n, {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}});
+     }},
+    {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
+     flag<&ReadOptions::assume>},
 
-    Option{"--format", "FORM", kOutput, "the form of the answer",
-           [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},
-    Option{"--json", "", kOutput, "the same as --format json",
-           [](Invocation& c, string_view, string_view) { c.format = "json"; }},
-    Option{"--output -o", "FILE", kOutput, "write there instead of standard output",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file");
-             c.output = std::string(v);
-           }},
-    Option{"--color", "auto|always|never", kOutput, "colour (auto: only on a terminal, never with NO_COLOR)",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v == "auto")
-               c.color = Color::kAuto;
-             else if (v == "always")
-               c.color = Color::kAlways;
-             else if (v == "never")
-               c.color = Color::kNever;
-             else
-               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not auto, always or never", "see kvplan --help");
-           }},
-    Option{"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
-           [](Invocation& c, string_view, string_view) { c.source.read.assume = true; }},
-
-    Option{"--offline", "", kHub, "the caches alone, no network (HF_HUB_OFFLINE)",
-           [](Invocation& c, string_view, string_view) { c.source.hub.offline = true; }},
-    Option{"--revision", "R", kHub, "a branch, tag or commit, for ids without @R",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v.empty()) fail(std::string(n) + ": an empty name", "name a branch, a tag or a commit");
-             c.source.hub.revision = std::string(v);
-           }},
-    Option{"--token", "TOKEN", kHub, "for private and gated models; better in HF_TOKEN",
-           [](Invocation& c, string_view v, string_view n) {
-             if (v.empty()) fail(std::string(n) + ": an empty token", "give a token of the Hub, or leave it out");
-             c.source.hub.token = std::string(v);
-           }},
+    {"--offline", "", kHub, "the caches alone, no network (HF_HUB_OFFLINE)", flag<&HubOptions::offline>},
+    {"--revision", "R", kHub, "a branch, tag or commit, for ids without @R",
+     [](Invocation& c, string_view v, string_view n) {
+       c.source.hub.revision = not_empty(v, n, "name a branch, a tag or a commit");
+     }},
+    {"--token", "TOKEN", kHub, "for private and gated models; better in HF_TOKEN",
+     [](Invocation& c, string_view v, string_view n) {
+       c.source.hub.token = not_empty(v, n, "give a token of the Hub, or leave it out", "token");
+     }},
 };
 
 }  // namespace

@@ -61,6 +61,8 @@ struct Option {
   std::string_view group;
   std::string_view help;
   void (*apply)(Invocation& call, std::string_view value, std::string_view name);
+
+  constexpr std::string_view name() const { return names.substr(0, names.find(' ')); }
 };
 std::span<const Option> options();
 

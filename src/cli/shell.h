@@ -10,14 +10,12 @@
 
 namespace kvplan {
 
-std::vector<std::string_view> words(std::string_view list);  // of a list separated by spaces
-
 // The options that a command takes, in the table's order.
 std::vector<const Option*> options_of(const Command& command);
 const Command* find_command(std::string_view name);
 
 // The values that an option chooses from; empty where it takes a number, a size or a path.
-std::vector<std::string> choices(const Option& option);
+std::vector<std::string_view> choices(const Option& option);
 bool takes_path(const Option& option);
 // The words that a command chooses its argument from ("bash", "zsh", "fish").
 std::vector<std::string_view> argument_choices(const Command& command);
@@ -28,8 +26,8 @@ std::vector<std::string_view> forms_of(const Command& command);
 std::string greeting();                            // for `kvplan` without arguments
 std::string main_help();                           // fits a screen
 std::string engine_help(std::string_view engine);  // the options of one engine
-std::string command_help(const Command& command);  // the options that matter most to it in full
-std::string full_help(const Command& command);     // every option that it takes, one a line
+// The options of a command: those that matter most to it, or all that it takes.
+std::string command_help(const Command& command, bool is_whole);
 
 // Throws Error for an unknown shell.
 std::string completions(std::string_view shell);

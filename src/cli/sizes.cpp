@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string>
 
 #include "kvplan/error.h"
@@ -31,6 +32,13 @@ constexpr double kMostGib = 2048;
   fail(std::string(option) + ": \"" + one_line(text, 40) + "\" is not " + std::string(wanted), "see kvplan --help");
 }
 
+// A text that is a number and nothing else.
+std::optional<double> real_number(std::string_view text) {
+  double value = 0;
+  const auto [after, error] = parse_real(text, value);
+  return error == std::errc() && after == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 std::uint64_t parse_count(std::string_view text, std::string_view option) {
@@ -49,6 +57,10 @@ std::uint64_t parse_count(std::string_view text, std::string_view option) {
   if (factor == 0 || __builtin_mul_overflow(value, factor, &out) || out == 0 || out > (1ULL << 60))
     wrong(option, text, kWanted);
   return out;
+}
+
+Tokens parse_tokens(std::string_view text, std::string_view option) {
+  return Tokens(parse_count(text, option));
 }
 
 Bytes parse_size(std::string_view text, std::string_view option) {
@@ -87,41 +99,31 @@ Bytes parse_size_or_none(std::string_view text, std::string_view option) {
 }
 
 double parse_percent(std::string_view text, std::string_view option) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [after, error] = parse_real(text, value);
-  if (error != std::errc() || after + 1 != end || *after != '%' || !(value >= 0 && value <= 1e6))
-    wrong(option, text, "a percentage such as 5%");
-  return value;
+  const auto value = text.ends_with('%') ? real_number(text.substr(0, text.size() - 1)) : std::nullopt;
+  if (!value || *value < 0 || *value > 1e6) wrong(option, text, "a percentage such as 5%");
+  return *value;
 }
 
 double parse_rate(std::string_view text, std::string_view option) {
   // Outside of any machine's range, speed bounds would be 0 or nonsense.
   constexpr double kLeast = 0.01;
   constexpr double kMost = 1e6;
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [after, error] = parse_real(text, value);
-  if (error != std::errc() || after != end || !(value >= kLeast && value <= kMost))
-    wrong(option, text, "a number from 0.01 to 1000000");
-  return value;
+  const auto value = real_number(text);
+  if (!value || *value < kLeast || *value > kMost) wrong(option, text, "a number from 0.01 to 1000000");
+  return *value;
 }
 
 Bytes parse_gib(std::string_view text, std::string_view option) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [after, error] = parse_real(text, value);
-  if (error != std::errc() || after != end) return parse_size(text, option);
-  if (!(value >= 0 && value <= 1e6)) wrong(option, text, "a number of GiB");
-  return Bytes(static_cast<std::uint64_t>(value * kGiB));
+  const auto value = real_number(text);
+  if (!value) return parse_size(text, option);
+  if (*value < 0 || *value > 1e6) wrong(option, text, "a number of GiB");
+  return Bytes(static_cast<std::uint64_t>(*value * kGiB));
 }
 
 double parse_share(std::string_view text, std::string_view option) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [after, error] = parse_real(text, value);
-  if (error != std::errc() || after != end || !(value > 0 && value <= 1)) wrong(option, text, "a share in (0, 1]");
-  return value;
+  const auto value = real_number(text);
+  if (!value || *value <= 0 || *value > 1) wrong(option, text, "a share in (0, 1]");
+  return *value;
 }
 
 }  // namespace kvplan

@@ -67,7 +67,7 @@ int run_watch(const Invocation& call, const ModelAndRequest& asked, const Report
   const std::unique_ptr<MemoryCounter> counter = counter_of(call.measuring.device);
   WatchedStart start = watched(call, *counter);
   WatchReport report;
-  try {
+  with_source(asked.model.source, [&] {
     const bool has_figures = !start.log.observations.empty();
     report.check = has_figures ? check_log(asked.model, asked.request, start.log) : without_model(start.log);
     conclude(start.log, report.check);
@@ -75,10 +75,7 @@ int run_watch(const Invocation& call, const ModelAndRequest& asked, const Report
       try_remedies(asked.model, asked.request, start.log, report.check.diagnosis);
     // The plan uses the options that the log shows.
     report.plan = has_figures ? report.check.plan : make_plan(asked.model, asked.request);
-  } catch (Error& error) {
-    error.set_source(asked.model.source);
-    throw;
-  }
+  });
   report.seen = std::move(start.seen);
   compare_start(report);
   const bool disturbed = !report.seen.remarks.empty();

@@ -61,6 +61,11 @@ void add_json(std::string& out, const Json& value, std::string_view indent) {
   }
 }
 
+template <class... Report>
+void define(Json& definitions) {
+  (Fields<Report>::table.schema(definitions), ...);
+}
+
 }  // namespace
 
 Json parsed(std::string_view text) {
@@ -217,12 +222,9 @@ std::string schema_json(std::span<const KindInfo> kinds) {
   for (const KindInfo& kind : kinds)
     if (std::find(words.begin(), words.end(), kind.name) == words.end()) words.push_back(kind.name);
   Json definitions{{"kind", {{"enum", std::move(words)}}}};
-  define_plan(definitions);
-  define_answers(definitions);
-  define_measurements(definitions);
-  define_watched(definitions);
-  define_card(definitions);
-  define_lists(definitions);
+  define<Plan, Fleet, Answers, PlanDiff, Grid, std::vector<FitEntry>, Calibration, LogCheck, WatchReport,
+         CardMeasurement, std::span<const Gpu>, std::span<const EngineRow>, std::span<const DtypeInfo>,
+         std::span<const KindInfo>>(definitions);
   Json reports = Json::array();
   for (const auto& [name, definition] : definitions.items())
     if (definition.contains("properties") && definition["properties"].contains("schema_version"))

@@ -3,11 +3,9 @@
 #ifndef KVPLAN_REPORT_FIELDS_H_
 #define KVPLAN_REPORT_FIELDS_H_
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -59,10 +57,11 @@ struct AnyRow {
 
 template <class T>
 struct Row : AnyRow {
+  template <class Get>
+  requires std::is_empty_v<Get> Row(std::string_view of_key, Get get, Extra beside) : Row(of_key, get, "", beside) {}
   // `Get` is at<&T::member>, or a stateless function object that takes a T.
   template <class Get>
-  requires std::is_empty_v<Get>
-  constexpr Row(std::string_view of_key, Get, std::string_view meaning = "", Extra beside = {})
+  requires std::is_empty_v<Get> Row(std::string_view of_key, Get, std::string_view meaning = "", Extra beside = {})
       : AnyRow{of_key, meaning, beside, Value<Get>::schema, {}, {}, {}} {
     json = [](const void* whole) { return Value<Get>::json(Get()(*static_cast<const T*>(whole))); };
     if constexpr (Value<Get>::is_list)
@@ -82,13 +81,6 @@ struct Row : AnyRow {
   using Value = ValueOf<std::remove_cvref_t<std::invoke_result_t<Get, const T&>>>;
 };
 
-template <class T, std::size_t count>
-constexpr std::array<AnyRow, count> rows_of(const Row<T> (&rows)[count]) {
-  std::array<AnyRow, count> out{};
-  for (std::size_t i = 0; i < count; ++i) out[i] = rows[i];
-  return out;
-}
-
 enum class TableKind : std::uint8_t {
   kPart,
   kReport  // a whole report, which begins with its kind
@@ -97,9 +89,8 @@ enum class TableKind : std::uint8_t {
 class AnyTable {
  public:
   // A table with a name becomes a definition in the schema.
-  constexpr AnyTable(const char* name, std::string_view description, std::span<const AnyRow> rows,
-                     TableKind kind = TableKind::kPart)
-      : name_(name), description_(description), rows_(rows), kind_(kind) {}
+  AnyTable(std::string_view name, std::string_view description, std::vector<AnyRow> rows, TableKind kind)
+      : name_(name), description_(description), rows_(std::move(rows)), kind_(kind) {}
   Json schema(Json& definitions) const;
 
  protected:
@@ -109,14 +100,17 @@ class AnyTable {
 
  private:
   std::string_view name_, description_;
-  std::span<const AnyRow> rows_;
+  std::vector<AnyRow> rows_;
   TableKind kind_;
 };
 
 template <class T>
 class Table : public AnyTable {
  public:
-  using AnyTable::AnyTable;
+  using Rows = std::vector<Row<T>>;
+  Table(const Rows& rows) : Table("", "", rows) {}  // NOLINT: a list of rows is a table
+  Table(std::string_view name, std::string_view description, const Rows& rows, TableKind kind = TableKind::kPart)
+      : AnyTable(name, description, {rows.begin(), rows.end()}, kind) {}
   Json json(const T& whole) const { return json_of(&whole); }
   // The text of a report: indented by two spaces, with a line break at the end.
   std::string text(const T& whole) const { return text_of(&whole); }
@@ -124,9 +118,18 @@ class Table : public AnyTable {
   void cells(const T* whole, Cells& out) const { cells_of(whole, out); }
 };
 
-// The table of T's fields.
+// The table of a struct's fields: `template <> const Table<Gpu> Fields<Gpu>::table({{"name", at<&T::name>}, ...});`
+template <class Whole>
+struct Fields {
+  using T = Whole;
+  static const Table<T> table;
+};
+
+// An answer as JSON: the text of its table.
 template <class T>
-const Table<T>& table();
+std::string json_of(const T& answer) {
+  return Fields<T>::table.text(answer);
+}
 
 // The text of a cell; "" for null.
 std::string cell_text(const Json& value);

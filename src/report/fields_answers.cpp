@@ -18,26 +18,29 @@ Failed failure_of(const Entry& entry) {
   return {entry.source, entry.error, entry.exit};
 }
 
-using FleetItem = std::variant<const Plan*, Failed>;
-struct Fleet {
-  std::vector<FleetItem> plans;
-  const SharedCard* shared = nullptr;
-};
-using FitItem = std::variant<const Answers*, Failed>;
-struct Fits {
-  std::vector<FitItem> fits;
-};
+// Each entry's answer, or why it has none.
+template <class Result, class Entry>
+auto results_of(std::span<const Entry> entries, std::optional<Result> Entry::*result) {
+  std::vector<std::variant<const Result*, Failed>> out;
+  for (const Entry& entry : entries)
+    entry.*result ? out.emplace_back(&*(entry.*result)) : out.emplace_back(failure_of(entry));
+  return out;
+}
 
 // A cell of a grid; its values are null where the engine refused.
 struct CellOf {
   const Grid* grid;
   const GridCard* card;
   const GridCell* cell;
-  template <class Figure>
-  std::optional<Figure> if_planned(Figure figure) const {
-    return cell->error.empty() ? std::optional(figure) : std::nullopt;
+};
+template <auto... members>
+struct IfPlanned {
+  auto operator()(const CellOf& of) const {
+    return of.cell->error.empty() ? std::optional(At<&CellOf::cell, members...>()(of)) : std::nullopt;
   }
 };
+template <auto... members>
+constexpr IfPlanned<members...> if_planned;
 struct RowOf {
   const Grid* grid;
   const GridRow* row;
@@ -46,12 +49,32 @@ struct CardOf {
   const Grid* grid;
   const GridCard* card;
 };
-using GridItem = std::variant<RowOf, Failed>;
+
+std::vector<CellOf> cells_of_row(const RowOf& of) {
+  std::vector<CellOf> out;
+  for (std::size_t c = 0; c < of.row->cells.size(); ++c)
+    out.push_back({of.grid, &of.grid->cards[c], &of.row->cells[c]});
+  return out;
+}
+std::vector<CardOf> cards_of_grid(const Grid& grid) {
+  std::vector<CardOf> out;
+  for (const GridCard& card : grid.cards) out.push_back({&grid, &card});
+  return out;
+}
+std::vector<std::variant<RowOf, Failed>> rows_of_grid(const Grid& grid) {
+  std::vector<std::variant<RowOf, Failed>> out;
+  for (const GridRow& row : grid.rows)
+    row.cells.empty() ? out.emplace_back(failure_of(row)) : out.emplace_back(RowOf{&grid, &row});
+  return out;
+}
 
 struct GrowthLimitOf {
   const PlanDiff* diff;
 };
-struct Sides {
+struct VerdictsOf {
+  const PlanDiff* diff;
+};
+struct TotalOf {
   const PlanDiff* diff;
 };
 
@@ -81,351 +104,202 @@ constexpr std::string_view kGridColumns =
 template <class... Part>
 Cells cells_of(const Part*... parts) {
   Cells out;
-  (table<Part>().cells(parts, out), ...);
+  (Fields<Part>::table.cells(parts, out), ...);
   return out;
 }
 
-template <class T>
-const T* pointer_to(const std::optional<T>& value) {
-  return value ? &*value : nullptr;
+Cells grid_cells(const Failed* failed, const RowOf* row = nullptr, const CardOf* card = nullptr,
+                 const CellOf* cell = nullptr, const VerdictReport* verdict = nullptr) {
+  return cells_of(failed, row, card, cell, verdict);
 }
 
 }  // namespace
 
 template <>
-const Table<Failed>& table() {
-  using T = Failed;
-  static constexpr auto rows =
-      rows_of<T>({{"source", at<&T::source>, "", column()},
-                  {"error", at<&T::error>, "", column()},
-                  {"exit", [](const T& of) { return static_cast<unsigned>(of.exit); },
-                   "the exit code that this model alone would have", limit(R"("minimum": 1, "maximum": 5)")}});
-  static constexpr Table<T> fields("failed", "what has no plan", rows);
-  return fields;
-}
+const Table<Failed> Fields<Failed>::table("failed", "what has no plan",
+                                          {{"source", at<&T::source>, column()},
+                                           {"error", at<&T::error>, column()},
+                                           {"exit", [](const T& of) { return static_cast<unsigned>(of.exit); },
+                                            "the exit code that this model alone would have",
+                                            limit(R"("minimum": 1, "maximum": 5)")}});
 
 template <>
-const Table<SharedCard>& table() {
-  using T = SharedCard;
-  static constexpr auto rows = rows_of<T>(
-      {{"gpu", or_null<&T::card>},
-       {"gpu_memory_bytes", at<&T::memory>, "of one card"},
-       {"total_bytes", at<&T::total>, "that all models claim of it"},
-       {"budget_bytes", at<&T::usable>, "of it, less what is kept free"},
-       {"headroom_bytes", [](const T& of) { return signed_difference(of.usable.count(), of.total.count()); }},
-       {"status", at<&T::status>}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
+const Table<SharedCard> Fields<SharedCard>::table(
+    {{"gpu", or_null<&T::card>},
+     {"gpu_memory_bytes", at<&T::memory>, "of one card"},
+     {"total_bytes", at<&T::total>, "that all models claim of it"},
+     {"budget_bytes", at<&T::usable>, "of it, less what is kept free"},
+     {"headroom_bytes", [](const T& of) { return signed_difference(of.usable.count(), of.total.count()); }},
+     {"status", at<&T::status>}});
 
 template <>
-const Table<Fleet>& table() {
-  static constexpr auto rows = rows_of<Fleet>(
-      {{"plans", at<&Fleet::plans>},
-       {"shared_card", [](const Fleet& of) { return of.shared == nullptr ? std::nullopt : std::optional(*of.shared); },
-        "kvplan MODEL + MODEL: models that share a card"}});
-  static constexpr Table<Fleet> fields("fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry",
-                                       rows, TableKind::kReport);
-  return fields;
-}
+const Table<Fleet> Fields<Fleet>::table(
+    "fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry",
+    {{"plans", [](const T& of) { return results_of(of.entries, &FleetEntry::plan); }},
+     {"shared_card", [](const T& of) { return of.shared == nullptr ? std::nullopt : std::optional(*of.shared); },
+      "kvplan MODEL + MODEL: models that share a card"}},
+    TableKind::kReport);
 
 template <>
-const Table<Answer>& table() {
-  using T = Answer;
-  static constexpr auto rows = rows_of<T>(
-      {{"name", at<&T::name>, "", column("answer")},
-       {"changes", at<&T::changes>, "option and value"},
-       {"weights_dtype", [](const T& of) { return if_any(of.plan.weights_dtype); }},
-       {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.plan.types); }},
-       {"layout", [](const T& of) { return layout_name(of.plan.request.parallel); }, "as people write it"},
-       {"note", [](const T& of) { return of.note.empty() ? std::nullopt : std::optional(in_words(of.note)); },
-        "why a layout is so, or what it rests on"},
-       {"other_checkpoint", at<&T::other_checkpoint>,
-        "the engine does not make such weights of this model while it loads"},
-       {"stored", at<&T::stored>, "models of local stores that have such weights"},
-       {"max_model_len", [](const T& of) { return if_bounded(of.longest); },
-        "of a layout: the longest context that fits at the requested sequences"},
-       {"max_num_seqs", [](const T& of) { return if_bounded(of.most_seqs); },
-        "of a layout: the most sequences that fit at the requested length"},
-       {"kv_cache", at<&T::plan, &Plan::kv_cache>},
-       {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
-       {"total", at<&T::plan, &Plan::total>},
-       {"capacity", at<&T::plan, &Plan::capacity>},
-       {"verdict", at<&T::plan, &Plan::verdict>},
-       {"command", [](const T& of) { return replay_text(of.plan.command); }, kReplayed},
-       {"plan", at<&T::plan>, "", csv_only()}});
-  static constexpr Table<T> fields("answer", "a plan, with the options in which it differs from the request", rows);
-  return fields;
-}
+const Table<Answer> Fields<Answer>::table(
+    "answer", "a plan, with the options in which it differs from the request",
+    {{"name", at<&T::name>, column("answer")},
+     {"changes", at<&T::changes>, "option and value"},
+     {"weights_dtype", [](const T& of) { return if_any(of.plan.weights_dtype); }},
+     {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.plan.types); }},
+     {"layout", [](const T& of) { return layout_name(of.plan.request.parallel); }, "as people write it"},
+     {"note", or_null<&T::note>, "why a layout is so, or what it rests on"},
+     {"other_checkpoint", at<&T::other_checkpoint>,
+      "the engine does not make such weights of this model while it loads"},
+     {"stored", at<&T::stored>, "models of local stores that have such weights"},
+     {"max_model_len", bounded<&T::longest>, "of a layout: the longest context that fits at the requested sequences"},
+     {"max_num_seqs", bounded<&T::most_seqs>, "of a layout: the most sequences that fit at the requested length"},
+     {"kv_cache", at<&T::plan, &Plan::kv_cache>},
+     {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
+     {"total", at<&T::plan, &Plan::total>},
+     {"capacity", at<&T::plan, &Plan::capacity>},
+     {"verdict", at<&T::plan, &Plan::verdict>},
+     {"command", [](const T& of) { return replay_text(of.plan.command); }, kReplayed},
+     {"plan", at<&T::plan>, csv_only()}});
 
 template <>
-const Table<UsersAnswer>& table() {
-  using T = UsersAnswer;
-  static constexpr auto rows = rows_of<T>({{"users", at<&T::users>, "at once"},
-                                           {"users_of_a_copy", at<&T::of_a_copy>},
-                                           {"copies", at<&T::copies>, "of the layout of the answer \"users\""},
-                                           {"gpus", at<&T::gpus>, "of all copies"},
-                                           {"nodes", at<&T::nodes>, "of 8 GPUs"}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
+const Table<UsersAnswer> Fields<UsersAnswer>::table({{"users", at<&T::users>, "at once"},
+                                                     {"users_of_a_copy", at<&T::of_a_copy>},
+                                                     {"copies", at<&T::copies>,
+                                                      "of the layout of the answer \"users\""},
+                                                     {"gpus", at<&T::gpus>, "of all copies"},
+                                                     {"nodes", at<&T::nodes>, "of 8 GPUs"}});
 
 template <>
-const Table<Answers>& table() {
-  using T = Answers;
-  static constexpr auto rows = rows_of<T>({{"model", [](const T& of) { return ModelOf{&of.asked}; }},
-                                           {"request", [](const T& of) { return RequestOf{&of.asked}; }},
-                                           {"answers", at<&T::rows>},
-                                           {"users", at<&T::users>, "--users: what holds them all at once"},
-                                           {"notes", at<all_notes>}});
-  static constexpr Table<T> fields("answers", "kvplan compare and kvplan fit", rows, TableKind::kReport);
-  return fields;
-}
+const Table<Answers> Fields<Answers>::table("answers", "kvplan compare and kvplan fit",
+                                            {{"model", [](const T& of) { return ModelOf{&of.asked}; }},
+                                             {"request", [](const T& of) { return RequestOf{&of.asked}; }},
+                                             {"answers", at<&T::rows>},
+                                             {"users", at<&T::users>, "--users: what holds them all at once"},
+                                             {"notes", at<all_notes>}},
+                                            TableKind::kReport);
 
 template <>
-const Table<Fits>& table() {
-  static constexpr auto rows = rows_of<Fits>({{"fits", at<&Fits::fits>}});
-  static constexpr Table<Fits> fields("fits", "kvplan fit with several engines or cards: an answer of fit for each",
-                                      rows, TableKind::kReport);
-  return fields;
-}
+const Table<std::vector<FitEntry>> Fields<std::vector<FitEntry>>::table(
+    "fits", "kvplan fit with several engines or cards: an answer of fit for each",
+    {{"fits", [](const T& of) { return results_of(std::span(of), &FitEntry::answers); }}}, TableKind::kReport);
 
 template <>
-const Table<CardOf>& table() {
-  using T = CardOf;
-  static constexpr auto rows = rows_of<T>({{"gpu", at<&T::card, &GridCard::name>, "", column()},
-                                           {"gpu_count", at<&T::grid, &Grid::gpu_count>, "", column().limit(kFromOne)},
+const Table<CardOf> Fields<CardOf>::table({{"gpu", at<&T::card, &GridCard::name>, column()},
+                                           {"gpu_count", at<&T::grid, &Grid::gpu_count>, column().limit(kFromOne)},
                                            {"gpu_memory_bytes", at<&T::card, &GridCard::memory>, "of one card"}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
 
 template <>
-const Table<CellOf>& table() {
-  using T = CellOf;
-  static constexpr auto rows = rows_of<T>(
-      {{"gpu", at<&T::card, &GridCard::name>, "", column()},
-       {"error", [](const T& of) { return if_any(of.cell->error); }, "why the engine refuses", column()},
-       {"planned_model_len", at<&T::cell, &GridCell::max_model_len>,
-        "tokens of a sequence that it was planned with: the row's max_model_len, or the cell's own where that is auto",
-        column("max_model_len").limit(kFromOne)},
-       {"tensor_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.tensor); }, "",
-        column().limit(kFromOne)},
-       {"pipeline_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.pipeline); }, "",
-        column().limit(kFromOne)},
-       {"data_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.data); }, "",
-        column().limit(kFromOne)},
-       {"decode_context_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.decode_context); }, "",
-        column().limit(kFromOne)},
-       {"enable_expert_parallel", [](const T& of) { return of.if_planned(of.cell->parallel.expert); }, "", column()},
-       {"enable_dp_attention", [](const T& of) { return of.if_planned(of.cell->parallel.dp_attention); }, "", column()},
-       {"total_bytes", [](const T& of) { return of.if_planned(of.cell->total); }, "of the fullest GPU", column()},
-       {"max_model_len", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest)); },
-        "the longest that fits at the requested sequences, at most the model's maximum", column("longest_context")},
-       {"max_model_len_by_memory", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest_by_memory)); },
-        "the same without the model's maximum", column("longest_context_by_memory")},
-       {"max_num_seqs", [](const T& of) { return if_bounded(of.if_planned(of.cell->most_seqs)); },
-        "the most at the requested length", column("most_sequences")},
-       {"verdict", [](const T& of) { return of.if_planned(of.cell->verdict); }},
-       {"command", [](const T& of) { return replay_text(of.cell->command); }, kReplayed, column()}});
-  static constexpr Table<T> fields("", "null but for gpu, error and command where the engine refuses", rows);
-  return fields;
-}
+const Table<CellOf> Fields<CellOf>::table(
+    "", "null but for gpu, error and command where the engine refuses",
+    {{"gpu", at<&T::card, &GridCard::name>, column()},
+     {"error", or_null<&T::cell, &GridCell::error>, "why the engine refuses", column()},
+     {"planned_model_len", at<&T::cell, &GridCell::max_model_len>,
+      "tokens of a sequence that it was planned with: the row's max_model_len, or the cell's own where that is auto",
+      column("max_model_len").limit(kFromOne)},
+     {"tensor_parallel_size", if_planned<&GridCell::parallel, &Parallel::tensor>, column().limit(kFromOne)},
+     {"pipeline_parallel_size", if_planned<&GridCell::parallel, &Parallel::pipeline>, column().limit(kFromOne)},
+     {"data_parallel_size", if_planned<&GridCell::parallel, &Parallel::data>, column().limit(kFromOne)},
+     {"decode_context_parallel_size", if_planned<&GridCell::parallel, &Parallel::decode_context>,
+      column().limit(kFromOne)},
+     {"enable_expert_parallel", if_planned<&GridCell::parallel, &Parallel::expert>, column()},
+     {"enable_dp_attention", if_planned<&GridCell::parallel, &Parallel::dp_attention>, column()},
+     {"total_bytes", if_planned<&GridCell::total>, "of the fullest GPU", column()},
+     {"max_model_len", bounded<if_planned<&GridCell::longest>>,
+      "the longest that fits at the requested sequences, at most the model's maximum", column("longest_context")},
+     {"max_model_len_by_memory", bounded<if_planned<&GridCell::longest_by_memory>>,
+      "the same without the model's maximum", column("longest_context_by_memory")},
+     {"max_num_seqs", bounded<if_planned<&GridCell::most_seqs>>, "the most at the requested length",
+      column("most_sequences")},
+     {"verdict", if_planned<&GridCell::verdict>},
+     {"command", [](const T& of) { return replay_text(of.cell->command); }, kReplayed, column()}});
 
 template <>
-const Table<RowOf>& table() {
-  using T = RowOf;
-  static constexpr auto cells_of_row = [](const T& of) {
-    std::vector<CellOf> out;
-    for (std::size_t c = 0; c < of.row->cells.size(); ++c)
-      out.push_back({of.grid, &of.grid->cards[c], &of.row->cells[c]});
-    return out;
-  };
-  static constexpr auto rows =
-      rows_of<T>({{"source", at<&T::row, &GridRow::source>, "", column()},
-                  {"engine", at<&T::row, &GridRow::engine>, "", column()},
-                  {"engine_version", at<&T::row, &GridRow::engine_version>},
-                  {"weights_dtype", or_null<&T::row, &GridRow::weights>, "", column()},
-                  {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, "", column()},
-                  {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", limit(kFromOne)},
-                  {"num_seqs", at<&T::grid, &Grid::num_seqs>, "", column().limit(kFromOne)},
-                  {"cells", cells_of_row, "one for each card, in the order of cards"}});
-  static constexpr Table<T> fields("grid_row", "", rows);
-  return fields;
-}
+const Table<RowOf> Fields<RowOf>::table(
+    "grid_row", "",
+    {{"source", at<&T::row, &GridRow::source>, column()},
+     {"engine", at<&T::row, &GridRow::engine>, column()},
+     {"engine_version", at<&T::row, &GridRow::engine_version>},
+     {"weights_dtype", or_null<&T::row, &GridRow::weights>, column()},
+     {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, column()},
+     {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", limit(kFromOne)},
+     {"num_seqs", at<&T::grid, &Grid::num_seqs>, column().limit(kFromOne)},
+     {"cells", at<cells_of_row>, "one for each card, in the order of cards"}});
 
 template <>
-const Table<Grid>& table() {
-  using T = Grid;
-  static constexpr auto cards_of = [](const T& grid) {
-    std::vector<CardOf> out;
-    for (const GridCard& card : grid.cards) out.push_back({&grid, &card});
-    return out;
-  };
-  static constexpr auto rows_of_grid = [](const T& grid) {
-    std::vector<GridItem> out;
-    for (const GridRow& row : grid.rows)
-      row.cells.empty() ? out.emplace_back(failure_of(row)) : out.emplace_back(RowOf{&grid, &row});
-    return out;
-  };
-  static constexpr auto rows = rows_of<T>({{"cards", cards_of}, {"rows", rows_of_grid}});
-  static constexpr Table<T> fields(
-      "grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns", rows,
-      TableKind::kReport);
-  return fields;
-}
+const Table<Grid> Fields<Grid>::table(
+    "grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns",
+    {{"cards", at<cards_of_grid>}, {"rows", at<rows_of_grid>}}, TableKind::kReport);
 
 template <>
-const Table<MemoryChange>& table() {
-  using T = MemoryChange;
-  static constexpr auto rows = rows_of<T>({{"part", at<&T::part>},
-                                           {"before_bytes", at<&T::before>},
-                                           {"after_bytes", at<&T::after>},
-                                           {"change_bytes", at<&T::difference>}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
-
-namespace {
-struct TotalChange {
-  const MemoryChange* of;
-};
-}  // namespace
+const Table<MemoryChange> Fields<MemoryChange>::table({{"part", at<&T::part>},
+                                                       {"before_bytes", at<&T::before>},
+                                                       {"after_bytes", at<&T::after>},
+                                                       {"change_bytes", at<&T::difference>}});
 
 template <>
-const Table<TotalChange>& table() {
-  using T = TotalChange;
-  static constexpr auto rows = rows_of<T>({{"before_bytes", [](const T& total) { return total.of->before; }},
-                                           {"after_bytes", [](const T& total) { return total.of->after; }},
-                                           {"change_bytes", [](const T& total) { return total.of->difference(); }}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
+const Table<TotalOf> Fields<TotalOf>::table({{"before_bytes", at<&T::diff, &PlanDiff::total, &MemoryChange::before>},
+                                             {"after_bytes", at<&T::diff, &PlanDiff::total, &MemoryChange::after>},
+                                             {"change_bytes",
+                                              at<&T::diff, &PlanDiff::total, &MemoryChange::difference>}});
 
 template <>
-const Table<CapacityChange>& table() {
-  using T = CapacityChange;
-  static constexpr auto rows =
-      rows_of<T>({{"what", at<&T::what>, "", limit(R"("enum": ["tokens", "max_model_len", "max_num_seqs"])")},
-                  {"before", at<&T::before>},
-                  {"after", at<&T::after>}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
+const Table<CapacityChange> Fields<CapacityChange>::table(
+    {{"what", at<&T::what>, limit(R"("enum": ["tokens", "max_model_len", "max_num_seqs"])")},
+     {"before", at<&T::before>},
+     {"after", at<&T::after>}});
 
 template <>
-const Table<Sides>& table() {
-  using T = Sides;
-  static constexpr auto rows = rows_of<T>({{"before", [](const T& of) { return if_any(of.diff->before.verdict); }},
-                                           {"after", [](const T& of) { return if_any(of.diff->after.verdict); }}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
+const Table<VerdictsOf> Fields<VerdictsOf>::table({{"before", or_null<&T::diff, &PlanDiff::before, &DiffSide::verdict>},
+                                                   {"after", or_null<&T::diff, &PlanDiff::after, &DiffSide::verdict>}});
 
 template <>
-const Table<GrowthLimitOf>& table() {
-  using T = GrowthLimitOf;
-  static constexpr auto rows =
-      rows_of<T>({{"bytes", [](const T& of) { return of.diff->limit.bytes; }},
-                  {"percent", [](const T& of) { return of.diff->limit.percent; }, "", limit(kFromZero)},
-                  {"exceeded", [](const T& of) { return of.diff->is_too_much; }}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
+const Table<GrowthLimitOf> Fields<GrowthLimitOf>::table(
+    {{"bytes", at<&T::diff, &PlanDiff::limit, &GrowthLimit::bytes>},
+     {"percent", at<&T::diff, &PlanDiff::limit, &GrowthLimit::percent>, limit(kFromZero)},
+     {"exceeded", at<&T::diff, &PlanDiff::is_too_much>}});
 
 template <>
-const Table<ValueChange>& table() {
-  using T = ValueChange;
-  static constexpr auto rows = rows_of<T>({{"where", at<&T::where>, "", limit(R"("enum": ["config", "request"])")},
-                                           {"key", at<&T::key>},
-                                           {"before", or_null<&T::before>},
-                                           {"after", or_null<&T::after>}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
+const Table<ValueChange> Fields<ValueChange>::table({{"where", at<&T::where>,
+                                                      limit(R"("enum": ["config", "request"])")},
+                                                     {"key", at<&T::key>},
+                                                     {"before", or_null<&T::before>},
+                                                     {"after", or_null<&T::after>}});
 
 template <>
-const Table<PlanDiff>& table() {
-  using T = PlanDiff;
-  static constexpr auto rows = rows_of<T>(
-      {{"headline", at<diff_headline>, "one sentence for a reviewer"},
-       {"total", [](const T& diff) { return TotalChange{&diff.total}; }},
-       {"memory", at<&T::memory>, "parts that changed, biggest first"},
-       {"capacity", at<&T::capacity>, "what the card holds, where that changed"},
-       {"verdict", [](const T& diff) { return Sides{&diff}; }},
-       {"limit", [](const T& diff) { return GrowthLimitOf{&diff}; }, "--fail-over, and whether the total grew by more"},
-       {"fit_lost", at<&T::lost_fit>, "the old plan fits, the new one does not"},
-       {"broken_limits", at<&T::broken>, "--max-vram, --min-context and --min-seqs that the new plan breaks"},
-       {"changes", at<&T::values>}});
-  static constexpr Table<T> fields("diff", "kvplan diff OLD NEW", rows, TableKind::kReport);
-  return fields;
-}
+const Table<PlanDiff> Fields<PlanDiff>::table(
+    "diff", "kvplan diff OLD NEW",
+    {{"headline", at<diff_headline>, "one sentence for a reviewer"},
+     {"total", [](const T& diff) { return TotalOf{&diff}; }},
+     {"memory", at<&T::memory>, "parts that changed, biggest first"},
+     {"capacity", at<&T::capacity>, "what the card holds, where that changed"},
+     {"verdict", [](const T& diff) { return VerdictsOf{&diff}; }},
+     {"limit", [](const T& diff) { return GrowthLimitOf{&diff}; }, "--fail-over, and whether the total grew by more"},
+     {"fit_lost", at<&T::lost_fit>, "the old plan fits, the new one does not"},
+     {"broken_limits", at<&T::broken>, "--max-vram, --min-context and --min-seqs that the new plan breaks"},
+     {"changes", at<&T::values>}},
+    TableKind::kReport);
 
-void define_answers(Json& definitions) {
-  table<Fleet>().schema(definitions);
-  table<Answers>().schema(definitions);
-  table<PlanDiff>().schema(definitions);
-  table<Grid>().schema(definitions);
-  table<Fits>().schema(definitions);
-}
-
-std::string plan_json(const Plan& plan, const ReportOptions&) {
-  return table<Plan>().text(plan);
-}
-
-std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions&) {
-  Fleet fleet;
-  for (const FleetEntry& entry : entries)
-    entry.plan ? fleet.plans.emplace_back(&*entry.plan) : fleet.plans.emplace_back(failure_of(entry));
-  return table<Fleet>().text(fleet);
-}
-
-std::string shared_json(const SharedCard& shared, const ReportOptions&) {
-  Fleet fleet;
-  fleet.shared = &shared;
-  for (const FleetEntry& entry : shared.models) fleet.plans.emplace_back(&*entry.plan);
-  return table<Fleet>().text(fleet);
-}
-
-std::string answers_json(const Answers& answers, const ReportOptions&) {
-  return table<Answers>().text(answers);
-}
-
-std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions&) {
-  Fits fits;
-  for (const FitEntry& entry : entries)
-    entry.answers ? fits.fits.emplace_back(&*entry.answers) : fits.fits.emplace_back(failure_of(entry));
-  return table<Fits>().text(fits);
-}
-
-std::string grid_json(const Grid& grid, const ReportOptions&) {
-  return table<Grid>().text(grid);
-}
-
-std::string diff_json(const PlanDiff& diff) {
-  return table<PlanDiff>().text(diff);
-}
-
-std::string plan_csv(const Plan& plan, const ReportOptions&) {
+std::string csv_of(const Plan& plan) {
   return csv_text(kPlanColumns, cells_of<Plan>(nullptr), {cells_of(&plan)});
 }
 
-std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+std::string csv_of(const Fleet& fleet) {
   std::vector<Cells> lines;
-  for (const FleetEntry& entry : entries) {
+  for (const FleetEntry& entry : fleet.entries) {
     const Failed failure = failure_of(entry);
-    lines.push_back(cells_of(&failure, pointer_to(entry.plan)));
+    lines.push_back(cells_of(&failure, entry.plan ? &*entry.plan : nullptr));
   }
   return csv_text(kPlanColumns, cells_of<Failed, Plan>(nullptr, nullptr), lines);
 }
 
-std::string answers_csv(const Answers& answers, const ReportOptions&) {
+std::string csv_of(const Answers& answers) {
   std::vector<Cells> lines;
   for (const Answer& answer : answers.rows) lines.push_back(cells_of(&answer));
   return csv_text(kPlanColumns, cells_of<Answer>(nullptr), lines);
 }
 
-std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions&) {
+std::string csv_of(const std::vector<FitEntry>& entries) {
   std::vector<Cells> lines;
   for (const FitEntry& entry : entries) {
     const Failed failure = failure_of(entry);
@@ -438,25 +312,21 @@ std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions&)
 }
 
 // A line for each cell.
-std::string grid_csv(const Grid& grid, const ReportOptions&) {
+std::string csv_of(const Grid& grid) {
   std::vector<Cells> lines;
   for (const GridRow& row : grid.rows) {
     const RowOf of{&grid, &row};
     const Failed failure = failure_of(row);
-    if (row.cells.empty())
-      lines.push_back(
-          cells_of<Failed, RowOf, CardOf, CellOf, VerdictReport>(&failure, nullptr, nullptr, nullptr, nullptr));
+    if (row.cells.empty()) lines.push_back(grid_cells(&failure));
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
       const GridCell& cell = row.cells[c];
       const CardOf card{&grid, &grid.cards[c]};
       const CellOf figures{&grid, &grid.cards[c], &cell};
       const Failed refused{row.source, cell.error, row.exit};
-      lines.push_back(cells_of(&refused, &of, &card, &figures, cell.error.empty() ? &cell.verdict : nullptr));
+      lines.push_back(grid_cells(&refused, &of, &card, &figures, cell.error.empty() ? &cell.verdict : nullptr));
     }
   }
-  return csv_text(kGridColumns,
-                  cells_of<Failed, RowOf, CardOf, CellOf, VerdictReport>(nullptr, nullptr, nullptr, nullptr, nullptr),
-                  lines);
+  return csv_text(kGridColumns, grid_cells(nullptr), lines);
 }
 
 }  // namespace kvplan

@@ -2,6 +2,10 @@
 #ifndef KVPLAN_REPORT_FIELDS_TABLES_H_
 #define KVPLAN_REPORT_FIELDS_TABLES_H_
 
+#include <optional>
+#include <span>
+
+#include "kvplan/card_measurement.h"
 #include "plan/answer.h"
 #include "report/fields_values.h"
 
@@ -16,39 +20,78 @@ struct RequestOf {
 struct CalibrationOf {
   const Plan* plan;
 };
+struct Fleet {
+  std::span<const FleetEntry> entries;
+  const SharedCard* shared = nullptr;
+};
+
+// In GB/s; null where it was not measured.
+struct MeasuredSpeed {
+  Figure figure;  // bytes a second
+};
+inline std::optional<MeasuredSpeed> speed_of(const Figure& figure) {
+  return figure.n > 0 ? std::optional(MeasuredSpeed{figure}) : std::nullopt;
+}
 
 template <>
-const Table<Plan>& table();
+const Table<ModelOf> Fields<ModelOf>::table;
 template <>
-const Table<ModelOf>& table();
+const Table<RequestOf> Fields<RequestOf>::table;
 template <>
-const Table<RequestOf>& table();
+const Table<Note> Fields<Note>::table;
 template <>
-const Table<KvCachePlan>& table();
+const Table<KvCachePlan> Fields<KvCachePlan>::table;
 template <>
-const Table<GpuMemory>& table();
+const Table<GpuMemory> Fields<GpuMemory>::table;
 template <>
-const Table<TotalReport>& table();
+const Table<TotalReport> Fields<TotalReport>::table;
 template <>
-const Table<Capacity>& table();
+const Table<Capacity> Fields<Capacity>::table;
 template <>
-const Table<VerdictReport>& table();
+const Table<VerdictReport> Fields<VerdictReport>::table;
 template <>
-const Table<Note>& table();
+const Table<MeasuredSpeed> Fields<MeasuredSpeed>::table;
 template <>
-const Table<Measurement>& table();
+const Table<Measurement> Fields<Measurement>::table;
 template <>
-const Table<CalibrationOf>& table();
-template <>
-const Table<LogCheck>& table();
+const Table<CalibrationOf> Fields<CalibrationOf>::table;
 
-// Adds a plan's report to the schema's definitions, with all definitions that it refers to.
-void define_plan(Json& definitions);
-void define_answers(Json& definitions);
-void define_measurements(Json& definitions);
-void define_watched(Json& definitions);
-void define_card(Json& definitions);
-void define_lists(Json& definitions);
+// The reports.
+template <>
+const Table<Plan> Fields<Plan>::table;
+template <>
+const Table<Fleet> Fields<Fleet>::table;
+template <>
+const Table<Answers> Fields<Answers>::table;
+template <>
+const Table<std::vector<FitEntry>> Fields<std::vector<FitEntry>>::table;
+template <>
+const Table<Grid> Fields<Grid>::table;
+template <>
+const Table<PlanDiff> Fields<PlanDiff>::table;
+template <>
+const Table<Calibration> Fields<Calibration>::table;
+template <>
+const Table<LogCheck> Fields<LogCheck>::table;
+template <>
+const Table<WatchReport> Fields<WatchReport>::table;
+template <>
+const Table<CardMeasurement> Fields<CardMeasurement>::table;
+template <>
+const Table<std::span<const Gpu>> Fields<std::span<const Gpu>>::table;
+template <>
+const Table<std::span<const EngineRow>> Fields<std::span<const EngineRow>>::table;
+template <>
+const Table<std::span<const DtypeInfo>> Fields<std::span<const DtypeInfo>>::table;
+template <>
+const Table<std::span<const KindInfo>> Fields<std::span<const KindInfo>>::table;
+
+// CSV: a line for each plan.
+std::string csv_of(const Plan& plan);
+std::string csv_of(const Fleet& fleet);
+std::string csv_of(const Answers& answers);
+std::string csv_of(const std::vector<FitEntry>& entries);
+std::string csv_of(const Grid& grid);
 
 }  // namespace kvplan
 

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -37,9 +38,9 @@ Json nullable(Json schema);
 template <class T>
 struct ValueOf {
   static constexpr bool has_fields = true, is_list = false;
-  static Json json(const T& value) { return table<T>().json(value); }
-  static Json schema(Json& definitions) { return table<T>().schema(definitions); }
-  static void cells(const T* value, Cells& out) { table<T>().cells(value, out); }
+  static Json json(const T& value) { return Fields<T>::table.json(value); }
+  static Json schema(Json& definitions) { return Fields<T>::table.schema(definitions); }
+  static void cells(const T* value, Cells& out) { Fields<T>::table.cells(value, out); }
 };
 
 struct Plain {
@@ -87,6 +88,12 @@ struct ValueOf<T> : Plain {
 };
 
 template <>
+struct ValueOf<Template> : Plain {
+  static Json json(const Template& words) { return in_words(words); }
+  static Json schema(Json&) { return plain_schema("string"); }
+};
+
+template <>
 struct ValueOf<Spelled> : Plain {
   static Json json(Spelled value) { return parsed(value.text); }
   static Json schema(Json&) { return Json::object(); }
@@ -103,19 +110,23 @@ struct ValueOf<std::vector<std::pair<std::string, std::string>>> : Plain {
   static Json schema(Json&) { return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}}; }
 };
 
-template <class T>
-struct ValueOf<std::vector<T>> : Plain {
+template <class List, class T>
+struct ValueOfList : Plain {
   static constexpr bool is_list = true;
-  static Json json(const std::vector<T>& list) {
+  static Json json(const List& list) {
     Json out = Json::array();
     for (const T& item : list) out.push_back(ValueOf<T>::json(item));
     return out;
   }
-  static void items(const std::vector<T>& list, const std::function<void(const Json&)>& take) {
+  static void items(const List& list, const std::function<void(const Json&)>& take) {
     for (const T& item : list) take(ValueOf<T>::json(item));
   }
   static Json schema(Json& definitions) { return list_schema(ValueOf<T>::schema(definitions)); }
 };
+template <class T>
+struct ValueOf<std::vector<T>> : ValueOfList<std::vector<T>, T> {};
+template <class T>
+struct ValueOf<std::span<const T>> : ValueOfList<std::span<const T>, T> {};
 
 template <class T>
 struct ValueOf<std::optional<T>> {
@@ -145,8 +156,12 @@ struct ValueOf<std::variant<T...>> : Plain {
 inline std::optional<std::string_view> if_any(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
-inline std::optional<std::uint64_t> if_any(std::uint64_t count) {
-  return count == 0 ? std::nullopt : std::optional(count);
+template <class Number>
+requires std::is_arithmetic_v<Number> std::optional<Number> if_any(Number number) {
+  return number > 0 ? std::optional(number) : std::nullopt;
+}
+inline std::optional<Template> if_any(const Template& words) {
+  return words.empty() ? std::nullopt : std::optional(words);
 }
 template <class Tag>
 std::optional<Quantity<Tag>> if_any(Quantity<Tag> count) {
@@ -171,11 +186,16 @@ struct OrNull {
 };
 template <auto... members>
 constexpr OrNull<members...> or_null;
-
-// Null where any number would fit.
+// The same, and null where any number would fit.
 inline std::optional<std::uint64_t> if_bounded(std::optional<std::uint64_t> count) {
   return count && *count >= kAnyCount ? std::nullopt : count;
 }
+template <auto... members>
+struct Bounded {
+  auto operator()(const auto& whole) const { return if_bounded(At<members...>()(whole)); }
+};
+template <auto... members>
+constexpr Bounded<members...> bounded;
 
 }  // namespace kvplan
 

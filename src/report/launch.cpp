@@ -22,12 +22,9 @@ std::string launch_args(const Plan& plan) {
 
 std::string launch_k8s(const Plan& plan) {
   const Launch& launch = *plan.launch;
-  if (launch.image.empty()) {
-    Error error(Exit::kBadInput, "--format k8s: " + std::string(launch.engine) + " is in no container of its makers",
+  if (launch.image.empty())
+    usage_error("--format k8s: " + std::string(launch.engine) + " is in no container of its makers",
                 "use --format args");
-    error.set_source("command line");
-    throw error;
-  }
   const auto container = [&](const std::vector<std::string>& words) {
     std::string name(launch.engine);
     std::replace(name.begin(), name.end(), '.', '-');  // a container's name has no dots

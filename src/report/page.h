@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -101,10 +102,11 @@ struct Chart {
 
 using Sentences = std::vector<Text>;
 
+using BlockBody = std::variant<Sentences, PageTable, Bars, Chart>;
 struct Block {
   Text title;
   Detail detail = Detail::kScreen;
-  std::variant<Sentences, PageTable, Bars, Chart> body;
+  BlockBody body;
   Sentences remarks;       // below it
   bool is_folded = false;  // a document shows it only when opened
 };
@@ -131,6 +133,10 @@ struct Page {
   std::vector<PageNote> notes;
   Sentences next;  // suggested next commands; only on terminals
   Text file;       // where annotations are put
+
+  Block& add(const Text& block_title, Detail detail, BlockBody body, Sentences remarks = {}) {
+    return blocks.emplace_back(Block{block_title, detail, std::move(body), std::move(remarks)});
+  }
 };
 
 }  // namespace kvplan

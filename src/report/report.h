@@ -33,7 +33,6 @@ struct Reply {
 
 struct ReportForm {
   std::string_view name;
-  std::string_view help;
   std::string (*write)(const Reply& reply, const ReportOptions& options);
   bool is_for_people = false;  // it is for people
   bool has_curves = false;     // it shows curves
@@ -47,15 +46,15 @@ const ReportForm& find_format(std::string_view name);
 std::string written(const Reply& reply, std::string_view format, std::string_view question,
                     const ReportOptions& options);
 
+// The questions: each has a page in pages/, and fields.
 Reply reply_of(const Plan& plan);
-// "this machine's RTX 4090: fits, 3.1 GiB free".
-PageNote machine_note(std::string_view cards, const Plan& plan);
+// Every layer, every formula with its numbers, and where each number comes from.
 Reply explained(const Plan& plan);
 Reply reply_of(const std::vector<FleetEntry>& entries);
-// For several models on one card.
-Reply reply_of(const SharedCard& shared);
 // For engines side by side, with one model.
 Reply side_by_side(const std::vector<FleetEntry>& entries);
+// For several models on one card.
+Reply reply_of(const SharedCard& shared);
 Reply compared(const Answers& answers);
 Reply fitted(const Answers& answers);
 Reply reply_of(const std::vector<FitEntry>& entries);
@@ -64,37 +63,17 @@ Reply reply_of(const PlanDiff& diff);
 Reply reply_of(const LogCheck& check);
 Reply reply_of(const WatchReport& report);
 Reply reply_of(const CardMeasurement& seen);
-
-// For the built-in tables: kinds, types, engines, cards.
+// The built-in tables: kinds, one kind beside others, types, engines, cards.
 Reply reply_of(std::span<const KindInfo> kinds);
 Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
-Reply dtypes_reply();
+Reply reply_of(std::span<const DtypeInfo> types);
 Reply reply_of(std::span<const EngineRow> rows);
 Reply reply_of(std::span<const Gpu> cards);
 
+// "this machine's RTX 4090: fits, 3.1 GiB free".
+PageNote machine_note(std::string_view cards, const Plan& plan);
 // The sentence for a reviewer: "+3.1 GiB: num_key_value_heads 4 -> 8".
 std::string diff_headline(const PlanDiff& diff);
-
-// Forms for programs.
-std::string plan_json(const Plan& plan, const ReportOptions& options);
-std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string shared_json(const SharedCard& shared, const ReportOptions& options);
-std::string answers_json(const Answers& answers, const ReportOptions& options);
-std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions& options);
-std::string grid_json(const Grid& grid, const ReportOptions& options);
-std::string plan_csv(const Plan& plan, const ReportOptions& options);
-std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string answers_csv(const Answers& answers, const ReportOptions& options);
-std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions& options);
-std::string grid_csv(const Grid& grid, const ReportOptions& options);
-std::string diff_json(const PlanDiff& diff);
-std::string check_log_json(const LogCheck& check);
-std::string watch_json(const WatchReport& report);
-std::string card_json(const CardMeasurement& seen);
-std::string gpus_json(std::span<const Gpu> cards);
-std::string engines_json(std::span<const EngineRow> rows);
-std::string dtypes_json();
-std::string kinds_json(std::span<const KindInfo> kinds);
 // The JSON Schema of all reports.
 std::string schema_json(std::span<const KindInfo> kinds);
 // The text of a calibration file.

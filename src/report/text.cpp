@@ -5,8 +5,17 @@
 #include <algorithm>
 
 #include "kvplan/characters.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
+
+namespace {
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // else it continues one of UTF-8
+}
+
+}  // namespace
 
 std::string gib_number(Bytes bytes) {
   return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / kGiB);
@@ -40,21 +49,19 @@ std::string plural(std::uint64_t n, std::string_view word) {
   return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
 }
 
+std::size_t first_characters(std::string_view text, std::size_t count) {
+  std::size_t bytes = 0;
+  while (bytes < text.size() && (!begins_character(text[bytes]) || count-- > 0)) ++bytes;
+  return bytes;
+}
+
 std::size_t text_width(std::string_view text) {
-  std::size_t width = 0;
-  for (const char c : text)
-    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++width;
-  return width;
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
 
 std::string end_of(std::string_view text, std::size_t width) {
   if (text_width(text) <= width || width < 8) return std::string(text);
-  std::size_t at = text.size();
-  for (std::size_t kept = 0; at > 0 && kept < width - 3;) {
-    --at;
-    if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U) ++kept;
-  }
-  return "..." + std::string(text.substr(at));
+  return "..." + std::string(text.substr(first_characters(text, text_width(text) - (width - 3))));
 }
 
 namespace {
@@ -86,9 +93,7 @@ std::string shell_word(const std::string& word) {
     }
     return out + "'";
   }
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  return "'" + replaced(word, {{'\'', "'\\''"}}) + "'";
 }
 
 }  // namespace kvplan

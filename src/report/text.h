@@ -22,6 +22,8 @@ std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 l
 // The last `width` characters after "...", if there are more.
 std::string end_of(std::string_view text, std::size_t width);
 
+// The bytes of the first `count` characters.
+std::size_t first_characters(std::string_view text, std::size_t count);
 // The width of a text on a terminal (in code points).
 std::size_t text_width(std::string_view text);
 

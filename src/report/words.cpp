@@ -276,8 +276,16 @@ std::string part_text(const std::optional<Bytes>& part) {
   return part ? gib_number(*part) : "-";
 }
 
+Bytes without_sign(std::int64_t bytes) {
+  return Bytes(static_cast<std::uint64_t>(std::llabs(bytes)));
+}
+
 std::string signed_size(std::int64_t bytes) {
-  return (bytes < 0 ? "-" : "+") + human_bytes(Bytes(static_cast<std::uint64_t>(std::llabs(bytes))));
+  return (bytes < 0 ? "-" : "+") + human_bytes(without_sign(bytes));
+}
+
+std::string range_text(const LedgerLine& line) {
+  return line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high);
 }
 
 std::vector<PageNote> notes_of(const std::vector<Note>& notes) {
@@ -298,6 +306,29 @@ PageNote machine_note(std::string_view cards, const Plan& plan) {
   for (const Headline& headline : headlines_of(plan.verdict, plan))
     says += (says.empty() ? "" : "; ") + headline.word.str() + (headline.word.empty() ? "" : " ") + headline.says.str();
   return {Tone::kFaint, "this machine's " + std::string(cards) + ":", says};
+}
+
+Page page_about(const Plan& plan) {
+  Page page;
+  page.title = title_of(*plan.model);
+  page.facts = facts_of_plan(plan);
+  page.file = plan.model->source;
+  page.about.push_back(request_text(plan));
+  if (const std::string card = card_text(plan); !card.empty()) page.about.push_back(card);
+  page.headlines = headlines_of(plan.verdict, plan);
+  return page;
+}
+
+std::size_t shared_folder(const std::vector<std::string_view>& paths) {
+  const std::string_view first = paths.front();
+  std::size_t shared = first.size();
+  for (const std::string_view path : paths) {
+    const auto differs = std::mismatch(first.begin(), first.end(), path.begin(), path.end()).first;
+    const auto same = static_cast<std::size_t>(differs - first.begin());
+    const std::size_t slash = first.substr(0, same).find_last_of('/');
+    shared = std::min(shared, slash == std::string_view::npos ? 0 : slash + 1);
+  }
+  return shared;
 }
 
 BarRow stacked(std::string_view label, const GpuMemory& gpu) {
@@ -322,7 +353,7 @@ void set_limits(const Plan& plan, Bars& bars) {
 
 namespace {
 
-std::vector<TableRow> rows_of(const std::vector<std::vector<std::string>>& rows) {
+std::vector<TableRow> rows_of(const Rows& rows) {
   std::vector<TableRow> out;
   for (const std::vector<std::string>& row : rows) out.push_back({{row.begin(), row.end()}, Tone::kPlain});
   return out;
@@ -330,17 +361,30 @@ std::vector<TableRow> rows_of(const std::vector<std::vector<std::string>>& rows)
 
 }  // namespace
 
-PageTable facts_table(std::vector<std::vector<std::string>> rows) {
+PageTable facts_table(const Rows& rows) {
   return {{{}, {{}, Column::Kind::kNumber}, {}}, rows_of(rows)};
 }
 
-PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
-                       const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes) {
+PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
+                       const std::vector<std::size_t>& goes, const std::vector<Tone>& tones) {
   PageTable out{{}, rows_of(rows)};
   for (std::size_t c = 0; c < titles.size(); ++c)
     out.columns.push_back({titles[c], (numbers >> c & 1U) != 0 ? Column::Kind::kNumber : Column::Kind::kText});
+  for (std::size_t i = 0; i < tones.size(); ++i) out.rows[i].tone = tones[i];
   for (std::size_t turn = 0; turn < goes.size(); ++turn) out.columns[goes[turn]].goes = static_cast<unsigned>(turn) + 1;
   return out;
+}
+
+PageTable without_columns_of(std::string_view empty, PageTable table) {
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(),
+                                      [&](const TableRow& row) { return row.cells[c].str() == empty; });
+    if (!is_empty) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    table.columns.erase(table.columns.begin() + at);
+    for (TableRow& row : table.rows) row.cells.erase(row.cells.begin() + at);
+  }
+  return table;
 }
 
 }  // namespace kvplan

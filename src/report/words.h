@@ -45,6 +45,9 @@ std::string count_text(std::uint64_t n);
 std::string part_text(const std::optional<Bytes>& part);  // "2.14", "-"
 // "+2.14 GiB", "-37.5 MiB".
 std::string signed_size(std::int64_t bytes);
+Bytes without_sign(std::int64_t bytes);
+// "1.20 GiB to 1.40 GiB"; empty where it is exact.
+std::string range_text(const LedgerLine& line);
 
 std::vector<PageNote> notes_of(const std::vector<Note>& notes);
 // "not planned:" and the error, for a model of several that could not be read.
@@ -58,16 +61,24 @@ struct PartName {
 // The four parts of a GPU's memory, in the order of every page.
 extern const std::array<PartName, 4> kParts;
 
+// A page about a plan: the model, the request, the card, the verdict.
+Page page_about(const Plan& plan);
+// The length of the folder that all paths are in.
+std::size_t shared_folder(const std::vector<std::string_view>& paths);
+
 // A row of bars with the parts of `gpu` side by side.
 BarRow stacked(std::string_view label, const GpuMemory& gpu);
 // Marks the budget and the card of a plan on bars.
 void set_limits(const Plan& plan, Bars& bars);
 
+using Rows = std::vector<std::vector<std::string>>;
 // A list of facts: what, how much, remarks.
-PageTable facts_table(std::vector<std::vector<std::string>> rows);
+PageTable facts_table(const Rows& rows);
 // Rows under titles; columns in `numbers` align right, those in `goes` are dropped in that order.
-PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
-                       const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes = {});
+PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
+                       const std::vector<std::size_t>& goes = {}, const std::vector<Tone>& tones = {});
+// A table without the columns whose cells are all that text.
+PageTable without_columns_of(std::string_view empty, PageTable table);
 
 }  // namespace kvplan
 

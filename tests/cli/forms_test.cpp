@@ -169,14 +169,14 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
     CAPTURE(command.name);
     if (command.name != "plan") {
       const std::string text = run_program({std::string(command.name), "--help"}).out;
-      CHECK(text == command_help(command));
+      CHECK(text == command_help(command, false));
       check_screen(text);
     }
     CHECK(std::count(command.examples.begin(), command.examples.end(), '\n') == 2);
   }
   for (const std::vector<std::string>& asked : {std::vector<std::string>{"help"}, {"help", "plan"}, {"plan", "-h"}})
     CHECK(run_program(asked).out == main_help());
-  CHECK(run_program({"help", "fit"}).out == command_help(*find_command("fit")));
+  CHECK(run_program({"help", "fit"}).out == command_help(*find_command("fit"), false));
   const Run alone = run_program({});
   CHECK(alone.exit == 0);
   CHECK(std::count(alone.out.begin(), alone.out.end(), '\n') == 7);
@@ -189,7 +189,7 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
   const std::string wrap = "\n" + std::string(32, ' ');
   for (auto at = all.find(wrap); at != std::string::npos; at = all.find(wrap, at)) all.replace(at, wrap.size(), " ");
   for (const Option* option : options_of(commands().front())) {
-    const std::string name(words(option->names).front());
+    const std::string name(option->name());
     CAPTURE(name);
     CHECK(all.find(std::string(option->help)) != std::string::npos);
   }
@@ -293,7 +293,7 @@ double contrast(const std::string& a, const std::string& b) {
 
 TEST_CASE("html: contrast in light and in dark") {
   CHECK(contrast("#000000", "#ffffff") == doctest::Approx(21));
-  const std::string text(html_style());
+  const std::string text = join(style_lines(), "\n");
   const std::size_t dark = text.find("prefers-color-scheme");
   for (const bool is_dark : {false, true}) {
     CAPTURE(is_dark);

@@ -20,7 +20,7 @@ std::string plan_text(std::string_view kv_heads) {
       R"("torch_dtype":"float16","num_key_value_heads":)" +
       std::string(kv_heads) + "}";
   const ModelSpec model = read_config(config, "", "config.json", {});
-  return plan_json(make_plan(model, {}), {});
+  return reply_of(make_plan(model, {})).json();
 }
 
 }  // namespace

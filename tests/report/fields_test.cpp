@@ -27,17 +27,15 @@ Room sample() {
   return {"=1+1", std::nullopt, {{"a,b", Bytes(7)}}, Shelf{"\"c\"", Bytes(9)}, 20.75};
 }
 
-using Rows = std::vector<AnyRow>;
+using FieldRows = std::vector<Row<Room>>;
 
-Rows rows() {
-  static constexpr auto of_room =
-      rows_of<Room>({{"label", at<&Room::label>, "what is on the door", column()},
-                     {"doors", at<&Room::doors>, "", column().limit(kFromOne)},
-                     {"shelves", at<&Room::shelves>},
-                     {"best", at<&Room::best>},
-                     {"warmth", at<&Room::warmth>, "", column("degrees")},
-                     {"count", [](const Room& room) { return room.shelves.size(); }, "", csv_only()}});
-  return {of_room.begin(), of_room.end()};
+FieldRows rows() {
+  return {{"label", at<&Room::label>, "what is on the door", column()},
+          {"doors", at<&Room::doors>, column().limit(kFromOne)},
+          {"shelves", at<&Room::shelves>},
+          {"best", at<&Room::best>},
+          {"warmth", at<&Room::warmth>, column("degrees")},
+          {"count", [](const Room& room) { return room.shelves.size(); }, csv_only()}};
 }
 
 // What a table of the rows says in each form: the room as JSON, the schema's properties, the first line of CSV.
@@ -45,7 +43,7 @@ struct Said {
   Json json, required, properties;
   std::string csv;
 };
-Said said(const Rows& of) {
+Said said(const FieldRows& of) {
   const Table<Room> fields("room", "", of);
   Json definitions = Json::object();
   fields.schema(definitions);
@@ -61,12 +59,7 @@ Said said(const Rows& of) {
 }  // namespace
 
 template <>
-const Table<Shelf>& table() {
-  static constexpr auto rows =
-      rows_of<Shelf>({{"name", at<&Shelf::name>, "", column("best_name")}, {"bytes", at<&Shelf::size>}});
-  static constexpr Table<Shelf> fields("", "", rows);
-  return fields;
-}
+const Table<Shelf> Fields<Shelf>::table({{"name", at<&T::name>, column("best_name")}, {"bytes", at<&T::size>}});
 
 TEST_CASE("fields: one table is JSON, schema and CSV") {
   const Said of = said(rows());
@@ -86,7 +79,7 @@ TEST_CASE("fields: one table is JSON, schema and CSV") {
 }
 
 TEST_CASE("fields: a field that is added as a row is in all forms") {
-  Rows more = rows();
+  FieldRows more = rows();
   more.push_back(Row<Room>(
       "first", [](const Room& room) { return room.shelves.front().size; }, "of the first shelf", column()));
   const Said before = said(rows());

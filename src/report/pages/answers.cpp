@@ -4,32 +4,16 @@
 #include <algorithm>
 
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-Page begin(const Answers& answers) {
-  const Plan& asked = answers.asked;
-  Page page;
-  page.title = title_of(*asked.model);
-  page.facts = facts_of_plan(asked);
-  page.file = asked.model->source;
-  page.about.push_back(request_text(asked));
-  if (const std::string card = card_text(asked); !card.empty()) page.about.push_back(card);
-  page.headlines = headlines_of(asked.verdict, asked);
-  return page;
-}
-
 void add_sentences(const Answers& answers, Page& page) {
   if (answers.sentences.empty()) return;
   Sentences stated;
   for (const Template& sentence : answers.sentences) stated.push_back(in_words(sentence));
-  page.blocks.push_back({"", Detail::kComment, std::move(stated), {}});
+  page.add("", Detail::kComment, std::move(stated));
 }
 
 std::string left_text(const VerdictReport& verdict) {
@@ -52,8 +36,8 @@ std::string title_of(const Answer& answer) {
 }
 
 // Bytes on the fullest GPU, for the stated lengths.
-Bytes total_of(const Plan& plan) {
-  return plan.fullest().total;
+std::string total_of(const Plan& plan) {
+  return gib_number(plan.fullest().total);
 }
 
 std::string cache_of(const Plan& plan) {
@@ -66,59 +50,51 @@ const Answer* find_answer(const Answers& answers, std::string_view name) {
   return nullptr;
 }
 
-}  // namespace
-
 Page compare_page(const Answers& answers) {
-  Page page = begin(answers);
-  const bool rooms = answers.asked.capacity.has_value();
-  const bool has_loss = std::any_of(answers.rows.begin(), answers.rows.end(), [](const Answer& answer) {
-    return !answer.plan.weights_loss.empty() && answer.plan.weights_loss != "none";
-  });
-  std::vector<std::string> titles{"weights", "KV", "weights GiB", "KV GiB", "total GiB"};
+  Page page = page_about(answers.asked);
   const auto differs = [&](auto&& of) {
     return std::any_of(answers.rows.begin(), answers.rows.end(),
                        [&](const Answer& answer) { return of(answer.plan) != of(answers.asked); });
   };
   const auto engine_of_plan = [](const Plan& plan) { return plan.engine + " " + plan.engine_version; };
   const auto card_of_plan = [](const Plan& plan) { return plan.request.card.name_or("-"); };
+  const bool rooms = answers.asked.capacity.has_value();
   const bool engines = differs(engine_of_plan);
   const bool cards = differs(card_of_plan);
   const bool others = std::any_of(answers.rows.begin(), answers.rows.end(),
                                   [](const Answer& answer) { return answer.other_checkpoint; });
-  if (rooms) titles.insert(titles.end(), {"fits", "max context", "max seqs"});
-  if (has_loss) titles.emplace_back("typical loss");
+  const bool has_loss = std::any_of(answers.rows.begin(), answers.rows.end(), [](const Answer& answer) {
+    return !answer.plan.weights_loss.empty() && answer.plan.weights_loss != "none";
+  });
   Rows rows;
+  std::vector<Tone> tones;
   Bars bars;
   set_limits(answers.asked, bars);
   for (const Answer& answer : answers.rows) {
     const Plan& plan = answer.plan;
     const GpuMemory& gpu = plan.fullest();
-    std::vector<std::string>& row = rows.emplace_back();
     const bool own = plan.weights_dtype == answers.asked.weights_dtype && plan.types.key == answers.asked.types.key;
-    row = {plan.weights_dtype + (own                       ? " *"
-                                 : answer.other_checkpoint ? " +"
-                                                           : ""),
-           cache_types_name(plan.types), part_text(gpu.weights), cache_of(plan), gib_number(total_of(plan))};
-    if (rooms) {
-      row.emplace_back(verdict_word(plan.verdict) == "fits" ? "yes" : verdict_word(plan.verdict));
-      row.push_back(plan.capacity ? count_text(plan.capacity->max_model_len) : "-");
-      row.push_back(plan.capacity ? count_text(plan.capacity->max_num_seqs) : "-");
-    }
-    if (has_loss) row.emplace_back(plan.weights_loss);
-    if (cards) row.insert(row.begin(), card_of_plan(plan));
-    if (engines) row.insert(row.begin(), engine_of_plan(plan));
+    const std::string word(verdict_word(plan.verdict));
+    const auto room = [&](std::uint64_t Capacity::*figure) {
+      return !rooms ? "" : plan.capacity ? count_text(*plan.capacity.*figure) : "-";
+    };
+    rows.push_back({engines ? engine_of_plan(plan) : "", cards ? card_of_plan(plan) : "",
+                    plan.weights_dtype + (own                       ? " *"
+                                          : answer.other_checkpoint ? " +"
+                                                                    : ""),
+                    cache_types_name(plan.types), part_text(gpu.weights), cache_of(plan), total_of(plan),
+                    !rooms           ? ""
+                    : word == "fits" ? "yes"
+                                     : word,
+                    room(&Capacity::max_model_len), room(&Capacity::max_num_seqs),
+                    has_loss ? std::string(plan.weights_loss) : ""});
+    tones.push_back(rooms && plan.verdict.status == Verdict::kFits ? Tone::kGood : Tone::kPlain);
     bars.rows.push_back(stacked(fmt::format("{} x {}", plan.weights_dtype, cache_types_name(plan.types)), gpu));
   }
-  std::vector<std::size_t> goes;
-  if (rooms) goes = {2, 3};
-  const std::size_t shift = (cards ? 1U : 0U) + (engines ? 1U : 0U);
-  if (cards) titles.insert(titles.begin(), "GPU");
-  if (engines) titles.insert(titles.begin(), "engine");
-  for (std::size_t& column : goes) column += shift;
-  PageTable table = titled_table(titles, (rooms ? 0b11011100U : 0b00011100U) << shift, rows, goes);
-  for (std::size_t i = 0; rooms && i < table.rows.size(); ++i)
-    if (answers.rows[i].plan.verdict.status == Verdict::kFits) table.rows[i].tone = Tone::kGood;
-  Block block{"", Detail::kComment, std::move(table), {"* the checkpoint's own types"}};
+  const PageTable table = titled_table({"engine", "GPU", "weights", "KV", "weights GiB", "KV GiB", "total GiB", "fits",
+                                        "max context", "max seqs", "typical loss"},
+                                       0b01101110000, rows, {4, 5}, tones);
+  Block& block = page.add("", Detail::kComment, without_columns_of("", table), {"* the checkpoint's own types"});
   if (others)
     block.remarks.push_back("+ needs another checkpoint: the engine does not make such weights while it loads");
   if (has_loss)
@@ -132,15 +108,14 @@ Page compare_page(const Answers& answers) {
         named.push_back(stored);
         block.remarks.push_back(answer.plan.weights_dtype + " lies here as " + one_line(stored, 100));
       }
-  page.blocks.push_back(std::move(block));
   add_sentences(answers, page);
-  page.blocks.push_back({"Memory of the fullest GPU", Detail::kDocument, std::move(bars), {}});
+  page.add("Memory of the fullest GPU", Detail::kDocument, std::move(bars));
   page.notes = notes_of(answers.asked.notes);
   return page;
 }
 
 Page fit_page(const Answers& answers) {
-  Page page = begin(answers);
+  Page page = page_about(answers.asked);
   add_sentences(answers, page);
   Rows rows;
   Rows layouts;
@@ -149,31 +124,25 @@ Page fit_page(const Answers& answers) {
     if (answer.name == "layout") {
       layouts.push_back({layout_name(answer.plan.request.parallel), std::to_string(answer.plan.memory.size()),
                          answer.longest ? count_text(*answer.longest) : "-",
-                         answer.most_seqs ? count_text(*answer.most_seqs) : "-", gib_number(total_of(answer.plan)),
+                         answer.most_seqs ? count_text(*answer.most_seqs) : "-", total_of(answer.plan),
                          left_text(answer.plan.verdict), in_words(answer.note)});
       continue;
     }
     rows.push_back({title_of(answer), options_of(answer.changes), part_text(gpu.weights), cache_of(answer.plan),
-                    gib_number(total_of(answer.plan)), left_text(answer.plan.verdict)});
+                    total_of(answer.plan), left_text(answer.plan.verdict)});
   }
   if (!rows.empty())
-    page.blocks.push_back(
-        {"",
-         Detail::kComment,
-         titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}),
-         {}});
+    page.add(
+        "", Detail::kComment,
+        titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}));
   if (!layouts.empty())
-    page.blocks.push_back({"Layouts that hold the request, the first choice first",
-                           Detail::kComment,
-                           titled_table({"layout", "GPUs", "max context", "max seqs", "total GiB", "free GiB", "why"},
-                                        0b0111110, layouts, {4, 3, 6}),
-                           {}});
+    page.add("Layouts that hold the request, the first choice first", Detail::kComment,
+             titled_table({"layout", "GPUs", "max context", "max seqs", "total GiB", "free GiB", "why"}, 0b0111110,
+                          layouts, {4, 3, 6}));
   add_contexts_by_sequences(answers.contexts_by_sequences, page);
   page.notes = notes_of(answers.asked.notes);
   return page;
 }
-
-namespace {
 
 std::string figure_of(const Answer* answer, std::uint64_t Capacity::*figure) {
   if (answer == nullptr) return "0";
@@ -211,8 +180,6 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
           answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
 }
 
-}  // namespace
-
 Page fits_page(const std::vector<FitEntry>& entries) {
   Page page;
   bool has_cards = false;
@@ -233,19 +200,43 @@ Page fits_page(const std::vector<FitEntry>& entries) {
     rows.push_back(fits_row(*entry.answers, has_cards));
   }
   if (rows.empty()) return page;
-  Block block{"", Detail::kComment, PageTable{}, {}};
-  if (has_cards) {
-    block.body = titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
-                              0b01110000U, rows, {3, 7});
-    block.remarks.push_back(
-        "max context: tokens at the requested sequences; max seqs: sequences at the requested context; GPUs: the "
-        "fewest that hold the request");
-  } else {
-    block.body = titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that hold it"}, 0b01100U,
-                              rows, {3, 2});
-  }
-  page.blocks.push_back(std::move(block));
+  if (has_cards)
+    page.add("", Detail::kComment,
+             titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
+                          0b01110000U, rows, {3, 7}),
+             {"max context: tokens at the requested sequences; max seqs: sequences at the requested context; GPUs: the "
+              "fewest that hold the request"});
+  else
+    page.add("", Detail::kComment,
+             titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that hold it"}, 0b01100U, rows,
+                          {3, 2}));
   return page;
+}
+
+}  // namespace
+
+Reply compared(const Answers& answers) {
+  return reply_with(compare_page, answers);
+}
+
+Reply fitted(const Answers& answers) {
+  Reply out = reply_with(fit_page, answers);
+  if (answers.asked.launch) {
+    out.plan = &answers.asked;
+    out.warning = launch_warning(answers.asked);
+  }
+  for (const Answer& answer : answers.rows) {
+    if (!answer.plan.launch) continue;
+    out.plan = &answer.plan;
+    const std::string more = launch_warning(answer.plan);
+    out.warning =
+        "the command is of another request, with " + options_of(answer.changes) + (more.empty() ? "" : "; " + more);
+  }
+  return out;
+}
+
+Reply reply_of(const std::vector<FitEntry>& entries) {
+  return reply_with(fits_page, entries);
 }
 
 }  // namespace kvplan

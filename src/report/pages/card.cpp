@@ -1,23 +1,16 @@
 // The page of a card's measurement.
 #include <fmt/format.h>
 
-#include "kvplan/card_measurement.h"
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 std::string speed(const Figure& figure) {
   return fmt::format("{:.0f} GB/s ({} passes, {:.0f} to {:.0f})", figure.mean / 1e9, figure.n, figure.low / 1e9,
                      figure.high / 1e9);
 }
-
-}  // namespace
 
 Page card_page(const CardMeasurement& seen) {
   Page page;
@@ -44,14 +37,19 @@ Page card_page(const CardMeasurement& seen) {
   row("granularity, as the driver says", human_bytes(seen.granularity));
   if (seen.read.n > 0) row("read by a kernel", speed(seen.read));
   if (seen.copy.n > 0) row("copied, read and written", speed(seen.copy));
-  page.blocks.push_back({"The card", Detail::kScreen, facts_table(std::move(rows)), {}});
+  page.add("The card", Detail::kScreen, facts_table(rows));
   Rows probes;
   for (const SizeProbe& probe : seen.probes) probes.push_back({human_bytes(probe.asked), human_bytes(probe.took)});
   if (!probes.empty())
-    page.blocks.push_back(
-        {"What allocations take", Detail::kScreen, titled_table({"asked for", "taken"}, 0b11, probes), {}});
+    page.add("What allocations take", Detail::kScreen, titled_table({"asked for", "taken"}, 0b11, probes));
   for (const std::string& remark : seen.remarks) page.notes.push_back({Tone::kCareful, "warning:", remark});
   return page;
+}
+
+}  // namespace
+
+Reply reply_of(const CardMeasurement& seen) {
+  return reply_with(card_page, seen);
 }
 
 }  // namespace kvplan

@@ -9,8 +9,6 @@
 #include "kvplan/strings.h"
 #include "report/pages/log_words.h"
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
@@ -147,7 +145,7 @@ void add_cause(const Diagnosis& found, Page& page) {
   if (!found.cause) return;
   Sentences says{fmt::format("line {}: {}", found.cause->line_number, one_line(found.cause->words, 400))};
   if (found.missing) says.push_back(gib(*found.missing) + " short");
-  page.blocks.push_back({"Why", Detail::kComment, std::move(says), {}});
+  page.add("Why", Detail::kComment, std::move(says));
 }
 
 void add_remedies(const Diagnosis& found, Page& page) {
@@ -159,10 +157,8 @@ void add_remedies(const Diagnosis& found, Page& page) {
     page.remedies.push_back(rows.back().front());
   }
   const bool runs = found.verdict == LogVerdict::kServesWithTrouble;
-  page.blocks.push_back({runs ? "What helps" : "To make it start",
-                         Detail::kComment,
-                         titled_table({"change", "what it gives"}, 0, rows),
-                         {}});
+  page.add(runs ? "What helps" : "To make it start", Detail::kComment,
+           titled_table({"change", "what it gives"}, 0, rows));
 }
 
 void add_beside(const Diagnosis& found, Page& page) {
@@ -197,7 +193,7 @@ void add_lines(const LogCheck& check, Page& page) {
     }
     table.rows.push_back({std::move(cells), line.predicted || !check.has_plan ? Tone::kPlain : Tone::kFaint});
   }
-  Block block{"What the log says", Detail::kScreen, std::move(table), {}};
+  Block& block = page.add("What the log says", Detail::kScreen, std::move(table));
   if (check.total && check.total->parts.size() > 1) {
     const LogTotal& total = *check.total;
     const bool inside = total.low <= total.observed && total.observed <= total.high;
@@ -205,7 +201,6 @@ void add_lines(const LogCheck& check, Page& page) {
                                         gib(total.observed), gib(total.predicted), gib_number(total.low),
                                         gib(total.high), inside ? "inside" : "outside"));
   }
-  page.blocks.push_back(std::move(block));
 }
 
 void add_next(const LogCheck& check, Page& page) {
@@ -250,6 +245,10 @@ Page check_log_page(const LogCheck& check) {
   for (const std::string& remark : check.remarks) page.notes.push_back({Tone::kFaint, "note:", remark});
   add_next(check, page);
   return page;
+}
+
+Reply reply_of(const LogCheck& check) {
+  return reply_with(check_log_page, check);
 }
 
 }  // namespace kvplan

@@ -5,18 +5,13 @@
 
 #include "kvplan/strings.h"
 #include "report/pages/pages.h"
-#include "report/report.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 // "kv_cache" and "does_not_fit" as words.
-std::string format_bytes(std::string_view word) {
+std::string spaced(std::string_view word) {
   if (word == "kv_cache") return "KV cache";
   if (word == "activation") return "activations";
   std::string out(word);
@@ -43,7 +38,7 @@ bool verdict_changed(const PlanDiff& diff) {
 }
 
 std::string verdict_text(const std::string& verdict) {
-  return verdict.empty() ? "-" : format_bytes(verdict);
+  return verdict.empty() ? "-" : spaced(verdict);
 }
 
 // "+3.10 GiB", "no change".
@@ -88,11 +83,11 @@ void add_memory(const PlanDiff& diff, Page& page) {
     return std::vector<std::string>{part, gib(Bytes(change.before)), gib(Bytes(change.after)),
                                     signed_size(change.difference())};
   };
-  for (const MemoryChange& change : diff.memory) rows.push_back(row(format_bytes(change.part), change));
+  for (const MemoryChange& change : diff.memory) rows.push_back(row(spaced(change.part), change));
   rows.push_back(row("total over all GPUs", diff.total));
   PageTable table = titled_table({"memory", "before", "after", "change"}, 0b1110, rows);
   table.rows.back().tone = Tone::kStrong;
-  page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
+  page.add("", Detail::kComment, std::move(table));
 }
 
 void add_capacity(const PlanDiff& diff, Page& page) {
@@ -104,8 +99,7 @@ void add_capacity(const PlanDiff& diff, Page& page) {
     rows.push_back({capacity_name(change.what), count_or_none(change.before), count_or_none(change.after)});
   if (verdict_changed(diff))
     rows.push_back({"verdict", verdict_text(diff.before.verdict), verdict_text(diff.after.verdict)});
-  if (!rows.empty())
-    page.blocks.push_back({"", Detail::kComment, titled_table({"capacity", "before", "after"}, 0b110, rows), {}});
+  if (!rows.empty()) page.add("", Detail::kComment, titled_table({"capacity", "before", "after"}, 0b110, rows));
 }
 
 void add_values(const PlanDiff& diff, Page& page) {
@@ -114,15 +108,7 @@ void add_values(const PlanDiff& diff, Page& page) {
     rows.push_back({change.where, one_line(change.key, 100),
                     change.before.empty() ? "(none)" : one_line(change.before, 100),
                     change.after.empty() ? "(none)" : one_line(change.after, 100)});
-  if (!rows.empty())
-    page.blocks.push_back({"", Detail::kComment, titled_table({"changed in", "what", "before", "after"}, 0, rows), {}});
-}
-
-}  // namespace
-
-std::string diff_headline(const PlanDiff& diff) {
-  const std::string causes = causes_text(diff);
-  return growth_text(diff) + (causes.empty() ? "" : ": " + causes);
+  if (!rows.empty()) page.add("", Detail::kComment, titled_table({"changed in", "what", "before", "after"}, 0, rows));
 }
 
 Page diff_page(const PlanDiff& diff) {
@@ -134,6 +120,17 @@ Page diff_page(const PlanDiff& diff) {
   add_capacity(diff, page);
   add_values(diff, page);
   return page;
+}
+
+}  // namespace
+
+std::string diff_headline(const PlanDiff& diff) {
+  const std::string causes = causes_text(diff);
+  return growth_text(diff) + (causes.empty() ? "" : ": " + causes);
+}
+
+Reply reply_of(const PlanDiff& diff) {
+  return reply_with(diff_page, diff);
 }
 
 }  // namespace kvplan

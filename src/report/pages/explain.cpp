@@ -6,14 +6,10 @@
 
 #include "kvplan/strings.h"
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 std::string in_bytes(Bytes bytes) {
   return grouped(bytes.count()) + " B";
@@ -66,12 +62,11 @@ void add_layer(const LayerFacts& layer, const std::string& whose, Page& page) {
                      grouped(term.entry.count()), grouped(term.entries), human_bytes(bytes)});
   }
   if (terms.empty()) return;
-  page.blocks.push_back(
-      {"",
-       Detail::kComment,
-       titled_table({"term", "shape", "elements", "for each", "type", "B/entry", "entries", "bytes"}, 0b11100100, terms,
-                    {1}),
-       {fmt::format("{} x {} = {}", human_bytes(sum), plural(layer.count, "layer"), human_bytes(sum * layer.count))}});
+  page.add(
+      "", Detail::kComment,
+      titled_table({"term", "shape", "elements", "for each", "type", "B/entry", "entries", "bytes"}, 0b11100100, terms,
+                   {1}),
+      {fmt::format("{} x {} = {}", human_bytes(sum), plural(layer.count, "layer"), human_bytes(sum * layer.count))});
 }
 
 std::string_view origin_text(Origin origin) {
@@ -88,8 +83,7 @@ void add_config(const std::string& title, const std::vector<ConfigFact>& config,
   Rows rows;
   for (const ConfigFact& fact : config)
     rows.push_back({one_line(fact.key, 100), one_line(fact.value, 100), std::string(origin_text(fact.origin))});
-  if (!rows.empty())
-    page.blocks.push_back({title, Detail::kComment, titled_table({"field", "value", "from"}, 0, rows), {}});
+  if (!rows.empty()) page.add(title, Detail::kComment, titled_table({"field", "value", "from"}, 0, rows));
 }
 
 // The draft's layers at its own types, and the values read from its config.
@@ -127,28 +121,24 @@ void add_gap(const Plan& plan, Page& page) {
   const bool is_share = plan.memory.size() > 1 || kv.logical_per_gpu != kv.logical;
   const std::string share = is_share ? ", per GPU (largest)" : "";
   Rows rows{{"needed by the architecture" + share, in_bytes(kv.logical_per_gpu)}};
-  for (const GapLine& line : kv.gap) {
-    const bool more = line.bytes >= 0;
-    rows.push_back({(more ? "+ " : "- ") + in_words(line.reason),
-                    in_bytes(Bytes(static_cast<std::uint64_t>(more ? line.bytes : -line.bytes)))});
-  }
+  for (const GapLine& line : kv.gap)
+    rows.push_back({(line.bytes >= 0 ? "+ " : "- ") + in_words(line.reason), in_bytes(without_sign(line.bytes))});
   rows.push_back({"allocated by " + plan.engine + share, in_bytes(kv.reserved)});
-  PageTable table = facts_table(std::move(rows));
+  PageTable table = facts_table(rows);
   table.rows.back().tone = Tone::kStrong;
-  page.blocks.push_back({"KV cache, from need to allocation", Detail::kComment, std::move(table), {}});
+  page.add("KV cache, from need to allocation", Detail::kComment, std::move(table));
 }
 
 void add_items(const std::string& title, const std::vector<LedgerLine>& lines, Bytes total, Page& page) {
   Rows rows;
   for (const LedgerLine& line : lines)
-    rows.push_back({in_words(line.what), human_bytes(line.bytes),
-                    line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high),
-                    in_words(line.formula), line.source});
+    rows.push_back(
+        {in_words(line.what), human_bytes(line.bytes), range_text(line), in_words(line.formula), line.source});
   rows.push_back({"total", human_bytes(total), "", "", ""});
   PageTable table = titled_table({"what", "bytes", "range", "formula", "source"}, 0b00010, rows);
   for (const std::size_t below : {3U, 4U}) table.columns[below].kind = Column::Kind::kBelow;
   table.rows.back().tone = Tone::kStrong;
-  page.blocks.push_back({title, Detail::kComment, std::move(table), {}});
+  page.add(title, Detail::kComment, std::move(table));
 }
 
 void add_ledger(const Plan& plan, Page& page) {
@@ -211,7 +201,7 @@ void add_capacity(const Plan& plan, Page& page) {
   rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
                   fmt::format("{:.2f}x", capacity.max_concurrency), ""});
   rows.push_back({"allocated for the request", in_bytes(plan.kv_cache.reserved), ""});
-  page.blocks.push_back({"Capacity", Detail::kComment, facts_table(std::move(rows)), {}});
+  page.add("Capacity", Detail::kComment, facts_table(rows));
 }
 
 // The lower bound of the hidden states, and naive attention's scores without and with chunks.
@@ -228,7 +218,7 @@ void add_prefill(const Plan& plan, Page& page) {
     rows.push_back({"naive attention scores, by chunks", human_bytes(row * std::min(chunk, length)), ""});
     rows.push_back({"FlashAttention", "0 B", "never writes the scores to memory"});
   }
-  page.blocks.push_back({"Prefill: lower bound on activations", Detail::kScreen, facts_table(std::move(rows)), {}});
+  page.add("Prefill: lower bound on activations", Detail::kScreen, facts_table(rows));
 }
 
 void add_work(const Plan& plan, Page& page) {
@@ -248,25 +238,14 @@ void add_work(const Plan& plan, Page& page) {
   const std::string factor =
       times < 1e15 ? grouped(static_cast<std::uint64_t>(std::max(0.0, times) + 0.5)) : fmt::format("{:.3g}", times);
   rows.push_back({"recomputing the whole prefix", fmt::format("{:.3g} FLOPs", without), factor + "x"});
-  page.blocks.push_back(
-      {fmt::format("Compute per decoded token after {}{}", plural(plan.load.max_model_len.count(), "token"),
-                   parameters.is_known ? "" : " (attention alone: the parameters are not known)"),
-       Detail::kScreen,
-       facts_table(std::move(rows)),
-       {}});
+  page.add(fmt::format("Compute per decoded token after {}{}", plural(plan.load.max_model_len.count(), "token"),
+                       parameters.is_known ? "" : " (attention alone: the parameters are not known)"),
+           Detail::kScreen, facts_table(rows));
 }
 
-}  // namespace
-
 Page explain_page(const Plan& plan) {
-  Page page;
-  page.title = title_of(*plan.model);
-  page.facts = facts_of_plan(plan);
-  page.file = plan.model->source;
-  page.about.push_back("recognised as: " + plan.model->family);
-  page.about.push_back(request_text(plan));
-  if (const std::string card = card_text(plan); !card.empty()) page.about.push_back(card);
-  page.headlines = headlines_of(plan.verdict, plan);
+  Page page = page_about(plan);
+  page.about.insert(page.about.begin(), Text("recognised as: " + plan.model->family));
   for (const LayerFacts& layer : plan.layers) add_layer(layer, "", page);
   add_draft(plan, page);
   add_companions(plan.request.extras, page);
@@ -279,6 +258,12 @@ Page explain_page(const Plan& plan) {
   add_config("Config fields used", plan.model->config, page);
   page.notes = notes_of(plan.notes);
   return page;
+}
+
+}  // namespace
+
+Reply explained(const Plan& plan) {
+  return reply_with(explain_page, plan);
 }
 
 }  // namespace kvplan

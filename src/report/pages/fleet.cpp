@@ -2,32 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-// The length of the folder that all names begin with, which is left out.
-std::size_t shared_folder(const std::vector<FleetEntry>& entries) {
+// The length of the folder that all names begin with, where it is left out: one of them is long.
+std::size_t left_out(const std::vector<FleetEntry>& entries) {
   constexpr std::size_t kLong = 24;
-  std::size_t shared = std::string::npos;
-  bool is_long = false;
-  for (const FleetEntry& entry : entries) {
-    const std::string& first = entries.front().source;
-    const auto differs = std::mismatch(first.begin(), first.end(), entry.source.begin(), entry.source.end()).first;
-    const auto same = static_cast<std::size_t>(differs - first.begin());
-    const std::size_t slash = std::string_view(first).substr(0, same).find_last_of('/');
-    shared = std::min(shared, slash == std::string::npos ? 0 : slash + 1);
-    is_long = is_long || entry.source.size() > kLong;
-  }
-  return !is_long || entries.size() < 2 ? 0 : shared;
+  std::vector<std::string_view> sources;
+  for (const FleetEntry& entry : entries) sources.push_back(entry.source);
+  const bool is_long =
+      std::any_of(sources.begin(), sources.end(), [](std::string_view source) { return source.size() > kLong; });
+  return is_long && sources.size() > 1 ? shared_folder(sources) : 0;
 }
 
 std::string short_name(const FleetEntry& entry, std::size_t shared) {
@@ -42,19 +31,8 @@ std::vector<const OptionValues*> commands_of(const std::vector<FleetEntry>& entr
   return out;
 }
 
-// A table without columns that contain only "-".
-PageTable without_empty(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
-                        const std::vector<std::size_t>& goes) {
-  PageTable out = titled_table(titles, numbers, rows, goes);
-  for (std::size_t c = titles.size(); c-- > 0;) {
-    const bool is_empty =
-        std::all_of(out.rows.begin(), out.rows.end(), [&](const TableRow& row) { return row.cells[c] == Text("-"); });
-    if (!is_empty) continue;
-    const auto at = static_cast<std::ptrdiff_t>(c);
-    out.columns.erase(out.columns.begin() + at);
-    for (TableRow& row : out.rows) row.cells.erase(row.cells.begin() + at);
-  }
-  return out;
+Reply fleet_reply(Fleet fleet, std::function<Page()> page) {
+  return {std::move(page), [fleet] { return json_of(fleet); }, [fleet] { return csv_of(fleet); }};
 }
 
 Tone tone_of(const Plan& plan) {
@@ -62,15 +40,13 @@ Tone tone_of(const Plan& plan) {
   return plan.verdict.status == Verdict::kFits ? Tone::kGood : Tone::kBad;
 }
 
-}  // namespace
-
 Page fleet_page(const std::vector<FleetEntry>& entries) {
   Page page;
   page.title = plural(entries.size(), "model");
   Rows rows;
   Bars bars;
   std::vector<Tone> tones;
-  const std::size_t shared = shared_folder(entries);
+  const std::size_t shared = left_out(entries);
   for (const FleetEntry& entry : entries) {
     if (!entry.plan) {
       page.notes.push_back(not_planned(entry.error, entry.source));
@@ -95,12 +71,12 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
         page.notes.push_back({Tone::kBad, headline.word, short_name(entry, shared) + ": " + headline.says.str()});
   }
   if (rows.empty()) return page;
-  PageTable table = without_empty({"model", "attention", "layers", "B/token", "fixed B/seq", "tokens", "KV GiB",
-                                   "total GiB", "host GiB", "layout", "verdict"},
-                                  0b00111111100, rows, {2, 4, 5});
-  for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
-  page.blocks.push_back({"", Detail::kComment, std::move(table), how_to_repeat(commands_of(entries))});
-  page.blocks.push_back({"Memory of the fullest GPU", Detail::kDocument, std::move(bars), {}});
+  PageTable table =
+      without_columns_of("-", titled_table({"model", "attention", "layers", "B/token", "fixed B/seq", "tokens",
+                                            "KV GiB", "total GiB", "host GiB", "layout", "verdict"},
+                                           0b00111111100, rows, {2, 4, 5}, tones));
+  page.add("", Detail::kComment, std::move(table), how_to_repeat(commands_of(entries)));
+  page.add("Memory of the fullest GPU", Detail::kDocument, std::move(bars));
   return page;
 }
 
@@ -119,8 +95,7 @@ Page shared_page(const SharedCard& shared) {
                             fits      ? "FITS"
                             : unknown ? "UNKNOWN"
                                       : "DOES NOT FIT",
-                            sum + ": " + human_bytes(Bytes(static_cast<std::uint64_t>(std::llabs(left)))) +
-                                (left < 0 ? " short" : " free")});
+                            sum + ": " + human_bytes(without_sign(left)) + (left < 0 ? " short" : " free")});
   Rows rows;
   std::vector<Tone> tones;
   Bars bars;
@@ -140,12 +115,11 @@ Page shared_page(const SharedCard& shared) {
     if (!plan.verdict.fails()) continue;
     page.notes.push_back({Tone::kBad, name, reason_of(plan.verdict)});
   }
-  PageTable table = without_empty(
-      {"model", "engine", "tokens x seqs", "weights GiB", "KV GiB", "total GiB", "utilization", "max context", "fits"},
-      0b011111000, rows, {3, 4, 7, 2});
-  for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
-  page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
-  page.blocks.push_back({"Memory of the card", Detail::kDocument, std::move(bars), {}});
+  PageTable table = without_columns_of("-", titled_table({"model", "engine", "tokens x seqs", "weights GiB", "KV GiB",
+                                                          "total GiB", "utilization", "max context", "fits"},
+                                                         0b011111000, rows, {3, 4, 7, 2}, tones));
+  page.add("", Detail::kComment, std::move(table));
+  page.add("Memory of the card", Detail::kDocument, std::move(bars));
   return page;
 }
 
@@ -188,13 +162,27 @@ Page engines_page(const std::vector<FleetEntry>& entries) {
     for (const GapLine& line : plan.kv_cache.gap) because(signed_size(line.bytes) + " " + in_words(line.reason));
     if (reasons.size() == before) because("no overhead");
   }
-  page.blocks.push_back({"", Detail::kComment,
-                         without_empty({"engine", "KV type", "needs", "KV", "weights", "activ.", "runtime", "total",
-                                        "host", "tokens", "verdict"},
-                                       0b01111111100, rows, {2, 1}),
-                         how_to_repeat(commands_of(entries))});
-  page.blocks.push_back({"What explains the differences", Detail::kScreen, titled_table({"", ""}, 0, reasons), {}});
+  page.add("", Detail::kComment,
+           without_columns_of("-", titled_table({"engine", "KV type", "needs", "KV", "weights", "activ.", "runtime",
+                                                 "total", "host", "tokens", "verdict"},
+                                                0b01111111100, rows, {2, 1})),
+           how_to_repeat(commands_of(entries)));
+  page.add("What explains the differences", Detail::kScreen, titled_table({"", ""}, 0, reasons));
   return page;
+}
+
+}  // namespace
+
+Reply reply_of(const std::vector<FleetEntry>& entries) {
+  return fleet_reply({entries}, [&entries] { return fleet_page(entries); });
+}
+
+Reply side_by_side(const std::vector<FleetEntry>& entries) {
+  return fleet_reply({entries}, [&entries] { return engines_page(entries); });
+}
+
+Reply reply_of(const SharedCard& shared) {
+  return fleet_reply({shared.models, &shared}, [&shared] { return shared_page(shared); });
 }
 
 }  // namespace kvplan

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
@@ -26,20 +24,14 @@ bool many_engines(const Grid& grid) {
 }
 
 // The length of the folder that all models are in.
-std::size_t shared_folder(const Grid& grid) {
-  const std::string& first = grid.rows.front().source;
-  std::size_t shared = first.size();
-  bool is_one = true;
-  for (const GridRow& row : grid.rows) {
-    is_one = is_one && row.source == first;
-    const auto differs = std::mismatch(first.begin(), first.end(), row.source.begin(), row.source.end()).first;
-    const auto same = static_cast<std::size_t>(differs - first.begin());
-    const std::size_t slash = std::string_view(first).substr(0, same).find_last_of('/');
-    shared = std::min(shared, slash == std::string::npos ? 0 : slash + 1);
-  }
-  if (!is_one) return shared;
-  const std::size_t slash = first.find_last_of('/');
-  return slash == std::string::npos || slash + 1 == first.size() ? 0 : slash + 1;
+std::size_t folder_of_models(const Grid& grid) {
+  std::vector<std::string_view> sources;
+  for (const GridRow& row : grid.rows) sources.push_back(row.source);
+  // Of one model the name alone is left.
+  const std::string_view first = sources.front();
+  const std::size_t shared = shared_folder(sources);
+  const bool is_one = std::all_of(sources.begin(), sources.end(), [&](std::string_view each) { return each == first; });
+  return is_one && shared == first.size() ? 0 : shared;
 }
 
 // "512k", "40k*" (less than asked for), "-12.3 GiB" (short), "~" before a close one.
@@ -62,13 +54,11 @@ std::string legend(const Grid& grid) {
   return out + ". *: less than the request's; -GiB: short by that much; ~: too close to call.";
 }
 
-}  // namespace
-
 Page grid_page(const Grid& grid) {
   Page page;
   page.title = "Models and GPUs";
   const bool engines = many_engines(grid);
-  const std::size_t shared = shared_folder(grid);
+  const std::size_t shared = folder_of_models(grid);
   PageTable table{{{"model"}}, {}};
   if (engines) table.columns.push_back({"engine"});
   table.columns.push_back({"weights"});
@@ -93,8 +83,14 @@ Page grid_page(const Grid& grid) {
     for (const GridCell& cell : row.cells) commands.push_back(&cell.command);
   Sentences remarks = how_to_repeat(commands);
   remarks.insert(remarks.begin(), Text(legend(grid)));
-  if (!table.rows.empty()) page.blocks.push_back({"", Detail::kComment, std::move(table), std::move(remarks)});
+  if (!table.rows.empty()) page.add("", Detail::kComment, std::move(table), std::move(remarks));
   return page;
+}
+
+}  // namespace
+
+Reply reply_of(const Grid& grid) {
+  return reply_with(grid_page, grid);
 }
 
 }  // namespace kvplan

@@ -2,22 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 // "+2.00 MiB (0.05 %)"; "none".
 std::string difference_text(std::int64_t bytes, Bytes planned) {
   if (bytes == 0) return "none";
-  const auto size = static_cast<double>(std::llabs(bytes));
+  const auto size = static_cast<double>(without_sign(bytes).count());
   const double share = planned == Bytes(0) ? 1 : size / static_cast<double>(planned.count());
   return fmt::format("{} ({:.2f} %)", signed_size(bytes), 100 * share);
 }
@@ -63,16 +58,13 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
     facts.push_back({programs > 0 ? "in use by others (" + plural(programs, "program") + ")" : "in use by others",
                      human_bytes(seen.used_by_others)});
   facts.push_back({"allocation granularity", human_bytes(seen.device.granularity)});
-  Block block{fmt::format("Measured on {}: {}{}", seen.device.id, seen.device.name,
-                          seen.device.driver.empty() ? "" : ", driver " + seen.device.driver),
-              Detail::kComment,
-              facts_table(std::move(facts)),
-              {}};
+  Block& block = page.add(fmt::format("Measured on {}: {}{}", seen.device.id, seen.device.name,
+                                      seen.device.driver.empty() ? "" : ", driver " + seen.device.driver),
+                          Detail::kComment, facts_table(facts));
   if (plan.memory.size() > 1)
     block.remarks.push_back(fmt::format("the share of GPU {} of {}", seen.gpu, plan.memory.size()));
   if (!seen.scaled.empty())
     block.remarks.push_back("at a smaller scale, " + tokens_of(seen.max_model_len, seen.num_seqs) + ": " + seen.scaled);
-  page.blocks.push_back(std::move(block));
 }
 
 // What the engine allocates at its start, step by step, and where that stopped.
@@ -81,10 +73,8 @@ void add_rehearsal(const Rehearsal& seen, Page& page) {
   for (const RehearsedStep& step : seen.steps)
     rows.push_back({step.what, human_bytes(step.planned), human_bytes(step.asked), grouped(step.blocks),
                     step.held == step.blocks ? "held" : grouped(step.held) + " held"});
-  page.blocks.push_back({"The start, rehearsed",
-                         Detail::kScreen,
-                         titled_table({"step", "planned", "asked for", "blocks", ""}, 0b01110, rows, {1}),
-                         {}});
+  page.add("The start, rehearsed", Detail::kScreen,
+           titled_table({"step", "planned", "asked for", "blocks", ""}, 0b01110, rows, {1}));
   const std::string all_there =
       "the plan starts on this card as it is now with " + human_bytes(seen.spare) + " to spare";
   switch (seen.status) {
@@ -142,12 +132,12 @@ void add_lines(const Measurement& seen, Page& page) {
                                   most.limited_by));
   }
   if (rows.empty()) {
-    if (!remarks.empty()) page.blocks.push_back({"", Detail::kComment, std::move(remarks), {}});
+    if (!remarks.empty()) page.add("", Detail::kComment, std::move(remarks));
     return;
   }
-  page.blocks.push_back({"", Detail::kComment,
-                         titled_table({"cache", "buffers", "planned", "measured", "difference"}, 0b11110, rows, {1}),
-                         std::move(remarks)});
+  page.add("", Detail::kComment,
+           titled_table({"cache", "buffers", "planned", "measured", "difference"}, 0b11110, rows, {1}),
+           std::move(remarks));
 }
 
 }  // namespace

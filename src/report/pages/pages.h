@@ -1,43 +1,29 @@
-// One page for each question.
+// What the pages share.
 #ifndef KVPLAN_REPORT_PAGES_PAGES_H_
 #define KVPLAN_REPORT_PAGES_PAGES_H_
 
-#include <span>
-#include <vector>
-
-#include "plan/answer.h"
-#include "report/page.h"
+#include "report/fields_tables.h"
+#include "report/report.h"
+#include "report/text.h"
+#include "report/words.h"
 
 namespace kvplan {
 
-struct CardMeasurement;
+// The forms of an answer: its page, its fields as JSON, and as CSV where it is made of plans.
+template <class Answer>
+Reply reply_with(Page (*page)(const Answer&), const Answer& answer) {
+  Reply out{[page, &answer] { return page(answer); }, [&answer] { return json_of(answer); }, {}};
+  if constexpr (requires { csv_of(answer); }) out.csv = [&answer] { return csv_of(answer); };
+  return out;
+}
 
-// The first screen: the model, the verdict, the parts against the budget, remedies, the capacity.
-Page plan_page(const Plan& plan);
-// Every layer, every formula with its numbers, and where each number comes from.
-Page explain_page(const Plan& plan);
-Page fleet_page(const std::vector<FleetEntry>& entries);
-Page shared_page(const SharedCard& shared);
-// Engines side by side for one model, and why they differ.
-Page engines_page(const std::vector<FleetEntry>& entries);
-Page compare_page(const Answers& answers);
-Page fit_page(const Answers& answers);
-// `fit` for several engines or cards, side by side.
-Page fits_page(const std::vector<FitEntry>& entries);
-// Models against cards.
-Page grid_page(const Grid& grid);
-Page diff_page(const PlanDiff& diff);
+template <class Item>
+Reply reply_with(Page (*page)(std::span<const Item>), std::span<const Item> list) {
+  return {[=] { return page(list); }, [=] { return json_of(list); }, {}};
+}
+
+// The page of a log, which that of a watched start includes.
 Page check_log_page(const LogCheck& check);
-Page watch_page(const WatchReport& report);
-Page card_page(const CardMeasurement& seen);
-
-// The built-in tables.
-Page kinds_page(std::span<const KindInfo> kinds);
-// One kind: its derivation, and its row among those of the others.
-Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
-Page dtypes_page();
-Page engine_table_page(std::span<const EngineRow> rows);
-Page gpus_page(std::span<const Gpu> cards);
 
 // Blocks that plan and explain share.
 void add_measurement(const Plan& plan, Page& page);  // for a plan that was measured

@@ -4,23 +4,10 @@
 
 #include "kvplan/ranges.h"
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
-
-void add_head(const Plan& plan, Page& page) {
-  const ModelFacts& model = *plan.model;
-  page.title = title_of(model);
-  page.facts = facts_of_plan(plan);
-  page.file = model.source;
-  page.about.push_back(request_text(plan));
-  if (const std::string card = card_text(plan); !card.empty()) page.about.push_back(card);
-}
 
 std::string range_text(Bytes low, Bytes high) {
   const std::string least = gib_number(low);
@@ -66,12 +53,11 @@ void add_parts(const Plan& plan, Page& page) {
   add_part_rows(on_host ? plan.host : gpu.lines, on_host ? nullptr : &gpu, bars);
   if (std::any_of(bars.rows.begin(), bars.rows.end(), [](const BarRow& row) { return !row.range.empty(); }))
     bars.range_title = "range";
-  Block block{on_host                   ? std::string("Host memory: no GPU holds anything")
-              : plan.memory.size() == 1 ? std::string("Memory")
-                                        : fmt::format("Memory of the fullest of {} GPUs", plan.memory.size()),
-              Detail::kComment,
-              std::move(bars),
-              {}};
+  const std::string title = on_host ? "Host memory: no GPU holds anything"
+                            : plan.memory.size() == 1
+                                ? "Memory"
+                                : fmt::format("Memory of the fullest of {} GPUs", plan.memory.size());
+  Block& block = page.add(title, Detail::kComment, std::move(bars));
   if (const Bytes spared = plan.verdict.spared; spared > Bytes(0)) {
     const bool lengths = plan.request.avg_len || !plan.request.seq_lens.empty();
     block.remarks.push_back(
@@ -91,7 +77,6 @@ void add_parts(const Plan& plan, Page& page) {
     block.remarks.push_back(fmt::format("KV cache budget {}: {} tokens, max concurrency {:.2f}x",
                                         gib(plan.capacity->kv_cache_memory), grouped(*plan.capacity->tokens),
                                         plan.capacity->max_concurrency));
-  page.blocks.push_back(std::move(block));
 }
 
 bool same_parts(const GpuMemory& a, const GpuMemory& b) {
@@ -121,13 +106,11 @@ void add_gpus(const Plan& plan, Page& page) {
     first = end;
   }
   const bool differ = !plan.request.card.mixed.empty();  // each is then compared with its own card
-  page.blocks.push_back({"Memory of each GPU", Detail::kDocument, std::move(bars), {}});
+  page.add("Memory of each GPU", Detail::kDocument, std::move(bars));
   std::vector<std::string> titles{"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"};
   if (differ) titles = {"", "weights", "KV cache", "activations", "runtime", "total GiB", "of"};
-  page.blocks.push_back({differ ? "Each GPU" : "",
-                         differ ? Detail::kComment : Detail::kDocument,
-                         titled_table(titles, differ ? 0b1111110 : 0b111110, rows),
-                         {}});
+  page.add(differ ? "Each GPU" : "", differ ? Detail::kComment : Detail::kDocument,
+           titled_table(titles, differ ? 0b1111110 : 0b111110, rows));
 }
 
 // Where no engine was named: the figures above are the minimum for any of them, and these are what each takes on the
@@ -156,9 +139,8 @@ void add_engines(const Plan& plan, Page& page) {
                     verdict.refusal ? in_words(verdict.refusal->words) : in_words(verdict.no_verdict)});
     tones.push_back(fits ? Tone::kGood : unknown ? Tone::kCareful : Tone::kBad);
   }
-  PageTable table = titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows);
-  for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
-  page.blocks.push_back({"With an engine (--engine NAME)", Detail::kComment, std::move(table), {}});
+  page.add("With an engine (--engine NAME)", Detail::kComment,
+           titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows, {}, tones));
 }
 
 void add_remedies(const Plan& plan, Page& page) {
@@ -168,8 +150,7 @@ void add_remedies(const Plan& plan, Page& page) {
   for (const Remedy& remedy : plan.verdict.suggestions) {
     if (rows.size() == kMost) break;
     std::string left;
-    if (remedy.headroom && *remedy.headroom >= 0)
-      left = human_bytes(Bytes(static_cast<std::uint64_t>(*remedy.headroom))) + " free";
+    if (remedy.headroom && *remedy.headroom >= 0) left = human_bytes(without_sign(*remedy.headroom)) + " free";
     if (remedy.gpus != plan.request.card.count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
     constexpr std::uint64_t kNoticeable = 256 * kMiB;  // buffers in addition to what is moved there differ by less
     if (remedy.host > plan.host_total() + Bytes(kNoticeable))
@@ -178,9 +159,9 @@ void add_remedies(const Plan& plan, Page& page) {
     page.remedies.push_back(options_of(remedy.changes));
   }
   if (rows.empty())
-    page.blocks.push_back({"", Detail::kComment, Sentences{"No one change makes it fit."}, {}});
+    page.add("", Detail::kComment, Sentences{"No one change makes it fit."});
   else
-    page.blocks.push_back({"To make it fit", Detail::kComment, facts_table(std::move(rows)), {}});
+    page.add("To make it fit", Detail::kComment, facts_table(rows));
 }
 
 void add_extras(const Plan& plan, Page& page) {
@@ -189,10 +170,9 @@ void add_extras(const Plan& plan, Page& page) {
   for (const LedgerLine& line : plan.fullest().lines) {
     if (!is_extra(line.id) || line.bytes == Bytes(0)) continue;
     asked = asked || line.id != LineId::kEncoderCache;
-    rows.push_back({in_words(line.what), human_bytes(line.bytes),
-                    line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high)});
+    rows.push_back({in_words(line.what), human_bytes(line.bytes), range_text(line)});
   }
-  if (asked) page.blocks.push_back({"Extras, part of the above", Detail::kScreen, facts_table(std::move(rows)), {}});
+  if (asked) page.add("Extras, part of the above", Detail::kScreen, facts_table(rows));
 }
 
 void add_cache(const Plan& plan, Detail detail, Page& page) {
@@ -210,15 +190,13 @@ void add_cache(const Plan& plan, Detail detail, Page& page) {
     if (kv.logical_per_gpu != kv.logical && kv.logical_per_gpu > Bytes(0))
       rows.push_back({"per GPU (largest)", human_bytes(kv.logical_per_gpu)});
     for (const GapLine& line : kv.gap)
-      if (line.bytes != 0) {
-        const auto size = static_cast<std::uint64_t>(line.bytes > 0 ? line.bytes : -line.bytes);
-        rows.push_back({(line.bytes > 0 ? "+ " : "- ") + in_words(line.reason), human_bytes(Bytes(size))});
-      }
+      if (line.bytes != 0)
+        rows.push_back({(line.bytes > 0 ? "+ " : "- ") + in_words(line.reason), human_bytes(without_sign(line.bytes))});
     if (kv.reserved > Bytes(0))
       rows.push_back(
           {"allocated by " + engine + (plan.memory.size() > 1 ? ", per GPU" : ""), human_bytes(kv.reserved)});
   }
-  page.blocks.push_back({"KV cache", detail, facts_table(std::move(rows)), {}});
+  page.add("KV cache", detail, facts_table(rows));
 }
 
 void add_capacity(const Plan& plan, Detail detail, Page& page) {
@@ -249,7 +227,7 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
     rows.push_back(
         {"max sequences at " + plural(plan.load.max_model_len.count(), "token"), count_text(capacity.max_num_seqs)});
   }
-  page.blocks.push_back({"Capacity", detail, facts_table(std::move(rows)), {}});
+  page.add("Capacity", detail, facts_table(rows));
 }
 
 std::string wasted(Bytes taken, Bytes needed) {
@@ -274,12 +252,9 @@ void add_mix(const Plan& plan, Page& page) {
     rows.push_back(
         {"paged, prefix shared", gib_number(mix.pages - mix.shared_saving), "",
          fmt::format("{} tokens stored once save {}", grouped(mix.shared_prefix.count()), gib(mix.shared_saving))});
-  page.blocks.push_back(
-      {fmt::format("Mix of {}, {} ({})", plural(mix.sequences, "sequence"), plural(mix.tokens.count(), "token"),
-                   copies > 1 ? fmt::format("each of {} copies", copies) : "all GPUs"),
-       Detail::kScreen,
-       titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows),
-       {}});
+  page.add(fmt::format("Mix of {}, {} ({})", plural(mix.sequences, "sequence"), plural(mix.tokens.count(), "token"),
+                       copies > 1 ? fmt::format("each of {} copies", copies) : "all GPUs"),
+           Detail::kScreen, titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows));
 }
 
 void add_contexts(const Plan& plan, Detail detail, Page& page) {
@@ -294,12 +269,9 @@ void add_contexts(const Plan& plan, Detail detail, Page& page) {
     table.columns.push_back({tokens_text(curve.tokens[i]), Column::Kind::kNumber});
     table.rows[0].cells.push_back(gib_number(curve.bytes[i]));
   }
-  page.blocks.push_back(
-      {fmt::format("KV cache by context ({}{}{})", plan.load.pooled ? "a pool of " : "",
-                   plural(plan.load.num_seqs, "sequence"), plan.memory.size() > 1 ? ", fullest GPU" : ""),
-       detail,
-       std::move(table),
-       {}});
+  page.add(fmt::format("KV cache by context ({}{}{})", plan.load.pooled ? "a pool of " : "",
+                       plural(plan.load.num_seqs, "sequence"), plan.memory.size() > 1 ? ", fullest GPU" : ""),
+           detail, std::move(table));
 }
 
 void add_layers(const Plan& plan, Detail detail, Page& page) {
@@ -313,11 +285,8 @@ void add_layers(const Plan& plan, Detail detail, Page& page) {
                     layer.bytes_per_sequence > 0 ? grouped(layer.bytes_per_sequence) : "-",
                     layer.token_limit ? grouped(*layer.token_limit) : "-", indices});
   }
-  page.blocks.push_back(
-      {"Layers (bytes per layer)",
-       detail,
-       titled_table({"layers", "kind", "B/token", "fixed B/seq", "window", "layer indices"}, 0b011101, rows, {5}),
-       {}});
+  page.add("Layers (bytes per layer)", detail,
+           titled_table({"layers", "kind", "B/token", "fixed B/seq", "window", "layer indices"}, 0b011101, rows, {5}));
 }
 
 double in_gib(Bytes bytes) {
@@ -347,7 +316,7 @@ void add_curves(const Plan& plan, Page& page) {
     chart.marked = static_cast<double>(asked);
     chart.marked_name = fmt::format("the request, {} tokens", grouped(asked));
   }
-  page.blocks.push_back({"KV cache against context", Detail::kDocument, std::move(chart), {}});
+  page.add("KV cache against context", Detail::kDocument, std::move(chart));
 }
 
 void add_lines(const Plan& plan, Page& page) {
@@ -361,12 +330,9 @@ void add_lines(const Plan& plan, Page& page) {
           rows.push_back({in_words(line.what), std::string(part.name), gib_number(line.bytes),
                           grouped(line.bytes.count()), range_text(line.low, line.high), in_words(line.formula),
                           line.source});
-    Block block{fmt::format("Memory of GPU {}, item by item: {}", g, gib(gpu.total)),
-                Detail::kDocument,
-                titled_table({"what", "part", "GiB", "bytes", "range GiB", "formula", "source"}, 0b1100, rows),
-                {}};
-    block.is_folded = g > 0;
-    page.blocks.push_back(std::move(block));
+    page.add(fmt::format("Memory of GPU {}, item by item: {}", g, gib(gpu.total)), Detail::kDocument,
+             titled_table({"what", "part", "GiB", "bytes", "range GiB", "formula", "source"}, 0b1100, rows))
+        .is_folded = g > 0;
   }
 }
 
@@ -385,18 +351,11 @@ void add_calibration(const Plan& plan, Page& page) {
   Rows rows;
   for (const AppliedFigure& each : plan.calibrated)
     rows.push_back({each.what, human_bytes(each.figure.mean_bytes()), each.source});
-  page.blocks.push_back({"Calibrated by " + one_line(plan.request.calibration->path, 200),
-                         Detail::kScreen,
-                         facts_table(std::move(rows)),
-                         {}});
+  page.add("Calibrated by " + one_line(plan.request.calibration->path, 200), Detail::kScreen, facts_table(rows));
 }
 
-}  // namespace
-
 Page plan_page(const Plan& plan) {
-  Page page;
-  add_head(plan, page);
-  page.headlines = headlines_of(plan.verdict, plan);
+  Page page = page_about(plan);
   // Without a named engine it is no promise that one starts.
   const bool is_floor = !plan.engines.empty();
   if (is_floor) {
@@ -431,12 +390,22 @@ Page plan_page(const Plan& plan) {
   add_layers(plan, beyond, page);
   add_lines(plan, page);
   std::vector<Note> notes = plan.notes;
-  notes.erase(std::remove_if(notes.begin(), notes.end(), [](const Note& note) { return note.code == "users"; }),
-              notes.end());
+  std::erase_if(notes, [](const Note& note) { return note.code == "users"; });
   const std::vector<PageNote> lines = notes_of(notes);
   page.notes.insert(page.notes.end(), lines.begin(), lines.end());
   add_next(plan, page);
   return page;
+}
+
+}  // namespace
+
+Reply reply_of(const Plan& plan) {
+  Reply out = reply_with(plan_page, plan);
+  if (plan.launch) {
+    out.plan = &plan;
+    out.warning = launch_warning(plan);
+  }
+  return out;
 }
 
 }  // namespace kvplan

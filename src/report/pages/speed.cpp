@@ -5,14 +5,10 @@
 #include <algorithm>
 
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 // 0.034, 0.49, 1.4, 23, 1,480: two digits are enough for a bound.
 std::string number(double value) {
@@ -74,15 +70,12 @@ void add_speed(const Plan& plan, bool is_whole, Page& page) {
   if (is_whole || bounds.first_token_s)
     rows.push_back({fmt::format("time to first token, {}-token prompt", length), first_token_text(bounds)});
   if (is_whole) add_grounds(plan, rows);
-  Block block{fmt::format("Speed, upper bounds ({} GB/s memory bandwidth)", given(bounds.bandwidth_gb_s)),
-              Detail::kScreen,
-              facts_table(std::move(rows)),
-              {}};
+  Block& block = page.add(fmt::format("Speed, upper bounds ({} GB/s memory bandwidth)", given(bounds.bandwidth_gb_s)),
+                          Detail::kScreen, facts_table(rows));
   if (bounds.host_gb_s > 0)
     block.remarks.push_back(fmt::format("{} of a step lie in host memory, read at {} GB/s{}.",
                                         human_bytes(bounds.host_read), given(bounds.host_gb_s),
                                         bounds.host_assumed ? " (assumed: --host-bandwidth)" : ""));
-  page.blocks.push_back(std::move(block));
 }
 
 void add_host(const Plan& plan, Page& page) {
@@ -95,14 +88,13 @@ void add_host(const Plan& plan, Page& page) {
     items.push_back({in_words(line.what), gib_number(line.bytes), grouped(line.bytes.count()), in_words(line.formula),
                      line.source});
   }
-  PageTable summary = facts_table(std::move(rows));
+  PageTable summary = facts_table(rows);
   if (summary.rows.size() > 1) summary.rows.push_back({{"total", human_bytes(plan.host_total())}, Tone::kStrong});
-  page.blocks.push_back({"Host memory", Detail::kComment, std::move(summary), {}});
+  page.add("Host memory", Detail::kComment, std::move(summary));
   PageTable table = titled_table({"what", "GiB", "bytes", "formula", "source"}, 0b00110, items);
   table.columns[3].kind = Column::Kind::kBelow;
-  Block block{"Host memory, item by item: " + gib(plan.host_total()), Detail::kDocument, std::move(table), {}};
-  block.is_folded = true;
-  page.blocks.push_back(std::move(block));
+  page.add("Host memory, item by item: " + gib(plan.host_total()), Detail::kDocument, std::move(table)).is_folded =
+      true;
 }
 
 void add_contexts_by_sequences(const ContextsBySequences& contexts, Page& page) {
@@ -120,11 +112,9 @@ void add_contexts_by_sequences(const ContextsBySequences& contexts, Page& page) 
     rows.push_back({grouped(seqs), grouped(tokens)});
   }
   chart.series.push_back(std::move(series));
-  page.blocks.push_back({"Context vs sequences", Detail::kDocument, std::move(chart), {}});
-  Block points{
-      "Context vs sequences as a table", Detail::kDocument, titled_table({"sequences", "max context"}, 0b11, rows), {}};
-  points.is_folded = true;
-  page.blocks.push_back(std::move(points));
+  page.add("Context vs sequences", Detail::kDocument, std::move(chart));
+  page.add("Context vs sequences as a table", Detail::kDocument, titled_table({"sequences", "max context"}, 0b11, rows))
+      .is_folded = true;
 }
 
 }  // namespace kvplan

@@ -1,16 +1,12 @@
 // The pages of the built-in tables: kinds of attention, types, engines, GPUs.
 #include <fmt/format.h>
 
-#include "kvplan/storage.h"
 #include "kvplan/strings.h"
 #include "report/pages/pages.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 std::string mib_as_gib(std::uint64_t mib) {
   return fmt::format("{:.2f}", static_cast<double>(mib) / 1024);
@@ -30,8 +26,6 @@ std::string source_text(const Gpu& gpu) {
 Block whole(PageTable table, Sentences remarks) {
   return {"", Detail::kComment, std::move(table), std::move(remarks)};
 }
-
-}  // namespace
 
 Page kinds_page(std::span<const KindInfo> kinds) {
   Page page;
@@ -78,23 +72,21 @@ Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation,
       paragraph += (paragraph.empty() ? "" : " ") + words;
   }
   end();
-  page.blocks.push_back({"Derivation", Detail::kComment, std::move(paragraphs), {}});
+  page.add("Derivation", Detail::kComment, std::move(paragraphs));
   Rows rows;
   for (const KindInfo& row : beside)
     rows.push_back({std::string(row.name), std::string(row.formula), std::string(row.growth)});
-  page.blocks.push_back({"Elements per layer, beside other kinds",
-                         Detail::kComment,
-                         titled_table({"kind", "elements", "grows with"}, 0, rows),
-                         {}});
+  page.add("Elements per layer, beside other kinds", Detail::kComment,
+           titled_table({"kind", "elements", "grows with"}, 0, rows));
   return page;
 }
 
-Page dtypes_page() {
+Page dtypes_page(std::span<const DtypeInfo> types) {
   constexpr std::uint64_t kWidth = 128;
   Page page;
   page.title = "KV cache types and bytes per element";
   Rows rows;
-  for (const DtypeInfo& type : dtypes()) {
+  for (const DtypeInfo& type : types) {
     if (type.id == Dtype::kFp8DsMla) {
       rows.push_back({std::string(type.name), "-", "-", "-", "-", std::string(type.note)});
       continue;
@@ -140,6 +132,30 @@ Page gpus_page(std::span<const Gpu> cards) {
        "Usable: what a program is given of it (CUDA's total, Metal's working set). Engines share out that, or the "
        "memory where it is not known."}));
   return page;
+}
+
+}  // namespace
+
+Reply reply_of(std::span<const KindInfo> kinds) {
+  return reply_with(kinds_page, kinds);
+}
+
+Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside) {
+  return {[&kind, &derivation, beside] { return kind_page(kind, derivation, beside); },
+          [&kind] { return json_of(std::span(&kind, 1)); },
+          {}};
+}
+
+Reply reply_of(std::span<const DtypeInfo> types) {
+  return reply_with(dtypes_page, types);
+}
+
+Reply reply_of(std::span<const EngineRow> rows) {
+  return reply_with(engine_table_page, rows);
+}
+
+Reply reply_of(std::span<const Gpu> cards) {
+  return reply_with(gpus_page, cards);
 }
 
 }  // namespace kvplan

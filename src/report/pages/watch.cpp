@@ -5,14 +5,10 @@
 
 #include "report/names.h"
 #include "report/pages/pages.h"
-#include "report/text.h"
-#include "report/words.h"
 
 namespace kvplan {
 
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 std::string_view title_of(StartStage stage) {
   switch (stage) {
@@ -58,10 +54,8 @@ void add_stages(const Watched& seen, Page& page) {
     rows.push_back({std::string(title_of(stage.stage)), fmt::format("{:.1f} s", stage.seconds), gib(stage.after),
                     signed_size(stage.grew()), gib(stage.peak)});
   if (rows.empty()) return;
-  page.blocks.push_back({"Stages of the start, by " + seen.counter,
-                         Detail::kScreen,
-                         titled_table({"stage", "over at", "memory", "grew by", "peak"}, 0b11110, rows),
-                         {}});
+  page.add("Stages of the start, by " + seen.counter, Detail::kScreen,
+           titled_table({"stage", "over at", "memory", "grew by", "peak"}, 0b11110, rows));
 }
 
 void add_lines(const WatchReport& report, Page& page) {
@@ -78,15 +72,12 @@ void add_lines(const WatchReport& report, Page& page) {
                                      : "differs"});
     has_unjudged = has_unjudged || !line.is_judged;
   }
-  Block block{"Beside the plan",
-              Detail::kComment,
-              titled_table({"part", "planned", "logged", "watched", ""}, 0b01110, rows),
-              {}};
+  Block& block = page.add("Beside the plan", Detail::kComment,
+                          titled_table({"part", "planned", "logged", "watched", ""}, 0b01110, rows));
   if (report.seen.is_host && has_unjudged)
     block.remarks.emplace_back(
         "resident memory holds only pages that were touched: a cache or a buffer that is not yet written does not "
         "show");
-  page.blocks.push_back(std::move(block));
 }
 
 // Memory over time: a bar for each of several moments, for any terminal.
@@ -101,7 +92,7 @@ void add_curve(const Watched& seen, Page& page) {
     bars.rows.push_back(
         {fmt::format("{:.1f} s", sample.seconds), gib_number(sample.memory), "", {{Section::kWeights, sample.memory}}});
   }
-  page.blocks.push_back({"Memory over time", Detail::kScreen, std::move(bars), {}});
+  page.add("Memory over time", Detail::kScreen, std::move(bars));
   Chart chart;
   chart.title = "memory over time";
   chart.x_title = "seconds";
@@ -111,10 +102,8 @@ void add_curve(const Watched& seen, Page& page) {
     chart.x.push_back(sample.seconds);
     series.y.push_back(static_cast<double>(sample.memory.count()) / kGiB);
   }
-  page.blocks.push_back({"Memory over time", Detail::kDocument, std::move(chart), {}});
+  page.add("Memory over time", Detail::kDocument, std::move(chart));
 }
-
-}  // namespace
 
 Page watch_page(const WatchReport& report) {
   Page page;
@@ -134,6 +123,12 @@ Page watch_page(const WatchReport& report) {
   if (!report.seen.log_file.empty())
     page.notes.push_back({Tone::kFaint, "note:", "what it printed is in " + one_line(report.seen.log_file, 200)});
   return page;
+}
+
+}  // namespace
+
+Reply reply_of(const WatchReport& report) {
+  return reply_with(watch_page, report);
 }
 
 }  // namespace kvplan

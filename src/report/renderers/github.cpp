@@ -12,31 +12,11 @@ namespace {
 
 // Line ends and percent signs must be escaped in a workflow command's data.
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '%')
-      out += "%25";
-    else if (c == '\r')
-      out += "%0D";
-    else if (c == '\n')
-      out += "%0A";
-    else
-      out += c;
-  }
-  return out;
+  return replaced(text, {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}});
 }
 
 std::string property(std::string_view text) {
-  std::string out;
-  for (const char c : escaped(text)) {
-    if (c == ':')
-      out += "%3A";
-    else if (c == ',')
-      out += "%2C";
-    else
-      out += c;
-  }
-  return out;
+  return replaced(escaped(text), {{':', "%3A"}, {',', "%2C"}});
 }
 
 std::string annotation(std::string_view level, const Text& where, std::string_view title, std::string_view message) {

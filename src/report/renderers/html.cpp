@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kvplan/characters.h"
+#include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/renderers/renderers.h"
 #include "report/text.h"
@@ -11,25 +13,6 @@
 namespace kvplan {
 
 namespace {
-
-// The length of the UTF-8 sequence at `at`, 0 where it is broken.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
-  const unsigned first = byte(at);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
-  // Overlong forms, surrogates, and beyond U+10FFFF.
-  if ((first == 0xE0 && byte(at + 1) < 0xA0) || (first == 0xED && byte(at + 1) > 0x9F) ||
-      (first == 0xF0 && byte(at + 1) < 0x90) || (first == 0xF4 && byte(at + 1) > 0x8F))
-    return 0;
-  return length;
-}
 
 std::string_view class_of(Tone tone) {
   switch (tone) {
@@ -64,15 +47,9 @@ std::string paragraphs(const Sentences& sentences, std::string_view classes = ""
 
 // On a narrow screen a row becomes a block whose cells are labelled with their columns' titles.
 std::string table_html(const PageTable& table) {
-  std::vector<std::size_t> kept;
-  bool has_titles = false;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    has_titles = has_titles || !table.columns[c].title.empty();
-    const bool has_cells = std::any_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {
-      return c < row.cells.size() && !row.cells[c].empty();
-    });
-    if (has_cells || !table.columns[c].title.empty()) kept.push_back(c);
-  }
+  const std::vector<std::size_t> kept = columns_with_text(table);
+  const bool has_titles = std::any_of(table.columns.begin(), table.columns.end(),
+                                      [](const Column& column) { return !column.title.empty(); });
   std::string out = "<div class=\"scroll\">" + opened("table", has_titles ? "" : "facts") + "\n";
   if (has_titles) {
     out += "<thead><tr>";
@@ -262,30 +239,14 @@ std::string notes_html(const std::vector<PageNote>& notes) {
 }  // namespace
 
 std::string html_escape(std::string_view text) {
-  std::string out;
+  std::string valid;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(text, at);
-    const char c = text[at];
-    if (length == 0 || (length == 1 && ((c >= 0 && c < 0x20) || c == 0x7F))) {
-      out += "\xEF\xBF\xBD";
-      ++at;
-      continue;
-    }
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (c == '\'')
-      out += "&#39;";
-    else
-      out += text.substr(at, length);
-    at += length;
+    const Character next = character_at(text, at);
+    const bool is_shown = next.bytes > 0 && next.code >= 0x20 && next.code != 0x7F;
+    valid += is_shown ? text.substr(at, next.bytes) : "\xEF\xBF\xBD";
+    at += std::max<std::size_t>(next.bytes, 1);
   }
-  return out;
+  return replaced(valid, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
 }
 
 std::string html(const Page& page) {
@@ -295,8 +256,8 @@ std::string html(const Page& page) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>";
   out += page.title.empty() ? "kvplan" : "kvplan: " + html_escape(page.title.str());
-  out += "</title>\n<style>";
-  out += html_style();
+  out += "</title>\n<style>\n";
+  out += join(style_lines().subspan(1), "\n") + "\n";
   out += "</style>\n</head>\n<body>\n";
   out += head_html(page) + blocks_html(page.blocks) + notes_html(page.notes);
   out += fmt::format(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kvplan/strings.h"
 #include "report/renderers/renderers.h"
 
 namespace kvplan {
@@ -12,10 +13,6 @@ namespace {
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 // Mentions and references are found in the rendered text, where backslashes are gone; a comment separates them
@@ -31,13 +28,13 @@ std::string markdown_escaped(std::string_view text) {
     const char after = at + 1 < text.size() ? text[at + 1] : ' ';
     const std::string_view so_far = text.substr(0, at);
     // Within a word, as in fp8_e4m3, it has no meaning.
-    const bool is_emphasis = c == '_' && !(is_word(before) && is_word(after));
+    const bool is_emphasis = c == '_' && !(is_letter_or_digit(before) && is_letter_or_digit(after));
     const bool is_link =
         (c == ':' && after == '/') || (c == '.' && (so_far.ends_with("www") || so_far.ends_with("WWW")));
     const bool is_arrow = c == '>' && before == '-';
     if ((kMarkup.find(c) != std::string_view::npos && !is_arrow) || is_emphasis || is_link) out += '\\';
     out += c;
-    const bool is_reference = (c == '#' && is_digit(after)) || (c == '@' && is_word(after)) ||
+    const bool is_reference = (c == '#' && is_digit(after)) || (c == '@' && is_letter_or_digit(after)) ||
                               (c == '-' && is_digit(after) && (so_far.ends_with("GH") || so_far.ends_with("gh")));
     if (is_reference) out += kParted;
   }
@@ -64,17 +61,10 @@ std::string bold(const std::string& text) {
 // Formulas: nothing in code is markup, except that a bar ends a table's cell.
 std::string code(std::string_view text) {
   if (text.empty()) return "";
-  std::size_t longest = 0;
-  std::size_t run = 0;
-  std::string inside;
-  for (const char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-    inside += c == '|' ? std::string("\\|") : std::string(1, c);
-  }
-  const std::string fence(longest + 1, '`');
-  const std::string gap = longest > 0 ? " " : "";
-  return fence + gap + inside + gap + fence;
+  std::string fence = "`";
+  while (text.find(fence) != std::string_view::npos) fence += '`';
+  const std::string gap = fence.size() > 1 ? " " : "";
+  return fence + gap + replaced(text, {{'|', "\\|"}}) + gap + fence;
 }
 
 class Markdown {
@@ -128,13 +118,7 @@ class Markdown {
 
   // The block's title is the first column's, where that has none.
   void add(const Text& title, const PageTable& table) {
-    std::vector<std::size_t> kept;
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      const bool has_cells = std::any_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {
-        return c < row.cells.size() && !row.cells[c].empty();
-      });
-      if (has_cells || !table.columns[c].title.empty()) kept.push_back(c);
-    }
+    const std::vector<std::size_t> kept = columns_with_text(table);
     if (kept.empty()) return;
     const bool is_titled = !table.columns[kept.front()].title.empty();
     if (is_titled) say(bold(markdown_escaped(title.str())));
@@ -161,6 +145,16 @@ class Markdown {
 };
 
 }  // namespace
+
+std::vector<std::size_t> columns_with_text(const PageTable& table) {
+  std::vector<std::size_t> out;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (!table.columns[c].title.empty() || std::any_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {
+          return c < row.cells.size() && !row.cells[c].empty();
+        }))
+      out.push_back(c);
+  return out;
+}
 
 std::string markdown(const Page& page) {
   return Markdown().shown(page);

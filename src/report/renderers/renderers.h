@@ -2,8 +2,10 @@
 #ifndef KVPLAN_REPORT_RENDERERS_RENDERERS_H_
 #define KVPLAN_REPORT_RENDERERS_RENDERERS_H_
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/page.h"
 #include "report/report.h"
@@ -16,10 +18,13 @@ std::string html(const Page& page);
 // Workflow annotations: the headline, and one for each warning.
 std::string github(const Page& page);
 
+// The columns with a title or a cell that is not empty.
+std::vector<std::size_t> columns_with_text(const PageTable& table);
 // Escapes text for an element or a quoted attribute.
 std::string html_escape(std::string_view text);
 std::string html_chart(const Chart& chart);
-std::string_view html_style();
+// style.css
+std::span<const std::string_view> style_lines();
 
 }  // namespace kvplan
 

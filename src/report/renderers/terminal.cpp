@@ -31,10 +31,10 @@ std::string_view code_of(Section part) {
   return kCodes[static_cast<std::size_t>(part)];
 }
 
-std::string repeated(std::string_view text, std::size_t times) {
-  std::string out;
-  for (std::size_t i = 0; i < times; ++i) out += text;
-  return out;
+// The text with spaces after it, or before it, up to the width.
+std::string padded(std::string_view text, std::size_t width, bool to_the_right = false) {
+  const std::string spaces(width - std::min(width, text_width(text)), ' ');
+  return to_the_right ? spaces + std::string(text) : std::string(text) + spaces;
 }
 
 // Lines of at most `width` characters (all but the first of `later`), broken between words, or within a word that is
@@ -59,10 +59,7 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
       ++used;
     }
     while (text_width(word) > width) {
-      std::size_t cut = 0;
-      for (std::size_t shown = 0; shown < width; ++shown) do
-          ++cut;
-        while (cut < word.size() && (static_cast<unsigned char>(word[cut]) & 0xC0U) == 0x80U);
+      std::size_t cut = first_characters(word, width);
       // A line that begins with "::" is a command to a CI runner.
       if (word.substr(cut).starts_with("::")) ++cut;
       out.back() += word.substr(0, cut);
@@ -72,6 +69,12 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
     out.back() += word;
     used = text_width(out.back());
   }
+  return out;
+}
+
+std::vector<Text> titles_of(const PageTable& table) {
+  std::vector<Text> out;
+  for (const Column& column : table.columns) out.push_back(column.title);
   return out;
 }
 
@@ -186,16 +189,10 @@ class Terminal {
       const double share = static_cast<double>(bytes.count()) / static_cast<double>(scale.count());
       return static_cast<std::size_t>(std::round(share * static_cast<double>(most)));
     };
-    const auto padded = [](std::string_view text, std::size_t wide) {
-      return std::string(text) + std::string(wide - std::min(wide, text_width(text)), ' ');
-    };
-    const auto right = [](std::string_view text, std::size_t wide) {
-      return std::string(wide - std::min(wide, text_width(text)), ' ') + std::string(text);
-    };
     const auto line = [&](const std::string& name, std::string_view number, Tone tone, std::string_view spread,
                           const std::string& picture) {
       std::string text = padded(name, label + kGap);
-      text += painted(right(number, value), code_of(tone));
+      text += painted(padded(number, value, true), code_of(tone));
       if (range > 0) text += "  " + padded(spread, range);
       text += "  " + picture;
       text.erase(text.find_last_not_of(' ') + 1);
@@ -208,7 +205,9 @@ class Terminal {
       for (const BarSlice& slice : row.slices) {
         const std::size_t begin = at(sum);
         sum += slice.bytes;
-        picture += painted(repeated("█", at(sum) - begin), code_of(slice.part));
+        std::string bar;
+        for (std::size_t i = begin; i < at(sum); ++i) bar += "█";
+        picture += painted(bar, code_of(slice.part));
       }
       if (row.slices.empty() && bars.budget && most > 0) picture = scale_line(bars, at(*bars.budget), most);
       line("  " + row.label.str(), row.value.str(), row.tone, row.range.str(), picture);
@@ -236,9 +235,7 @@ class Terminal {
       for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c)
         widths[c] = std::max(widths[c], text_width(cells[c].str()));
     };
-    std::vector<Text> titles;
-    for (const Column& column : table.columns) titles.push_back(column.title);
-    measure(titles);
+    measure(titles_of(table));
     for (const TableRow& row : table.rows) measure(row.cells);
     std::erase_if(kept, [&](std::size_t c) { return widths[c] == 0; });
     const auto total = [&] {
@@ -290,17 +287,15 @@ class Terminal {
       for (std::size_t i = 0; i < height; ++i) {
         std::string text(indent, ' ');
         for (std::size_t k = 0; k < kept.size(); ++k) {
-          const std::string cell = i < folded[k].size() ? folded[k][i] : "";
-          const std::string pad(widths[kept[k]] - std::min(widths[kept[k]], text_width(cell)), ' ');
           if (k > 0) text += "  ";
-          text += table.columns[kept[k]].kind == Column::Kind::kNumber ? pad + cell : cell + pad;
+          text += padded(i < folded[k].size() ? folded[k][i] : "", widths[kept[k]],
+                         table.columns[kept[k]].kind == Column::Kind::kNumber);
         }
         text.erase(text.find_last_not_of(' ') + 1);
         out_ += painted(text, code_of(tone)) + "\n";
       }
     };
-    std::vector<Text> titles;
-    for (const Column& column : table.columns) titles.push_back(column.title);
+    const std::vector<Text> titles = titles_of(table);
     if (std::any_of(titles.begin(), titles.end(), [](const Text& title) { return !title.empty(); }))
       line(titles, Tone::kFaint);
     for (const TableRow& row : table.rows) {
