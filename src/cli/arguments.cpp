@@ -124,7 +124,7 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments, ParsedArgum
   std::vector<std::string> words{"kvplan"};
   for (const std::string& argument : arguments) {
     const std::string name = named_option(argument).name;
-    words.push_back(declared(name) + argument.substr(name.size()));
+    words.push_back(argument == "++" ? "./++" : declared(name) + argument.substr(name.size()));  // "++" ends a command
   }
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());

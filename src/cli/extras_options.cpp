@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/engine_options.h"
-#include "cli/list_options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
@@ -65,7 +64,7 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   limits.clear();
   std::string text(value);
   std::erase_if(text, [](char c) { return c == '{' || c == '}' || c == '"' || c == ' '; });
-  for (const string_view item : parts_of(text, ',')) {
+  for (const string_view item : split(text, ',')) {
     const auto at = item.find_first_of(":=");
     const string_view what = at == string_view::npos ? "image" : item.substr(0, at);
     const string_view count = at == string_view::npos ? item : item.substr(at + 1);
