@@ -17,6 +17,9 @@ TEST_CASE("errors name the option that was typed") {
   check_refuses({kLlamaConfig, "-ctk", "q8_0", "--ctx-size", "zzz"}, "--ctx-size: ");
   check_refuses({kLlamaConfig, "-c", "zzz"}, "-c: ");
   check_refuses({kLlamaConfig, "-czzz"}, "-c: ");
+  check_refuses({kLlamaConfig, "-tp", "zzz"}, "command line: -tp: ");
+  check_refuses({kLlamaConfig, "--tp", "zzz"}, "command line: --tp: ");
+  check_refuses({kLlamaConfig, "--limit-mm-per-prompt", ""}, "--limit-mm-per-prompt: an empty list");
   check_refuses({kLlamaConfig, "--chunked-prefill-size=0"}, "--chunked-prefill-size: ");
   check_refuses({kLlamaConfig, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
 }
@@ -28,6 +31,9 @@ TEST_CASE("a command may stand behind its options") {
   CHECK(behind.exit == before.exit);
   CHECK(behind.out == before.out);
   CHECK(!before.out.empty());
+  CHECK(run_program({model, "fit", "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"}).out == before.out);
+  // The repository has a folder of that name.
+  CHECK(run_program({"help", "formulas"}).out == run_program({"formulas", "--help"}).out);
   // An option's value is no command.
   CHECK(run_program({model, "--engine", "fit"}).exit == 2);
 }
@@ -62,6 +68,7 @@ TEST_CASE("what is no option, no value or no model of a command is refused") {
   check_refuses({kLlamaConfig, "-5"}, "there is no option \"-5\"");
   check_refuses({"--", "-x.json"}, "-x.json: ");
   check_refuses({"++"}, "++: ");
+  check_refuses({"schema", "++"}, "schema takes no \"./++\"");
   // Options of other commands.
   check_refuses({"schema", "--gpu", "h100"}, "schema has no option --gpu; see kvplan schema --help");
   check_refuses({"diff", "a.json", "b.json", "--measure"}, "diff has no option --measure");

@@ -177,32 +177,36 @@ std::string traffic_text(const Diagnosis& diagnosis) {
 
 struct CureWords {
   LogCure cure;
-  std::string_view noun;    // where no option does it
-  std::string_view effect;  // {} is the value
+  std::string_view noun;  // where no option does it
+  std::string_view effect;
+  std::string_view with_figure = "";  // the effect where the figure is known
 };
 constexpr CureWords kCures[] = {
-    {LogCure::kShorterLength, "a shorter context", "one sequence of {} tokens is what fits"},
-    {LogCure::kLargerShare, "more of the card", "gives the cache what is missing"},
-    {LogCure::kSmallerShare, "less of the card", "leaves room outside of the cache"},
+    {LogCure::kShorterLength, "a shorter context", "needs less cache and smaller buffers",
+     "one sequence of {} tokens is what fits"},
+    {LogCure::kLargerShare, "more of the card", "gives the cache what is missing", "the least is {:.4f}"},
+    {LogCure::kSmallerShare, "less of the card", "leaves room outside of the cache",
+     "lower by {:.2f}: leaves room outside of the cache"},
     {LogCure::kSmallerCacheType, "", "half the bytes of a token of KV cache"},
     {LogCure::kPlainCacheType, "", "the KV cache in a type that every kernel takes"},
-    {LogCure::kMoreRanks, "more cards", "shares weights and cache out to {} cards"},
+    {LogCure::kMoreRanks, "more cards", "shares weights and cache out", "shares weights and cache out to {} cards"},
     {LogCure::kRanksThatDivide, "fewer ranks", "a number of ranks that divides"},
     {LogCure::kPipelineInstead, "", "splits layers in place of heads"},
     {LogCure::kWholeExperts, "", "experts are dealt whole, their blocks are not cut"},
     {LogCure::kSmallerBatch, "a smaller batch", "activations and compute buffers shrink with it"},
     {LogCure::kLargerBatch, "", "prefill takes more tokens at a time"},
     {LogCure::kChunkedPrefill, "", "a long prompt is taken in pieces"},
-    {LogCure::kFewerSequences, "fewer sequences at once", "less for logits, graphs and cache"},
+    {LogCure::kFewerSequences, "fewer sequences at once", "less for logits, graphs and cache",
+     "what the cache holds of such requests"},
     {LogCure::kFewerImages, "", "the encoder's pass shrinks with the images of a prompt"},
     {LogCure::kFlashAttention, "install or switch on flash attention", "without it the scores of all pairs are kept"},
     {LogCure::kNoGraphs, "", "no graphs are captured; decoding gets slower"},
-    {LogCure::kFreeTheCard, "stop what else runs on the card", "{:.2f} GiB are held by others"},
+    {LogCure::kFreeTheCard, "stop what else runs on the card", "", "{:.2f} GiB are held by others"},
     {LogCure::kFixedCache, "", "a cache of a set size, whatever the card reports"},
     {LogCure::kSmallerWeights, "a smaller weight type (a quantized checkpoint)", "weights are the largest part"},
     {LogCure::kOtherWeights, "another quantization (GPTQ, AWQ) or 16 bit", "whose kernels run on this card"},
     {LogCure::kAcrossNodes, "", "ranks on several nodes"},
-    {LogCure::kRanksForBlocks, "fewer ranks", "a rank then gets {} of it: whole blocks"},
+    {LogCure::kRanksForBlocks, "fewer ranks", "", "a rank then gets {} of it: whole blocks"},
     {LogCure::kFewerLayersOnGpu, "", "layers move to the host; slower"},
     {LogCure::kOtherSplit, "", "another split moves layers to the card with room"},
     {LogCure::kFitByItself, "leave out", "llama.cpp then chooses the layers by itself"},
@@ -215,7 +219,7 @@ constexpr CureWords kCures[] = {
     {LogCure::kNewerRelease, "a newer release of the engine", ""},
     {LogCure::kOtherCard, "another card, or more of them", ""},
     {LogCure::kMoreHostMemory, "more system memory (or a higher limit of the container)", ""},
-    {LogCure::kNothing, "nothing for memory yet", "the cache will be full at about {} sequences"},
+    {LogCure::kNothing, "nothing for memory yet", "", "the cache will be full at about {} sequences"},
 };
 
 const CureWords& words_of(LogCure cure) {
@@ -258,28 +262,13 @@ std::string cure_option(const LogRemedy& remedy) {
 }
 
 std::string cure_effect(const LogRemedy& remedy) {
-  std::string_view effect = words_of(remedy.cure).effect;
-  std::string out;
-  if (remedy.cure == LogCure::kLargerShare && remedy.figure)
-    out = fmt::format("the least is {:.4f}", *remedy.figure);
-  else if (remedy.cure == LogCure::kSmallerShare && remedy.figure)
-    out = fmt::format("lower by {:.2f}: leaves room outside of the cache", *remedy.figure);
-  else if (remedy.cure == LogCure::kFewerSequences && remedy.figure)
-    out = fmt::format("what the cache holds of such requests");
-  else if (effect.find('{') == std::string_view::npos)
-    out = std::string(effect);
-  else if (remedy.figure && effect.find("{:.2f}") != std::string_view::npos)
-    out = fmt::format("{:.2f} GiB are held by others", *remedy.figure);
-  else if (remedy.figure) {
-    const std::size_t at = effect.find("{}");
-    out = std::string(effect.substr(0, at)) +
-          grouped(static_cast<std::uint64_t>(std::clamp(*remedy.figure, 0.0, 1e15))) +
-          std::string(effect.substr(at + 2));
-  } else if (remedy.cure == LogCure::kShorterLength) {
-    out = "needs less cache and smaller buffers";
-  } else if (remedy.cure == LogCure::kMoreRanks) {
-    out = "shares weights and cache out";
-  }
+  const CureWords& words = words_of(remedy.cure);
+  std::string out(words.effect);
+  if (remedy.figure && words.with_figure.find("{}") != std::string_view::npos)
+    out = fmt::format(fmt::runtime(words.with_figure),
+                      grouped(static_cast<std::uint64_t>(std::clamp(*remedy.figure, 0.0, 1e15))));
+  else if (remedy.figure && !words.with_figure.empty())
+    out = fmt::format(fmt::runtime(words.with_figure), *remedy.figure);
   if (remedy.fits)
     out += std::string(out.empty() ? "" : "; ") + (*remedy.fits ? "planned: fits" : "planned: not enough");
   return out;
