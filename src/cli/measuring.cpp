@@ -26,25 +26,30 @@ void show(ProgressLine& progress, std::string_view step, Bytes done, Bytes all) 
   progress.show(text.data());
 }
 
+// Does what allocates on a device. Where it is interrupted, all that was allocated is freed before the program ends.
+void guarded(const std::function<void(MeasureOptions&)>& work) {
+  const InterruptGuard guard;
+  try {
+    ProgressLine progress;
+    MeasureOptions how;
+    how.stop = InterruptGuard::interrupted;
+    how.progress = [&](std::string_view step, Bytes done, Bytes all) { show(progress, step, done, all); };
+    work(how);
+  } catch (const Interrupted&) {
+    std::fputs("kvplan: interrupted; everything that was allocated is freed\n", stderr);
+    InterruptGuard::pass_on();
+  }
+}
+
 }  // namespace
 
 int run_card(const Invocation& call, const ReportOptions& options) {
   if (!call.measuring.save.empty()) check_writable(call.measuring.save);
   if (call.measuring.device == "host") usage_error("measure card: host memory is no card", "name cuda:0 or hip:0");
   CardMeasurement seen;
-  {
-    const InterruptGuard guard;
-    try {
-      ProgressLine progress;
-      MeasureOptions how;
-      how.stop = InterruptGuard::interrupted;
-      how.progress = [&](std::string_view step, Bytes done, Bytes all) { show(progress, step, done, all); };
-      seen = measure_card([&] { return open_device(call.measuring.device, call.measuring.share); }, how);
-    } catch (const Interrupted&) {
-      std::fputs("kvplan: interrupted; everything that was allocated is freed\n", stderr);
-      InterruptGuard::pass_on();
-    }
-  }
+  guarded([&](MeasureOptions& how) {
+    seen = measure_card([&] { return open_device(call.measuring.device, call.measuring.share); }, how);
+  });
   const auto record = calibration_of(seen, today());
   if (record && !call.measuring.save.empty()) save_calibration(call.measuring.save, *record);
   write_output(call.output, written(reply_of(seen), call.format, "a measured card", options));
@@ -55,40 +60,30 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
   const ModelSpec& model = asked.model;
   if (!call.measuring.save.empty()) check_writable(call.measuring.save);
   Plan plan;
-  {
-    const InterruptGuard guard;
-    try {
-      const std::unique_ptr<Device> device = open_device(call.measuring.device, call.measuring.share);
-      const CardFacts card = device->card();
-      if (call.measuring.find_maximum && (card.is_integrated || card.is_wsl))
-        usage_error(std::string("--measure-max: ") +
-                        (card.is_wsl ? "Windows pages this card's memory" : "this card's memory is the machine's") +
-                        ", which filling it can halt",
-                    "measure a plan without it");
-      Request request = asked.request;
-      request.card.measured = device->facts().name;
-      // Where the request names no card, the measured one is planned for.
-      if (device->facts().id != "host" && !request.card.gpu && !request.card.memory) {
-        if (const Gpu* known = request.card.known().find(device->facts().name))
-          request.card.gpu = known;
-        else
-          request.card.memory = device->facts().usable;
-      }
-      plan = with_source(model.source, [&] { return make_plan(model, request); });
-      ProgressLine progress;
-      MeasureOptions how;
-      how.tolerance = call.measuring.tolerance.value_or(how.tolerance);
-      how.find_maximum = call.measuring.find_maximum;
-      how.stop = InterruptGuard::interrupted;
-      how.progress = [&](std::string_view step, Bytes done, Bytes all) { show(progress, step, done, all); };
-      plan.measurement = measure_plan(model, plan, *device, how);
-      if (plan.measurement->status != MeasureStatus::kFailed)
-        plan.measurement->rehearsal = rehearse(model, plan, *device, how);
-    } catch (const Interrupted&) {
-      std::fputs("kvplan: interrupted; everything that was allocated is freed\n", stderr);
-      InterruptGuard::pass_on();
+  guarded([&](MeasureOptions& how) {
+    const std::unique_ptr<Device> device = open_device(call.measuring.device, call.measuring.share);
+    const CardFacts card = device->card();
+    if (call.measuring.find_maximum && (card.is_integrated || card.is_wsl))
+      usage_error(std::string("--measure-max: ") +
+                      (card.is_wsl ? "Windows pages this card's memory" : "this card's memory is the machine's") +
+                      ", which filling it can halt",
+                  "measure a plan without it");
+    Request request = asked.request;
+    request.card.measured = device->facts().name;
+    // Where the request names no card, the measured one is planned for.
+    if (device->facts().id != "host" && !request.card.gpu && !request.card.memory) {
+      if (const Gpu* known = request.card.known().find(device->facts().name))
+        request.card.gpu = known;
+      else
+        request.card.memory = device->facts().usable;
     }
-  }
+    plan = with_source(model.source, [&] { return make_plan(model, request); });
+    how.tolerance = call.measuring.tolerance.value_or(how.tolerance);
+    how.find_maximum = call.measuring.find_maximum;
+    plan.measurement = measure_plan(model, plan, *device, how);
+    if (plan.measurement->status != MeasureStatus::kFailed)
+      plan.measurement->rehearsal = rehearse(model, plan, *device, how);
+  });
   const Measurement& seen = *plan.measurement;
   // A run that disagrees, or during which others moved memory, says nothing about the card.
   if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)

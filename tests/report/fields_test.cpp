@@ -104,6 +104,26 @@ TEST_CASE("fields: a cell is no formula") {
   CHECK(cell_text(true) == "true");
 }
 
+// An enumerator without its word would move the words of all that follow.
+TEST_CASE("fields: the last enumerators have the last words") {
+  const auto is_last = [](auto last, std::string_view word) {
+    CHECK(name(last) == word);
+    CHECK(name(static_cast<decltype(last)>(static_cast<int>(last) + 1)).empty());
+  };
+  is_last(Role::kIndex, "index");
+  is_last(Growth::kSequence, "sequence");
+  is_last(Verdict::kUnknown, "unknown");
+  is_last(NoteLevel::kWarning, "warning");
+  is_last(RehearsalStatus::kStops, "stops");
+  is_last(MeasureStatus::kFailed, "failed");
+  is_last(StartStage::kServing, "serving");
+  is_last(WatchStatus::kTooSlow, "too_slow");
+  is_last(LogEventId::kMark, "mark");
+  is_last(LogVerdict::kCannotTell, "cannot_tell");
+  is_last(LogPhase::kServing, "serving");
+  is_last(LogCure::kNothing, "nothing");
+}
+
 TEST_CASE("fields: enumerations by name, none as null") {
   Json definitions;
   CHECK(ValueOf<Basis>::json(Basis::kLog) == "log");
