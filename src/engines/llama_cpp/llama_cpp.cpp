@@ -38,6 +38,7 @@
 //   attention.
 #include <functional>
 
+#include "engines/latents.h"
 #include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute.h"
@@ -45,7 +46,6 @@
 #include "engines/with_draft.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -169,15 +169,6 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return llama_cpp_layout(input, notes);
 }
 
-// Those for which the converter writes the keys of latents; a GGUF says itself what it has.
-bool names_latents(const EngineInput& input) {
-  constexpr std::string_view kConverted =
-      "bailing_hybrid deepseek_v2 deepseek_v3 deepseek_v32 deepseek_vl_v2 dots3_note dots3_note_text glm4_moe_lite "
-      "glm_moe_dsa hy_v4 kimi_k2 kimi_k25 kimi_k3 kimi_linear kimi_vl minicpm3 mistral4 plm youtu";
-  return input.model.is_gguf || has_word(kConverted, input.model.model_type) ||
-         has_word(kConverted, input.model.root_type);
-}
-
 }  // namespace
 
 std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
@@ -237,7 +228,7 @@ Engine llama_cpp_engine() {
                 llama_cpp_overhead};
   engine.model_prefix = "llama.cpp:";
   engine.model_suffix = ".gguf";
-  engine.names_latents = names_latents;
+  engine.names_latents = llama_cpp_names_latents;
   engine.weight_choices = "f16 q8_0 q6_k q5_k_m q4_k_m iq4_xs";
   engine.kv_choices = "float16 q8_0 q4_0";
   engine.loading.embedding_on_host = true;

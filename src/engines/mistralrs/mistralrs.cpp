@@ -7,9 +7,9 @@
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
 // - The budget is a share (0.9) of the card less what is in use.
 #include "engines/estimates.h"
+#include "engines/latents.h"
 #include "engines/layer_buffers.h"
 #include "kvplan/error.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -74,9 +74,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, kShare, resolve, layout,
              overhead};
-  out.names_latents = [](const EngineInput& input) {  // models/deepseek2.rs, deepseek3.rs, glm4_moe_lite.rs
-    return has_word("deepseek_v2 deepseek_v3 glm4_moe_lite", input.model.model_type);
-  };
+  out.names_latents = mistralrs_names_latents;
   out.log = mistralrs_log();
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
   out.loading.halves_float32 = true;           // utils/normal.rs: bfloat16, else float16, on every GPU that has either

@@ -336,14 +336,14 @@ struct SglangMemo : EngineMemo {
   SglangMemo(const EngineInput& input, std::vector<Note>& notes)
       : request(input.request),
         method(input.draft_method),
-        architecture(input.model.architecture),
+        class_name(input.model.architecture),
         layout(input, notes) {}
   bool is_of(const EngineInput& input) const {
-    return request == input.request && method == input.draft_method && architecture == input.model.architecture;
+    return request == input.request && method == input.draft_method && class_name == input.model.architecture;
   }
   Request request;
   std::optional<DraftMethod> method;
-  std::string architecture;
+  std::string class_name;
   SglangLayout layout;
 };
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engines/latents.h"
 #include "engines/launch_input.h"
 #include "engines/parallel.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
 #include "engines/sglang/share.h"
 #include "engines/sglang/tensors.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -35,16 +35,6 @@ constexpr EngineVersion kVersions[] = {
     {"0.5", "as 0.5.23, the newest that was executed"},
 };
 
-// Those with AttentionArch.MLA (configs/model_config.py of 0.5.23). Mistral's own params.json, which SGLang prefers,
-// makes a DeepSeek of mistral4 and mistral_large4.
-bool names_latents(const EngineInput& input) {
-  constexpr std::string_view kLatent =
-      "bailing_hybrid deepseek_v2 deepseek_v3 deepseek_v32 deepseek_vl_v2 dots3_note dots3_note_text dots_vlm "
-      "glm4_moe_lite glm5_next glm5_next_text glm_moe_dsa hy_v4 kimi_k2 kimi_k25 kimi_k3 kimi_linear kimi_vl "
-      "longcat_flash minicpm3 mistral4 mistral_large4 mistral_large4_text sarvam_mla";
-  return has_word(kLatent, input.model.model_type) || has_word(kLatent, input.model.root_type);
-}
-
 // The list of its platform pages: CUDA from compute capability 7.5, ROCm on Instinct and Strix Halo, XPU.
 bool runs_on_card(const Gpu& card) {
   constexpr unsigned kOldest = 75;
@@ -61,7 +51,7 @@ Engine sglang_engine() {
   out.cache_budget = sglang_cache_budget;
   out.rules = sglang_rule_rows;
   out.numbers_patches = true;
-  out.names_latents = names_latents;
+  out.names_latents = sglang_names_latents;
   out.start = Start::kAnything;
   out.assumed_length = Tokens(2048);  // hf_transformers_utils.py, get_context_length
   out.utilization_of = sglang_share;
