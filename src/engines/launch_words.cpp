@@ -24,20 +24,6 @@ std::string short_number(double value) {
 
 }  // namespace
 
-Arguments::Arguments(std::initializer_list<std::string_view> program) {
-  for (const std::string_view word : program) add(word);
-}
-
-void Arguments::add(std::string_view option, std::uint64_t value) {
-  add(option);
-  words_.push_back(std::to_string(value));
-}
-
-void Arguments::add(std::string_view option, std::string_view value) {
-  add(option);
-  add(value);
-}
-
 void Arguments::add_share(std::string_view option, double value) {
   add(option, short_number(value));
 }
@@ -50,30 +36,6 @@ std::string shares_text(const std::vector<double>& shares) {
     between = ",";
   }
   return numbers.str();
-}
-
-void Arguments::add_shares(std::string_view option, const std::vector<double>& values) {
-  add(option, shares_text(values));
-}
-
-void Arguments::add_gib(std::string_view option, Bytes bytes) {
-  add_share(option, static_cast<double>(bytes.count()) / kGiB);
-}
-
-void Arguments::add_given(std::string_view option, const std::optional<std::uint64_t>& value) {
-  if (value) add(option, *value);
-}
-
-void Arguments::add_ranks(std::string_view option, std::uint64_t ranks) {
-  if (ranks > 1) add(option, ranks);
-}
-
-void Arguments::add_flag(std::string_view option, bool given) {
-  if (given) add(option);
-}
-
-void Arguments::add_revision(const LaunchInput& input) {
-  if (!input.model.revision.empty()) add("--revision", input.model.revision);
 }
 
 Launch launch_from_checkpoint(const LaunchInput& input, std::string_view image) {

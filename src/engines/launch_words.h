@@ -22,20 +22,30 @@ std::string shares_text(const std::vector<double>& shares);
 // The words of one command.
 class Arguments {
  public:
-  Arguments(std::initializer_list<std::string_view> program);
+  Arguments(std::initializer_list<std::string_view> program) : words_(program.begin(), program.end()) {}
   explicit Arguments(std::vector<std::string> words) : words_(std::move(words)) {}
 
   void add(std::string_view word) { words_.emplace_back(word); }
-  void add(std::string_view option, std::uint64_t value);
-  void add(std::string_view option, std::string_view value);
-  void add_share(std::string_view option, double value);                        // six digits at most: "0.9", "12.5"
-  void add_shares(std::string_view option, const std::vector<double>& values);  // "3,1"
-  void add_gib(std::string_view option, Bytes bytes);
+  void add(std::string_view option, std::string_view value) {
+    words_.insert(words_.end(), {std::string(option), std::string(value)});
+  }
+  void add(std::string_view option, std::uint64_t value) { add(option, std::to_string(value)); }
+  void add_share(std::string_view option, double value);  // six digits at most: "0.9", "12.5"
+  void add_shares(std::string_view option, const std::vector<double>& values) { add(option, shares_text(values)); }
+  void add_gib(std::string_view option, Bytes bytes) { add_share(option, static_cast<double>(bytes.count()) / kGiB); }
   // Adds nothing for an option that was not given, or for 1, the engine's default.
-  void add_given(std::string_view option, const std::optional<std::uint64_t>& value);
-  void add_ranks(std::string_view option, std::uint64_t ranks);
-  void add_flag(std::string_view option, bool given);
-  void add_revision(const LaunchInput& input);  // of the Hub repository, where one is named
+  void add_given(std::string_view option, const std::optional<std::uint64_t>& value) {
+    if (value) add(option, *value);
+  }
+  void add_ranks(std::string_view option, std::uint64_t ranks) {
+    if (ranks > 1) add(option, ranks);
+  }
+  void add_flag(std::string_view option, bool given) {
+    if (given) add(option);
+  }
+  void add_revision(const LaunchInput& input) {  // of the Hub repository, where one is named
+    if (!input.model.revision.empty()) add("--revision", input.model.revision);
+  }
 
   std::vector<std::string> take() { return std::move(words_); }
 

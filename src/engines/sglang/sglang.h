@@ -34,7 +34,7 @@ std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input);
 // Whether values are read from the cached keys.
 bool sglang_has_latents(const EngineInput& input);
 
-// lora.cpp: throws Error(kBadInput) with SGLang's rule; may add notes.
+// models.cpp: slots of LoRA adapters. Throws Error(kBadInput) with SGLang's rule; may add notes.
 LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
 
 }  // namespace kvplan
