@@ -22,7 +22,6 @@
 #include "engines/mlx/modules.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -42,25 +41,6 @@ std::uint64_t bits_of(Dtype type) {
   return type == Dtype::kInt8 ? 8 : type == Dtype::kInt4 ? 4 : 0;
 }
 
-// Modules whose recurrent states have their input's type: Mamba 1, RG-LRU, lightning attention outside of its float32
-// form, RWKV 7. All others compute theirs in float32 (models/ssm.py, gated_delta.py).
-constexpr std::string_view kPlainStates = "mamba.py jamba.py recurrent_gemma.py bailing_moe_linear.py rwkv7.py";
-// DeepSeek-V3.2's indexer is in every layer, and caches its keys as values too (models/deepseek_v32.py).
-constexpr std::string_view kIndexInEveryLayer = "deepseek_v32.py glm_moe_dsa.py";
-// Latent attention whose cache holds full keys and values (models/deepseek_v2.py).
-constexpr std::string_view kExpandsLatents = "deepseek_v2.py minicpm3.py youtu_llm.py";
-// Layers that share another layer's keys and values store them again in their own cache (models/hunyuan.py).
-constexpr std::string_view kCachesShared = "hunyuan.py";
-// Modules that keep their caches in lists, which generate.py's maybe_quantize_kv_cache skips: --kv-bits has no effect
-// (executed).
-constexpr std::string_view kInLists =
-    "baichuan_m1.py deepseek_v32.py falcon_h1.py glm_moe_dsa.py longcat_flash.py longcat_flash_ngram.py "
-    "minimax_m3_vl.py";
-// Computes its scores by hand, which needs keys that are not quantized (models/gemma2.py; executed).
-constexpr std::string_view kPlainScores = "gemma2.py";
-// Always one KV head, whatever the config says (models/recurrent_gemma.py).
-constexpr std::string_view kOneKvHead = "recurrent_gemma.py";
-
 MlxModule module_of(const ModelShape& model) {
   return mlx_module(model.root_type, model.model_type);
 }
@@ -71,7 +51,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!request.cache_type_v) types.value = types.model;
   const MlxModule module = module_of(model);
   if (!request.state_dtype && !module.name.empty())
-    types.state = has_word(kPlainStates, module.name) ? types.model : Dtype::kFloat32;
+    types.state = module.is(kPlainStates) ? types.model : Dtype::kFloat32;
   refuse_types(types, "mlx", {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8, Dtype::kInt4});
   return types;
 }
@@ -82,17 +62,18 @@ bool has_window(const LayerCache& cache) {
   });
 }
 
-bool rotates(const EngineInput& input) {
-  if (input.request.mlx.max_kv_size && !module_of(input.model).makes_caches) return true;
-  const Rotation rotation = module_of(input.model).rotation;
-  if (rotation == Rotation::kNever || std::none_of(input.caches.begin(), input.caches.end(), has_window)) return false;
-  // A window in all layers comes from sliding_window, not from layer_types.
-  return rotation == Rotation::kAlways || !std::all_of(input.caches.begin(), input.caches.end(), has_window);
-}
-
 // --max-kv-size, where the module uses it.
 std::optional<Tokens> kept_tokens(const EngineInput& input) {
-  return module_of(input.model).makes_caches ? std::nullopt : input.request.mlx.max_kv_size;
+  return module_of(input.model).is(kOwnCaches) ? std::nullopt : input.request.mlx.max_kv_size;
+}
+
+bool rotates(const EngineInput& input) {
+  if (kept_tokens(input)) return true;
+  const MlxModule module = module_of(input.model);
+  if (std::none_of(input.caches.begin(), input.caches.end(), has_window)) return false;
+  // A window in all layers comes from sliding_window, not from layer_types.
+  return module.is(kRotates) ||
+         (module.is(kRotatesByTypes) && !std::all_of(input.caches.begin(), input.caches.end(), has_window));
 }
 
 // The caches as the module makes them.
@@ -103,13 +84,13 @@ std::vector<LayerCache> caches_of(const EngineInput& input) {
       for (Term& term : cache.compact.own())
         if (term.growth == Growth::kToken && term.role != Role::kState)
           term.limit = {LimitKind::kSink, *kept - std::min(*kept, kSink), std::min(*kept, kSink)};
-  const std::string_view module = module_of(input.model).name;
-  if (has_word(kExpandsLatents, module))
+  const MlxModule module = module_of(input.model);
+  if (module.is(kExpandsLatents))
     for (LayerCache& cache : out) cache.compact = cache.expanded;
-  if (has_word(kCachesShared, module))
+  if (module.is(kCachesShared))
     for (std::size_t i = 1; i < out.size(); ++i)
       if (out[i].compact.empty()) out[i].compact = out[i - 1].compact;
-  return has_word(kIndexInEveryLayer, module) ? with_indexes(std::move(out)) : out;
+  return module.is(kIndexInEveryLayer) ? with_indexes(std::move(out)) : out;
 }
 
 // Caches that mlx-lm cannot quantize: it loads the model, and fails when a prompt reaches --quantized-kv-start.
@@ -119,14 +100,14 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
     return Refusal{
         "architecture", {"Model type {model_type} not supported.", {{"model_type", type}}}, "choose another engine"};
   if (bits_of(input.types.key) == 0 && bits_of(input.types.value) == 0) return std::nullopt;
-  if (has_word(kInLists, module_of(input.model).name)) return std::nullopt;
+  if (module_of(input.model).is(kListedCaches)) return std::nullopt;
   constexpr const char* cure = "leave the KV type at auto";
   if (rotates(input))
     return Refusal{"rotating_cache",
                    kept_tokens(input) ? "RotatingKVCache Quantization NYI: --max-kv-size makes such caches"
                                       : "RotatingKVCache Quantization NYI: this model has sliding layers",
                    cure};
-  if (has_word(kPlainScores, module_of(input.model).name))
+  if (module_of(input.model).is(kPlainScores))
     return Refusal{"plain_scores", "mlx-lm's module computes its scores from a cache that is not quantized", cure};
   const std::vector<LayerCache> caches = caches_of(input);
   for (const LayerCache& cache : caches) {
@@ -154,11 +135,11 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   plain.key = plain.value = types.model;
   const MlxModule module = module_of(input.model);
   const bool has_rotating = rotates(input);
-  const bool has_lists = has_word(kInLists, module.name);
-  const bool has_chunks = module.name == "llama4.py";
-  const bool has_index_values = has_word(kIndexInEveryLayer, module.name);
+  const bool has_lists = module.is(kListedCaches);
+  const bool has_chunks = module.is(kChunks);
+  const bool has_index_values = module.is(kIndexInEveryLayer);
   const std::uint64_t head_dim = mlx_head_dim(module, input.model.facts);
-  const bool has_one_head = has_word(kOneKvHead, module.name);
+  const bool has_one_head = module.is(kOneKvHead);
   const bool token_by_token = input.request.max_num_batched_tokens == Tokens(1);
   LayerBufferRules rules;
   rules.source = "mlx-lm models/cache.py";
@@ -201,11 +182,11 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   if (has_lists && bits_of(types.key) + bits_of(types.value) > 0)
     notes.push_back({NoteLevel::kWarning, "unquantized_cache",
                      "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});
-  if (input.request.mlx.max_kv_size && module.makes_caches)
+  if (input.request.mlx.max_kv_size && module.is(kOwnCaches))
     notes.push_back(
         {NoteLevel::kWarning,
          "max_kv_size_unheeded",
-         {"mlx-lm's {module} makes its own caches: --max-kv-size does nothing", {{"module", module.name}}}});
+         {"mlx-lm's {module}.py makes its own caches: --max-kv-size does nothing", {{"module", module.name}}}});
   if (has_states(input) && module.name.empty())
     notes.push_back(unverified_note("MLX", "recurrent states (their type)"));
   EngineInput own = input;
@@ -226,7 +207,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
       std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count());
   std::vector<LedgerLine> out{mlp_activations(input, chunk, "a prefill step")};
   Bytes in_step;
-  const bool has_rotating = rotates(input) || module_of(input.model).name == "llama4.py";
+  const bool has_rotating = rotates(input) || module_of(input.model).is(kChunks);
   for (const LayerCache& cache : caches_of(input))
     for (const Term& term : cache.compact)
       if (has_rotating && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&
@@ -246,10 +227,6 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   if (has_states(input) && module_of(input.model).name.empty()) out.push_back(unverified_line(in));
   return out;
 }
-
-}  // namespace
-
-namespace {
 
 // The share of the memory. A card of the catalogue gives its working set, all of which mlx-lm uses (it sets the limit
 // of wired memory to max_recommended_working_set_size); a size is the whole machine's memory, of which macOS lets a GPU

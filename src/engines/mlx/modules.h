@@ -1,4 +1,4 @@
-// How mlx-lm's modules, one per model_type, treat a model: which caches it gets, and which layers are quantized.
+// How mlx-lm's modules, one file per model_type, treat a model: which caches it gets, and which layers are quantized.
 #ifndef KVPLAN_ENGINES_MLX_MODULES_H_
 #define KVPLAN_ENGINES_MLX_MODULES_H_
 
@@ -10,25 +10,37 @@
 
 namespace kvplan {
 
-// Where a module makes a RotatingKVCache; in others a window only masks, and all tokens are kept.
-enum class Rotation : std::uint8_t {
-  kNever,
-  kByLayerTypes,  // only by layer_types, not by sliding_window alone
-  kAlways,
-};
-
-// The type of a module's routers when it is quantized.
-enum class RouterType : std::uint8_t {
-  kAsRest,
-  kEightBit,  // by quant_predicate
-  kPlain,     // a tensor outside of nn.Linear
+// What a module does differently. Its caches:
+enum MlxTrait : std::uint32_t {
+  kUsual = 0,
+  kOwnCaches = 1,               // it has its own make_cache; --max-kv-size is for the others
+  kListedCaches = 1 << 1,       // in lists, which maybe_quantize_kv_cache skips: --kv-bits has no effect
+  kRotates = 1 << 2,            // a window is a RotatingKVCache; else it only masks, and all tokens are kept
+  kRotatesByTypes = 1 << 3,     // the same by layer_types, not by sliding_window alone
+  kChunks = 1 << 4,             // ChunkedKVCache
+  kIndexInEveryLayer = 1 << 5,  // every layer has an indexer, and caches its keys as values too
+  kExpandsLatents = 1 << 6,     // latent attention caches full keys and values
+  kCachesShared = 1 << 7,       // layers store what they share with another layer again
+  kOneKvHead = 1 << 8,          // whatever the config says
+  kNarrowHeads = 1 << 9,        // heads of 64 unless the config has head_dim
+  kPlainScores = 1 << 10,       // computes its scores by hand, from keys that are not quantized
+  kPlainStates = 1 << 11,       // recurrent states have their input's type, not float32
+  // Its tensors:
+  kEightBitRouter = 1 << 12,  // by quant_predicate
+  kPlainRouter = 1 << 13,     // a tensor outside of nn.Linear
+  kFloat32Bias = 1 << 14,     // cast_predicate leaves the routers' correction bias in float32
+  kOwnHead = 1 << 15,         // a separate head, whatever the config says
+  kNoHead = 1 << 16,
+  kTiedByDefault = 1 << 17,  // where the decoder's section is silent
+  kOwnByDefault = 1 << 18,
+  kUnpacksFp8 = 1 << 19,  // sanitize converts FP8 weights to 16 bit, except in blocks of 32 x 32
+  kWithTowers = 1 << 20,  // keeps its vision tower
 };
 
 struct MlxModule {
-  std::string_view name;  // the file in mlx_lm/models, "cohere2.py"; empty where there is none
-  Rotation rotation = Rotation::kNever;
-  RouterType router = RouterType::kAsRest;
-  bool makes_caches = false;  // it has its own make_cache; --max-kv-size is for the others
+  std::string_view name;  // the file in mlx_lm/models, "cohere2"; empty where there is none
+  std::uint32_t traits = kRotates;
+  bool is(MlxTrait trait) const { return (traits & trait) != 0; }
 };
 
 MlxModule mlx_module(std::string_view root_type, std::string_view model_type);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "engines/engine.h"
 
@@ -13,6 +13,9 @@ namespace kvplan {
 void sglang_tensors(EngineTensors& model);
 // What they depend on in a request: the release, the card's kernels, the ranks.
 std::string sglang_makes_by(const Request& request);
+
+// What depends on the release in these, for `kvplan engines sglang --rules`.
+std::vector<RuleRow> sglang_tensor_rule_rows();
 
 // The multiples that an MXFP4 expert's inner and outer width are padded to.
 Mxfp4Layout sglang_mxfp4_layout(const Request& request);

@@ -3,16 +3,20 @@
 #define KVPLAN_ENGINES_VLLM_TENSORS_H_
 
 #include <cstdint>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "engines/engine.h"
 
 namespace kvplan {
 
-// Changes a model's tensors to those of vLLM's classes (classes.cpp); and the part of the request that this depends on.
+// Changes a model's tensors to those of vLLM's classes (tensor_edits.cpp); and the part of the request that this depends on.
 void vllm_make_tensors(EngineTensors& model);
 std::string vllm_makes_by(const Request& request);
+
+// What depends on the release in these, for `kvplan engines vllm --rules`.
+std::vector<RuleRow> vllm_edit_rule_rows();
+std::vector<RuleRow> vllm_tensor_rule_rows();
 
 // Bytes of a table of angles (layers/rotary_embedding), given those of an element in the model's type. 0: vLLM has no
 // such table.

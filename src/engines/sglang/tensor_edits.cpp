@@ -1,0 +1,382 @@
+// A model's tensors as SGLang's classes make them: types that its layers fix, tensors that they add to the
+// checkpoint's, and what every rank holds whole.
+// Source, where a row has none: the classes of SGLang 0.5.8 and 0.5.23 (srt/models, srt/layers), built on the meta
+// device (tests/conformance/sglang). What differs between them is dated 0.5.23: the releases between were not run.
+#include "engines/tensor_edits.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engines/sglang/tensors.h"
+#include "kvplan/numbers.h"
+
+namespace kvplan {
+
+namespace {
+
+// When a row holds.
+
+bool has_trtllm_kernels(const Request& request) {
+  return request.card.capability() / 10 == 10;
+}
+bool on_blackwell(const EngineTensors& model) {
+  return has_trtllm_kernels(*model.request);
+}
+std::string_view expert_type(const EngineTensors& model) {
+  const auto& scheme = model.quantization.expert_scheme ? model.quantization.expert_scheme : model.quantization.scheme;
+  return scheme ? std::string_view(scheme->type) : "";
+}
+bool is_quantized(const EngineTensors& model) {
+  return is_declared(model.quantization);
+}
+bool is_in_16_bit(const EngineTensors& model) {
+  return !is_declared(model.quantization);
+}
+// A quantized checkpoint may set the scales of K and V (RadixAttention's quant_config).
+bool sets_scales(const EngineTensors& model) {
+  const std::string& dialect = model.quantization.dialect;
+  return model.quantization.names_method && (dialect == "fp8" || dialect.starts_with("modelopt"));
+}
+// Except for Blackwell's TRT-LLM kernels.
+bool swizzles_scales(const EngineTensors& model) {
+  return !on_blackwell(model) && !model.request->weights && expert_type(model) == "nvfp4";
+}
+bool fuses_shared_expert(const EngineTensors& model) {
+  constexpr std::uint64_t kFusedExperts = 256;  // the shared expert becomes one of 257
+  return swizzles_scales(model) &&
+         std::any_of(model.tensors.begin(), model.tensors.end(),
+                     [](const TensorGroup& group) { return group.is_expert && group.copies == kFusedExperts; });
+}
+bool has_wide_scales(const EngineTensors& model) {
+  return on_blackwell(model) && expert_type(model) == "mxfp4";
+}
+bool pads_experts(const EngineTensors& model) {
+  const auto& scheme = model.quantization.scheme;
+  return on_blackwell(model) && !model.request->parallel.expert && !(scheme && scheme->type == "nvfp4");
+}
+// Marlin's format, which other cards have, empties them.
+bool keeps_group_indices(const EngineTensors& model) {
+  return model.request->card.is_amd() && model.quantization.dialect == "compressed-tensors" &&
+         model.quantization.scheme && model.quantization.scheme->type.ends_with("int4");
+}
+bool has_fp8_head(const EngineTensors& model) {
+  const auto& scheme = model.quantization.scheme;
+  return model.quantization.dialect.starts_with("modelopt") && scheme && scheme->type.starts_with("fp8");
+}
+
+// Changes that are more than a row can say.
+
+// The width of the tower's MLPs is padded to a multiple of the ranks.
+void pad_qwen_tower(EngineTensors& model) {
+  const std::uint64_t ranks = model.request->parallel.tensor;
+  for (TensorGroup& group : model.tensors) {
+    if (selects("visual.blocks.fc1 visual.blocks.fc1.bias", group))
+      group.rows = 2 * round_up(group.rows / 2, ranks, "a tower's width");
+    if (selects("visual.blocks.fc2", group)) group.columns = round_up(group.columns, ranks, "a tower's width");
+  }
+}
+
+void add_qwen_frequencies(EngineTensors& model) {
+  const TensorGroup* patches = find_tensor(model, "visual.patch_embed");
+  if (patches == nullptr) return;
+  const std::uint64_t heads = stated_number(model, "vision_config.num_heads", 16);
+  model.tensors.push_back(derived_beside(*patches, "inv_freq", patches->rows / heads / 4));
+  model.tensors.back().is_float32 = true;
+}
+
+// SigLIP's positions are an embedding, padded like a vocabulary; their numbers are a 64-bit buffer.
+void pad_siglip_positions(EngineTensors& model) {
+  TensorGroup* table = find_tensor(model, "vision_tower.position_embedding");
+  if (table == nullptr) return;
+  const std::uint64_t width = stated_number(model, "vision_config.hidden_size", 768), places = table->rows / width;
+  table->rows = round_up(places, 64, "a tower's places") * width;
+  model.tensors.push_back(derived_beside(*table, "position_ids", 2 * places));
+  model.tensors.back().is_float32 = true;
+}
+
+void add_pixtral_angles(EngineTensors& model, bool of_all_positions) {
+  const TensorGroup* patches = find_tensor(model, "vision_tower.patch_conv");
+  if (patches == nullptr) return;
+  const std::uint64_t side =
+      stated_number(model, "vision_config.image_size", 1540) / stated_number(model, "vision_config.patch_size", 14);
+  const std::uint64_t width = stated_number(model, "vision_config.head_dim", 64);
+  model.tensors.push_back(derived_beside(*patches, "frequencies", of_all_positions ? side * side * width : width));
+  model.tensors.back().is_float32 = true;
+}
+void add_pixtral_positions(EngineTensors& model) {
+  add_pixtral_angles(model, true);
+}
+void add_pixtral_frequencies(EngineTensors& model) {
+  add_pixtral_angles(model, false);
+}
+
+// Three of four layers rotate and normalise queries and keys.
+void add_llama4_norms(EngineTensors& model) {
+  const TensorGroup* keys = find_tensor(model, "model.layers.*.self_attn.k_proj");
+  if (keys == nullptr || keys->units == 0) return;
+  model.tensors.push_back(derived_beside(*keys, "qk_norm", keys->rows / keys->units));
+  model.tensors.back().layers = {{0, model.num_layers / 4 * 3, 1}};
+}
+
+// One table with rows for words and for images.
+void join_image_rows(EngineTensors& model) {
+  TensorGroup* table = find_tensor(model, "model.embed_tokens");
+  const TensorGroup* images = find_tensor(model, "model.embed_tokens.image");
+  if (table != nullptr && images != nullptr) table->rows += images->rows / table->columns;
+  drop_tensors(model, "model.embed_tokens.image");
+}
+
+// ModelOpt's FP8 applies to the head too, where its list does not exclude it.
+void quantize_head(EngineTensors& model) {
+  for (TensorGroup& group : model.tensors)
+    if (group.role == TensorRole::kHead && !group.is_tied) group.role = TensorRole::kLinear;
+}
+
+constexpr std::string_view kKimi = "KimiLinearForCausalLM KimiK3ForConditionalGeneration";
+constexpr std::string_view kKimiK3 = "KimiK3ForConditionalGeneration";
+constexpr std::string_view kKimiVl =
+    "KimiK25ForConditionalGeneration Kimi_K25ForConditionalGeneration KimiVLForConditionalGeneration";
+constexpr std::string_view kNemotronH =
+    "NemotronHForCausalLM NemotronH_Omni_Reasoning_V3 Nemotron3_5TranscribeForConditionalGeneration";
+constexpr std::string_view kGemma3 = "Gemma3ForConditionalGeneration";
+constexpr std::string_view kGemma3n = "Gemma3nForConditionalGeneration Gemma3nForCausalLM";
+constexpr std::string_view kGemma4 =
+    "Gemma4ForConditionalGeneration Gemma4ForCausalLM Gemma4UnifiedForConditionalGeneration Gemma4UnifiedForCausalLM";
+constexpr std::string_view kQwen2p5 = "Qwen2_5_VLForConditionalGeneration";
+constexpr std::string_view kQwen3p5 =
+    "Qwen3_5ForConditionalGeneration Qwen3_5ForCausalLM MiniCPMOcrForConditionalGeneration "
+    "MiniCPMV4_6ForConditionalGeneration MiniCPMV4_7ForConditionalGeneration "
+    "Qwen3_5MoeForConditionalGeneration Qwen3_5MoeForCausalLM";
+constexpr std::string_view kLfm2 = "Lfm2ForCausalLM Lfm2VlForConditionalGeneration Lfm2MoeForCausalLM";
+constexpr std::string_view kLfm2Moe = "Lfm2MoeForCausalLM";
+constexpr std::string_view kLlama4 = "Llama4ForConditionalGeneration Llama4ForCausalLM";
+constexpr std::string_view kMistral3 = "Mistral3ForConditionalGeneration";
+constexpr std::string_view kWhisper = "WhisperForConditionalGeneration";
+constexpr std::string_view kWithScales =
+    "LlamaForCausalLM Qwen2ForCausalLM MiniMaxM2ForCausalLM MiMoV2FlashForCausalLM MixtralForCausalLM "
+    "MistralForCausalLM Mistral3ForConditionalGeneration Gemma4ForConditionalGeneration";
+constexpr std::string_view kPadsExperts =
+    "Qwen3MoeForCausalLM Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration Qwen3_5MoeForCausalLM";
+constexpr Archs kDeepseekV4{Arch::kDeepseekV4};
+constexpr Archs kGptOss{Arch::kGptOss};
+constexpr Archs kMllama{Arch::kMllama};
+constexpr Release kNewest{0, 5, 23};
+
+constexpr TensorEdit kEdits[] = {
+    // What src/models derives for serving engines; Qwen2.5-VL's tower has inverse frequencies instead of angles.
+    {"", DropTensors{"<derived> -v_proj -mup_vector -rotary_pos_emb -time_weight"}},
+    {kQwen2p5, DropTensors{"rotary_pos_emb"}},
+
+    // Types.
+    {"", KeepAs{"<all>", Kept::kAsDeclared}},
+    {"", KeepAs{"A_log indexer.k_norm compressor.norm", Kept::kFloat32}},
+    {"", KeepAs{"indexer.weights_proj compressor.wkv compressor.wgate", Kept::kPlain}},
+    {"GlmMoeDsaForCausalLM", KeepAs{"indexer.wk", Kept::kPlain}, "wk_weights_proj: one matrix with the heads' weights"},
+    {kKimi, KeepAs{"conv1d", Kept::kFloat32}},
+    {"FalconH1ForCausalLM", KeepAs{"lm_head", Kept::kFloat32}},
+    {kNemotronH, KeepAs{"gate", Kept::kFloat32}, "Nemotron-H's routers are in float32.", {.until = {0, 5, 13}}},
+    {"MiniMaxM2ForCausalLM", KeepAs{"gate", Kept::kFloat32}},
+    {"Glm4MoeForCausalLM", KeepAs{"gate", Kept::kFloat32}, "GLM-4.5's routers are in float32.", {.since = {0, 5, 19}}},
+    {"BeamForCausalLM HYV4ForCausalLM",
+     KeepAs{"gate", Kept::kFloat32},
+     "Beam and Hy-V4 have routers in float32.",
+     {.since = kNewest}},
+    {"HYV4ForCausalLM", KeepAs{"sinks", Kept::kFloat32}},
+    {kGemma3n, KeepAs{"altup.correct_output_scale", Kept::kFloat32}},
+    {kKimi, KeepAs{"fc1_latent_proj fc2_latent_proj", Kept::kPlain}},
+    {"", KeepAs{"<all>", Kept::kAsDeclared}, "No types of tensors are known.", {.until = {0, 5}}},
+    {kGptOss, KeepAs{"sinks", Kept::kFloat32}, "", {.holds = on_blackwell}},
+    {kGptOss, InFloat32{"<expert-biases>"}, "", {.holds = is_in_16_bit}},
+    {"KimiLinearForCausalLM Ernie4_5_MoeForCausalLM", InFloat32{"e_score_correction_bias", false}},
+
+    // Towers. Llama 4 makes none without --enable-multimodal; Gemma 3 has no pooling head.
+    {"Llama4ForConditionalGeneration", DropTowers{}},
+    {kGemma3, DropTensors{"*vision_tower.head.*"}},
+    {kKimiK3, SplitBy{"*vision_tower*", Split::kNone}},
+    {kKimiVl, SplitBy{"vision_tower.blocks.fc1 vision_tower.blocks.fc2 vision_tower.blocks.fc1.bias", Split::kNone}},
+    {kQwen2p5, pad_qwen_tower},
+    {kQwen2p5, add_qwen_frequencies},
+    {kGemma3, pad_siglip_positions},
+    {kMistral3, add_pixtral_positions, "Pixtral's tower keeps the angles of all positions.", {.until = kNewest}},
+    {kMistral3, add_pixtral_frequencies, "Pixtral's tower keeps the frequencies only, twice.", {.since = kNewest}},
+    {kMllama, SplitBy{"vision_model.patch_embedding", Split::kRows}},
+    {kMllama, AddBeside{"transformer.qkv global_transformer.qkv", "bias", {.rows = 1}, false, SplitLike::kRows}},
+    {kMllama, AddBeside{"transformer.proj global_transformer.proj", "bias", {.rows = 1}}},
+    {"", SplitBy{"visual.pos_embed", Split::kRows}, "VocabParallelEmbedding"},
+    {"", InFloat32{"rotary_pos_emb"}},
+
+    // Scales of K and V; latents have them for both ways of attending.
+    {"", AddBeside{"kv_a_proj_with_mqa", "scales", {.plus = 4}, true}, "", {.holds = sets_scales}},
+    {kDeepseekV4, AddBeside{"attn.wkv", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
+    {kWithScales, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
+    {kNemotronH, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
+    {kQwen3p5, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
+    // A second copy of NVFP4's scales in CUTLASS's order: a byte for each block of 16, counted in elements of two.
+    {"", AddCopy{"<experts>", "blockscale_swizzled", 1, 32}, "ModelOptNvFp4FusedMoEMethod", {.holds = swizzles_scales}},
+    {"DeepseekV3ForCausalLM",
+     AddCopy{"<shared-experts>", "blockscale_swizzled", 1, 32},
+     "determine_num_fused_shared_experts",
+     {.holds = fuses_shared_expert}},
+    // 1 + weight, beside the weight.
+    {kQwen3p5,
+     AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
+     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.",
+     {.since = kNewest}},
+    {"Qwen3NextForCausalLM",
+     AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
+     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.",
+     {.since = kNewest}},
+
+    {kGemma4, SplitBy{"model.embed_tokens embed_tokens_per_layer", Split::kNone}},
+    {kGemma4, AddBeside{"self_attn.k_proj", "v_norm", {.rows = 1, .per_head = true}}},
+    {kGemma4, AddBeside{"self_attn.q_norm", "layer_scalar", {.plus = 1}}},
+    {kGemma4, AddBeside{"<routers>", "root_size_and_norm", {.columns = 1, .plus = 1}}},
+    {kGemma4, SplitBy{"qkv fc1", Split::kRows}},
+    {kGemma4, SplitBy{"proj fc2", Split::kColumns}},
+    // 22: minimum and maximum of the inputs and outputs of each layer.
+    {kGemma4, AddBeside{"vision_tower.layers.extra", "v_norm_and_bounds", {.rows = 1, .plus = 1 + 22, .over = 2}}},
+    {kGemma4, AddBeside{"input_proj", "std", {.rows = 2}}},
+    {kGemma4, AddBeside{"embedding_projection", "norm", {.columns = 1}}},
+    // Layers that read another layer's cache have projections of keys and values.
+    {kGemma3n, PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm"}},
+    {kGemma3n, AddBeside{"self_attn.k_norm", "v_norm", {.rows = 1}}},
+    {kGemma3n, AddBeside{"self_attn.k_proj", "target_sparsity", {.plus = 1}, true}},
+    {kGemma3n, AddBeside{"self_attn.k_proj", "router_input_scale", {.plus = 1}}},
+    {kGemma3n, AddBuffer{"model.per_layer_scales", 2}},
+    {kDeepseekV4, SplitBy{"attn_sink", Split::kNone}},
+    // transformers' class always normalises queries and keys.
+    {"HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM", DropTensors{"q_norm k_norm"}, "", {.unless = "use_qk_norm"}},
+
+    // Heads.
+    {kMistral3, SetHead{HeadRule::kOwnByDefault}},
+    {"GlmAsrForConditionalGeneration", SetHead{HeadRule::kOwnByDefault}},
+    {kWhisper, SetHead{HeadRule::kOwn}, "Whisper's head is not tied.", {.since = kNewest}},
+    {kLfm2, SetHead{HeadRule::kOwn}, "LFM2's head is not tied.", {.since = kNewest}},
+    {AllBut{Arch::kDeepseekV4}, quantize_head, "", {.holds = has_fp8_head}},
+
+    // What decoders add.
+    {"FalconH1ForCausalLM", AddBeside{"self_attn.k_proj", "qk_norm", {.rows = 2, .per_head = true}}},
+    {kLlama4, add_llama4_norms, "Llama 4 normalises queries and keys with weights.", {.until = kNewest}},
+    // The fused projection of all three has a bias for the keys as well.
+    {kWhisper, AddBeside{"self_attn.k_proj encoder_attn.k_proj", "bias", {.rows = 1}, false, SplitLike::kRows}},
+    {kLfm2Moe,
+     AddBeside{"<routers>", "expert_bias", {.rows = 1}, true},
+     "LFM2's routers have a bias for each expert.",
+     {.since = kNewest}},
+    {"ApertusForCausalLM", AddBeside{"mlp.act_fn", "beta_eps", {.plus = 2}}},
+    {"MambaForCausalLM FalconMambaForCausalLM", AddBeside{"D", "dt_bias_zero", {.rows = 1}, false, SplitLike::kRows}},
+    {kLfm2,
+     AddBeside{"conv.in_proj", "intermediate_state_indices", {.plus = 256}, true},
+     "LFM2's convolutions keep buffers for 256 requests.",
+     {.since = kNewest}},
+    // MXFP4 experts have biases even if the model has none.
+    {kKimiK3, AddBeside{"<experts>", "bias", {.rows = 1}, false, SplitLike::kRows}, "", {.holds = is_quantized}},
+    // Float32 in place of a byte for each block of 32.
+    {kDeepseekV4, AddCopy{"<experts>", "scales_in_float32", 3, 64}, "", {.holds = has_wide_scales}},
+    {kMllama, join_image_rows},
+    // Triton's format. Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95 without.
+    {"",
+     AddBeside{"<experts>", "g_idx", {.columns = 2}, true, SplitLike::kColumns},
+     "CompressedTensorsWNA16TritonMoE",
+     {.holds = keeps_group_indices}},
+    // For FlashInfer's TRT-LLM kernels a rank's part of an expert is whole blocks.
+    {kPadsExperts,
+     PadParts{"<experts> -<mtp>", 128, true},
+     "fused_moe_triton/layer.py: Experts are padded to 128 for TRT-LLM's kernels on Blackwell.",
+     {.since = kNewest, .holds = pads_experts}},
+    {kNemotronH,
+     PadParts{"<experts> -<mtp>", 128, true},
+     "fused_moe_triton/layer.py: Experts are padded to 128 for TRT-LLM's kernels on Blackwell.",
+     {.since = kNewest, .holds = pads_experts}},
+};
+
+// Tables of rotary angles.
+
+bool of_indexer(const RotaryTable& table, const SideTensorsInput&) {
+  return table.of_indexer;
+}
+bool of_images(const RotaryTable& table, const SideTensorsInput&) {
+  return table.is_multimodal;
+}
+
+constexpr std::string_view kWithAxes =
+    "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cosmos3EdgeForConditionalGeneration";
+constexpr std::string_view kLibrary = "transformers: tables of frequencies only";
+constexpr AngleRow kAngles[] = {
+    {Archs{Arch::kGemma3}, 0, 1, false, "not in 0.5.9: Gemma 3 has no rotary table.", {.until = {0, 5, 10}}},
+    {"Exaone4ForCausalLM VoxtralForConditionalGeneration", 0, 1, false, kLibrary, {.until = kNewest}},
+    // Also a copy of the original ones.
+    {"Lfm2ForCausalLM Lfm2VlForConditionalGeneration", 0, 2, false, kLibrary, {.until = kNewest}},
+    // An indexer may use the table of the attention beside it; DeepSeek-V4 makes none that no layer uses.
+    {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4}, 0, 0, false, "", {.holds = of_indexer}},
+    {"HYV4ForCausalLM", 0, 0, false, "", {.holds = of_indexer}},
+    // Its classes rotate without the config's scaling.
+    {Archs{Arch::kGemma3}, 1, 1, false, "", {}, 131072},
+    {kDeepseekV4, 2, 0, false, "freqs_cis: the angles again as complex numbers"},
+    // Which of time, height and width each frequency is for, in 64 bits.
+    {kWithAxes,
+     1,
+     2,
+     false,
+     "MRotaryEmbedding.axis_map: Rotary tables of Qwen3.5 and Cosmos 3 Edge store the axes.",
+     {.since = kNewest, .holds = of_images}},
+};
+
+// FlashInfer's kernels on Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py); else whole blocks have scales.
+constexpr Mxfp4Row kMxfp4[] = {
+    {{256, 256},
+     "quantization/mxfp4.py: MXFP4 experts are padded to 256 by 256 on Blackwell.",
+     {.until = kNewest, .holds = has_trtllm_kernels}},
+    {{128, 256}, "quantization/mxfp4.py", {.holds = has_trtllm_kernels}},
+    {{0, 1}, "quantization/mxfp4.py"},
+};
+
+struct SglangTensorRules {
+  bool pads_vocab = false;
+};
+constexpr Rule<SglangTensorRules> kRules[] = {
+    {&SglangTensorRules::pads_vocab,
+     1,
+     {0, 5, 8},
+     kNoEnd,
+     "vocabularies are padded on one GPU too (VocabParallelEmbedding)"},
+};
+
+}  // namespace
+
+void sglang_tensors(EngineTensors& model) {
+  edit_tensors(kEdits, model.architecture, model);
+}
+
+std::vector<RuleRow> sglang_tensor_rule_rows() {
+  std::vector<RuleRow> out = rule_rows(kRules);
+  add_rule_rows(kEdits, out);
+  add_rule_rows(kAngles, out);
+  add_rule_rows(kMxfp4, out);
+  return out;
+}
+
+std::string sglang_makes_by(const Request& request) {
+  const auto& parallel = request.parallel;
+  return request.engine_version + (request.card.is_amd() ? " amd " : " ") + (has_trtllm_kernels(request) ? "b " : "") +
+         std::to_string(parallel.tensor) + (parallel.expert ? " e " : " ") + request.weights.value_or("");
+}
+
+Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
+  RotaryTable even = table;
+  even.width = round_up(table.width, 2, "a rotary table");
+  return angle_bytes(kAngles, even, input, element);
+}
+
+Mxfp4Layout sglang_mxfp4_layout(const Request& request) {
+  return mxfp4_layout(kMxfp4, request);
+}
+
+bool sglang_pads_vocab(const Request& request) {
+  return resolve_rules(kRules, release_of(request)).pads_vocab;
+}
+
+}  // namespace kvplan

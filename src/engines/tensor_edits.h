@@ -1,0 +1,178 @@
+// What an engine's classes do differently with a checkpoint's tensors, as rows of one table for each engine
+// (ENGINE/tensor_edits.cpp), and the interpreter of such tables.
+//
+// A row reads: for these models, this change, as this source says, when this holds. For example, Lfm2's routers have a
+// bias that files store as a buffer, unless the config switches it off:
+//   {"Lfm2MoeForCausalLM", AddBeside{"<routers>", "expert_bias", {.rows = 1}}, "models/lfm2_moe.py",
+//    {.unless = "use_expert_bias=false"}},
+//
+// Tensors are selected by words: the end of a module's name ("self_attn.k_proj"), its beginning ("audio_tower.*"), a
+// part of it ("*.indexer.*") or a kind of tensor ("<routers>", tensor_edits.cpp has the list). "-word" leaves out.
+#ifndef KVPLAN_ENGINES_TENSOR_EDITS_H_
+#define KVPLAN_ENGINES_TENSOR_EDITS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// The models of a row: classes separated by spaces (for MLX, modules), "" for all; or architectures.
+struct Archs {
+  std::array<Arch, 4> any{};
+};
+struct AllBut {
+  std::array<Arch, 4> none{};
+};
+using Models = std::variant<std::string_view, Archs, AllBut>;
+bool is_for(const Models& models, std::string_view class_name, Arch arch);
+
+// Elements of an added tensor, from the tensor beside it: (rows * its rows + columns * its columns) / over + plus.
+struct AddedElements {
+  std::uint64_t rows = 0, columns = 0, plus = 0, over = 1;
+  bool per_head = false;  // divided by its heads, too; a tensor without heads gets none
+};
+// How ranks split an added tensor: each holds all of it, or it is split as the rows or columns beside it are.
+enum class SplitLike : std::uint8_t { kNone, kRows, kColumns };
+// Whether the output projection is the embedding: always, never, or by tie_word_embeddings with this default.
+enum class HeadRule : std::uint8_t { kOwn, kTied, kOwnByDefault, kTiedByDefault };
+
+// The changes. `of` selects tensors.
+struct DropTensors {
+  std::string_view of;
+};
+struct DropTowers {};
+struct KeepAs {
+  std::string_view of;
+  Kept kept;
+};
+struct InFloat32 {
+  std::string_view of;
+  bool is_float32 = true;
+};
+struct MakeLinear {
+  std::string_view of;
+};
+struct SplitBy {
+  std::string_view of;
+  Split split;
+};
+// Tensors that only some layers have in the checkpoint.
+struct PutInEveryLayer {
+  std::string_view of;
+};
+struct Resize {
+  std::string_view of;
+  std::uint64_t rows = 0, columns = 0;  // 0: unchanged
+};
+// Pads each rank's part of the split side to a multiple.
+struct PadParts {
+  std::string_view of;
+  std::uint64_t multiple;
+  bool pads_uneven = false;  // also where the ranks' parts are not equal
+};
+struct SetHead {
+  HeadRule rule;
+};
+// A buffer of the model.
+struct AddBuffer {
+  std::string_view name;
+  std::uint64_t elements;
+};
+// A vector beside each selected tensor of the main model, in the same layers and as many copies.
+struct AddBeside {
+  std::string_view of, name;
+  AddedElements elements;
+  bool is_float32 = false;
+  SplitLike split = SplitLike::kNone;
+  bool is_stored = false;  // a parameter, listed under "other": it is not computed from the others
+};
+// A copy of each selected tensor of the main model with columns * times / over.
+struct AddCopy {
+  std::string_view of, name;
+  std::uint64_t times, over;
+};
+using Change = std::variant<DropTensors, DropTowers, KeepAs, InFloat32, MakeLinear, SplitBy, PutInEveryLayer, Resize,
+                            PadParts, SetHead, AddBuffer, AddBeside, AddCopy, void (*)(EngineTensors&)>;
+
+// When a row holds: in releases from `since` until before `until`, where `holds` says so.
+template <class... Facts>
+struct When {
+  Release since{}, until = kNoEnd;
+  bool (*holds)(const Facts&...) = nullptr;
+  std::string_view unless{};  // for tensors: the decoder's config says so, "key=value", or "key" for any value
+};
+template <class... Facts>
+bool holds(const When<Facts...>& when, const Request& request, const Facts&... facts) {
+  const Release release = release_of(request);
+  return release >= when.since && release < when.until && (when.holds == nullptr || when.holds(facts...));
+}
+struct TensorEdit {
+  Models models;
+  Change change;
+  std::string_view source{};  // "file: what it does"
+  When<EngineTensors> when{};
+};
+
+// Applies the rows that hold, in order. `class_name` is what the engine runs: the config's class, or a module.
+void edit_tensors(std::span<const TensorEdit> rows, std::string_view class_name, EngineTensors& model);
+void edit_tensors(const Change& change, EngineTensors& model);
+
+// For the changes that are functions.
+bool selects(std::string_view words, const TensorGroup& group);
+TensorGroup* find_tensor(EngineTensors& model, std::string_view module);
+// A value in the decoder's config file as JSON text; "" where it is absent.
+std::string_view stated(const EngineTensors& model, std::string_view key);
+// A number of the config, by the end of its key.
+std::uint64_t stated_number(const EngineTensors& model, std::string_view key, std::uint64_t otherwise);
+void drop_tensors(EngineTensors& model, std::string_view of);
+void drop_towers(EngineTensors& model);
+void set_head(EngineTensors& model, HeadRule rule);
+// A tensor that the engine computes; it is on the first stage.
+TensorGroup derived_tensor(std::string_view name, std::uint64_t rows, std::uint64_t columns = 1);
+// A vector for each layer and copy of `group`.
+TensorGroup derived_beside(const TensorGroup& group, std::string_view name, std::uint64_t elements);
+
+// A table of angles as a class keeps it (RotaryTable): the first row that holds decides.
+struct AngleRow {
+  Models models;
+  std::uint64_t tables = 1;       // copies of the angles, of all positions
+  std::uint64_t frequencies = 0;  // copies of the inverse frequencies, in float32
+  bool is_float32 = false;        // the angles are, whatever the type that the engine computes in
+  std::string_view source{};
+  When<RotaryTable, SideTensorsInput> when{};
+  std::uint64_t most_positions = ~std::uint64_t{0};
+};
+Bytes angle_bytes(std::span<const AngleRow> rows, const RotaryTable& table, const SideTensorsInput& input,
+                  std::uint64_t element);
+
+// How MXFP4 experts are padded: the first row that holds decides.
+struct Mxfp4Row {
+  Mxfp4Layout layout;
+  std::string_view source{};
+  When<Request> when{};
+};
+Mxfp4Layout mxfp4_layout(std::span<const Mxfp4Row> rows, const Request& request);
+
+// The rows of a table above that depend on the release, for `kvplan engines ENGINE --rules`.
+template <class Row, std::size_t N>
+void add_rule_rows(const Row (&table)[N], std::vector<RuleRow>& out) {
+  for (const Row& row : table) {
+    if (row.when.since == Release{} && row.when.until == kNoEnd) continue;
+    const std::size_t colon = row.source.find(": ");
+    const bool has_file = colon != std::string_view::npos;
+    out.push_back(rule_row(row.when.since, row.when.until, 1, true, row.source.substr(has_file ? colon + 2 : 0),
+                           has_file ? row.source.substr(0, colon) : "", RuleBasis::kRead));
+  }
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_TENSOR_EDITS_H_

@@ -1,0 +1,243 @@
+// A model's tensors as vLLM's classes make them: what they leave out, pad, keep in another type or add. What depends on
+// neither release nor card is derived where the tensors are written (TensorGroup::is_derived).
+#include "engines/tensor_edits.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engines/vllm/card.h"
+#include "engines/vllm/rules.h"
+#include "engines/vllm/tensors.h"
+#include "kvplan/numbers.h"
+
+namespace kvplan {
+
+namespace {
+
+// When a row holds.
+
+bool pads_experts(const EngineTensors& model) {
+  return vllm_is_data_blackwell(*model.request) && !is_declared(model.quantization);
+}
+bool lacks_router_kernel(const EngineTensors& model) {
+  const unsigned card = vllm_capability(*model.request);
+  return card != 0 && card != 90 && card / 10 != 10;
+}
+bool is_older_than_hopper(const EngineTensors& model) {
+  return vllm_capability(*model.request) != 0 && vllm_capability(*model.request) < 90;
+}
+bool indexes_every_layer(const EngineTensors& model) {
+  return vllm_indexes_every_layer(model.arch, model.facts);
+}
+bool has_draft(const EngineTensors& model) {
+  return model.request->mtp;
+}
+bool takes_images(const EngineTensors& model) {
+  return model.architecture.ends_with("ForConditionalGeneration");
+}
+bool builds_no_indexer(const EngineTensors& model) {
+  return vllm_builds_no_indexer(model.arch, vllm_rules(*model.request));
+}
+bool has_no_experts(const EngineTensors& model) {
+  return std::none_of(model.tensors.begin(), model.tensors.end(),
+                      [](const TensorGroup& group) { return group.is_expert; });
+}
+
+// Changes that are more than a row can say.
+
+std::uint64_t batch_of(const EngineTensors& model) {
+  EngineInput asked;
+  asked.model.arch = model.arch;
+  asked.request = *model.request;
+  return vllm_batched_tokens(asked, vllm_rules(*model.request));
+}
+
+void pack_unlisted_head(EngineTensors& model) {
+  QuantDeclaration& declared = model.quantization;
+  if (declared.dialect.starts_with("modelopt") && declared.scheme && !declared.expert_scheme && !declared.head_scheme &&
+      declared.rules.empty())
+    declared.head_scheme = declared.scheme;
+}
+
+void narrow_block_scales(EngineTensors& model) {
+  const auto narrow = [](std::optional<WeightScheme>& scheme) {
+    if (scheme && scheme->type == "fp8-block") scheme->type = "fp8-block-e8m0";
+  };
+  narrow(model.quantization.scheme);
+  narrow(model.quantization.expert_scheme);
+  for (SchemeRule& rule : model.quantization.rules) narrow(rule.scheme);
+}
+
+void add_chosen_tokens(EngineTensors& model) {
+  const std::uint64_t chosen = stated_number(model, "index_topk", 0);
+  if (chosen == 0) return;
+  model.tensors.push_back(derived_tensor("model.topk_indices_buffer", batch_of(model), chosen));
+  model.tensors.back().is_float32 = true;  // int32
+}
+
+void add_draft_buffer(EngineTensors& model) {
+  const TensorGroup* table = find_tensor(model, "model.embed_tokens");
+  if (table == nullptr) return;
+  const std::uint64_t width = checked_mul(table->columns, stated_number(model, "hc_mult", 4), "hidden states");
+  model.tensors.push_back(derived_tensor("model._mtp_hidden_buffer", batch_of(model), width));
+}
+
+void add_layer_embeddings(EngineTensors& model) {
+  const TensorGroup* table = find_tensor(model, "model.embed_tokens_per_layer");
+  if (table == nullptr) return;
+  const std::uint64_t width = table->columns;
+  model.tensors.push_back(derived_tensor("per_layer_embeddings", batch_of(model), width));
+}
+
+// The fused matrix has a row of beta for each head; its other rows are multiples.
+void pad_kda(EngineTensors& model) {
+  constexpr std::uint64_t kMultiple = 16;
+  const std::uint64_t ranks = std::max<std::uint64_t>(1, model.request->parallel.tensor);
+  const TensorGroup* table = find_tensor(model, "model.embed_tokens");
+  if (table == nullptr) return;
+  const std::uint64_t width = table->columns;
+  std::vector<TensorGroup> more;
+  for (const TensorGroup& rates : model.tensors) {
+    if (!selects("self_attn.A_log", rates) || rates.rows % ranks != 0) continue;
+    const std::uint64_t heads = rates.rows / ranks;
+    TensorGroup padding = derived_beside(rates, "padding", round_up(heads, kMultiple, "rows") - heads);
+    padding.columns = width;
+    if (padding.rows > 0) more.push_back(std::move(padding));
+  }
+  model.tensors.insert(model.tensors.end(), more.begin(), more.end());
+}
+
+// The merger has the inner width of the tower's MLPs.
+void size_merger(EngineTensors& model) {
+  const TensorGroup* mlp = find_tensor(model, "visual.blocks.fc2");
+  if (mlp == nullptr) return;
+  const std::uint64_t width = mlp->columns;
+  for (TensorGroup& group : model.tensors) {
+    if (group.module == "visual.merger.gate_up_proj") group.rows = 2 * width;
+    if (group.module == "visual.merger.down_proj") group.columns = width;
+  }
+}
+
+constexpr Archs kGemmas{Arch::kGemma, Arch::kGemma2, Arch::kGemma3};
+constexpr Archs kGemmasByLayer{Arch::kGemma3n, Arch::kGemma4, Arch::kGemma4Unified};
+constexpr Archs kDeepseeks{Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kGlmMoeDsa};
+constexpr Archs kDeepseekV4{Arch::kDeepseekV4};
+constexpr std::string_view kMoss = "MossTranscribeDiarizeForConditionalGeneration";
+constexpr Archs kKimi{Arch::kKimiLinear, Arch::kKimiK3};
+
+constexpr TensorEdit kEdits[] = {
+    // Only the layers whose output is read.
+    {"", DropTensors{"vision_tower.unread_* vision_tower.head.*"}, "models/llava.py init_vision_tower_for_llava"},
+    // The head is quantized like any layer where the list does not have it.
+    {"", pack_unlisted_head, "quantization/modelopt.py get_quant_method"},
+    {AllBut{Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss},
+     PadParts{"<experts>", 128},
+     "fused_moe/oracle/unquantized.py; not in 0.30: Experts that are not quantized are padded to 128 on data centre "
+     "Blackwell, except with activations that FlashInfer's kernel lacks.",
+     {.since = {0, 31}, .holds = pads_experts}},
+    // Scales of FP8 blocks are powers of two, a byte each.
+    {kDeepseekV4, narrow_block_scales, "models/deepseek_v4"},
+    {kDeepseekV4, add_chosen_tokens, "models/deepseek_v4"},
+    {kDeepseekV4,
+     add_draft_buffer,
+     "models/deepseek_v4: DeepSeek-V4 has the draft's buffer even without a draft.",
+     {.until = {0, 27}}},
+    {kDeepseekV4,
+     add_draft_buffer,
+     "models/deepseek_v4; not in 0.26: DeepSeek-V4 has the draft's buffer only with a draft.",
+     {.since = {0, 27}, .holds = has_draft}},
+    {kDeepseekV4, DropTensors{"e_score_correction_bias"}, "models/deepseek_v4", {.unless = "topk_method=\"noaux_tc\""}},
+    {kDeepseeks,
+     DropTensors{"e_score_correction_bias"},
+     "models/deepseek_v2.py",
+     {.unless = "topk_method=\"noaux_tc\""}},
+    {kDeepseeks,
+     PutInEveryLayer{"indexer.wq_b indexer.wk indexer.k_norm indexer.k_norm.bias indexer.weights_proj"},
+     "models/deepseek_v2.py",
+     {.holds = indexes_every_layer}},
+    {Archs{Arch::kNemotronH},
+     KeepAs{"<routers>", Kept::kFloat32},
+     "fused_moe/router/gate_linear.py",
+     {.holds = lacks_router_kernel}},
+    {"BeamForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/beam"},
+    // Copies for FlashKDA, where that runs.
+    {kKimi, DropTensors{"decode_conv1d decode_norm"}, "models/kimi_k3/nvidia/kda.py", {.holds = is_older_than_hopper}},
+    {kKimi, pad_kda, "models/kimi_k3/nvidia/kda.py"},
+    {Archs{Arch::kGemma3n},
+     PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm self_attn.v_norm"},
+     "models/gemma3n.py: Layers of Gemma 3n that read another layer's cache have K and V projections.",
+     {.until = {0, 30}}},
+    // A batch's embeddings for each layer.
+    {kGemmasByLayer, add_layer_embeddings, "models/gemma3n_mm.py, gemma4_mm.py", {.holds = takes_images}},
+    {Archs{Arch::kLlama4}, SplitBy{"patch_embedding vision_adapter.fc1 multi_modal_projector.linear_1", Split::kRows},
+     "models/mllama4.py"},
+    {Archs{Arch::kLlama4}, SplitBy{"vision_adapter.fc2", Split::kColumns}, "models/mllama4.py"},
+    {Archs{Arch::kMllama}, DropTensors{"model.embed_tokens.image"}, "transformers' class, which runs it"},
+    // The factor of the embedding.
+    {kGemmas, AddBuffer{"model.normalizer", 1}, "models/gemma.py"},
+    {"VaultGemmaForCausalLM", AddBuffer{"model.normalizer", 1}, "models/gemma.py"},
+    // Files store it as a buffer.
+    {"Lfm2MoeForCausalLM",
+     AddBeside{"<routers>", "e_score_correction_bias", {.rows = 1}, true},
+     "models/lfm2_moe.py",
+     {.unless = "use_expert_bias=false"}},
+    {"GlmOcrForConditionalGeneration", size_merger, "models/glm_ocr.py"},
+    // Whisper's encoder, whose MLPs have the usual width where encoder_ffn_dim is absent.
+    {kMoss,
+     Resize{"audio_tower.layers.fc1*", 1536, 0},
+     "models/moss_transcribe_diarize.py",
+     {.unless = "encoder_ffn_dim"}},
+    {kMoss,
+     Resize{"audio_tower.layers.fc2", 0, 1536},
+     "models/moss_transcribe_diarize.py",
+     {.unless = "encoder_ffn_dim"}},
+    {"LlavaNextVideoForConditionalGeneration", DropTensors{"image_newline"}, "models/llava_next_video.py"},
+    {"HYV4ForCausalLM", DropTensors{"*.indexer.*"}, "hy_v4/nvidia/attention.py", {.holds = builds_no_indexer}},
+    {"HYV4ForCausalLM",
+     KeepAs{"self_attn.sinks", Kept::kAsDeclared},
+     "hy_v4/nvidia/attention.py",
+     {.holds = builds_no_indexer}},
+    {"DiffusionGemmaForBlockDiffusion",
+     DropTensors{"router.scale router.per_expert_scale router.norm router.root_size moe_norms"},
+     "models/diffusion_gemma.py",
+     {.holds = has_no_experts}},
+    {"OlmoHybridForCausalLM", KeepAs{"A_log", Kept::kAsDeclared}, "models/olmo_hybrid.py"},
+    // It runs GLM-4's class.
+    {"Glm4vForConditionalGeneration",
+     DropTensors{"self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
+     "models/glm4.py",
+     {.unless = "attention_bias=true"}},
+    {"HunYuanDenseV1ForCausalLM",
+     SplitBy{"<vocabulary>", Split::kRows},
+     "HunYuanDenseV1ForCausalLM: HunYuan's vocabulary is not padded.",
+     {.until = {0, 29}}},
+};
+
+}  // namespace
+
+std::string vllm_makes_by(const Request& request) {
+  // The default batch depends on the card's memory.
+  const Bytes named = request.card.gpu ? request.card.gpu->budget() : Bytes(0);
+  std::string key = request.engine_version + " ";
+  for (const std::uint64_t part : {std::uint64_t{vllm_capability(request)}, request.parallel.tensor,
+                                   request.max_num_batched_tokens.value_or(Tokens(0)).count(),
+                                   request.card.memory.value_or(named).count(), std::uint64_t{request.mtp}})
+    key += std::to_string(part) + " ";
+  return key;
+}
+
+std::vector<RuleRow> vllm_edit_rule_rows() {
+  std::vector<RuleRow> out;
+  add_rule_rows(kEdits, out);
+  return out;
+}
+
+void vllm_make_tensors(EngineTensors& model) {
+  edit_tensors(kEdits, model.architecture, model);
+}
+
+}  // namespace kvplan
