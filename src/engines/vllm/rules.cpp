@@ -5,14 +5,13 @@
 
 #include "engines/drafts.h"
 #include "engines/vllm/card.h"
+#include "engines/vllm/tensors.h"
 
 namespace kvplan {
 
 namespace {
 
 using V = VllmRules;
-
-constexpr std::string_view kLibrary = "registry.py _TRANSFORMERS_SUPPORTED_MODELS";
 
 // Rows in the order of VllmRules. All releases begin with 0: 28 is 0.28.
 constexpr Release minor(std::uint64_t number) {
@@ -181,43 +180,12 @@ constexpr Rule<V> kRules[] = {
           "_mark_tower_model; a log of 0.30, source of August 2026; the first release was not looked up"),
     since(9, &V::pads_vocab, "Vocabulary rows are padded on a single GPU too.",
           "VocabParallelEmbedding, executed in 0.26; a log of 0.5 has no padding rows"),
-    since(29, &V::pads_hunyuan, "HunYuan's vocabulary is padded.", "HunYuanDenseV1ForCausalLM; not in 0.28"),
-    since(31, &V::pads_experts, "Experts that are not quantized are padded to 128 on data centre Blackwell.",
-          "fused_moe/oracle/unquantized.py; not in 0.30"),
     since(29, &V::refines_blocks,
           "Blocks of FP8 experts that ranks split become smaller; before, the layout is refused.",
           "fused_moe/oracle/fp8.py; not in 0.28"),
-    since(30, &V::shares_projections, "Layers of Gemma 3n that read another layer's cache have no K and V projections.",
-          "models/gemma3n.py"),
-    since(27, &V::buffers_for_draft_alone, "DeepSeek-V4 has the draft's buffer only with a draft.",
-          "models/deepseek_v4; not in 0.26"),
-    since(14, &V::hopper_mxfp4, "MXFP4 experts use Triton's layout on Hopper.",
-          "Mxfp4Backend.TRITON with round_up(64); a log of 0.14.1"),
-    since(25, &V::drops_mxfp4_scales, "A checkpoint's MXFP4 scales are freed once Triton's are made.",
-          "vllm-project/vllm#46549; not in 0.24"),
-    since(27, &V::narrow_mxfp4_padding,
-          "MXFP4 experts are padded to 128 by 256 on data centre Blackwell; 256 by 256 before.",
-          "quantization/mxfp4.py; not in 0.26"),
-    since(27, &V::yarn_in_float32, "Rotary tables of latents with YaRN are in float32.",
-          "DeepseekScalingRotaryEmbedding.use_flashinfer; not in 0.26, but in 0.30"),
-    since(31, &V::plain_multimodal_rotary,
-          "Rotary tables of multimodal models are as long as the context; four times before.", "MRotaryEmbedding"),
     since(27, &V::fewer_scales,
           "Attention layers have no ranges of Q, K and V, and classes of transformers' code have scales too.",
           "attention.py, executed in 0.26 and 0.30"),
-    value_since<std::uint64_t>(20, &V::library_classes, 1, "SmolLM3 runs with transformers' code.", kLibrary),
-    value_since<std::uint64_t>(25, &V::library_classes, 2, "GPT-BigCode and StarCoder2 run with transformers' code.",
-                               kLibrary),
-    value_since<std::uint64_t>(26, &V::library_classes, 3,
-                               "Llama 3.2 Vision, OLMo and OLMo 2 run with transformers' code.", kLibrary),
-    value_since<std::uint64_t>(27, &V::library_classes, 4, "VaultGemma runs with transformers' code.", kLibrary),
-    value_since<std::uint64_t>(29, &V::library_classes, 5, "FlexOlmo, OLMo 3 and HunYuan run with transformers' code.",
-                               kLibrary),
-    value_since<std::uint64_t>(30, &V::library_classes, 6, "Nanbeige runs with transformers' code.", kLibrary),
-    value_since<std::uint64_t>(
-        32, &V::library_classes, 7,
-        "Arcee, CWM, GLM-4, GPT-NeoX, Jais 2, Mellum, Phi and Seed-OSS run with transformers' code.", kLibrary),
-    value_since<std::uint64_t>(33, &V::library_classes, 8, "Kolibri runs with transformers' code.", kLibrary),
     since(12, &V::lora_with_experts, "LoRA adapters wrap experts too, and reserve no extra rows of vocabulary.",
           "lora/layers; 256 extra rows before"),
     since(12, &V::spans_nodes, "--nnodes starts one copy over several nodes.", "engine/arg_utils.py"),
@@ -271,7 +239,10 @@ VllmRules vllm_rules(const Request& request) {
 }
 
 std::vector<RuleRow> vllm_rule_rows() {
-  return rule_rows(kRules);
+  std::vector<RuleRow> out = rule_rows(kRules);
+  const std::vector<RuleRow> tensors = vllm_tensor_rule_rows();
+  out.insert(out.end(), tensors.begin(), tensors.end());
+  return out;
 }
 
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {

@@ -13,8 +13,6 @@ namespace kvplan {
 
 enum class MambaMode { kNone, kAlign, kAll };
 
-inline constexpr std::uint64_t kRefinesBlocks = 29;
-
 // The behaviour of one release. The rows of rules.cpp say what each member means.
 struct VllmRules {
   std::uint64_t version = 0;
@@ -60,14 +58,9 @@ struct VllmRules {
   bool excludes_context = false, counts_consumed = false;
   // Weights, buffers and adapters.
   bool leaves_towers = false;
-  bool pads_vocab = false, pads_hunyuan = false, pads_experts = false;
+  bool pads_vocab = false;
   bool refines_blocks = false;
-  bool shares_projections = false;
-  bool buffers_for_draft_alone = false;
-  bool hopper_mxfp4 = false, drops_mxfp4_scales = false, narrow_mxfp4_padding = false;
-  bool yarn_in_float32 = false, plain_multimodal_rotary = false;
   bool fewer_scales = false;
-  std::uint64_t library_classes = 0;
   bool lora_with_experts = false;
   // The command line.
   bool spans_nodes = false, rope_parameters = false;
