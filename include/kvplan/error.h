@@ -57,6 +57,17 @@ class Error : public std::runtime_error {
 // For a search: returns where the error means that a request is impossible, and rethrows it where it is bad input.
 void take_as_misfit(const Error& error);
 
+// What `work` returns; false or nothing where the request is impossible.
+template <class Work>
+auto unless_misfit(const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    take_as_misfit(error);
+    return {};
+  }
+}
+
 // Returns what `work` returns. An error that it throws gets `source`, unless an inner frame named another.
 template <class Work>
 auto with_source(std::string_view source, const Work& work) {

@@ -32,6 +32,16 @@ std::uint64_t largest_good(std::uint64_t most, const Good& good) {
   return most == 0 || good(most) ? most : last_good(0, most, good);
 }
 
+// The same from a guess that may be too low or too high.
+template <class Good>
+std::uint64_t largest_near(std::uint64_t guess, std::uint64_t most, const Good& good) {
+  if (guess > 0 && !good(guess)) return last_good(0, guess, good);
+  std::uint64_t low = guess;
+  std::uint64_t high = guess + 1;
+  for (; low < most && good(high); high *= 2) low = high;
+  return low >= most ? most : last_good(low, high, good);
+}
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_NUMBERS_H_

@@ -6,7 +6,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "kvplan/suggest.h"
+#include "kvplan/did_you_mean.h"
 
 namespace kvplan {
 

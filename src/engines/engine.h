@@ -293,6 +293,9 @@ struct EngineLoading {
   bool embedding_on_host = false;
   // Its CPU backend keeps the embedding and the head beside copies that are packed for its kernels.
   bool packs_embedding_on_cpu = false;
+  // The bytes between a GGUF's tensors on a stage's GPU or in host memory; null: none.
+  LedgerLine (*padding)(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
+                        bool on_host) = nullptr;
   // Experts of the first layers can stay in host memory while the rest of the layer is on the GPU (--n-cpu-moe), and
   // GPUs can have uneven shares (--tensor-split).
   bool places_parts = false;

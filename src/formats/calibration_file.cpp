@@ -29,11 +29,6 @@ constexpr std::uint64_t kMostRuns = 1000000000;
   fail("no calibration of kvplan: " + why, "give a file that --save-calibration wrote, or --calibration none");
 }
 
-const Json* member(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
 std::string text(const Json& object, const char* key, const std::string& where, bool needed) {
   const Json* value = member(object, key);
   if (value == nullptr) {
@@ -88,9 +83,8 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
   if (!json.is_object()) refuse_calibration(which + " is no object");
   CalibrationRecord out;
   out.device = text(json, "device", which, true);
-  out.memory = Bytes(member(json, "device_memory_bytes") == nullptr
-                         ? 0
-                         : count(json, "device_memory_bytes", which, static_cast<std::uint64_t>(kMostValue)));
+  if (member(json, "device_memory_bytes") != nullptr)
+    out.memory = Bytes(count(json, "device_memory_bytes", which, static_cast<std::uint64_t>(kMostValue)));
   out.driver = text(json, "driver", which, false);
   out.engine = text(json, "engine", which, false);  // absent for a card's own figures, which hold for any engine
   out.engine_version = text(json, "engine_version", which, false);

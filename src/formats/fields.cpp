@@ -1,12 +1,9 @@
 #include "formats/fields.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "formats/aliases.h"
+#include "formats/document.h"
 #include "formats/json_bounds.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -14,24 +11,6 @@
 namespace kvplan {
 
 using Json = nlohmann::json;
-
-struct Fields::Document {
-  Json root;
-  OwnKeys own;  // of a translated file
-  std::vector<ConfigFact> facts;
-  std::unordered_map<const void*, std::set<std::string, std::less<>>> read;  // an object's keys
-  std::unordered_set<std::string> named;                                     // the keys of facts
-  struct Misfit {
-    const void* node;
-    std::string key, path;
-  };
-  std::vector<Misfit> misfits;
-
-  bool was_read(const void* node, std::string_view key) const {
-    const auto keys = read.find(node);
-    return keys != read.end() && keys->second.contains(key);
-  }
-};
 
 namespace {
 
@@ -157,10 +136,10 @@ std::optional<std::string_view> default_of(std::string_view defaults, std::strin
 Fields::Fields(std::shared_ptr<Document> document, const void* node, std::string path, std::string class_name)
     : document_(std::move(document)), node_(node), path_(std::move(path)), class_(std::move(class_name)) {}
 
-Fields Fields::parse(std::string_view text) {
+std::shared_ptr<Fields::Document> parse_document(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     fail("the config is empty", "give a model's config.json");
-  auto document = std::make_shared<Document>();
+  auto document = std::make_shared<Fields::Document>();
   // Two exceptions may be thrown: parse_error, and out_of_range for a literal such as 1e999.
   try {
     document->root = parse_json(text);
@@ -172,18 +151,20 @@ Fields Fields::parse(std::string_view text) {
     }
   }
   if (!document->root.is_object()) fail("valid JSON, but no object", "give a model's config.json");
-  const void* node = &document->root;
-  return {std::move(document), node, "", ""};
+  return document;
+}
+
+Fields Fields::parse(std::string_view text) {
+  return of(parse_document(text));
 }
 
 Fields Fields::empty() {
-  return parse("{\"\":0}");
+  return of(std::make_shared<Document>());
 }
 
-Fields Fields::translated(std::string_view json, OwnKeys own) {
-  Fields out = parse(json);
-  out.document_->own = std::move(own);
-  return out;
+Fields Fields::of(std::shared_ptr<Document> document) {
+  const void* node = &document->root;
+  return {std::move(document), node, "", ""};
 }
 
 bool Fields::is_translated() const {
@@ -448,9 +429,10 @@ std::optional<Fields> Fields::list_item(std::string_view key, std::size_t index)
   touch(key);
   // The element is wrapped in an object, so that it can be read under a name.
   auto wrapped = std::make_shared<Document>();
-  wrapped->root = Json{{std::string(key), (*found)[index]}};
-  const void* node = &wrapped->root;
-  return Fields(std::move(wrapped), node, path_, "");
+  wrapped->root[std::string(key)] = (*found)[index];
+  Fields out = of(std::move(wrapped));
+  out.path_ = path_;
+  return out;
 }
 
 std::optional<Fields> Fields::child(std::string_view key) const {

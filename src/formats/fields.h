@@ -26,7 +26,7 @@ using OwnKeys = std::map<std::string, OwnKey, std::less<>>;
 
 class Fields {
  public:
-  // Holds a scalar of a list or an object, already checked.
+  // The parsed JSON, and what was read of it (document.h).
   struct Document;
 
   // Parses the text of a config. Accepts what Python's json writes (bare Infinity and NaN). Throws Error(kBadInput) for
@@ -34,8 +34,7 @@ class Fields {
   static Fields parse(std::string_view text);
   // An object without keys, for class defaults alone.
   static Fields empty();
-  // A file of another format, translated to `json`.
-  static Fields translated(std::string_view json, OwnKeys own);
+  static Fields of(std::shared_ptr<Document> document);
 
   // The same object with `defaults` for absent keys ("key=value key=value", values as JSON; the text must outlive it),
   // which are those of the class `class_name`. A key with the value null is not absent: null is a value.

@@ -34,32 +34,35 @@ constexpr const char* kRepair = "correct the metadata, or download the file agai
 // The numbers of metadata types.
 enum Type : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64 };
 
-// Bytes of one value; 0 for strings, arrays and unknown numbers.
-std::uint64_t size_of(std::uint32_t type) {
+enum class Number { kNone, kUnsigned, kSigned, kReal };
+struct TypeInfo {
+  std::size_t bytes = 0;  // of one value; 0 for strings, arrays and unknown types
+  Number number = Number::kNone;
+};
+
+TypeInfo info_of(std::uint32_t type) {
   switch (type) {
     case kU8:
-    case kI8:
-    case kBool: return 1;
-    case kU16:
-    case kI16: return 2;
-    case kU32:
-    case kI32:
-    case kF32: return 4;
-    case kU64:
-    case kI64:
-    case kF64: return 8;
-    default: return 0;
+    case kBool: return {1, Number::kUnsigned};
+    case kU16: return {2, Number::kUnsigned};
+    case kU32: return {4, Number::kUnsigned};
+    case kU64: return {8, Number::kUnsigned};
+    case kI8: return {1, Number::kSigned};
+    case kI16: return {2, Number::kSigned};
+    case kI32: return {4, Number::kSigned};
+    case kI64: return {8, Number::kSigned};
+    case kF32: return {4, Number::kReal};
+    case kF64: return {8, Number::kReal};
+    default: return {};
   }
 }
 
-template <class T>
-T load(const std::byte* at, bool swapped) {
-  std::array<std::byte, sizeof(T)> bytes;
-  std::memcpy(bytes.data(), at, sizeof(T));
-  if (swapped) std::reverse(bytes.begin(), bytes.end());
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
+// The bits of a number of 1 to 8 bytes.
+std::uint64_t load(const std::byte* at, std::size_t bytes, bool big_endian) {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < bytes; ++i)
+    out = out << 8 | std::to_integer<std::uint64_t>(at[big_endian ? i : bytes - 1 - i]);
+  return out;
 }
 
 std::string quoted(std::string_view key) {
@@ -94,7 +97,7 @@ class GgufCursor {
   GgufCursor(const FileReader& file, GgufStore& store, std::uint64_t most)
       : file_(&file), store_(&store), size_(file.bytes()), most_(most) {}
 
-  void swap_bytes() { swapped_ = true; }
+  void set_big_endian() { big_endian_ = true; }
   std::uint64_t position() const { return position_; }
   std::uint64_t left() const { return size_ - position_; }
 
@@ -107,8 +110,8 @@ class GgufCursor {
       fail("the headers of the model's files take more than " + std::to_string(kMaxGgufHeader >> 20) + " MiB", kAgain);
     position_ += count;
   }
-  std::uint32_t u32() { return take<std::uint32_t>(); }
-  std::uint64_t u64() { return take<std::uint64_t>(); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(take(4)); }
+  std::uint64_t u64() { return take(8); }
   // The next bytes, which stay as long as the Gguf.
   const std::byte* keep(std::uint64_t count) {
     const std::uint64_t begin = position_;
@@ -132,11 +135,10 @@ class GgufCursor {
   }
 
  private:
-  template <class T>
-  T take() {
+  std::uint64_t take(std::size_t bytes) {
     const std::uint64_t begin = position_;
-    skip(sizeof(T));
-    return load<T>(at(begin, sizeof(T)), swapped_);
+    skip(bytes);
+    return load(at(begin, bytes), bytes, big_endian_);
   }
 
   // Bytes that are there, until the next call.
@@ -156,7 +158,7 @@ class GgufCursor {
   std::vector<std::byte> piece_;
   std::span<const std::byte> window_;
   std::uint64_t window_begin_ = 0, size_, most_, position_ = 0;
-  bool swapped_ = false;
+  bool big_endian_ = false;
 };
 
 Gguf Gguf::parse(std::span<const std::byte> bytes) {
@@ -192,8 +194,8 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
   out.version_ = cursor.u32();
   // No field gives the byte order, but no version is large enough to use the upper half.
   if (out.version_ != 0 && (out.version_ & 0xFFFF) == 0) {
-    out.swapped_ = true;
-    cursor.swap_bytes();
+    out.big_endian_ = true;
+    cursor.set_big_endian();
     out.version_ = __builtin_bswap32(out.version_);
   }
   if (out.version_ != 2 && out.version_ != 3)
@@ -220,7 +222,7 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
     } else if (entry.type == kArray) {
       entry.element = cursor.u32();
       entry.length = cursor.u64();
-      const std::uint64_t size = size_of(entry.element);
+      const std::size_t size = info_of(entry.element).bytes;
       if (entry.element == kString) {
         if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings - walked.strings)
           fail(quoted(entry.key) + " claims " + std::to_string(entry.length) + " strings", kAgain);
@@ -236,7 +238,7 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
         fail(quoted(entry.key) + " is an array of type " + std::to_string(entry.element) + ", which GGUF does not have",
              kAgain);
       }
-    } else if (const std::uint64_t size = size_of(entry.type); size > 0) {
+    } else if (const std::size_t size = info_of(entry.type).bytes; size > 0) {
       entry.value = cursor.keep(size);
     } else {
       fail(quoted(entry.key) + " has the type " + std::to_string(entry.type) + ", which GGUF does not have", kAgain);
@@ -394,22 +396,15 @@ bool Gguf::is_array(std::string_view key) const {
 }
 
 std::uint64_t Gguf::integer(const Entry& entry, std::uint32_t type, const std::byte* at) const {
-  std::int64_t value = 0;
-  switch (type) {
-    case kU8:
-    case kBool: return load<std::uint8_t>(at, swapped_);
-    case kU16: return load<std::uint16_t>(at, swapped_);
-    case kU32: return load<std::uint32_t>(at, swapped_);
-    case kU64: return load<std::uint64_t>(at, swapped_);
-    case kI8: value = load<std::int8_t>(at, swapped_); break;
-    case kI16: value = load<std::int16_t>(at, swapped_); break;
-    case kI32: value = load<std::int32_t>(at, swapped_); break;
-    case kI64: value = load<std::int64_t>(at, swapped_); break;
-    default: fail(quoted(entry.key) + " is not a whole number", kRepair);
-  }
-  if (value < 0)
-    fail(quoted(entry.key) + " is " + std::to_string(value), "a count is not negative: correct the metadata");
-  return static_cast<std::uint64_t>(value);
+  const auto [bytes, number] = info_of(type);
+  if (number != Number::kUnsigned && number != Number::kSigned)
+    fail(quoted(entry.key) + " is not a whole number", kRepair);
+  const std::uint64_t bits = load(at, bytes, big_endian_);
+  const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
+  if (number == Number::kSigned && (bits & sign) != 0)
+    fail(quoted(entry.key) + " is -" + std::to_string(sign - (bits - sign)),
+         "a count is not negative: correct the metadata");
+  return bits;
 }
 
 std::optional<std::uint64_t> Gguf::count(std::string_view key) const {
@@ -430,16 +425,12 @@ std::optional<std::string_view> Gguf::text(std::string_view key) const {
 std::optional<double> Gguf::real(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
-  switch (entry->type) {
-    case kF32: return load<float>(entry->value, swapped_);
-    case kF64: return load<double>(entry->value, swapped_);
-    case kBool:
-    case kU8:
-    case kU16:
-    case kU32:
-    case kU64: return static_cast<double>(integer(*entry, entry->type, entry->value));
-    default: return std::nullopt;
-  }
+  const TypeInfo info = info_of(entry->type);
+  if (info.number != Number::kReal && info.number != Number::kUnsigned) return std::nullopt;
+  const std::uint64_t bits = load(entry->value, info.bytes, big_endian_);
+  if (info.number == Number::kUnsigned) return static_cast<double>(bits);
+  if (info.bytes == 8) return std::bit_cast<double>(bits);
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
 std::optional<std::vector<std::uint64_t>> Gguf::counts(std::string_view key) const {
@@ -451,7 +442,7 @@ std::optional<std::vector<std::uint64_t>> Gguf::counts(std::string_view key) con
   std::vector<std::uint64_t> out;
   out.reserve(entry->length);
   for (std::uint64_t i = 0; i < entry->length; ++i)
-    out.push_back(integer(*entry, entry->element, entry->value + i * size_of(entry->element)));
+    out.push_back(integer(*entry, entry->element, entry->value + i * info_of(entry->element).bytes));
   return out;
 }
 
@@ -470,10 +461,6 @@ std::vector<std::string_view> Gguf::keys() const {
 
 bool Gguf::has_tensor(std::string_view name) const {
   return std::any_of(tensors_.begin(), tensors_.end(), [&](const GgufTensor& tensor) { return tensor.name == name; });
-}
-
-bool Gguf::big_endian() const {
-  return swapped_ == (std::endian::native == std::endian::little);
 }
 
 }  // namespace kvplan

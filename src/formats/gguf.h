@@ -72,7 +72,7 @@ class Gguf {
   std::uint64_t header_bytes() const { return header_bytes_; }
 
   std::uint32_t version() const { return version_; }
-  bool big_endian() const;
+  bool big_endian() const { return big_endian_; }
 
  private:
   struct Entry {
@@ -101,7 +101,7 @@ class Gguf {
   std::vector<GgufTensor> tensors_;
   std::uint64_t header_bytes_ = 0;
   std::uint32_t version_ = 0;
-  bool swapped_ = false;  // the byte order is not this machine's
+  bool big_endian_ = false;
 };
 
 }  // namespace kvplan

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "formats/document.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
@@ -74,10 +75,6 @@ constexpr std::array kGgufKeys{
     GgufKey{"token_shift_count", "token_shift_count", Holds::kNumber, kRwkv},
 };
 
-std::string json(const std::vector<std::uint64_t>& values) {
-  return '[' + join(values, ",", [](std::uint64_t value) { return std::to_string(value); }) + ']';
-}
-
 std::uint64_t largest(const std::vector<std::uint64_t>& values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
@@ -90,7 +87,7 @@ std::uint64_t first_positive(const std::vector<std::uint64_t>& values) {
 }  // namespace
 
 GgufKeys::GgufKeys(const Gguf& file, std::string_view architecture)
-    : file_(file), prefix_(std::string(architecture) + '.') {}
+    : file_(file), prefix_(std::string(architecture) + '.'), document_(std::make_shared<Fields::Document>()) {}
 
 std::uint64_t GgufKeys::number(std::string_view own, std::uint64_t fallback) const {
   return file_.count(full(own)).value_or(fallback);
@@ -123,28 +120,40 @@ std::vector<std::string> GgufKeys::all() const {
 
 std::string GgufKeys::text(std::string_view own) const {
   if (!contains(own)) return "";
-  return is_array(own) ? json(*file_.counts(full(own))) : std::to_string(number(own));
+  if (!is_array(own)) return std::to_string(number(own));
+  return '[' + join(*file_.counts(full(own)), ",", [](std::uint64_t each) { return std::to_string(each); }) + ']';
 }
 
-void GgufKeys::put(std::string_view key, std::string json, std::string_view own, std::string value, Origin origin) {
-  values_[std::string(key)] = std::move(json);
-  own_[std::string(key)] = {full(own), std::move(value), origin};
+template <class Value>
+void GgufKeys::put(std::string_view key, const Value& value, std::string_view own, std::string shown, Origin origin) {
+  const std::size_t dot = key.find('.');
+  nlohmann::json& root = document_->root;
+  (dot == std::string_view::npos ? root[std::string(key)]
+                                 : root[std::string(key.substr(0, dot))][std::string(key.substr(dot + 1))]) = value;
+  document_->own[std::string(key)] = {full(own), std::move(shown), origin};
+}
+
+void GgufKeys::name(std::string_view key, std::string_view own) {
+  document_->own[std::string(key)] = {full(own)};
+}
+
+bool GgufKeys::has(std::string_view key) const {
+  return document_->root.contains(key);
 }
 
 void GgufKeys::set(std::string_view key, std::uint64_t value, std::string_view own, Origin origin) {
-  put(key, std::to_string(value), own, origin == Origin::kFile ? text(own) : "", origin);
+  put(key, value, own, origin == Origin::kFile ? text(own) : "", origin);
 }
 
 void GgufKeys::set(std::string_view key, const std::vector<std::uint64_t>& values, std::string_view own,
                    Origin origin) {
-  put(key, json(values), own, origin == Origin::kFile ? text(own) : "", origin);
+  put(key, values, own, origin == Origin::kFile ? text(own) : "", origin);
 }
 
 void GgufKeys::set(std::string_view key, const std::vector<std::string_view>& words, std::string_view own,
                    std::uint64_t fallback) {
   const bool said = contains(own);
-  put(key, '[' + join(words, ",", [](std::string_view word) { return '"' + std::string(word) + '"'; }) + ']', own,
-      said ? text(own) : std::to_string(fallback), said ? Origin::kFile : Origin::kClassDefault);
+  put(key, words, own, said ? text(own) : std::to_string(fallback), said ? Origin::kFile : Origin::kClassDefault);
 }
 
 void GgufKeys::set_layers(std::uint64_t block_count, std::uint64_t num_nextn) {
@@ -157,7 +166,7 @@ void GgufKeys::set_layers(std::uint64_t block_count, std::uint64_t num_nextn) {
 void GgufKeys::translate(GgufRecurrence recurrence) {
   for (const GgufKey& row : kGgufKeys) {
     if (row.recurrence != kNone && row.recurrence != recurrence) continue;
-    own_[std::string(row.key)] = {full(row.own)};
+    name(row.key, row.own);
     if (!contains(row.own)) continue;
     const bool list = is_array(row.own);
     if (list && row.holds == Holds::kList)
@@ -182,7 +191,7 @@ void GgufKeys::translate_heads(GgufRecurrence recurrence) {
   };
   for (const Count& row : {Count{"attention.head_count", "num_attention_heads", "num_attention_heads_per_layer"},
                            Count{"attention.head_count_kv", "num_key_value_heads", "num_key_value_heads_per_layer"}}) {
-    own_[std::string(row.key)] = {full(row.own)};
+    name(row.key, row.own);
     if (!contains(row.own)) continue;
     if (!is_array(row.own)) {
       set(row.key, number(row.own), row.own);
@@ -198,14 +207,15 @@ void GgufKeys::translate_heads(GgufRecurrence recurrence) {
   }
   if (recurrence == kRwkv) return;
   if (recurrence == kKda && has("num_attention_heads"))
-    set("linear_attn_config.num_heads", std::stoull(values_.at("num_attention_heads")), "attention.head_count");
+    set("linear_attn_config.num_heads", document_->root["num_attention_heads"].get<std::uint64_t>(),
+        "attention.head_count");
   const std::uint64_t heads = is_array("attention.head_count") ? first_positive(per_layer("attention.head_count"))
                                                                : number("attention.head_count");
   struct Width {
     std::string_view own, key;
   };
   for (const Width& row : {Width{"attention.key_length", "head_dim"}, Width{"attention.value_length", "v_head_dim"}}) {
-    own_[std::string(row.key)] = {full(row.own)};
+    name(row.key, row.own);
     const std::uint64_t usual = heads == 0 ? 0 : number("embedding_length") / heads;
     if (contains(row.own))
       set(row.key, positive(row.own), row.own);
@@ -245,19 +255,7 @@ void GgufKeys::translate_latent() {
 }
 
 Fields GgufKeys::fields() const {
-  std::string out = "{";
-  std::string open;  // the object that is being written
-  for (const auto& [key, value] : values_) {
-    const std::size_t dot = key.find('.');
-    const std::string object = dot == std::string::npos ? "" : key.substr(0, dot);
-    if (!open.empty() && object != open) out += '}';
-    if (out.size() > 1 && (object.empty() || object == open)) out += ',';
-    if (!object.empty() && object != open) out += (out.size() > 1 ? ",\"" : "\"") + object + "\":{";
-    open = object;
-    out += '"' + (object.empty() ? key : key.substr(dot + 1)) + "\":" + value;
-  }
-  if (!open.empty()) out += '}';
-  return Fields::translated(out + '}', own_);
+  return Fields::of(document_);
 }
 
 }  // namespace kvplan

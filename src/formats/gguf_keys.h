@@ -3,8 +3,7 @@
 #define KVPLAN_FORMATS_GGUF_KEYS_H_
 
 #include <cstdint>
-#include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,22 +48,24 @@ class GgufKeys {
   // Adds words for what the file gives as numbers; `fallback` is llama.cpp's default.
   void set(std::string_view key, const std::vector<std::string_view>& words, std::string_view own,
            std::uint64_t fallback);
-  bool has(std::string_view key) const { return values_.contains(std::string(key)); }
+  bool has(std::string_view key) const;  // a key without a path
   // The file's value, as reports show it.
   std::string text(std::string_view own) const;
 
   Fields fields() const;
 
  private:
-  void put(std::string_view key, std::string json, std::string_view own, std::string value, Origin origin);
+  template <class Value>
+  void put(std::string_view key, const Value& value, std::string_view own, std::string shown, Origin origin);
+  // Says where a key's value would come from.
+  void name(std::string_view key, std::string_view own);
   void translate_heads(GgufRecurrence recurrence);
   void translate_latent();
 
   const Gguf& file_;
   std::string prefix_;
   std::uint64_t block_count_ = 0, num_layers_ = 0;
-  std::map<std::string, std::string> values_;  // by Hugging Face's key, with the path of a nested one; as JSON
-  OwnKeys own_;
+  std::shared_ptr<Fields::Document> document_;
 };
 
 }  // namespace kvplan

@@ -46,8 +46,8 @@ std::string word(const Json& value, const std::string& where) {
 }
 
 std::string line(const Json& card, const char* key) {
-  const auto found = card.find(key);
-  return found != card.end() && found->is_string() ? one_line(found->get<std::string>(), kMaxCardName) : std::string();
+  const Json* found = member(card, key);
+  return found != nullptr && found->is_string() ? one_line(found->get<std::string>(), kMaxCardName) : std::string();
 }
 
 // "24GiB", "24G", "24576MiB", "80GB" (10^9), or a whole number of bytes.
@@ -78,21 +78,15 @@ std::uint64_t size(const Json& value, const std::string& where) {
 }
 
 const Json* either(const Json& card, const char* key, const char* other) {
-  for (const char* each : {key, other})
-    if (const auto found = card.find(each); found != card.end() && !found->is_null()) return &*found;
-  return nullptr;
-}
-
-bool flag(const Json& card, const char* key, bool fallback) {
-  const auto found = card.find(key);
-  return found != card.end() && found->is_boolean() ? found->get<bool>() : fallback;
+  const Json* found = member(card, key);
+  return found != nullptr ? found : member(card, other);
 }
 
 GpuRecord record(const Json& card, std::size_t index) {
   const std::string which = "card " + std::to_string(index + 1);
   if (!card.is_object()) refuse_cards(which + " is no object");
   GpuRecord out;
-  const Json* name = either(card, "name", "name");
+  const Json* name = member(card, "name");
   if (name == nullptr) refuse_cards(which + " has no name");
   out.name = word(*name, "the name of " + which);
   const Json* memory = either(card, "memory", "memory_bytes");
@@ -107,12 +101,13 @@ GpuRecord record(const Json& card, std::size_t index) {
     if (!(out.bandwidth_gb_s > 0 && out.bandwidth_gb_s <= kMostBandwidth))
       refuse_cards("the bandwidth of " + out.name + " is no number of GB/s");
   }
-  if (const Json* aliases = either(card, "aliases", "aliases")) {
+  if (const Json* aliases = member(card, "aliases")) {
     if (!aliases->is_array() || aliases->size() > 20)
       refuse_cards("the aliases of " + out.name + " are no list of 20 at most");
     for (const Json& alias : *aliases) out.aliases.push_back(word(alias, "an alias of " + out.name));
   }
-  out.reported = flag(card, "memory_reported", true);
+  const Json* reported = member(card, "memory_reported");
+  out.reported = reported == nullptr || !reported->is_boolean() || reported->get<bool>();
   out.unified = line(card, "kind") == "unified";
   out.vendor = line(card, "vendor");
   out.source = line(card, "source");
@@ -125,7 +120,7 @@ std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
   const Json json = parse_own_json<Json>(text, {8}, refuse_cards);
   const Json* list = &json;
   if (json.is_object()) {
-    list = either(json, "gpus", "gpus");
+    list = member(json, "gpus");
     if (list == nullptr) refuse_cards("it has no \"gpus\"");
   }
   if (!list->is_array() || list->empty()) refuse_cards("it holds no cards");

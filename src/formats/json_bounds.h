@@ -22,6 +22,13 @@ std::string excess_of(std::string_view json, const JsonBounds& bounds);
 // Throws Error(kBadInput) for a NUL byte, which the parser would take for the end of the text.
 void refuse_nul(std::string_view json);
 
+// An object's member; null where it has none, or its value is null.
+template <class Json>
+const Json* member(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
 // Parses the JSON of a file that kvplan itself writes; `refuse` gets the reason, and throws.
 template <class Json, class Refuse>
 Json parse_own_json(std::string_view text, const JsonBounds& bounds, const Refuse& refuse) {

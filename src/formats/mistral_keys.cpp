@@ -2,9 +2,8 @@
 #include "formats/mistral_keys.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 
-#include "kvplan/error.h"
+#include "formats/document.h"
 
 namespace kvplan {
 
@@ -67,8 +66,7 @@ void translate_windows(Json& root, OwnKeys& own) {
   root["sliding_window"] = window;
 }
 
-Fields translate(Json root) {
-  OwnKeys own;
+void translate(Json& root, OwnKeys& own) {
   for (const auto& [key, value] : root.items()) own[key] = {key};
   for (const MistralKey& row : kMistralKeys) {
     own[std::string(row.key)] = {std::string(row.own)};
@@ -91,19 +89,18 @@ Fields translate(Json root) {
     root["quantization_config"] = {{"quant_method", "fp8"}};
     root.erase("quantization");
   }
-  return Fields::translated(root.dump(-1, ' ', false, Json::error_handler_t::replace), std::move(own));
 }
 
 }  // namespace
 
 Fields parse_config(std::string_view text) {
-  const Fields file = Fields::parse(text);
-  const auto is = [&](std::string_view key) { return file.is_number(key); };
-  const bool of_mistral =
-      is("dim") && is("n_layers") && is("n_heads") && is("hidden_dim") && !file.contains("model_type");
-  if (!of_mistral) return file;
-  Json root = Json::parse(text.data(), text.data() + text.size(), nullptr, false);
-  return root.is_discarded() ? file : translate(std::move(root));
+  auto document = parse_document(text);
+  Json& root = document->root;
+  const auto has_number = [&](const char* key) { return root.contains(key) && root[key].is_number(); };
+  const bool of_mistral = has_number("dim") && has_number("n_layers") && has_number("n_heads") &&
+                          has_number("hidden_dim") && !root.contains("model_type");
+  if (of_mistral) translate(root, document->own);
+  return Fields::of(std::move(document));
 }
 
 }  // namespace kvplan

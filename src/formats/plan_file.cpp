@@ -32,8 +32,8 @@ constexpr std::uint64_t kSchemaVersion = 1;
 }
 
 std::uint64_t number(const PlanJson& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return 0;
+  const PlanJson* found = member(object, key);
+  if (found == nullptr) return 0;
   if (!found->is_number_unsigned()) no_plan(std::string(key) + " is no whole number");
   return found->get<std::uint64_t>();
 }
@@ -82,7 +82,7 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
       no_plan("its " + std::string(what) + " has more than " + std::to_string(kMaxFacts) + " entries");
   };
   check_count(json["request"], "request");
-  if (const auto config = json["model"].find("config"); config != json["model"].end() && config->is_array()) {
+  if (const PlanJson* config = member(json["model"], "config"); config != nullptr && config->is_array()) {
     check_count(*config, "config");
     for (const PlanJson& fact : *config)
       if (fact.is_object() && fact.contains("key") && fact["key"].is_string() && fact.contains("value"))
@@ -101,15 +101,14 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
   for (const PlanJson& gpu : json["memory"]) out.fullest = std::max(out.fullest, number(gpu, "total_bytes"));
   out.total = number(json["total"], "bytes");
   out.bytes_per_token = number(json["kv_cache"], "bytes_per_token");
-  if (const auto verdict = json.find("verdict"); verdict != json.end() && verdict->is_object())
-    if (const auto status = verdict->find("status"); status != verdict->end() && status->is_string())
+  if (const PlanJson* verdict = member(json, "verdict"); verdict != nullptr && verdict->is_object())
+    if (const PlanJson* status = member(*verdict, "status"); status != nullptr && status->is_string())
       out.verdict = one_line(status->get<std::string>(), 30);
-  if (const auto capacity = json.find("capacity"); capacity != json.end() && capacity->is_object())
+  if (const PlanJson* capacity = member(json, "capacity"); capacity != nullptr && capacity->is_object())
     for (const char* key : {"tokens", "max_model_len", "max_num_seqs"})
-      if (const auto value = capacity->find(key); value != capacity->end() && !value->is_null())
-        out.capacity.emplace_back(key, number(*capacity, key));
-  if (const auto model = json["model"].find("source"); model != json["model"].end() && model->is_string())
-    out.model_file = file_of(model->get<std::string>());
+      if (member(*capacity, key) != nullptr) out.capacity.emplace_back(key, number(*capacity, key));
+  if (const PlanJson* source_of = member(json["model"], "source"); source_of != nullptr && source_of->is_string())
+    out.model_file = file_of(source_of->get<std::string>());
   return out;
 }
 

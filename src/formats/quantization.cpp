@@ -61,6 +61,11 @@ WeightScheme integers(std::string_view four, std::string_view eight, std::uint64
   return scheme;
 }
 
+// The size of a group; 2^30 where the whole row is one.
+std::uint64_t whole_row_if_0(std::uint64_t size) {
+  return size == 0 ? 1U << 30 : size;
+}
+
 // The scheme of one entry in config_groups of compressed-tensors and modelopt.
 std::optional<WeightScheme> scheme_of_group(const Fields& group) {
   const auto weights = group.child("weights");
@@ -92,8 +97,7 @@ std::optional<WeightScheme> scheme_of_group(const Fields& group) {
     scheme.millibits = bits * 1000;
     scheme.has_zero_points = !weights->flag("symmetric", true);
     if (scheme.has_zero_points) scheme.zero_bits = bits;  // packed like the weights
-    if (bits != 8 && strategy == "channel") scheme.group_size = 1U << 30;
-    if (size > 0) scheme.group_size = size;
+    if (size > 0 || (bits != 8 && strategy == "channel")) scheme.group_size = whole_row_if_0(size);
   }
   return scheme;
 }
@@ -197,10 +201,9 @@ void read_mlx(QuantDeclaration& out, const Fields& config) {
     if (mode == "mxfp4" || mode == "nvfp4" || mode == "mxfp8") return named(mode);
     WeightScheme scheme = named("mlx-4bit");
     scheme.millibits = millibits(place, {"bits"}, 4);
-    if (scheme.millibits % 1000 == 0 &&
-        (scheme.millibits == 2000 || scheme.millibits == 3000 || scheme.millibits == 5000 || scheme.millibits == 6000 ||
-         scheme.millibits == 8000))
-      scheme.type = "mlx-" + std::to_string(scheme.millibits / 1000) + "bit";
+    const std::string type = "mlx-" + std::to_string(scheme.millibits / 1000) + "bit";
+    if (has_word("mlx-2bit mlx-3bit mlx-5bit mlx-6bit mlx-8bit", type) && scheme.millibits % 1000 == 0)
+      scheme.type = type;
     scheme.group_size = first_count(place, {"group_size"}, 64);
     return scheme;
   };
@@ -217,13 +220,8 @@ void read_mlx(QuantDeclaration& out, const Fields& config) {
 }
 
 void read_bitsandbytes(QuantDeclaration& out, const Fields& config) {
-  if (config.flag("load_in_8bit", false)) {
-    out.scheme = named("bnb-int8");
-  } else {
-    out.scheme = named("bnb-nf4");
-    out.scheme->double_quantized = config.flag("bnb_4bit_use_double_quant", false);
-  }
-  add_rules(out, config, "llm_int8_skip_modules");
+  out.scheme = named(config.flag("load_in_8bit", false) ? "bnb-int8" : "bnb-nf4");
+  out.scheme->double_quantized = out.scheme->type == "bnb-nf4" && config.flag("bnb_4bit_use_double_quant", false);
 }
 
 // Quark: the type of the weights, and how many of them share a scale.
@@ -240,8 +238,7 @@ std::optional<WeightScheme> scheme_of_quark(const Fields& place) {
     scheme = named(size == 16 ? "nvfp4" : "mxfp4");
   } else if (type == "int4" || type == "uint4") {
     scheme = named("int4");
-    if (reach == "per_channel") scheme.group_size = 1U << 30;
-    if (size > 0) scheme.group_size = size;
+    if (size > 0 || reach == "per_channel") scheme.group_size = whole_row_if_0(size);
     if (type == "uint4") scheme.zero_bits = 4;
   } else if (type == "int8") {
     scheme = named("int8");
@@ -275,11 +272,122 @@ std::optional<WeightScheme> scheme_of_torchao(const Fields& config) {
   return std::nullopt;
 }
 
-// Methods with one type for all weights, and the keys of their exclusion lists.
+void read_compressed_tensors(QuantDeclaration& out, const Fields& config) {
+  read_groups(out, config);
+  read_sparsity(out, config);
+  if (!out.scheme && out.rules.empty()) out.is_known = false;
+}
+
+void read_gptq(QuantDeclaration& out, const Fields& config) {
+  const auto scheme_of = [](std::uint64_t bits, std::uint64_t size) {
+    WeightScheme scheme = integers("gptq-int4", "gptq-int8", bits);
+    if (bits == 3000 || bits == 2000) scheme.type = "gptq-int" + std::to_string(bits / 1000);
+    scheme.group_size = whole_row_if_0(size);
+    return scheme;
+  };
+  const std::uint64_t bits = millibits(config, {"bits"}, 4);
+  const std::uint64_t size = first_count(config, {"group_size", "q_group_size"}, 128);
+  out.scheme = scheme_of(bits, size);
+  // Maps from expressions to numbers of bits: GPTQModel's, in which "-:" excludes modules, and AutoRound's.
+  for (const std::string_view map : {"dynamic", "extra_config"}) {
+    const auto dynamic = config.child(map);
+    if (!dynamic) continue;
+    for (const std::string& key : dynamic->keys()) {
+      const bool stays = key.starts_with("-:");
+      const std::string name = stays || key.starts_with("+:") ? key.substr(2) : key;
+      const auto own = dynamic->child(key);
+      const std::uint64_t own_bits = own ? millibits(*own, {"bits"}, bits / 1000) : bits;
+      const std::string pattern = (map == "dynamic" ? "re:" : "") + name;
+      if (stays || own_bits >= 16000)
+        out.rules.push_back({pattern, std::nullopt, map});
+      else if (own && !own->keys().empty())
+        out.rules.push_back({pattern, scheme_of(own_bits, first_count(*own, {"group_size"}, size)), map});
+    }
+  }
+  if (config.flag("lm_head", false)) out.head_scheme = out.scheme;
+}
+
+void read_awq(QuantDeclaration& out, const Fields& config) {
+  out.scheme->millibits = millibits(config, {"bits", "w_bit"}, 4);
+  out.scheme->group_size = whole_row_if_0(first_count(config, {"group_size", "q_group_size"}, 128));
+  out.scheme->has_zero_points = config.flag("zero_point", true);
+}
+
+void read_hqq(QuantDeclaration& out, const Fields& config) {
+  const auto inner = config.child("quant_config");
+  const auto params = inner ? inner->child("weight_quant_params") : std::nullopt;
+  const Fields& place = params ? *params : config;
+  out.scheme->millibits = millibits(place, {"nbits", "bits"}, 4);
+  out.scheme->group_size = first_count(place, {"group_size"}, 64);
+}
+
+void read_exl(QuantDeclaration& out, const Fields& config) {
+  out.scheme = out.head_scheme = named(out.dialect);
+  out.scheme->millibits = millibits(config, {"bits"}, 4);
+  out.head_scheme->millibits = millibits(config, {"head_bits"}, 6);
+}
+
+void read_quanto(QuantDeclaration& out, const Fields& config) {
+  const std::string weights = word(config, "weights");
+  out.scheme = named(weights == "int4" ? "quanto-int4" : weights == "float8" ? "fp8" : "quanto-int8");
+  if (weights == "int2") out.scheme->millibits = 2000;
+}
+
+void read_aqlm(QuantDeclaration& out, const Fields& config) {
+  const std::uint64_t in_group = std::max<std::uint64_t>(1, first_count(config, {"in_group_size"}, 8));
+  const std::uint64_t out_group = std::max<std::uint64_t>(1, first_count(config, {"out_group_size"}, 1));
+  const std::uint64_t books = first_count(config, {"num_codebooks"}, 1);
+  const std::uint64_t bits = first_count(config, {"nbits_per_codebook"}, 16);
+  if (books < 100 && bits <= 20 && in_group < 1024 && out_group < 1024) {
+    out.scheme->millibits = std::max<std::uint64_t>(1, 1000 * books * bits / in_group / out_group);
+    out.scheme->tensor_bits = books * (std::uint64_t{1} << bits) * in_group * out_group * 16;
+  }
+}
+
+// An unknown method: its bits, if it gives any, are the best guess.
+void read_unknown(QuantDeclaration& out, const Fields& config) {
+  if (out.dialect.empty()) out.dialect = "unnamed";
+  out.is_known = false;
+  out.scheme = named(out.dialect);
+  out.scheme->millibits = millibits(config, {"bits", "nbits", "w_bit", "num_bits", "weight_bits", "wbits"}, 8);
+}
+
+void read_quark(QuantDeclaration& out, const Fields& config) {
+  if (const auto global = config.child("global_quant_config")) out.scheme = scheme_of_quark(*global);
+  if (const auto layers = config.child("layer_quant_config"))
+    for (const std::string& key : layers->keys())
+      if (const auto layer = layers->child(key))
+        if (const auto scheme = scheme_of_quark(*layer)) out.rules.push_back({key, scheme, "layer_quant_config"});
+  if (!out.scheme && out.rules.empty()) read_unknown(out, config);
+}
+
+void read_torchao(QuantDeclaration& out, const Fields& config) {
+  out.scheme = scheme_of_torchao(config);
+  if (!out.scheme) read_unknown(out, config);
+}
+
+// A method's usual type, the keys of its exclusion lists, and what reads the rest. A name that ends in "*" stands for
+// all that begin so.
 struct MethodRow {
   std::string_view methods, type, spared;
+  void (*read)(QuantDeclaration& out, const Fields& config) = nullptr;
 };
 constexpr MethodRow kMethods[] = {
+    {"compressed-tensors", "", "ignore", read_compressed_tensors},
+    {"gptq* auto-round autoround intel/auto-round inc", "", "modules_to_not_convert", read_gptq},
+    {"awq*", "awq-int4", "modules_to_not_convert", read_awq},
+    {"bitsandbytes", "", "llm_int8_skip_modules", read_bitsandbytes},
+    {"mxfp4", "mxfp4", "modules_to_not_convert", [](QuantDeclaration& out, const Fields&) { out.experts_only = true; }},
+    {"hqq", "hqq-int4", "skip_modules", read_hqq},
+    {"exl2 exl3", "", "", read_exl},
+    {"quanto", "", "modules_to_not_convert", read_quanto},
+    {"aqlm", "aqlm-2bit", "linear_weights_not_to_quantize", read_aqlm},
+    {"quark", "", "exclude", read_quark},
+    {"torchao", "", "modules_to_not_convert", read_torchao},
+    {"fp_quant", "", "modules_to_not_convert",
+     [](QuantDeclaration& out, const Fields& config) {
+       out.scheme = named(word(config, "forward_dtype") == "nvfp4" ? "nvfp4" : "mxfp4");
+     }},
     {"mxfp8", "mxfp8", "modules_to_not_convert ignore"},
     {"nvfp4", "nvfp4", "modules_to_not_convert ignore"},
     {"fbgemm_fp8", "fp8-channel", "modules_to_not_convert"},
@@ -289,147 +397,40 @@ constexpr MethodRow kMethods[] = {
     {"w8a8_fp8 ptpc_fp8", "fp8-channel", "modules_to_not_convert ignore ignored_layers"},
 };
 
+const MethodRow* find_method(std::string_view method) {
+  for (const MethodRow& row : kMethods)
+    for (const std::string_view name : split(row.methods))
+      if (name.ends_with('*') ? method.starts_with(name.substr(0, name.size() - 1)) : method == name) return &row;
+  return nullptr;
+}
+
 void read_declared(QuantDeclaration& out, const Fields& root, const Fields& config) {
   const std::string method = word(config, "quant_method");
-  const std::string producer = [&] {
-    const auto child = config.child("producer");
-    return child ? word(*child, "name") : std::string();
-  }();
+  const auto producer = config.child("producer");
   out.dialect = method;
   out.names_method = !method.empty();
-  const auto group = [&](std::uint64_t fallback) {
-    return first_count(config, {"group_size", "q_group_size"}, fallback);
-  };
-  if (method.starts_with("modelopt") || producer == "modelopt" || (method.empty() && config.is_string("quant_algo"))) {
-    out.dialect = "modelopt";
-    if (method == "fp8") return read_fp8(out, root, config);
-    return read_modelopt(out, config);
-  }
+  const bool is_modelopt = method.starts_with("modelopt") || (producer && word(*producer, "name") == "modelopt") ||
+                           (method.empty() && config.is_string("quant_algo"));
+  if (is_modelopt) out.dialect = "modelopt";
   if (method == "fp8") return read_fp8(out, root, config);
-  if (method == "compressed-tensors") {
-    add_rules(out, config, "ignore");
-    read_groups(out, config);
-    read_sparsity(out, config);
-    if (!out.scheme && out.rules.empty()) out.is_known = false;
-    return;
-  }
-  const std::string inner_method = method == "ipex" ? word(config, "method") : method;
-  if (inner_method.starts_with("gptq") || method == "auto-round" || method == "autoround" ||
-      method == "intel/auto-round" || method == "inc") {
-    const auto scheme_of = [](std::uint64_t bits, std::uint64_t size) {
-      WeightScheme scheme = integers("gptq-int4", "gptq-int8", bits);
-      if (bits == 3000 || bits == 2000) scheme.type = "gptq-int" + std::to_string(bits / 1000);
-      scheme.group_size = size == 0 ? 1U << 30 : size;
-      return scheme;
-    };
-    const std::uint64_t bits = millibits(config, {"bits"}, 4);
-    out.scheme = scheme_of(bits, group(128));
-    add_rules(out, config, "modules_to_not_convert");
-    // Maps from expressions to numbers of bits: GPTQModel's, in which "-:" excludes modules, and AutoRound's.
-    for (const std::string_view map : {"dynamic", "extra_config"})
-      if (const auto dynamic = config.child(map))
-        for (const std::string& key : dynamic->keys()) {
-          const bool stays = key.starts_with("-:");
-          const std::string name = stays || key.starts_with("+:") ? key.substr(2) : key;
-          const auto own = dynamic->child(key);
-          const std::uint64_t own_bits = own ? millibits(*own, {"bits"}, bits / 1000) : bits;
-          const std::string pattern = (map == "dynamic" ? "re:" : "") + name;
-          if (stays || own_bits >= 16000)
-            out.rules.push_back({pattern, std::nullopt, map});
-          else if (own && !own->keys().empty())
-            out.rules.push_back({pattern, scheme_of(own_bits, first_count(*own, {"group_size"}, group(128))), map});
-        }
-    if (config.flag("lm_head", false)) out.head_scheme = out.scheme;
-    return;
-  }
-  if (inner_method.starts_with("awq")) {
-    out.scheme = named("awq-int4");
-    out.scheme->millibits = millibits(config, {"bits", "w_bit"}, 4);
-    out.scheme->group_size = group(128) == 0 ? 1U << 30 : group(128);
-    out.scheme->has_zero_points = config.flag("zero_point", true);
-    return add_rules(out, config, "modules_to_not_convert");
-  }
-  if (method == "bitsandbytes" || config.flag("load_in_4bit", false) || config.flag("load_in_8bit", false)) {
+  if (is_modelopt) return read_modelopt(out, config);
+  const MethodRow* row = find_method(method == "ipex" ? word(config, "method") : method);
+  if (row == nullptr && (config.flag("load_in_4bit", false) || config.flag("load_in_8bit", false))) {
     out.dialect = "bitsandbytes";
-    return read_bitsandbytes(out, config);
+    row = find_method(out.dialect);
   }
-  if (method == "mxfp4") {
-    out.scheme = named("mxfp4");
-    out.experts_only = true;
-    return add_rules(out, config, "modules_to_not_convert");
-  }
-  if (method == "hqq") {
-    out.scheme = named("hqq-int4");
-    const auto inner = config.child("quant_config");
-    const auto params = inner ? inner->child("weight_quant_params") : std::nullopt;
-    const Fields& place = params ? *params : config;
-    out.scheme->millibits = millibits(place, {"nbits", "bits"}, 4);
-    out.scheme->group_size = first_count(place, {"group_size"}, 64);
-    return add_rules(out, config, "skip_modules");
-  }
-  if (method == "exl2" || method == "exl3") {
-    out.scheme = named(method);
-    out.scheme->millibits = millibits(config, {"bits"}, 4);
-    out.head_scheme = named(method);
-    out.head_scheme->millibits = millibits(config, {"head_bits"}, 6);
+  if (row != nullptr) {
+    if (!row->type.empty()) out.scheme = named(row->type);
+    add_rules(out, config, row->spared);
+    if (row->read != nullptr) row->read(out, config);
     return;
-  }
-  if (method == "quanto") {
-    const std::string weights = word(config, "weights");
-    out.scheme = named(weights == "int4" ? "quanto-int4" : weights == "float8" ? "fp8" : "quanto-int8");
-    if (weights == "int2") out.scheme->millibits = 2000;
-    return add_rules(out, config, "modules_to_not_convert");
-  }
-  for (const MethodRow& row : kMethods)
-    if (has_word(row.methods, method)) {
-      out.scheme = named(row.type);
-      return add_rules(out, config, row.spared);
-    }
-  if (method == "aqlm") {
-    out.scheme = named("aqlm-2bit");
-    const std::uint64_t in_group = std::max<std::uint64_t>(1, first_count(config, {"in_group_size"}, 8));
-    const std::uint64_t out_group = std::max<std::uint64_t>(1, first_count(config, {"out_group_size"}, 1));
-    const std::uint64_t books = first_count(config, {"num_codebooks"}, 1);
-    const std::uint64_t bits = first_count(config, {"nbits_per_codebook"}, 16);
-    if (books < 100 && bits <= 20 && in_group < 1024 && out_group < 1024) {
-      out.scheme->millibits = std::max<std::uint64_t>(1, 1000 * books * bits / in_group / out_group);
-      out.scheme->tensor_bits = books * (std::uint64_t{1} << bits) * in_group * out_group * 16;
-    }
-    return add_rules(out, config, "linear_weights_not_to_quantize");
-  }
-  if (method == "quark") {
-    if (const auto global = config.child("global_quant_config")) out.scheme = scheme_of_quark(*global);
-    add_rules(out, config, "exclude");
-    if (const auto layers = config.child("layer_quant_config"))
-      for (const std::string& key : layers->keys())
-        if (const auto layer = layers->child(key))
-          if (const auto scheme = scheme_of_quark(*layer)) out.rules.push_back({key, scheme, "layer_quant_config"});
-    if (out.scheme || !out.rules.empty()) return;
-  }
-  if (method == "torchao") {
-    out.scheme = scheme_of_torchao(config);
-    add_rules(out, config, "modules_to_not_convert");
-    if (out.scheme) return;
-  }
-  if (method == "fp_quant") {
-    out.scheme = named(word(config, "forward_dtype") == "nvfp4" ? "nvfp4" : "mxfp4");
-    return add_rules(out, config, "modules_to_not_convert");
   }
   if (method.empty() && config.is_number("bits") && config.is_number("group_size")) {
     out.dialect = "mlx";
     return read_mlx(out, config);
   }
-  // An unknown method: its bits, if it gives any, are the best guess.
-  if (out.dialect.empty()) out.dialect = "unnamed";
-  out.is_known = false;
-  WeightScheme guess = named(out.dialect);
-  guess.millibits = millibits(config, {"bits", "nbits", "w_bit", "num_bits", "weight_bits", "wbits"}, 8);
-  out.scheme = guess;
+  read_unknown(out, config);
 }
-
-}  // namespace
-
-namespace {
 
 constexpr std::array<std::string_view, 3> kQuantizationKeys{"quantization", "quantization_config",
                                                             "compression_config"};

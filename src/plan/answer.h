@@ -127,7 +127,7 @@ struct Plan {
   Parallel asked_parallel;  // before a layout was searched for
   std::string engine, engine_version;
   bool is_logical = false;  // no engine: what the architecture needs
-  Load load;  // with every default filled in
+  Load load;                // with every default filled in
   EngineSettings settings;
   CacheTypes types;
   std::string weights_dtype;

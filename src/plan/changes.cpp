@@ -64,17 +64,14 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
   more.card.count = count;
   more.parallel.given = false;
   more.parallel.tensor = more.parallel.pipeline = 1;
-  try {
+  return unless_misfit([&]() -> std::optional<Change> {
     more = chosen_layout(cache, more);
     // llama.cpp distributes layers over the cards that it sees: no layout option is needed.
     const bool deals_layers = engine_of(request).loading.embedding_on_host && !request.parallel.given;
     return Change{deals_layers && count != request.card.count ? OptionValues{{"--gpu-count", std::to_string(count)}}
                                                               : layout_options(request, more),
                   more};
-  } catch (const Error& error) {
-    take_as_misfit(error);
-    return std::nullopt;
-  }
+  });
 }
 
 OptionValues layout_options(const Request& before, const Request& after) {

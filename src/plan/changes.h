@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "plan/plan.h"
+#include "plan/answer.h"
+#include "plan/plan_cache.h"
 
 namespace kvplan {
 

@@ -80,7 +80,7 @@ ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& pl
   for (std::uint64_t seqs = 1; seqs <= kMostSeqs; seqs *= 2) {
     Request request = with_seqs(plan.request, seqs);
     request.parallel.given = true;
-    const std::optional<Held> held = held_by(cache, request);
+    const std::optional<LayoutFigures> held = held_by(cache, request);
     if (!held || held->longest == 0 || held->longest >= kAnyCount) break;
     out.emplace_back(seqs, held->longest);
   }
@@ -91,8 +91,7 @@ ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& pl
 std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
-    if (engine.is_logical || engine.wraps_engine || !request.card.gpu || !runs_on(engine, *request.card.gpu))
-      continue;
+    if (engine.is_logical || engine.wraps_engine || !request.card.gpu || !runs_on(engine, *request.card.gpu)) continue;
     Request here = request;
     here.engine = &engine;
     here.engine_version.clear();
@@ -126,10 +125,6 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
   out.attention_flops = decode_attention_flops(groups, plan.load);
   return out;
 }
-
-}  // namespace
-
-namespace {
 
 // Where lengths vary, a pool that llama.cpp's slots share holds the stated ones, and each may exceed the mean.
 void suggest_pool(PlanCache& cache, Plan& plan) {

@@ -1,10 +1,11 @@
-// Makes an engine's input: the model as engines see it, the request, and the load with every default filled in.
+#include "plan/engine_input.h"
+
 #include <algorithm>
 
 #include "kvplan/gpus.h"
+#include "plan/calibrate.h"
 #include "plan/extras.h"
 #include "plan/facts.h"
-#include "plan/plan.h"
 
 namespace kvplan {
 
@@ -16,7 +17,6 @@ std::uint64_t state_groups(const Mixer& mixer) {
   return linear != nullptr ? linear->num_key_heads : 0;
 }
 
-// The part that depends on the model alone.
 // Rules are long lists that only the weights need.
 QuantDeclaration without_rules(const QuantDeclaration& declared) {
   QuantDeclaration out;
@@ -32,6 +32,7 @@ QuantDeclaration without_rules(const QuantDeclaration& declared) {
   return out;
 }
 
+// The part that depends on the model alone.
 void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
   shape.arch = model.known_as->id;

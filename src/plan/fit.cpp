@@ -35,7 +35,8 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
   return out;
 }
 
-void add_longest_and_most(PlanCache& cache, const Request& own, const std::vector<Held>& layouts, Answers& out) {
+void add_longest_and_most(PlanCache& cache, const Request& own, const std::vector<LayoutFigures>& layouts,
+                          Answers& out) {
   // Where any number fits, the answer is planned for what was asked.
   const auto shown = [](std::uint64_t n, std::uint64_t asked) { return n >= kAnyCount ? asked : n; };
   const std::uint64_t asked_tokens = out.asked.load.max_model_len.count();
@@ -51,7 +52,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     out.rows.push_back(answer_of(cache, free, changed, name, std::move(options)));
   };
   const Parallel& usual = out.asked.request.parallel;
-  const Held* widest = most_of(layouts, &Held::longest, usual);
+  const LayoutFigures* widest = most_of(layouts, &LayoutFigures::longest, usual);
   if (widest == nullptr || widest->longest == 0) {
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
     if (!has_room)
@@ -64,7 +65,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   const std::uint64_t longest = widest->longest;
   const std::uint64_t length = shown(longest, asked_tokens);
   add(with_context(request, length), "longest_context", {context_option(request, length)});
-  if (const Held* fullest = most_of(layouts, &Held::most, usual); fullest->most > 0) {
+  if (const LayoutFigures* fullest = most_of(layouts, &LayoutFigures::most, usual); fullest->most > 0) {
     const std::uint64_t seqs = shown(fullest->most, own.num_seqs);
     add(with_seqs(fullest->request, seqs), "most_sequences", {seqs_option(seqs)});
   }
@@ -77,7 +78,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   // 1, 4, 16, ... sequences, each with its longest context.
   for (std::uint64_t seqs = 1; own.seq_lens.empty() && seqs <= 256; seqs *= 4) {
     const Request here = with_seqs(request, seqs);
-    const std::optional<Held> held = held_by(cache, here);
+    const std::optional<LayoutFigures> held = held_by(cache, here);
     if (!held || held->longest == 0) break;
     const std::uint64_t tokens = shown(held->longest, asked_tokens);
     add(with_context(here, tokens), "context_by_sequences", {seqs_option(seqs), context_option(request, tokens)});
@@ -92,7 +93,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     changes.push_back(std::move(*doubled));
   for (const Change& change : changes) {
     const bool more_cards = change.request.card.count != request.card.count;
-    const std::optional<Held> held = held_by(cache, change.request);
+    const std::optional<LayoutFigures> held = held_by(cache, change.request);
     if (!held || held->longest <= longest) continue;
     const std::uint64_t gain = held->longest - longest;
     const std::uint64_t tokens = shown(held->longest, asked_tokens);
@@ -112,20 +113,12 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
 }
 
 // Layouts of the cards at hand and of the fewest cards that hold the request, best first.
-void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& at_hand, Answers& out) {
+void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutFigures>& at_hand, Answers& out) {
   if (own.card.is_unified() && own.parallel.gpus() == 1 && own.card.count == 1) return;
   const std::uint64_t at_least = fewest_cards(out.asked);
   Request free = own;
   free.parallel.given = false;
   free.parallel.tensor = free.parallel.pipeline = 1;
-  const auto fits = [&](const Request& layout) {
-    try {
-      return verdict_of(cache, with_reserve(layout)).status == Verdict::kFits;
-    } catch (const Error& error) {
-      take_as_misfit(error);
-      return false;  // the engine refuses this layout
-    }
-  };
   const auto add = [&](const Request& layout) -> Answer& {
     out.rows.push_back(answer_of(cache, own, layout, "layout", {}));
     Answer& answer = out.rows.back();
@@ -135,10 +128,10 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
   const std::uint64_t here = own.card.count;
   bool fits_here = false;
   if (searches_layouts(own)) {
-    for (const Held& held : at_hand) {
+    for (const LayoutFigures& held : at_hand) {
       Request layout = held.request;
       layout.limits.reserve = own.limits.reserve;
-      if (!fits(layout)) continue;
+      if (!fits(cache, with_reserve(layout))) continue;
       fits_here = true;
       Answer& answer = add(layout);
       answer.longest = held.longest;
@@ -150,7 +143,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
     if (searches_layouts(own) && count == here && fits_here) return;  // named above
     bool any = false;
     for (const Request& layout : layouts_of(cache, free, count)) {
-      if (!fits(layout)) continue;
+      if (!fits(cache, with_reserve(layout))) continue;
       any = true;
       add(layout);
       if (fits_here) break;  // fewer cards than there are: the best layout will do
@@ -257,7 +250,7 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
       out.sentences.push_back("no layout of up to two nodes holds one user");
     }
   }
-  const std::vector<Held> layouts = held_by_layouts(cache, request);
+  const std::vector<LayoutFigures> layouts = held_by_layouts(cache, request);
   add_longest_and_most(cache, request, layouts, out);
   add_layouts(cache, request, layouts, out);
   return out;

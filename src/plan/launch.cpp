@@ -19,11 +19,6 @@ namespace kvplan {
 
 namespace {
 
-bool is_path(std::string_view source) {
-  return source.ends_with(".json") || source.ends_with(".gguf") ||
-         std::string_view("./~").find(source.front()) != std::string_view::npos || exists(std::string(source));
-}
-
 void from_hub(LaunchModel& out) {
   try {
     const HubId id = parse_hub_id(out.name, read_hub_settings({}).endpoint);
@@ -49,7 +44,7 @@ LaunchModel launch_model(const ModelSpec& model) {
     out.is_placeholder = true;
   } else if (is_in_store(out.name) && !exists(out.name)) {
     out.name = find_in_store(out.name);
-  } else if (is_hub_url(out.name) || !is_path(out.name)) {
+  } else if (is_hub_url(out.name) || !is_local_path(out.name)) {
     from_hub(out);
   } else if (const std::string file = out.name.substr(out.name.rfind('/') + 1);
              file == "config.json" || file == "params.json") {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "engines/lora_slots.h"
-#include "engines/parallel.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
+#include "plan/rank_weights.h"
 #include "weights/lora.h"
 
 namespace kvplan {
@@ -57,7 +57,6 @@ LoraRequest request_of(const LoraSlots& slots, const std::vector<std::string>& a
 void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots& slots, ExtraLines& out,
                std::vector<Note>& notes) {
   const Request& request = input.request;
-  const Engine& engine = engine_of(request);
   if (model.tensors.empty()) {
     notes.push_back(
         {NoteLevel::kWarning, "unknown_lora", "the config does not name its modules: LoRA slots are not planned"});
@@ -78,18 +77,11 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   lora.share.attention_parallel = tensor_cuts(request).attention;
   if (request.parallel.expert) lora.share.expert_parallel = request.parallel.tensor;
   const std::string source(slots.source);
-  const std::uint64_t layers = model.layers.size();
-  const std::uint64_t stages = request.parallel.pipeline;
-  std::vector<StageShare> shares{{0, layers, true, true}};
-  if (stages > 1)
-    shares = engine.parallel.stages != nullptr ? engine.parallel.stages(layers, request)
-                                               : stage_shares(layers, stages, StageSplit::kSpareLast);
+  const std::vector<StageShare> shares = layer_stages(model.layers.size(), request);
   std::uint64_t matched = 0;
   for (std::size_t stage = 0; stage < shares.size() && stage < out.stages.size(); ++stage) {
-    lora.share.first_layer = shares[stage].first_layer;
-    lora.share.layers = stages > 1 ? std::optional(shares[stage].layers) : std::nullopt;
-    lora.share.first_stage = shares[stage].has_embedding;
-    lora.share.last_stage = shares[stage].has_head;
+    set_stage(shares[stage], lora.share);
+    if (shares.size() == 1) lora.share.layers.reset();
     const LoraReport report = weigh_lora(model, lora);
     matched += report.modules;
     const Template formula{

@@ -3,14 +3,15 @@
 // Exact lines have no range. An estimate has the range that was fitted to recorded logs for its engine, +-5 % where
 // there is none, or +-P % of --margin P% in place of both. The range of a total is narrower than the sum of its lines'
 // ends: the errors of one start hardly correlate (kvplan/ranges.h).
-#ifndef KVPLAN_PLAN_CERTAINTY_H_
-#define KVPLAN_PLAN_CERTAINTY_H_
+#ifndef KVPLAN_PLAN_MARGINS_H_
+#define KVPLAN_PLAN_MARGINS_H_
 
 #include <optional>
 #include <string>
 
+#include "engines/engine.h"
 #include "kvplan/ranges.h"
-#include "plan/plan.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
@@ -25,4 +26,4 @@ std::optional<Range> budget_range(const EngineInput& input, const Engine& engine
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_PLAN_CERTAINTY_H_
+#endif  // KVPLAN_PLAN_MARGINS_H_

@@ -6,7 +6,10 @@
 #ifndef KVPLAN_PLAN_MIX_H_
 #define KVPLAN_PLAN_MIX_H_
 
-#include "plan/plan.h"
+#include <optional>
+
+#include "engines/engine.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 

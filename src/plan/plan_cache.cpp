@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/engine_input.h"
 #include "plan/facts.h"
-#include "plan/plan.h"
 
 namespace kvplan {
 

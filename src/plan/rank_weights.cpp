@@ -4,7 +4,7 @@
 
 #include "engines/parallel.h"
 #include "kvplan/ggml_types.h"
-#include "plan/plan.h"
+#include "plan/engine_input.h"
 #include "weights/loaded.h"
 #include "weights/weigh.h"
 
@@ -174,46 +174,6 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   return out;
 }
 
-constexpr std::uint64_t kGpuAlignment = 128, kHostAlignment = 32;
-
-// Bytes that a tensor takes in a ggml buffer beyond its own: it begins at a multiple of `alignment`, and on a GPU the
-// last row of a quantized one is padded to 512 elements.
-std::uint64_t padding_of(const TensorGroup& group, std::uint64_t alignment) {
-  constexpr std::uint64_t kRow = 512;
-  const std::uint64_t bytes = checked_mul(group.stored_bytes.count(), group.copies, "a tensor's bytes");
-  std::uint64_t row = 0;
-  if (const auto type = find_ggml_type(group.stored_type);
-      alignment == kGpuAlignment && type && type->block > 1 && group.columns % kRow != 0)
-    row = (kRow - group.columns % kRow) / type->block * type->bytes;
-  return round_up(bytes + row, alignment, "a tensor's bytes") - bytes;
-}
-
-// The padding between the tensors of a GGUF, on one stage's GPU or in host memory.
-std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& request, const StageShare& part,
-                                       std::uint64_t alignment) {
-  if (!model.is_gguf || request.weights) return std::nullopt;
-  std::uint64_t padding = 0;
-  for (const TensorGroup& group : model.tensors) {
-    if (is_tower(group.component) || group.place == Place::kFirst) continue;
-    if (group.component == Component::kMtp && !request.mtp) continue;
-    std::uint64_t tensors = group.layers.empty() && part.has_head ? 1 : 0;
-    if (group.place == Place::kEach) tensors = part.layers > 0 ? 1 : 0;
-    const std::uint64_t on_host =
-        group.is_expert && alignment == kGpuAlignment ? request.llama_cpp.cpu_moe_layers.value_or(0) : 0;
-    for (const LayerRun& run : group.layers)
-      for (std::uint64_t i = 0; i < run.count; ++i) {
-        const std::uint64_t layer = run.first + i * run.step;
-        if (layer >= std::max(part.first_layer, on_host) && layer - part.first_layer < part.layers) ++tensors;
-      }
-    padding = checked_add(padding, checked_mul(padding_of(group, alignment), tensors, "padding"), "padding");
-  }
-  if (padding == 0) return std::nullopt;
-  return of_kind(LineId::kLoading,
-                 exact_line(Section::kWeights, "padding of tensors", Bytes(padding),
-                            {"tensors begin at multiples of {alignment} B", {{"alignment", alignment}}},
-                            "ggml-alloc.c, ggml-cuda.cu"));
-}
-
 LedgerLine ledger_line(const WeightLine& line, const std::string& source) {
   return {Section::kWeights,
           {"{part}", {{"part", name(line.component)}}},
@@ -225,15 +185,9 @@ LedgerLine ledger_line(const WeightLine& line, const std::string& source) {
           static_cast<LineId>(static_cast<int>(line.component) + 1)};
 }
 
-LedgerLine host_line(Template what, Bytes bytes, Template formula, std::string source) {
-  return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
-}
-
-bool has_towers(const ModelSpec& model) {
-  const auto in_tower = [](const auto& part) { return is_tower(part.component); };
-  return std::any_of(model.tensors.begin(), model.tensors.end(), in_tower) ||
-         std::any_of(model.unknown_tensors.begin(), model.unknown_tensors.end(), in_tower) ||
-         std::any_of(model.stored.begin(), model.stored.end(), in_tower);
+template <class Groups>
+bool has_towers(const Groups& groups) {
+  return std::any_of(groups.begin(), groups.end(), [](const auto& part) { return is_tower(part.component); });
 }
 
 bool has_audio(const ModelSpec& model) {
@@ -247,14 +201,142 @@ bool ignores_quantization(const ModelSpec& model, const Request& request) {
          !model.quantization.names_method;
 }
 
-Elements in_towers(const ModelSpec& model) {
-  Elements out;
-  for (const TensorGroup& group : model.tensors)
-    if (is_tower(group.component)) out += group.stored();
+// Where the request's tensors go: which ranks split what, and what the engine loads at all.
+WeightRequest weight_request(const ModelSpec& model, const Request& request) {
+  const Engine& engine = engine_of(request);
+  WeightRequest out;
+  out.type = asked_weights(model, request);
+  out.dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
+  out.with_mtp = request.mtp;
+  // A GGUF has the text model alone: image and audio encoders come in a projector file. Where the model itself is such
+  // a file, it has them.
+  const bool leaves_towers = engine.loading.leaves_towers != nullptr &&
+                             engine.loading.leaves_towers(request, model.known_as->id, has_audio(model));
+  out.with_towers = (!engine.extras.has_projector_files || model.is_gguf) && !leaves_towers;
+  WeightShare& share = out.share;
+  share.tensor_parallel = request.parallel.tensor;
+  const TensorCuts cuts = tensor_cuts(request);
+  share.attention_parallel = cuts.attention;
+  share.embedding_parallel = cuts.embedding;
+  const std::uint64_t flat = checked_mul(request.parallel.tensor, request.parallel.data, "the number of ranks");
+  share.expert_tensor_parallel = engine.parallel.data_ranks_share_experts ? flat : request.parallel.tensor;
+  if (request.parallel.expert) share.expert_parallel = share.expert_tensor_parallel;
+  share.embedding_on_host = engine.loading.embedding_on_host;
+  share.cuts_towers = engine.parallel.cuts_towers;
+  share.keeps_types = engine.loading.keeps_types;
+  share.pads_vocab = engine.parallel.pads_vocab != nullptr && engine.parallel.pads_vocab(request);
+  share.refines_blocks = engine.parallel.refines_blocks != nullptr && engine.parallel.refines_blocks(request);
+  if (engine.loading.mxfp4_layout != nullptr) share.mxfp4 = engine.loading.mxfp4_layout(request);
   return out;
 }
 
+std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& request, const StageShare& stage,
+                                       bool on_host) {
+  const auto padding = engine_of(request).loading.padding;
+  if (padding == nullptr || !model.is_gguf || request.weights) return std::nullopt;
+  LedgerLine line = padding(model.tensors, stage, request, on_host);
+  return line.bytes > Bytes(0) ? std::optional(std::move(line)) : std::nullopt;
+}
+
+// What leaves the GPUs for host memory at the user's wish, over all stages.
+struct Moved {
+  Bytes layers, experts;
+};
+
+// The lines of one stage's rank.
+void add_stage(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked, const Request& request,
+               const StageShare& stage, WeightReport& report, Moved& moved, RankWeights& out) {
+  if (const std::uint64_t on_host = request.llama_cpp.cpu_moe_layers.value_or(0); on_host > stage.first_layer) {
+    WeightRequest first = asked;
+    first.share.layers = std::min(stage.layers, on_host - stage.first_layer);
+    const Bytes bytes = bytes_of(weigher.weigh(first).lines, Component::kExperts);
+    for (WeightLine& line : report.lines)
+      if (line.component == Component::kExperts) take_to_host(line, std::min(bytes, line.bytes));
+    moved.experts += bytes;
+    out.host_experts += bytes;
+  }
+  if (request.cpu_offload) {
+    const Bytes bytes = offload(report.lines, *request.cpu_offload);
+    moved.layers += bytes * request.parallel.tensor;
+    out.host_always += std::min(bytes, out.read_always - out.host_always);
+  }
+  std::vector<LedgerLine>& lines = out.lines.emplace_back();
+  std::vector<Bytes>& segments = out.segments.emplace_back();
+  for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
+  if (!out.is_known) return;
+  for (LedgerLine& line : loading_lines(model, weigher, asked, request, segments)) lines.push_back(std::move(line));
+  if (auto line = padding_line(model, request, stage, false)) lines.push_back(std::move(*line));
+}
+
+void add_moved(const ModelSpec& model, const Request& request, const Moved& moved, RankWeights& out) {
+  if (moved.layers > Bytes(0))
+    out.host.push_back(exact_line(Section::kWeights, "weights moved from the GPUs", moved.layers,
+                                  "--cpu-offload-gb of every rank's layers",
+                                  std::string(engine_of(request).name) + " --cpu-offload-gb"));
+  if (moved.experts > Bytes(0))
+    out.host.push_back(
+        exact_line(Section::kWeights, "experts", moved.experts,
+                   {"of the first {num_layers} layers",
+                    {{"num_layers", std::min<std::uint64_t>(model.layers.size(), *request.llama_cpp.cpu_moe_layers)}}},
+                   "llama.cpp --n-cpu-moe"));
+}
+
+// Where the table stays in host memory: it, the layers before the first on a GPU, and the head where no GPU has it.
+void add_host_layers(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked, const Request& request,
+                     std::uint64_t num_layers, const std::vector<StageShare>& stages, bool ties_head,
+                     RankWeights& out) {
+  constexpr const char* kSource = "llama.cpp load_tensors";
+  StageShare on_host{0, num_layers, true, !stages.back().has_head};
+  for (const StageShare& stage : stages) on_host.layers -= std::min(stage.layers, on_host.layers);
+  WeightRequest rest = asked;
+  rest.share.embedding_on_host = false;
+  set_stage(on_host, rest.share);
+  const std::vector<WeightLine> lines = weigher.weigh(rest).lines;
+  Bytes always, experts;
+  count_reads(lines, false, always, experts);
+  out.host_always += always;
+  out.host_experts += experts;
+  out.read_always += always;
+  out.experts += experts;
+  out.host_layers = on_host.layers;
+  for (const WeightLine& line : lines)
+    if (line.bytes > Bytes(0)) out.host.push_back(ledger_line(line, kSource));
+  if (on_host.has_head && ties_head && model.known_as->traits.head_before_table) {
+    rest.share.embedding_on_host = true;
+    for (const WeightLine& line : weigher.weigh(rest).lines)
+      if (line.component == Component::kLmHead) out.host.push_back(ledger_line(line, kSource));
+  }
+  if (auto line = padding_line(model, request, on_host, true)) out.host.push_back(std::move(*line));
+}
+
+// Bits of a weight as stored, on average over GPUs and host.
+double mean_bits(const ModelSpec& model, bool with_towers, const RankWeights& weights) {
+  const Parameters parameters = count_parameters(model);
+  Elements left_out;
+  for (const TensorGroup& group : model.tensors)
+    if (!with_towers && is_tower(group.component)) left_out += group.stored();
+  if (!parameters.is_known || parameters.total <= left_out.count()) return weights.bits;
+  Bytes all;
+  for (const std::vector<LedgerLine>& stage : weights.lines)
+    for (const LedgerLine& line : stage) all += line.bytes;
+  for (const LedgerLine& line : weights.host) all += line.bytes;
+  return 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total - left_out.count());
+}
+
 }  // namespace
+
+std::vector<StageShare> layer_stages(std::uint64_t layers, const Request& request) {
+  if (const auto stages = engine_of(request).parallel.stages; stages != nullptr) return stages(layers, request);
+  if (request.parallel.pipeline == 1) return {{0, layers, true, true}};
+  return stage_shares(layers, request.parallel.pipeline, StageSplit::kSpareLast);
+}
+
+void set_stage(const StageShare& stage, WeightShare& share) {
+  share.first_layer = stage.first_layer;
+  share.layers = stage.layers;
+  share.first_stage = stage.has_embedding;
+  share.last_stage = stage.has_head;
+}
 
 ModelSpec as_made(const ModelSpec& model, const Request& request) {
   ModelSpec out = model;
@@ -286,136 +368,42 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
 
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,
                          std::vector<Note>& notes) {
+  const Engine& engine = engine_of(request);
   RankWeights out;
-  WeightRequest asked;
-  asked.type = asked_weights(model, request);
+  WeightRequest asked = weight_request(model, request);
   if (ignores_quantization(model, request) && !request.weights)
     notes.push_back(
         {NoteLevel::kWarning,
          "no_quant_method",
          {"the quantization names no quant_method: {engine} sees none, and loads the weights as {type} without "
           "their scales",
-          {{"engine", engine_of(request).name}, {"type", *asked.type}}}});
-  asked.dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
-  asked.with_mtp = request.mtp;
-  // A GGUF has the text model alone: image and audio encoders come in a projector file. Where the model itself is such
-  // a file, it has them.
-  const Engine& engine = engine_of(request);
-  asked.with_towers = !engine.extras.has_projector_files || model.is_gguf;
-  if (engine.loading.leaves_towers != nullptr &&
-      engine.loading.leaves_towers(request, model.known_as->id, has_audio(model)))
-    asked.with_towers = false;
-  WeightShare& share = asked.share;
-  share.tensor_parallel = request.parallel.tensor;
-  const TensorCuts cuts = tensor_cuts(request);
-  share.attention_parallel = cuts.attention;
-  share.embedding_parallel = cuts.embedding;
-  const std::uint64_t flat = checked_mul(request.parallel.tensor, request.parallel.data, "the number of ranks");
-  const std::uint64_t expert_ranks = engine.parallel.data_ranks_share_experts ? flat : request.parallel.tensor;
-  share.expert_tensor_parallel = expert_ranks;
-  if (request.parallel.expert) share.expert_parallel = expert_ranks;
-  share.embedding_on_host = engine.loading.embedding_on_host;
-  share.cuts_towers = engine.parallel.cuts_towers;
-  share.keeps_types = engine.loading.keeps_types;
-  share.pads_vocab = engine.parallel.pads_vocab != nullptr && engine.parallel.pads_vocab(request);
-  share.refines_blocks = engine.parallel.refines_blocks != nullptr && engine.parallel.refines_blocks(request);
-  if (engine.loading.mxfp4_layout != nullptr) share.mxfp4 = engine.loading.mxfp4_layout(request);
+          {{"engine", engine.name}, {"type", *asked.type}}}});
   const std::uint64_t layers = checked_add(
       model.layers.size(), engine.parallel.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
-  std::vector<StageShare> stages{{0, layers, true, true}};
-  if (engine.parallel.stages != nullptr)
-    stages = engine.parallel.stages(layers, request);
-  else if (request.parallel.pipeline > 1)
-    stages = stage_shares(layers, request.parallel.pipeline, StageSplit::kSpareLast);
-  const bool head_is_embedding =
+  const std::vector<StageShare> stages = layer_stages(layers, request);
+  const bool ties_head =
       std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& group) { return group.is_tied; });
-  Bytes offloaded;
-  Bytes host_experts;
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    const StageShare& part = stages[stage];
-    const bool whole = part.layers == layers && part.has_embedding && part.has_head;
-    share.first_layer = part.first_layer;
-    share.layers = whole ? std::nullopt : std::optional(part.layers);
-    share.first_stage = part.has_embedding;
-    share.last_stage = part.has_head;
+  Moved moved;
+  for (const StageShare& stage : stages) {
+    set_stage(stage, asked.share);
+    const bool is_whole = stage.layers == layers && stage.has_embedding && stage.has_head;
+    if (is_whole) asked.share.layers.reset();
     WeightReport report = weigher.weigh(asked);
     out.type = report.type;
     out.is_known = report.is_known;
-    count_reads(report.lines, head_is_embedding && part.has_embedding && part.has_head, out.read_always, out.experts);
-    if (request.llama_cpp.cpu_moe_layers.value_or(0) > part.first_layer) {
-      WeightRequest first = asked;
-      first.share.layers = std::min(part.layers, *request.llama_cpp.cpu_moe_layers - part.first_layer);
-      const Bytes bytes = bytes_of(weigher.weigh(first).lines, Component::kExperts);
-      for (WeightLine& line : report.lines)
-        if (line.component == Component::kExperts) take_to_host(line, std::min(bytes, line.bytes));
-      host_experts += bytes;
-      out.host_experts += bytes;
-    }
-    if (request.cpu_offload) {
-      const Bytes moved = offload(report.lines, *request.cpu_offload);
-      offloaded += moved * request.parallel.tensor;
-      out.host_always += std::min(moved, out.read_always - out.host_always);
-    }
-    std::vector<LedgerLine> lines;
-    for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
-    std::vector<Bytes> segments;
-    if (out.is_known)
-      for (LedgerLine& line : loading_lines(model, weigher, asked, request, segments)) lines.push_back(std::move(line));
-    out.segments.push_back(std::move(segments));
-    if (engine.loading.embedding_on_host && out.is_known)
-      if (auto line = padding_line(model, request, part, kGpuAlignment)) lines.push_back(std::move(*line));
-    out.lines.push_back(std::move(lines));
-    if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+    count_reads(report.lines, ties_head && stage.has_embedding && stage.has_head, out.read_always, out.experts);
+    add_stage(model, weigher, asked, request, stage, report, moved, out);
+    if (&stage == &stages.front()) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known) return out;
-  if (engine.extras.has_projector_files && !asked.with_towers && !request.extras.projector && has_towers(model))
+  if (engine.extras.has_projector_files && !asked.with_towers && !request.extras.projector &&
+      (has_towers(model.tensors) || has_towers(model.unknown_tensors) || has_towers(model.stored)))
     notes.push_back({NoteLevel::kInfo, "towers_left_out",
                      "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
-  if (offloaded > Bytes(0))
-    out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
-                                 std::string(engine_of(request).name) + " --cpu-offload-gb"));
-  if (host_experts > Bytes(0))
-    out.host.push_back(
-        host_line("experts", host_experts,
-                  {"of the first {num_layers} layers",
-                   {{"num_layers", std::min<std::uint64_t>(model.layers.size(), *request.llama_cpp.cpu_moe_layers)}}},
-                  "llama.cpp --n-cpu-moe"));
-  if (engine.loading.embedding_on_host) {
-    // The table and the layers before the first on a GPU; also the head, where no GPU has it.
-    WeightRequest rest = asked;
-    rest.share.embedding_on_host = false;
-    rest.share.first_layer = 0;
-    rest.share.layers = layers;
-    for (const StageShare& part : stages) *rest.share.layers -= std::min(part.layers, *rest.share.layers);
-    rest.share.first_stage = true;
-    rest.share.last_stage = !stages.back().has_head;
-    const std::vector<WeightLine> lines = weigher.weigh(rest).lines;
-    count_reads(lines, false, out.host_always, out.host_experts);
-    Bytes always, experts;
-    count_reads(lines, false, always, experts);
-    out.read_always += always;
-    out.experts += experts;
-    out.host_layers = *rest.share.layers;
-    for (const WeightLine& line : lines)
-      if (line.bytes > Bytes(0)) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
-    if (rest.share.last_stage && head_is_embedding && model.known_as->traits.head_before_table) {
-      rest.share.embedding_on_host = true;
-      for (const WeightLine& line : weigher.weigh(rest).lines)
-        if (line.component == Component::kLmHead) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
-    }
-    const StageShare on_host{0, *rest.share.layers, true, rest.share.last_stage};
-    if (auto line = padding_line(model, request, on_host, kHostAlignment)) out.host.push_back(std::move(*line));
-  }
-  if (engine.loading.embedding_on_host) {
-    Bytes all;
-    for (const std::vector<LedgerLine>& stage : out.lines)
-      for (const LedgerLine& line : stage) all += line.bytes;
-    for (const LedgerLine& line : out.host) all += line.bytes;
-    const Parameters parameters = count_parameters(model);
-    const std::uint64_t left_out = asked.with_towers ? 0 : in_towers(model).count();
-    if (parameters.is_known && parameters.total > left_out)
-      out.bits = 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total - left_out);
-  }
+  add_moved(model, request, moved, out);
+  if (!engine.loading.embedding_on_host) return out;
+  add_host_layers(model, weigher, asked, request, layers, stages, ties_head, out);
+  out.bits = mean_bits(model, asked.with_towers, out);
   return out;
 }
 

@@ -29,6 +29,10 @@ struct RankWeights {
   double bits = 16;                 // of a weight as stored, on average
 };
 
+// The layers of each pipeline stage, and what a rank of a stage holds.
+std::vector<StageShare> layer_stages(std::uint64_t layers, const Request& request);
+void set_stage(const StageShare& stage, WeightShare& share);
+
 // The model with the tensors that the request's engine makes of it.
 ModelSpec as_made(const ModelSpec& model, const Request& request);
 

@@ -17,17 +17,13 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
   const Request request = with_reserve(own);
   std::vector<Remedy> out;
   const auto add_if_fits = [&](Request changed, const OptionValues& options) {
-    if (!probe(cache, changed).fits) return false;
+    if (!fits(cache, changed)) return false;
     changed.limits.reserve = own.limits.reserve;
-    try {
+    return unless_misfit([&] {  // a context below the stated lengths is none
       const Plan plan = make_plan(cache, changed);
-      const Bytes total = plan.fullest().total;
-      out.push_back({options, changed.card.count, total, plan.verdict.headroom, plan.host_total()});
+      out.push_back({options, changed.card.count, plan.fullest().total, plan.verdict.headroom, plan.host_total()});
       return true;
-    } catch (const Error& error) {
-      take_as_misfit(error);  // a context below the stated lengths
-      return false;
-    }
+    });
   };
   const auto add_type = [&](bool weights) {
     for (const Change& change : type_changes(request, asked))
@@ -51,8 +47,8 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
     if (split && split_layers == 0)
       add_if_fits(*split, {{"--tensor-split", shares_text(split->llama_cpp.tensor_split)}});
     const auto fewest = [&](std::uint64_t most, const auto& with) -> std::optional<std::uint64_t> {
-      if (most == 0 || !probe(cache, with(most)).fits) return std::nullopt;
-      return last_good(0, most, [&](std::uint64_t n) { return !probe(cache, with(n)).fits; }) + 1;
+      if (most == 0 || !fits(cache, with(most))) return std::nullopt;
+      return last_good(0, most, [&](std::uint64_t n) { return !fits(cache, with(n)); }) + 1;
     };
     const std::uint64_t layers = cache.model().layers.size();
     const std::uint64_t units = layers + cache.model().num_nextn_layers + 1;  // the output is one of them

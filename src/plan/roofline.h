@@ -15,7 +15,7 @@
 #ifndef KVPLAN_PLAN_ROOFLINE_H_
 #define KVPLAN_PLAN_ROOFLINE_H_
 
-#include "plan/plan.h"
+#include "plan/answer.h"
 #include "plan/rank_weights.h"
 
 namespace kvplan {

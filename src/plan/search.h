@@ -10,24 +10,21 @@
 
 namespace kvplan {
 
-// Whether a request fits, and the room it leaves where the plan says (negative where it lacks some).
-struct Probe {
-  bool fits = false;
-  std::optional<double> room;
-};
-Probe probe(PlanCache& cache, const Request& request);
+// Whether the verdict on a request is that it fits; false where the engine refuses it.
+bool fits(PlanCache& cache, const Request& request);
 
 // A layout, and what it holds: the figures of its plan's Capacity, which keep no reserve.
-struct Held {
+struct LayoutFigures {
   Request request;
   std::uint64_t longest = 0, most = 0;
 };
 // What the request's own plan holds; nothing where the engine refuses it or not even the shortest context fits.
-std::optional<Held> held_by(PlanCache& cache, const Request& request);
+std::optional<LayoutFigures> held_by(PlanCache& cache, const Request& request);
 // The same for every layout of the request's cards, or only for the one that was named, best first.
-std::vector<Held> held_by_layouts(PlanCache& cache, const Request& request);
+std::vector<LayoutFigures> held_by_layouts(PlanCache& cache, const Request& request);
 // The one with the largest figure; among equals the layout `usual` if it is there, else the first.
-const Held* most_of(const std::vector<Held>& layouts, std::uint64_t Held::*figure, const Parallel& usual);
+const LayoutFigures* most_of(const std::vector<LayoutFigures>& layouts, std::uint64_t LayoutFigures::*figure,
+                             const Parallel& usual);
 
 // For `request.longest`: the request with the longest context that any of its layouts holds. Without a card, and where
 // nothing or any length fits, the length stays the model's own.

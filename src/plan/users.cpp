@@ -9,14 +9,6 @@
 
 namespace kvplan {
 
-namespace {
-
-bool fits(PlanCache& cache, const Request& request) {
-  return verdict_of(cache, request).status == Verdict::kFits;
-}
-
-}  // namespace
-
 std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request) {
   Request free = with_reserve(request);
   if (!free.parallel.given) free.parallel.tensor = free.parallel.pipeline = 1;

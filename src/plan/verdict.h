@@ -3,8 +3,8 @@
 #define KVPLAN_PLAN_VERDICT_H_
 
 #include "engines/engine.h"
+#include "plan/answer.h"
 #include "plan/occupancy.h"
-#include "plan/plan.h"
 
 namespace kvplan {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <optional>
 
@@ -34,6 +35,12 @@ struct Sums {
   std::uint64_t tensors = 0;
   Elements elements;
   Bytes bytes;
+
+  void add(const SafeTensor& tensor) {
+    ++tensors;
+    elements += Elements(tensor.elements);
+    bytes += Bytes(tensor.bytes);
+  }
 };
 
 std::string sized(Bytes bytes) {
@@ -44,42 +51,45 @@ std::string sized(Bytes bytes) {
 Sums sums_of(const std::string& directory, SafetensorsWalked& walked) {
   Sums out;
   std::uint64_t index_bytes = 0;
-  const auto add = [&](const SafeTensor& tensor) {
-    ++out.tensors;
-    out.elements += Elements(tensor.elements);
-    out.bytes += Bytes(tensor.bytes);
-  };
-  read_safetensors(checkpoint_files(directory, index_bytes, walked), add, walked);
+  const std::vector<std::string> files = checkpoint_files(directory, index_bytes, walked);
+  read_safetensors(
+      files, [&](const SafeTensor& tensor) { out.add(tensor); }, walked);
   out.bytes += Bytes(index_bytes);
+  return out;
+}
+
+// Those of the LoRA adapter in a directory.
+Sums adapter_sums(const std::string& directory) {
+  Sums out;
+  if (const std::string file = directory + "/adapter_model.safetensors"; exists(file))
+    read_safetensors(file, [&](const SafeTensor& tensor) { out.add(tensor); });
   return out;
 }
 
 }  // namespace
 
 Component component_of(std::string_view name, std::uint64_t num_layers) {
-  if (name.starts_with("mtp.") || has(name, ".mtp.") || has(name, "nextn") || has(name, "mtp_")) return Component::kMtp;
-  if (has(name, "projector") || has(name, "embed_vision") || has(name, "embed_audio") || has(name, "merger.") ||
-      has(name, "connector"))
-    return Component::kProjector;
-  if (has(name, "visual.") || has(name, "vision") || has(name, "image_encoder")) return Component::kVision;
-  if (has(name, "audio_tower") || has(name, "audio_encoder") || has(name, "audio_model")) return Component::kAudio;
-  if (name.starts_with("encoder.") || has(name, "model.encoder.")) return Component::kEncoder;
+  const auto has_any = [&](std::initializer_list<std::string_view> parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return has(name, part); });
+  };
+  const auto starts = [&](std::string_view word) { return name.starts_with(word); };
+  if (starts("mtp.") || has_any({".mtp.", "nextn", "mtp_"})) return Component::kMtp;
+  if (has_any({"projector", "embed_vision", "embed_audio", "merger.", "connector"})) return Component::kProjector;
+  if (has_any({"visual.", "vision", "image_encoder"})) return Component::kVision;
+  if (has_any({"audio_tower", "audio_encoder", "audio_model"})) return Component::kAudio;
+  if (starts("encoder.") || has(name, "model.encoder.")) return Component::kEncoder;
   const auto layer = layer_of(name);
   // Layers after the decoder's own are MTP layers.
   if (layer && num_layers > 0 && *layer >= num_layers) return Component::kMtp;
   if (has(name, "shared_expert")) return Component::kSharedExperts;
-  if (has(name, "router") || has(name, ".gate.")) return Component::kRouter;
+  if (has_any({"router", ".gate."})) return Component::kRouter;
   if (has(name, "experts")) return Component::kExperts;
-  if (has(name, "lm_head") || name == "output.weight" || name.starts_with("head.") || has(name, "embed_out"))
-    return Component::kLmHead;
-  if (!layer && (has(name, "embed") || has(name, ".wte") || has(name, "wpe") || name.starts_with("wte")))
-    return Component::kEmbedding;
-  if (has(name, "norm") || has(name, "ln_") || has(name, "layernorm")) return Component::kNorms;
-  if (has(name, "linear_attn") || has(name, "mamba") || has(name, "mixer.") || has(name, "ssm") || has(name, "conv.") ||
-      has(name, "temporal_block"))
-    return Component::kStateMixer;
-  if (has(name, "attn") || has(name, "attention")) return Component::kAttention;
-  if (has(name, "mlp") || has(name, "ffn") || has(name, "feed_forward") || has(name, "dense_h")) return Component::kMlp;
+  if (has_any({"lm_head", "embed_out"}) || name == "output.weight" || starts("head.")) return Component::kLmHead;
+  if (!layer && (has_any({"embed", ".wte", "wpe"}) || starts("wte"))) return Component::kEmbedding;
+  if (has_any({"norm", "ln_", "layernorm"})) return Component::kNorms;
+  if (has_any({"linear_attn", "mamba", "mixer.", "ssm", "conv.", "temporal_block"})) return Component::kStateMixer;
+  if (has_any({"attn", "attention"})) return Component::kAttention;
+  if (has_any({"mlp", "ffn", "feed_forward", "dense_h"})) return Component::kMlp;
   return Component::kOther;
 }
 
@@ -91,10 +101,7 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
   each([&](const SafeTensor& tensor) {
     const Component component = component_of(tensor.name, model.layers.size());
     has_embedding = has_embedding || component == Component::kEmbedding;
-    Sums& sum = sums[{component, std::string(tensor.dtype)}];
-    ++sum.tensors;
-    sum.elements += Elements(tensor.elements);
-    sum.bytes += Bytes(tensor.bytes);
+    sums[{component, std::string(tensor.dtype)}].add(tensor);
   });
   for (const auto& [key, sum] : sums) {
     // A tied head that is in the file too is not loaded twice.
@@ -143,12 +150,7 @@ void read_stored(const std::string& directory, ModelSpec& model) {
          {"a sentence-transformers layout: its modules behind the model take {size}", {{"size", sized(more)}}}});
   }
   if (exists(directory + "/adapter_config.json")) {
-    Sums adapter;
-    if (exists(directory + "/adapter_model.safetensors"))
-      read_safetensors(directory + "/adapter_model.safetensors", [&](const SafeTensor& tensor) {
-        adapter.elements += Elements(tensor.elements);
-        adapter.bytes += Bytes(tensor.bytes);
-      });
+    const Sums adapter = adapter_sums(directory);
     model.notes.push_back(
         {NoteLevel::kInfo,
          "adapter",
@@ -168,12 +170,7 @@ void refuse_layout(const std::string& directory) {
   if (exists(directory + "/config.json")) return;
   if (exists(directory + "/adapter_config.json")) {
     const Fields config = Fields::parse(read_file(directory + "/adapter_config.json"));
-    Sums sums;
-    if (exists(directory + "/adapter_model.safetensors"))
-      read_safetensors(directory + "/adapter_model.safetensors", [&](const SafeTensor& tensor) {
-        sums.elements += Elements(tensor.elements);
-        sums.bytes += Bytes(tensor.bytes);
-      });
+    const Sums sums = adapter_sums(directory);
     const std::string base = config.find_string("base_model_name_or_path").value_or("an unnamed model");
     const std::string kind = config.find_string("peft_type").value_or("LORA");
     fail("the directory holds a " + one_line(kind, 20) + " adapter of " + one_line(base, 80) + " (rank " +

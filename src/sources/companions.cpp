@@ -36,8 +36,7 @@ std::string module_of(std::string_view tensor) {
   const auto at = tensor.find(".lora_");
   if (at == std::string_view::npos) return {};
   const std::string_view path = tensor.substr(0, at);
-  const auto dot = path.rfind('.');
-  return std::string(dot == std::string_view::npos ? path : path.substr(dot + 1));
+  return std::string(path.substr(path.rfind('.') + 1));
 }
 
 void add_target(std::set<std::string>& targets, std::string module) {

@@ -17,8 +17,7 @@ constexpr std::string_view kFirstPart = "-00001-of-";
 constexpr unsigned kMaxParts = 400;  // at 3 GB each more than a terabyte
 
 std::string_view file_name(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  return path.substr(path.rfind('/') + 1);
 }
 
 // Whether the file's name contains the quantization as a whole: "q4_k" is not in "q4_k_m".

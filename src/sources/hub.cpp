@@ -28,10 +28,7 @@ constexpr std::uint64_t kOneFileElements = 2'500'000'000;
 
 ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const SourceOptions& options) {
   if (!snapshot.gguf.empty()) {
-    std::vector<Gguf::Beginning> parts;
-    for (const GgufHeader& part : snapshot.gguf)
-      parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
-    ModelSpec model = read_gguf(Gguf::parse(parts), source, options.read);
+    ModelSpec model = read_gguf(parse_headers(snapshot.gguf), source, options.read);
     model.notes.push_back(
         {NoteLevel::kInfo, "gguf_file", {"planned from {file}", {{"file", one_line(snapshot.gguf_path, 200)}}}});
     return model;

@@ -126,11 +126,9 @@ HubSnapshot read_snapshot(const std::string& path) {
   const KeptFolder folder(path);
   const Fields weights = Fields::parse(folder.read(kSizes, kMaxSizes));
   if (const auto sizes = weights.counts("gguf"); sizes && !sizes->empty()) {
-    std::vector<Gguf::Beginning> parts;
     for (const std::uint64_t size : *sizes)
       out.gguf.push_back({folder.read(gguf_name(out.gguf.size()), kMaxGgufHeader), size});
-    for (const GgufHeader& part : out.gguf) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
-    Gguf::parse(parts);
+    parse_headers(out.gguf);
     out.gguf_path = weights.find_string("gguf_path").value_or("");
     return out;
   }
@@ -160,6 +158,12 @@ bool write_snapshot(const std::string& path, const HubSnapshot& snapshot) {
 }
 
 }  // namespace
+
+Gguf parse_headers(const std::vector<GgufHeader>& headers) {
+  std::vector<Gguf::Beginning> parts;
+  for (const GgufHeader& header : headers) parts.push_back({std::as_bytes(std::span(header.bytes)), header.file_bytes});
+  return Gguf::parse(parts);
+}
 
 std::string stand_in_commit(const std::string& revision, const std::string& text) {
   std::string out;

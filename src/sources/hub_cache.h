@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/gguf.h"
 #include "kvplan/quantity.h"
 #include "sources/hub_settings.h"
 
@@ -33,6 +34,8 @@ struct GgufHeader {
   std::string bytes;
   std::uint64_t file_bytes = 0;
 };
+// The file, or the files of a split set, of these headers. Views them; throws Error(kBadInput).
+Gguf parse_headers(const std::vector<GgufHeader>& headers);
 
 // What a plan needs of a model: a config and the sizes of the weights, or the headers of a GGUF and its parts.
 struct HubSnapshot {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/os.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
@@ -23,22 +22,11 @@ const std::string kAdapterConfig = "adapter_config.json";
 const std::string kAdapterWeights = "adapter_model.safetensors";
 const std::string kGguf = "weights.gguf";
 
-bool is_path(std::string_view argument) {
-  const auto ends = [&](std::string_view suffix) { return argument.ends_with(suffix); };
-  return argument.empty() || argument.front() == '.' || argument.front() == '/' || argument.front() == '~' ||
-         os::begins_with_drive(argument) || ends(".json") || ends(".gguf") || ends(".safetensors") ||
-         exists(std::string(argument));
-}
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // Among a repository's files the projector of that type, else one of 16 bits, else the first; "" for none.
 std::string choose_projector(const std::vector<std::string>& paths, const std::string& type) {
   std::string found;
   for (const std::string& path : paths) {
-    const std::string name = lower(base_name(path));
+    const std::string name = lower(path.substr(path.rfind('/') + 1));
     if (name.find("mmproj") == std::string::npos) continue;
     if (!type.empty() ? name.find(lower(type)) != std::string::npos : name.find("f16") != std::string::npos)
       return path;
@@ -168,7 +156,7 @@ class Source {
 }  // namespace
 
 CompanionFile local_companion(const std::string& argument, Companion what, const SourceOptions& options) {
-  if (!is_hub_url(argument) && is_path(argument)) return {argument};
+  if (!is_hub_url(argument) && is_local_path(argument)) return {argument};
   return with_source(argument, [&] { return Source(argument, what, options).file(); });
 }
 

@@ -4,7 +4,10 @@
 #include <array>
 #include <vector>
 
+#include "base/os.h"
+#include "formats/file.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -15,7 +18,7 @@ constexpr std::size_t kMaxName = 96;  // the Hub's own limit
 constexpr std::size_t kMaxRevision = 200;
 
 bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
 }
 
 [[noreturn]] void no_id(std::string_view argument, std::string_view why) {
@@ -42,20 +45,6 @@ std::string_view after_scheme(std::string_view url) {
   return at == std::string_view::npos ? url : url.substr(at + 3);
 }
 
-// The Hub writes the slashes in refs/pr/1 as %2F.
-std::string slashes_back(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (lower(text.substr(i, 3)) == "%2f") {
-      out += '/';
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 HubId parse_url(std::string_view url, std::string_view endpoint) {
   std::string_view rest = after_scheme(url.substr(0, url.find_first_of("?#")));
   const std::string host = lower(rest.substr(0, rest.find('/')));
@@ -73,7 +62,7 @@ HubId parse_url(std::string_view url, std::string_view endpoint) {
     fail("the address is no model's page", "give org/name");
   HubId id{std::string(parts[0]) + "/" + std::string(parts[1]), "", ""};
   if (parts.size() > 3 && (parts[2] == "tree" || parts[2] == "blob" || parts[2] == "resolve")) {
-    id.revision = slashes_back(parts[3]);
+    id.revision = percent_decoded(parts[3]);  // the Hub writes refs/pr/1 as refs%2Fpr%2F1
     std::size_t next = 4;
     if (id.revision == "refs" && parts.size() > 5) {
       id.revision = "refs/" + std::string(parts[4]) + "/" + std::string(parts[5]);
@@ -89,6 +78,17 @@ HubId parse_url(std::string_view url, std::string_view endpoint) {
 
 bool is_hub_url(std::string_view argument) {
   return argument.starts_with("https://") || argument.starts_with("http://");
+}
+
+bool is_local_path(std::string_view argument) {
+  const auto ends = [&](std::string_view suffix) { return argument.ends_with(suffix); };
+  return argument.empty() || std::string_view("./~").find(argument.front()) != std::string_view::npos ||
+         os::begins_with_drive(argument) || ends(".json") || ends(".gguf") || ends(".safetensors") ||
+         exists(std::string(argument));
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.size() <= 128 && name.front() != '.' && std::all_of(name.begin(), name.end(), is_plain);
 }
 
 bool is_commit(std::string_view revision) {
@@ -143,6 +143,19 @@ std::string percent_encoded(std::string_view text) {
     out += '%';
     out += kDigits[byte >> 4];
     out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view digits = text.substr(at + 1, 2);
+    const bool is_escape = text[at] == '%' && digits.size() == 2 &&
+                           digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+    out += is_escape ? static_cast<char>(whole_number(digits, 16).value_or(0)) : text[at];
+    if (is_escape) at += 2;
   }
   return out;
 }

@@ -15,6 +15,10 @@ struct HubId {
 };
 
 bool is_hub_url(std::string_view argument);
+// Whether an argument names something on this machine rather than on the Hub.
+bool is_local_path(std::string_view argument);
+// Whether it can be one part of a path that leads out of no folder: letters, digits, '.', '_' and '-'.
+bool is_plain_name(std::string_view name);
 // Throws Error(kBadInput) for anything else. `endpoint` is a mirror whose addresses are accepted in addition to the
 // Hub's.
 HubId parse_hub_id(std::string_view argument, std::string_view endpoint);
@@ -25,6 +29,7 @@ bool is_commit(std::string_view revision);  // a full hash
 
 // Encodes bytes other than letters, digits, '.', '_' and '-' as %XX, for one part of a URL's path or a file name.
 std::string percent_encoded(std::string_view text);
+std::string percent_decoded(std::string_view text);
 
 }  // namespace kvplan
 

@@ -115,15 +115,13 @@ std::vector<std::string> gguf_paths(const std::vector<std::string>& pages) {
 std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revision, const std::string& path,
                                    std::string& commit) {
   std::vector<GgufHeader> out;
-  std::vector<Gguf::Beginning> parts;
   std::size_t left = kMaxGgufHeader;
   for (const std::string& file : files_of_set(path)) {
     if (left == 0) broken(file, "the headers before it take " + std::to_string(kMaxGgufHeader >> 20) + " MiB");
     out.push_back(fetch_header(client, revision, file, out.empty() ? kFirstBytes : kFurtherBytes, left, commit));
   }
-  for (const GgufHeader& part : out) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
   try {
-    Gguf::parse(parts);
+    parse_headers(out);
   } catch (const Error& error) {
     broken(path, error.what());
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/os.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "sources/checkpoint.h"
 #include "sources/gguf_choice.h"
 #include "sources/hub.h"
@@ -19,18 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool looks_local(std::string_view argument) {
-  return argument.empty() || argument.front() == '.' || argument.front() == '/' || argument.front() == '~' ||
-         os::begins_with_drive(argument) || argument.ends_with(".json") || argument.ends_with(".gguf") ||
-         argument.ends_with(".safetensors") || exists(std::string(argument));
-}
-
 // Refuses a token that was given as a model, without showing it.
 void refuse_token(std::string_view argument) {
   const bool is_token =
-      argument.size() > 20 && argument.starts_with("hf_") && std::all_of(argument.begin(), argument.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-      });
+      argument.size() > 20 && argument.starts_with("hf_") &&
+      std::all_of(argument.begin(), argument.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
   if (!is_token || exists(std::string(argument))) return;
   with_source("MODEL",
               [] { fail("this is no model but a token of the Hub", "give it as HF_TOKEN or --token, and a MODEL"); });
@@ -137,7 +130,7 @@ ModelSpec load_model(const std::string& argument, const SourceOptions& options) 
                      [&] {
                        if (argument == "-") return read_config(read_stdin(), "", "-", options.read);
                        if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
-                       if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
+                       if (is_hub_url(argument) || !is_local_path(argument)) return load_from_hub(argument, options);
                        if (is_directory(argument)) return load_directory(argument, options);
                        if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
                        if (argument.ends_with(".txt"))

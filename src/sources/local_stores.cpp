@@ -28,12 +28,7 @@ constexpr std::size_t kMaxManifest = kMiB;
 
 // Checks one part of a path: a plain name that cannot leave its folder.
 void check_part(std::string_view part, std::string_view whole) {
-  const bool plain = std::all_of(part.begin(), part.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
-  });
-  if (part.empty() || part.size() > 128 || !plain || part.front() == '.')
-    fail("\"" + one_line(whole, 80) + "\" is no model's name", "name it as its tool lists it");
+  if (!is_plain_name(part)) fail("\"" + one_line(whole, 80) + "\" is no model's name", "name it as its tool lists it");
 }
 
 std::vector<std::string_view> parts_of(std::string_view text, char mark) {

@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxListBytes = kMiB;
 
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
-
 }  // namespace
 
 bool is_model_list(const std::string& argument) {
@@ -45,7 +40,8 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       if (out.size() == kMostModels)
         fail("the list names more than " + std::to_string(kMostModels) + " models", "divide it");
       if (is_model_list(name)) fail("the list names a further list, " + one_line(name, 60), "name its models here");
-      if (std::string beside = folder_of(path) + name; name.front() != '/' && !exists(name) && exists(beside))
+      if (std::string beside = path.substr(0, path.rfind('/') + 1) + name;
+          name.front() != '/' && !exists(name) && exists(beside))
         name = std::move(beside);
       out.push_back(std::move(name));
     }

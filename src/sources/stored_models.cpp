@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "sources/hf_cache.h"
+#include "sources/hub_id.h"
 #include "sources/hub_settings.h"
 #include "sources/local_stores.h"
 
@@ -15,14 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostEntries = 4096;        // of one folder
 constexpr std::size_t kMostEntriesOfAll = 16384;  // in all folders together
-
-bool is_plain(std::string_view name) {
-  return !name.empty() && name.size() <= 128 && name.front() != '.' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-                  c == '-';
-         });
-}
 
 // Lists folders, of which a store may have any number.
 class FolderLister {
@@ -37,7 +30,7 @@ class FolderLister {
       --left_;
       std::error_code ignored;
       std::string name = it->path().filename().string();
-      if (is_plain(name) && it->is_directory(ignored) == folders) out.push_back(std::move(name));
+      if (is_plain_name(name) && it->is_directory(ignored) == folders) out.push_back(std::move(name));
     }
     return out;
   }

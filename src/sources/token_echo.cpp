@@ -2,26 +2,9 @@
 
 #include <string>
 
-#include "kvplan/numbers.h"
+#include "sources/hub_id.h"
 
 namespace kvplan {
-
-namespace {
-
-std::string percent_decoded(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string_view digits = text.substr(at + 1, 2);
-    const bool is_escape = text[at] == '%' && digits.size() == 2 &&
-                           digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-    out += is_escape ? static_cast<char>(whole_number(digits, 16).value_or(0)) : text[at];
-    if (is_escape) at += 2;
-  }
-  return out;
-}
-
-}  // namespace
 
 bool contains_token(std::string_view text, std::string_view token) {
   if (token.empty()) return false;

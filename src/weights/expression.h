@@ -1,4 +1,4 @@
-// Regular expressions that come with a checkpoint from unknown people: parsed and matched in time and memory limited by
+// Regular expressions that come with a checkpoint from unknown people: read and matched in time and memory limited by
 // their length, whatever they contain. Python's syntax, as far as an automaton can match it: literals, ".", classes, \d
 // \w \s \D \W \S \b \B, escaped punctuation, "* + ?" greedy and lazy, "|", "(...)", "(?:...)", "^", "$". No
 // backreferences, counts in braces, look-around, flags or named classes.
@@ -16,44 +16,33 @@ namespace kvplan {
 
 class Expression {
  public:
-  // Expressions written by people have tens of characters.
+  // Expressions written by people have tens of characters. A character makes at most two states.
   static constexpr std::size_t kMaxLength = 300;
-  // A match keeps two lists of states and a mark for each on the stack, 4 KiB. Expressions written by people have one
-  // or two states per character; 300 characters of only "|" would have 900.
-  static constexpr std::size_t kMaxStates = 512;
-  // Of groups; each level may cost a step for every character of the text.
-  static constexpr std::size_t kMaxNesting = 32;
+  static constexpr std::size_t kMaxNesting = 32;  // of groups
 
   // Nothing where the expression is wrong, unsupported, or beyond a limit.
   static std::optional<Expression> read(std::string_view text);
 
   // Whether a prefix of the text matches, like Python's re.match. Adds its cost to `steps`: one for each state entered,
-  // at most once per character of the text, and a few for the call.
+  // at most once per character of the text, and least_steps().
   bool matches_start(std::string_view text, std::uint64_t& steps) const;
 
   std::size_t states() const { return states_.size(); }
+  std::uint64_t least_steps(std::string_view text) const { return 4 + states_.size() * (text.size() + 1) / 512; }
 
  private:
-  using Index = std::uint16_t;
-  using Bytes = std::bitset<256>;
-  enum class Kind : std::uint8_t { kByte, kAny, kSet, kPass, kSplit, kBegin, kEnd, kBoundary, kNoBoundary, kMatch };
+  enum class Kind : std::uint8_t { kByte, kAny, kSet, kJump, kSplit, kBegin, kEnd, kBoundary, kNoBoundary, kMatch };
+  // Leads to the next state; a jump leads elsewhere instead, and a split there as well.
   struct State {
-    Kind kind = Kind::kPass;
+    Kind kind;
     std::uint8_t byte = 0;
-    Index set = 0;               // for kSet: index into sets_
-    Index next = 0, second = 0;  // second: the other branch of a kSplit
-  };
-  // A part of the automaton: entered at `first`, left by the `next` of `last`, which is not set yet.
-  struct Part {
-    Index first = 0, last = 0;
+    std::int16_t to = 0;  // of a jump or split: how many states away; of a set: its index
   };
   class Reader;
-
-  Index add(State state);
+  bool takes(const State& state, char c) const;
 
   std::vector<State> states_;
-  std::vector<Bytes> sets_;
-  Index start_ = 0;
+  std::vector<std::bitset<256>> sets_;
 };
 
 }  // namespace kvplan

@@ -93,7 +93,7 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
   for (const auto& held_group : weigher.groups(request)) {
     const TensorGroup* const group = held_group.first;  // clang 14 allows no structured bindings in lambdas
     const Bytes bytes = held_group.second;
-    const Held held{*group, request.share};
+    const HeldLayers held{*group, request.share};
     const std::uint64_t count = held.count();
     if (count == 0 || bytes == Bytes(0)) continue;
     out.tensors += bytes;

@@ -22,11 +22,6 @@ bool is_decoder(const TensorGroup& group) {
   }
 }
 
-std::string_view last_word(std::string_view module) {
-  const auto dot = module.rfind('.');
-  return dot == std::string_view::npos ? module : module.substr(dot + 1);
-}
-
 // Modules that engines fuse, and their parts.
 struct Fused {
   std::string_view name, parts;
@@ -48,7 +43,7 @@ constexpr Fused kFused[] = {{"qkv_proj", "q_proj k_proj v_proj"},
 }  // namespace
 
 bool lora_targets(const std::vector<std::string>& targets, std::string_view module) {
-  const std::string_view word = last_word(module);
+  const std::string_view word = module.substr(module.rfind('.') + 1);
   return std::any_of(targets.begin(), targets.end(), [&](const std::string& target) {
     if (target == word || target == "all" || target == "all-linear") return true;
     return std::any_of(std::begin(kFused), std::end(kFused), [&](const Fused& fused) {
@@ -69,7 +64,7 @@ LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request) {
   };
   for (const TensorGroup& group : model.tensors) {
     if (!is_decoder(group) || group.elements_of_one() == Elements(0)) continue;
-    const Held held{group, request.share};
+    const HeldLayers held{group, request.share};
     if (group.role == TensorRole::kEmbedding || group.role == TensorRole::kHead) {
       const bool is_head = group.role == TensorRole::kHead;
       if (!is_head && group.module != "model.embed_tokens") continue;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -100,97 +101,92 @@ std::string_view bare_module(std::string_view module) {
 
 namespace {
 
-// "0", "17"; but not "007", which is no layer's number.
-std::optional<std::uint32_t> number_in(std::string_view word) {
-  if (word.empty() || word.size() > 9 || (word.size() > 1 && word[0] == '0')) return std::nullopt;
-  std::uint32_t out = 0;
-  for (const char c : word) {
-    if (c < '0' || c > '9') return std::nullopt;
-    out = out * 10 + static_cast<std::uint32_t>(c - '0');
+// The module's name in a layer: the first "*" is the layer's number, further ones are `expert`.
+std::string with_layer(std::string_view module, std::uint64_t layer, std::string_view expert = "0") {
+  std::string out;
+  out.reserve(module.size() + 8);
+  bool is_first = true;
+  for (const char c : module) {
+    if (c != '*')
+      out += c;
+    else
+      out += std::exchange(is_first, false) ? std::to_string(layer) : std::string(expert);
   }
   return out;
 }
 
-std::string with_layer(std::string_view module, std::uint64_t layer) {
-  std::string out;
-  out.reserve(module.size() + 8);
-  bool first = true;
-  for (const char c : module) {
-    if (c != '*') {
-      out += c;
-    } else {
-      out += std::exchange(first, false) ? std::to_string(layer) : "0";
+// Every run of whole words in a name.
+template <class Take>
+void each_run(std::string_view name, const Take& take) {
+  for (std::size_t begin = 0;; begin = name.find('.', begin) + 1) {
+    for (std::size_t end = begin; end <= name.size(); ++end) {
+      end = std::min(name.find('.', end), name.size());
+      take(name.substr(begin, end - begin));
     }
+    if (name.find('.', begin) == std::string_view::npos) return;
   }
-  return out;
+}
+
+enum class PatternForm { kExpression, kGlob, kPrefix, kName };
+
+// What a pattern is, and its text without "re:", wrappers, dots at its ends and a prefix's star.
+std::pair<PatternForm, std::string_view> parsed(std::string_view pattern) {
+  if (pattern.starts_with("re:")) return {PatternForm::kExpression, pattern.substr(3)};
+  // "model.layers.0." means everything in that block, ".gate." a module of that name.
+  while (pattern.size() > 1 && pattern.back() == '.') pattern.remove_suffix(1);
+  while (pattern.size() > 1 && pattern.front() == '.') pattern.remove_prefix(1);
+  const std::string_view text = bare_module(pattern);
+  const std::size_t star = text.find_first_of("*?");
+  if (star == std::string_view::npos) return {PatternForm::kName, text};
+  if (star > 0 && star + 1 == text.size() && text.back() == '*') return {PatternForm::kPrefix, text.substr(0, star)};
+  return {PatternForm::kGlob, text};
 }
 
 }  // namespace
+
+void RuleBook::NameList::add(std::string_view name, Order order) {
+  orders_.emplace(name, order);
+  if (name.size() >= lengths_.size()) lengths_.resize(name.size() + 1);
+  lengths_[name.size()] = true;
+}
+
+RuleBook::Order RuleBook::NameList::find(std::string_view name) const {
+  if (name.size() >= lengths_.size() || !lengths_[name.size()]) return kNone;
+  const auto found = orders_.find(name);
+  return found == orders_.end() ? kNone : found->second;
+}
 
 RuleBook::RuleBook(const std::vector<SchemeRule>& rules)
     : lists_(std::make_shared<const Lists>(lists_of(rules))), rules_(&rules) {}
 
 RuleBook::Lists RuleBook::lists_of(const std::vector<SchemeRule>& rules) {
   Lists out;
-  std::string key;
   std::size_t expressions = 0, globs = 0;
   for (Order order = 0; order < rules.size(); ++order) {
     const SchemeRule& rule = rules[order];
     if (order == kMaxRules) refuse_more(rule, kMaxRules, "names");
-    Numbered entry;
-    entry.order = order;
-    std::string_view pattern = rule.pattern;
-    if (pattern.starts_with("re:")) {
-      pattern.remove_prefix(3);
-      if (++expressions > kMaxExpressions) refuse_more(rule, kMaxExpressions, "expressions");
-      if (auto read = Expression::read(pattern))
-        out.expressions[tells_layers_apart(pattern) ? 1 : 0].emplace_back(*std::move(read), entry.order);
-      else
-        ++out.unread;
-      continue;
+    const auto [form, text] = parsed(rule.pattern);
+    // "?" distinguishes numbers of one digit from those of two.
+    const bool is_apart = form == PatternForm::kExpression
+                              ? tells_layers_apart(text)
+                              : text.find_first_of("0123456789?") != std::string_view::npos;
+    Patterns& patterns = is_apart ? out.apart : out.alike;
+    switch (form) {
+      case PatternForm::kExpression:
+        if (++expressions > kMaxExpressions) refuse_more(rule, kMaxExpressions, "expressions");
+        if (auto read = Expression::read(text))
+          patterns.expressions.emplace_back(*std::move(read), order);
+        else
+          ++out.unread;
+        break;
+      case PatternForm::kGlob:
+        if (++globs > kMaxGlobs) refuse_more(rule, kMaxGlobs, "globs");
+        patterns.globs.emplace_back(std::string(text) + ".*", order);
+        break;
+      case PatternForm::kPrefix: patterns.prefixes.add(text, order); break;
+      case PatternForm::kName: patterns.names.add(text, order); break;
     }
-    // "model.layers.0." means everything in that block, ".gate." a module of that name.
-    while (pattern.size() > 1 && pattern.back() == '.') pattern.remove_suffix(1);
-    while (pattern.size() > 1 && pattern.front() == '.') pattern.remove_prefix(1);
-    std::string_view text = bare_module(pattern);
-    const std::size_t star = text.find_first_of("*?");
-    const bool is_prefix = star != std::string_view::npos && star > 0 && star + 1 == text.size() && text.back() == '*';
-    if (star != std::string_view::npos && !is_prefix) {
-      if (++globs > kMaxGlobs) refuse_more(rule, kMaxGlobs, "globs");
-      // "?" distinguishes numbers of one digit from those of two.
-      out.globs[text.find_first_of("0123456789?") != std::string_view::npos ? 1 : 0].emplace_back(
-          std::string(text) + ".*", entry.order);
-      continue;
-    }
-    if (is_prefix) text.remove_suffix(1);
-    key.clear();
-    for (std::size_t begin = 0, count = 0;;) {
-      const std::size_t dot = text.find('.', begin);
-      const std::string_view word = text.substr(begin, dot == std::string_view::npos ? dot : dot - begin);
-      const bool is_cut = is_prefix && dot == std::string_view::npos;
-      const auto number = count < kNumbers ? number_in(word) : std::nullopt;
-      if (number && is_cut) {
-        entry.open = word;
-      } else if (number) {
-        entry.numbers[count++] = *number;
-        key += '*';
-      } else {
-        key += word;
-      }
-      if (dot == std::string_view::npos) break;
-      key += '.';
-      begin = dot + 1;
-    }
-    Names& names = is_prefix ? out.prefixes : out.exact;
-    auto found = names.find(std::string_view(key));
-    if (found == names.end()) {
-      found = names.emplace(key, std::vector<Numbered>()).first;
-      if (is_prefix) out.prefix_lengths.push_back(key.size());
-    }
-    found->second.push_back(entry);
   }
-  std::sort(out.prefix_lengths.begin(), out.prefix_lengths.end());
-  out.prefix_lengths.erase(std::unique(out.prefix_lengths.begin(), out.prefix_lengths.end()), out.prefix_lengths.end());
   return out;
 }
 
@@ -207,22 +203,26 @@ bool RuleBook::expression_names(const Expression& expression, const Called& modu
          (module.bare.size() != module.whole.size() && expression.matches_start(module.bare, steps_));
 }
 
-RuleBook::Order RuleBook::match(bool by_layer, std::string_view name, Order best) const {
-  const std::size_t which = by_layer ? 1 : 0;
+RuleBook::Order RuleBook::match(const Patterns& patterns, std::string_view name, Order best) const {
   const Called module(name);
+  // A name matches the module itself, a block of modules, or the end of a name.
+  if (!patterns.names.empty())
+    each_run(module.bare, [&](std::string_view run) { best = std::min(best, patterns.names.find(run)); });
+  for (std::size_t length = 1; length <= module.bare.size() && !patterns.prefixes.empty(); ++length)
+    best = std::min(best, patterns.prefixes.find(module.bare.substr(0, length)));
   const auto check = [&](Order order) {
     if (steps_ > kMaxSteps)
       refuse_list((*rules_)[order],
-                  std::to_string(lists_->expressions[0].size() + lists_->expressions[1].size() +
-                                 lists_->globs[0].size() + lists_->globs[1].size()) +
+                  std::to_string(lists_->alike.expressions.size() + lists_->apart.expressions.size() +
+                                 lists_->alike.globs.size() + lists_->apart.globs.size()) +
                       " expressions and globs, which take too long to hold against every module of every layer");
   };
-  for (const auto& [below, order] : lists_->globs[which]) {
+  for (const auto& [below, order] : patterns.globs) {
     if (order >= best) break;  // later in the list
     if (glob_names(below, module)) best = order;
     check(order);
   }
-  for (const auto& [expression, order] : lists_->expressions[which]) {
+  for (const auto& [expression, order] : patterns.expressions) {
     if (order >= best) break;
     if (expression_names(expression, module)) best = order;
     check(order);
@@ -230,147 +230,44 @@ RuleBook::Order RuleBook::match(bool by_layer, std::string_view name, Order best
   return best;
 }
 
-// Offers the entries for one name to a module that has it.
-void RuleBook::offer(const Found& found, Named& out) {
-  for (const Numbered& entry : found.entries) {
-    std::optional<std::uint64_t> layer;
-    bool fits = true;
-    for (std::size_t i = 0; i < found.numbers.size() && fits; ++i) {
-      if (found.numbers[i] == kLayer)
-        layer = entry.numbers[i];
-      else
-        fits = (found.numbers[i] == kExpert ? 0 : found.numbers[i]) == entry.numbers[i];
-    }
-    if (!fits) continue;
-    if (entry.open.empty()) {
-      if (layer)
-        out.layers_.emplace_back(*layer, entry.order);
-      else
-        out.every_ = std::min(out.every_, entry.order);
-    } else if (found.next == kLayer) {
-      out.open_.emplace_back(entry.open, entry.order);
-    } else if (found.next && std::to_string(found.next == kExpert ? 0 : *found.next).starts_with(entry.open)) {
-      out.every_ = std::min(out.every_, entry.order);
-    }
-  }
-}
-
-// A name matches the module itself, a block of modules, or the end of a name: any run of whole words.
-template <class Take>
-void RuleBook::each_found(std::string_view module, Take take) const {
-  struct Word {
-    std::string_view text;
-    std::optional<std::uint32_t> number;
-  };
-  std::vector<Word> words;
-  const std::string_view bare = bare_module(module);
-  bool has_layer = false;
-  for (std::size_t begin = 0; begin <= bare.size();) {
-    const std::size_t end = std::min(bare.find('.', begin), bare.size());
-    Word word{bare.substr(begin, end - begin), {}};
-    word.number = word.text != "*" ? number_in(word.text) : std::exchange(has_layer, true) ? kExpert : kLayer;
-    words.push_back(word);
-    begin = end + 1;
-  }
-  std::string key;
-  std::vector<std::uint32_t> numbers;
-  const auto append = [&](const Word& word, bool is_first) {
-    if (!is_first) key += '.';
-    if (word.number && numbers.size() < kNumbers) {
-      numbers.push_back(*word.number);
-      key += '*';
-    } else {
-      key += word.text;
-    }
-  };
-  for (std::size_t begin = 0; begin < words.size() && !lists_->exact.empty(); ++begin) {
-    key.clear();
-    numbers.clear();
-    for (std::size_t end = begin; end < words.size(); ++end) {
-      append(words[end], end == begin);
-      if (const auto found = lists_->exact.find(std::string_view(key)); found != lists_->exact.end())
-        take(Found{found->second, numbers, {}});
-    }
-  }
-  if (lists_->prefixes.empty()) return;
-  key.clear();
-  numbers.clear();
-  for (const Word& word : words) append(word, key.empty());
-  for (const std::size_t length : lists_->prefix_lengths) {
-    if (length > key.size()) break;
-    const std::string_view start = std::string_view(key).substr(0, length);
-    const auto found = lists_->prefixes.find(start);
-    if (found == lists_->prefixes.end()) continue;
-    const auto whole = static_cast<std::size_t>(std::count(start.begin(), start.end(), '.'));
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < whole && count < kNumbers; ++i)
-      if (words[i].number) ++count;
-    take(Found{found->second, std::span<const std::uint32_t>(numbers).first(count), words[whole].number});
-  }
-}
-
 RuleBook::Named RuleBook::named(std::vector<std::string> names) const {
   Named out;
   out.book_ = this;
-  for (const std::string& name : names) each_found(name, [&](const Found& found) { offer(found, out); });
-  std::sort(out.layers_.begin(), out.layers_.end());
-  std::sort(out.open_.begin(), out.open_.end());
-  for (const std::string& name : names) out.every_ = match(false, with_layer(name, 0), out.every_);
+  for (const std::string& name : names) out.every_ = match(lists_->alike, with_layer(name, 0), out.every_);
   out.names_ = std::move(names);
   return out;
 }
 
 const SchemeRule* RuleBook::Named::find(std::uint64_t layer) const {
   Order best = every_;
-  const auto first = std::lower_bound(layers_.begin(), layers_.end(), std::pair(layer, Order{0}));
-  if (first != layers_.end() && first->first == layer) best = std::min(best, first->second);
-  if (!open_.empty()) {
-    const std::string number = std::to_string(layer);
-    for (std::size_t length = 1; length <= number.size(); ++length) {
-      const std::string_view begin = std::string_view(number).substr(0, length);
-      const auto open = std::lower_bound(open_.begin(), open_.end(), std::pair(begin, Order{0}));
-      if (open != open_.end() && open->first == begin) best = std::min(best, open->second);
-    }
-  }
-  if (!book_->lists_->globs[1].empty() || !book_->lists_->expressions[1].empty())
-    for (const std::string& name : names_) best = book_->match(true, with_layer(name, layer), best);
+  const Patterns& apart = book_->lists_->apart;
+  for (std::size_t i = 0; i < names_.size() && !apart.empty(); ++i)
+    best = book_->match(apart, with_layer(names_[i], layer), best);
   return best == kNone ? nullptr : &(*book_->rules_)[best];
 }
 
 // Marks the rules that match one of the modules passed to it.
 class RuleBook::Marker {
  public:
-  explicit Marker(const RuleBook& book) : book_(book), is_used_(book.rules_->size(), false) {}
+  explicit Marker(const RuleBook& book) : book_(book), is_used_(book.rules_->size(), false) {
+    for (const SchemeRule& rule : *book.rules_) {
+      const auto [form, text] = parsed(rule.pattern);
+      if (form != PatternForm::kName && form != PatternForm::kPrefix) continue;
+      add(text);
+      each_expert(text, [&](const std::string& name, std::uint64_t) { add(*experts_.emplace(name).first); });
+    }
+  }
 
   void show(const Module& module) {
-    std::vector<bool> layers;
-    std::set<std::string, std::less<>> beginnings;  // of layer numbers
-    each_layer(module, [&](std::uint64_t layer) {
-      if (layer >= layers.size()) layers.resize(layer + 1, false);
-      layers[layer] = true;
-      if (book_.lists_->prefixes.empty()) return;
-      const std::string number = std::to_string(layer);
-      for (std::size_t i = 1; i <= number.size(); ++i) beginnings.insert(number.substr(0, i));
-    });
-    const auto is_one = [&](std::uint32_t of_module, std::uint32_t of_rule) {
-      if (of_module == kLayer) return of_rule < layers.size() && layers[of_rule];
-      return of_module == kExpert ? of_rule < module.copies : of_rule == of_module;
-    };
-    for (const std::string& name : module.names)
-      book_.each_found(name, [&](const Found& found) {
-        for (const Numbered& entry : found.entries) {
-          bool fits = !is_used_[entry.order];
-          for (std::size_t i = 0; i < found.numbers.size() && fits; ++i)
-            fits = is_one(found.numbers[i], entry.numbers[i]);
-          if (fits && !entry.open.empty()) fits = found.next && begins(*found.next, entry.open, beginnings);
-          if (fits) is_used_[entry.order] = true;
-        }
-      });
+    for (const std::string& name : module.names) {
+      if (module.layers.empty()) show_name(name, module.copies);
+      each_layer(module, [&](std::uint64_t layer) { show_name(with_layer(name, layer, "*"), module.copies); });
+    }
     for (const bool by_layer : {false, true}) {
-      const std::size_t which = by_layer ? 1 : 0;
-      for (const auto& [below, order] : book_.lists_->globs[which])
+      const Patterns& patterns = by_layer ? book_.lists_->apart : book_.lists_->alike;
+      for (const auto& [below, order] : patterns.globs)
         look(module, by_layer, order, [&, &glob = below](const Called& name) { return book_.glob_names(glob, name); });
-      for (const auto& [expression, order] : book_.lists_->expressions[which])
+      for (const auto& [expression, order] : patterns.expressions)
         look(module, by_layer, order,
              [&, &rule = expression](const Called& name) { return book_.expression_names(rule, name); });
     }
@@ -380,20 +277,60 @@ class RuleBook::Marker {
   std::vector<const SchemeRule*> unmatched() const {
     std::vector<const SchemeRule*> out;
     for (std::size_t i = 0; i < is_used_.size(); ++i)
-      if (!is_used_[i]) out.push_back(&(*book_.rules_)[i]);
+      if (!is_used_[i] && !is_shown((*book_.rules_)[i])) out.push_back(&(*book_.rules_)[i]);
     return out;
   }
 
  private:
+  // The most copies of a module that a name or the beginning of one was found in; 0: in none.
+  struct Seen {
+    std::uint64_t whole = 0, begins = 0;
+  };
+
   template <class Visit>
-  static void each_layer(const Module& module, Visit visit) {
+  static void each_layer(const Module& module, const Visit& visit) {
     for (const LayerRun& run : module.layers)
       for (std::uint64_t i = 0; i < run.count; ++i) visit(run.first + i * run.step);
   }
 
-  static bool begins(std::uint32_t next, std::string_view open, const std::set<std::string, std::less<>>& beginnings) {
-    if (next == kLayer) return beginnings.find(open) != beginnings.end();
-    return next == kExpert || std::to_string(next).starts_with(open);
+  // A rule's name with each of its numbers in turn as an expert's: "layers.3.experts.*", 17.
+  template <class Visit>
+  static void each_expert(std::string_view name, const Visit& visit) {
+    for (std::size_t begin = 0; begin < name.size();) {
+      const std::size_t end = std::min(name.find('.', begin), name.size());
+      const std::string_view word = name.substr(begin, end - begin);
+      if (const auto number = whole_number(word); number && std::to_string(*number) == word)
+        visit(std::string(name.substr(0, begin)) + '*' + std::string(name.substr(end)), *number);
+      begin = end + 1;
+    }
+  }
+
+  void add(std::string_view name) {
+    names_.add(name, 0);
+    seen_.emplace(name, Seen());
+  }
+
+  void show_name(std::string_view name, std::uint64_t copies) {
+    const std::string_view bare = bare_module(name);
+    each_run(bare, [&](std::string_view run) {
+      if (names_.find(run) == 0) seen_[run].whole = std::max(seen_[run].whole, copies);
+    });
+    for (std::size_t length = 1; length <= bare.size(); ++length)
+      if (const std::string_view start = bare.substr(0, length); names_.find(start) == 0)
+        seen_[start].begins = std::max(seen_[start].begins, copies);
+  }
+
+  // Whether a module has a rule's name, or begins with it.
+  bool is_shown(const SchemeRule& rule) const {
+    const auto [form, text] = parsed(rule.pattern);
+    const auto figure = form == PatternForm::kName     ? &Seen::whole
+                        : form == PatternForm::kPrefix ? &Seen::begins
+                                                       : nullptr;
+    if (figure == nullptr) return false;
+    bool out = seen_.at(text).*figure > 0;
+    each_expert(text,
+                [&](const std::string& name, std::uint64_t number) { out = out || seen_.at(name).*figure > number; });
+    return out;
   }
 
   // Tries a glob or expression in every layer, if it distinguishes them, until it matches one.
@@ -418,7 +355,10 @@ class RuleBook::Marker {
   }
 
   const RuleBook& book_;
-  std::vector<bool> is_used_;
+  std::vector<bool> is_used_;      // of globs and expressions
+  std::set<std::string> experts_;  // names with a "*" for an expert's number
+  NameList names_;
+  std::unordered_map<std::string_view, Seen> seen_;
 };
 
 std::vector<const SchemeRule*> RuleBook::unmatched(const std::vector<Module>& modules) const {

@@ -1,15 +1,12 @@
 // Finds the modules that a checkpoint's exclusion list or layer map names. Lists contain exact names, ends of names,
-// globs and "re:" expressions, often one for each of a hundred layers. Names are stored without their numbers, so that
-// a module is looked up once for all its layers.
+// globs and "re:" expressions, often one for each of a hundred layers. What does not depend on a layer's number is
+// looked up once for all layers.
 #ifndef KVPLAN_WEIGHTS_RULES_H_
 #define KVPLAN_WEIGHTS_RULES_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,9 +53,7 @@ class RuleBook {
     friend class RuleBook;
     const RuleBook* book_ = nullptr;
     std::vector<std::string> names_;
-    Order every_ = kNone;                                   // of the first rule for all layers
-    std::vector<std::pair<std::uint64_t, Order>> layers_;   // the first rule for each layer
-    std::vector<std::pair<std::string_view, Order>> open_;  // "layers.6*": prefixes of a layer's number, sorted
+    Order every_ = kNone;  // of the first rule for all layers
   };
   // `names`: all names of a module, with "*" for the layer's number; a second "*" means its first expert.
   Named named(std::vector<std::string> names) const;
@@ -76,30 +71,18 @@ class RuleBook {
 
  private:
   static constexpr Order kNone = static_cast<Order>(-1);
-  static constexpr std::uint32_t kLayer = static_cast<std::uint32_t>(-1);   // stands for the current layer's number
-  static constexpr std::uint32_t kExpert = static_cast<std::uint32_t>(-2);  // stands for the current expert's number
-  static constexpr std::size_t kNumbers = 3;  // numbers taken out of a name; further ones stay text
 
-  // A name without its numbers: "layers.*.mlp.gate".
-  struct Numbered {
-    std::uint32_t numbers[kNumbers] = {};
-    std::string_view open;  // the number at the end of the name, if it is only a prefix of one
-    Order order = kNone;
-  };
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  using Names = std::unordered_map<std::string, std::vector<Numbered>, Hash, std::equal_to<>>;
+  // Whole names, or beginnings of names, each with its first rule.
+  class NameList {
+   public:
+    void add(std::string_view name, Order order);
+    Order find(std::string_view name) const;
+    bool empty() const { return orders_.empty(); }
 
-  // Entries under a key that matches a module's name: the numbers at the key's places; `next` is the word that follows.
-  struct Found {
-    const std::vector<Numbered>& entries;
-    std::span<const std::uint32_t> numbers;
-    std::optional<std::uint32_t> next;
+   private:
+    std::unordered_map<std::string_view, Order> orders_;
+    std::vector<bool> lengths_;  // of the names: most look-ups end here
   };
-  template <class Take>
-  void each_found(std::string_view module, Take take) const;
-  static void offer(const Found& found, Named& out);
   class Marker;
   // A module by its full name, and by the name without wrappers.
   struct Called {
@@ -108,18 +91,19 @@ class RuleBook {
   };
   bool glob_names(const std::string& below, const Called& module) const;
   bool expression_names(const Expression& expression, const Called& module) const;
-  Order match(bool by_layer, std::string_view name, Order best) const;
 
+  struct Patterns {
+    NameList names, prefixes;
+    std::vector<std::pair<std::string, Order>> globs;  // followed by ".*": a match includes a block's modules
+    std::vector<std::pair<Expression, Order>> expressions;
+    bool empty() const { return names.empty() && prefixes.empty() && globs.empty() && expressions.empty(); }
+  };
   struct Lists {
-    Names exact;
-    Names prefixes;
-    std::vector<std::size_t> prefix_lengths;
-    // Patterns that match all layers alike, and those that depend on the layer's number.
-    std::vector<std::pair<std::string, Order>> globs[2];  // followed by ".*": a match includes a block's modules
-    std::vector<std::pair<Expression, Order>> expressions[2];
+    Patterns alike, apart;  // those that match all layers alike, and those that depend on the layer's number
     std::size_t unread = 0;
   };
   static Lists lists_of(const std::vector<SchemeRule>& rules);
+  Order match(const Patterns& patterns, std::string_view name, Order best) const;
 
   std::shared_ptr<const Lists> lists_;
   const std::vector<SchemeRule>* rules_;  // that `lists_` views

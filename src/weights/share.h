@@ -63,7 +63,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
 }
 
 // A stage's layers within a run.
-struct Held {
+struct HeldLayers {
   const TensorGroup& group;
   const WeightShare& share;
 

@@ -131,7 +131,7 @@ bool SchemeOrder::operator()(const WeightScheme& a, const WeightScheme& b) const
   return fields(a) < fields(b);
 }
 
-WeightType resolve(const WeightScheme& scheme) {
+WeightType weight_type_of(const WeightScheme& scheme) {
   WeightType type;
   if (const WeightType* row = find_weight_type(scheme.type)) {
     type = *row;

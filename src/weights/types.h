@@ -46,7 +46,7 @@ std::span<const WeightType> weight_types();
 // The row with a name or alias, in any case; null for an unknown one.
 const WeightType* find_weight_type(std::string_view name);
 // The row for a declared scheme, with the scheme's group size and bits.
-WeightType resolve(const WeightScheme& scheme);
+WeightType weight_type_of(const WeightScheme& scheme);
 // For a map of schemes: libc++ 13, which the web page is compiled with, has no <=> for strings.
 struct SchemeOrder {
   bool operator()(const WeightScheme& a, const WeightScheme& b) const;

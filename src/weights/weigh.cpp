@@ -57,9 +57,10 @@ class Weigher::Storer {
       name_ = declared_weight_type(model);
       rules_ = like != nullptr && like->rules_ ? std::make_unique<RuleBook>(*like->rules_, model.quantization.rules)
                                                : std::make_unique<RuleBook>(model.quantization.rules);
-      head_ = model.quantization.head_scheme ? std::optional(resolve(*model.quantization.head_scheme)) : std::nullopt;
-      if (model.quantization.scheme) type_ = resolve(*model.quantization.scheme);
-      if (model.quantization.expert_scheme) expert_type_ = resolve(*model.quantization.expert_scheme);
+      head_ = model.quantization.head_scheme ? std::optional(weight_type_of(*model.quantization.head_scheme))
+                                             : std::nullopt;
+      if (model.quantization.scheme) type_ = weight_type_of(*model.quantization.scheme);
+      if (model.quantization.expert_scheme) expert_type_ = weight_type_of(*model.quantization.expert_scheme);
     } else {
       name_ = std::string(plain_.name);
       type_ = plain_;
@@ -78,7 +79,7 @@ class Weigher::Storer {
   // Bytes of the group's share, over all layers and copies.
   Bytes bytes(const TensorGroup& group, const WeightShare& share) const {
     if (group.is_derived && !share.keeps_types) return Bytes(0);
-    const Held held{group, share};
+    const HeldLayers held{group, share};
     const Piece piece = piece_of(group, share);
     Bytes sum;
     const bool keeps = share.keeps_types && !as_stored_ && !mixture_;
@@ -164,7 +165,7 @@ class Weigher::Storer {
     if (rule == nullptr) return usual(group);
     if (!rule->scheme) return group.role == TensorRole::kHead && head_ ? &*head_ : nullptr;
     auto known = resolved_.find(*rule->scheme);
-    if (known == resolved_.end()) known = resolved_.emplace(*rule->scheme, resolve(*rule->scheme)).first;
+    if (known == resolved_.end()) known = resolved_.emplace(*rule->scheme, weight_type_of(*rule->scheme)).first;
     return &known->second;
   }
 
@@ -301,7 +302,7 @@ Elements share_of(const UnknownTensors& part, Elements elements, const WeightMod
     like.rows = static_cast<std::uint64_t>(static_cast<long double>(like.rows) *
                                            static_cast<long double>(std::min(*share.layers, model.num_layers)) /
                                            static_cast<long double>(model.num_layers));
-  else if (like.place == Place::kFirst && Held{like, share}.count() == 0)
+  else if (like.place == Place::kFirst && HeldLayers{like, share}.count() == 0)
     return Elements(0);
   return Elements(piece_of(like, share).rows);
 }
@@ -337,7 +338,7 @@ std::map<Component, Sum> sums_of(const WeightModel& model, const auto& storer, c
     Sum& sum = out[group.component];
     for (Bytes* const end : {&sum.bytes, &sum.low, &sum.high}) *end += bytes;
     const Piece piece = piece_of(group, request.share);
-    sum.elements += Elements(piece.rows) * piece.columns * piece.copies * Held{group, request.share}.count();
+    sum.elements += Elements(piece.rows) * piece.columns * piece.copies * HeldLayers{group, request.share}.count();
   }
   add_unknown(model, storer, request, out, report);
   return out;

@@ -1,4 +1,4 @@
-#include "kvplan/suggest.h"
+#include "kvplan/did_you_mean.h"
 
 #include <doctest/doctest.h>
 

@@ -74,6 +74,9 @@ struct LlamaPlacement {
 
 // The layers of weights on each GPU by this placement: -ngl units from the back, the last of which is the output.
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request);
+// EngineLoading::padding.
+LedgerLine llama_cpp_padding(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
+                             bool on_host);
 
 // What Ollama's own engine keeps in addition to llama.cpp, to reuse prefixes.
 struct LlamaKeeps {

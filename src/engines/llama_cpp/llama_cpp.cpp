@@ -232,6 +232,7 @@ Engine llama_cpp_engine() {
   engine.weight_choices = "f16 q8_0 q6_k q5_k_m q4_k_m iq4_xs";
   engine.kv_choices = "float16 q8_0 q4_0";
   engine.loading.embedding_on_host = true;
+  engine.loading.padding = llama_cpp_padding;
   engine.loading.places_parts = true;
   engine.has_scores = true;
   engine.parallel.stages = llama_cpp_stages;

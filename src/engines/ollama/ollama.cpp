@@ -127,6 +127,7 @@ Engine ollama_engine() {
   out.model_prefix = "ollama:";
   out.names_latents = llama_cpp_engine().names_latents;
   out.loading.embedding_on_host = true;
+  out.loading.padding = llama_cpp_engine().loading.padding;
   out.has_scores = true;
   out.parallel.stages = llama_cpp_engine().parallel.stages;
   out.parallel.places_nextn_layers = true;
