@@ -337,7 +337,7 @@ constexpr Mxfp4Row kMxfp4[] = {
 struct SglangTensorRules {
   bool pads_vocab = false;
 };
-constexpr Rule<SglangTensorRules> kRules[] = {
+constexpr Rule<SglangTensorRules> kTensorRules[] = {
     {&SglangTensorRules::pads_vocab,
      1,
      {0, 5, 8},
@@ -352,7 +352,7 @@ void sglang_tensors(EngineTensors& model) {
 }
 
 std::vector<RuleRow> sglang_tensor_rule_rows() {
-  std::vector<RuleRow> out = rule_rows(kRules);
+  std::vector<RuleRow> out = rule_rows(kTensorRules);
   add_rule_rows(kEdits, out);
   add_rule_rows(kAngles, out);
   add_rule_rows(kMxfp4, out);
@@ -376,7 +376,7 @@ Mxfp4Layout sglang_mxfp4_layout(const Request& request) {
 }
 
 bool sglang_pads_vocab(const Request& request) {
-  return resolve_rules(kRules, release_of(request)).pads_vocab;
+  return resolve_rules(kTensorRules, release_of(request)).pads_vocab;
 }
 
 }  // namespace kvplan
