@@ -2,7 +2,7 @@
 // v1/core/kv_cache_utils.py, v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py; of V0:
 // worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that moved have a row each.
 #include "engines/log_lines.h"
-#include "engines/release.h"
+#include "engines/vllm/rules.h"
 
 namespace kvplan {
 
@@ -284,19 +284,8 @@ constexpr RemedyRule kRemedies[] = {
      {{kAcrossNodes, "--distributed-executor-backend", "ray"}, {kRanksThatDivide, "", "{cards}"}, {kOtherCard}}},
 };
 
-struct LogRules {
-  bool tokens_are_capacity = false;
-};
-constexpr Rule<LogRules> kLogRules[] = {
-    {&LogRules::tokens_are_capacity,
-     1,
-     {0, 21},
-     kNoEnd,
-     "\"GPU KV cache size\" is concurrency * length, for groups of several kinds of layers too",
-     "vllm#40691"},
-};
 std::string_view remark(const Request& request) {
-  if (resolve_rules(kLogRules, release_of(request)).tokens_are_capacity) return "";
+  if (vllm_rules(request).tokens_from_concurrency) return "";
   return "\"GPU KV cache size\" of a model with several kinds of layers is no capacity before vLLM 0.21: it is blocks "
          "/ "
          "groups * block size; from 0.21 on it is concurrency * length";
