@@ -116,6 +116,8 @@ class Remedies {
       case kLargerBatch: return options_.batch;
       case kFewerSequences: return options_.sequences;
       case kNoGraphs: return options_.no_graphs;
+      case kFewerLayersOnGpu: return options_.gpu_layers;
+      case kOtherSplit: return options_.split;
       default: return "";
     }
   }
@@ -130,12 +132,10 @@ class Remedies {
     return true;
   }
 
-  // By the engine's own row, or that of an engine within it.
-  bool by_own_rows() {
-    return by_rows(log_.remedies) || (engine_.wraps_engine && by_rows(engine_of_line(cause_.engine).log.remedies));
-  }
+  // By the engine's own row, that of an engine within it, or the usual one.
   void by_rows() {
-    if (!by_own_rows()) by_rows(kUsual);
+    if (by_rows(log_.remedies)) return;
+    if (!engine_.wraps_engine || !by_rows(engine_of_line(cause_.engine).log.remedies)) by_rows(kUsual);
   }
 
   void by_row(const Cure& row) {
@@ -144,7 +144,7 @@ class Remedies {
     const std::string_view option = row.option.empty() ? option_of(row.cure) : row.option;
     std::string value(row.value);
     std::optional<double> figure;
-    if (const std::size_t open = value.rfind('{'); open != std::string::npos && row.value.find('}') != open + 1) {
+    if (const std::size_t open = value.rfind('{'); open != std::string::npos) {
       const std::size_t length = value.find('}', open) + 1 - open;
       const double printed = number(row.value.substr(open + 1, length - 2));
       value.replace(open, length, count_text(printed));
@@ -168,18 +168,27 @@ class Remedies {
       case kLargerShare: return larger_share(missing_gib());
       case kSmallerShare: return smaller_share(missing_gib());
       case kSmallerBatch:
-        if (log_.by_device) return smaller_micro_batch(2);
+        if (log_.by_device) return smaller_micro_batch(cause_.id == kBufferLimit ? 2 : 4);
         return add_option(cure, options_.batch, batch() >= 2 ? count_text(batch() / 2) : "");
       case kFewerSequences: {
         const double now = static_cast<double>(options.max_num_seqs.value_or(0));
         return add_option(cure, options_.sequences, now > 1 ? count_text(now / 2) : "");
       }
-      case kNoGraphs: return add_option(cure, options_.no_graphs);
+      case kNoGraphs:
+      case kFewerLayersOnGpu:
+      case kOtherSplit: return add_option(cure, option_of(cure));
       default: return add(cure, option_of(cure));
     }
   }
   void by_figures(std::initializer_list<LogCure> cures) {
     for (const LogCure cure : cures) by_figures(cure);
+  }
+
+  void smaller_micro_batch(double times) {
+    constexpr double kLeast = 32;
+    const auto now = reading_.options.n_ubatch;
+    const double less = std::max(kLeast, static_cast<double>(now.value_or(0)) / times);
+    add_option(kSmallerBatch, options_.batch, now ? count_text(less) : "");
   }
 
   bool has_eight_bit_cache() const {
@@ -293,27 +302,6 @@ class Remedies {
     add(kOtherBuild);
   }
 
-  void smaller_micro_batch(double times) {
-    constexpr double kLeast = 32;
-    const auto now = reading_.options.n_ubatch;
-    add_option(kSmallerBatch, options_.batch,
-               now ? count_text(std::max(kLeast, static_cast<double>(*now) / times)) : "");
-  }
-
-  void buffer_failed() {
-    const LogValue* const device = cause_.value("device");
-    if (device != nullptr && device->text.starts_with("CPU"))  // RAM: layers cannot go anywhere else
-      return by_figures({kMoreHostMemory, kShorterLength, kSmallerCacheType});
-    if (cause_.id != kWeightsFailed) {
-      if (cause_.id != kCacheFailed) smaller_micro_batch(4);
-      by_figures({kShorterLength, kSmallerCacheType});
-      if (cause_.id == kCacheFailed) by_figures(kFewerSequences);
-    }
-    add_option(kFewerLayersOnGpu, options_.gpu_layers);
-    if (cause_.id == kWeightsFailed) add(kSmallerWeights);
-    if (cause_.id != kCacheFailed) add_option(kOtherSplit, options_.split);
-  }
-
   void component_failed() {
     const bool is_cache = cause_.says("component", "KV cache");
     if (is_cache) add(kSmallerShare, options_.share);
@@ -386,9 +374,12 @@ class Remedies {
       case kBufferFailed:
       case kComputeFailed:
       case kCacheFailed:
-      case kWeightsFailed:
-        if (!by_own_rows()) buffer_failed();
-        return;
+      case kWeightsFailed: {
+        const LogValue* const device = cause_.value("device");
+        const bool is_ram = device != nullptr && device->text.starts_with("CPU") && !engine_.wraps_engine;
+        if (is_ram) return by_figures({kMoreHostMemory, kShorterLength, kSmallerCacheType});
+        break;
+      }
       case kComponentFailed: return component_failed();
       case kBlockDoesNotDivide: return block_does_not_divide();
       case kHeadsDoNotDivide: return heads_do_not_divide();

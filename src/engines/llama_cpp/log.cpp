@@ -161,6 +161,10 @@ constexpr StageMark kStages[] = {
 };
 
 constexpr RemedyRule kRemedies[] = {
+    {kBufferFailed, {{kSmallerBatch}, {kShorterLength}, {kSmallerCacheType}, {kFewerLayersOnGpu}, {kOtherSplit}}},
+    {kComputeFailed, {{kSmallerBatch}, {kShorterLength}, {kSmallerCacheType}, {kFewerLayersOnGpu}, {kOtherSplit}}},
+    {kCacheFailed, {{kShorterLength}, {kSmallerCacheType}, {kFewerSequences}, {kFewerLayersOnGpu}}},
+    {kWeightsFailed, {{kFewerLayersOnGpu}, {kSmallerWeights}, {kOtherSplit}}},
     {kFitFailed, {{kFitByItself, "-ngl"}, {kShorterLength}, {kSmallerWeights}}},
     {kCacheTypeNeedsFlash, {{kFlashAttention, "-fa", "on"}, {kPlainCacheType, "-ctv", "f16"}}},
 };
