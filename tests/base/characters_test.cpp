@@ -61,5 +61,14 @@ TEST_CASE("SHA-256") {
   CHECK(sha256(std::string(64, 'x')) == "7ce100971f64e7001e8fe5a51973ecdfe1ced42befe7ee8d5fd6219506b5393c");
 }
 
+TEST_CASE("characters: UTF-8 of one to four bytes, written and read") {
+  for (const char32_t code : {U'A', U'\u00e9', U'\u20ac', U'\U0001f600'}) {
+    std::string text;
+    append_utf8(code, text);
+    CHECK(character_at(text, 0).code == code);
+    CHECK(character_at(text, 0).bytes == text.size());
+  }
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -60,3 +60,13 @@ TEST_CASE("numbers: whole ones at the start of a text") {
     CHECK_FALSE(whole_number(text));
   }
 }
+
+TEST_CASE("numbers: the last good one of a range") {
+  const auto up_to = [](std::uint64_t most) { return [=](std::uint64_t n) { return n <= most; }; };
+  CHECK(last_good(0, 100, up_to(41)) == 41);
+  CHECK(last_good(5, 6, up_to(100)) == 5);
+  CHECK(largest_good(100, up_to(41)) == 41);
+  CHECK(largest_good(100, up_to(500)) == 100);
+  CHECK(largest_good(100, up_to(0)) == 0);
+  CHECK(largest_good(0, up_to(5)) == 0);
+}

@@ -373,6 +373,15 @@ TEST_CASE("a remedy that the log's own figures rule out is none") {
   CHECK(options_of(share).find("--mem-fraction-static") != std::string::npos);
 }
 
+TEST_CASE("remedies are options of the engine that wrote the log, though another one printed the line") {
+  const std::string runner = "ggml_vulkan: Requested buffer size exceeds device buffer size limit\n";
+  CHECK(options_of(diagnose(read_log("llama_context: n_ubatch = 512\n" + runner))).find("-ub 256") !=
+        std::string::npos);
+  const std::string of_ollama = options_of(diagnose(read_log("level=INFO source=sched.go:1\n" + runner)));
+  CHECK(of_ollama.find("-ub") == std::string::npos);
+  CHECK(of_ollama.find("OLLAMA_CONTEXT_LENGTH") != std::string::npos);
+}
+
 TEST_CASE("a figure beyond any engine's is no figure") {
   CHECK(read_log("GPU KV cache size: 18446744073709551615 tokens\n").observations.empty());
   CHECK(read_log("Model loading took 99999999999.0 GiB memory\n").observations.empty());
