@@ -1,5 +1,6 @@
 // Completions for bash, zsh and fish, from the tables of commands and options.
 #include <algorithm>
+#include <span>
 
 #include "cli/shell.h"
 #include "kvplan/did_you_mean.h"
@@ -12,11 +13,9 @@ namespace {
 
 using std::string_view;
 
-std::vector<string_view> command_names() {
-  std::vector<string_view> out;
-  for (const Command& command : commands())
-    if (command.name != "plan") out.push_back(command.name);
-  return out;
+// Every command but `plan`, which needs no name.
+std::span<const Command> named_commands() {
+  return commands().subspan(1);
 }
 
 bool takes_model(const Command& command) {
@@ -42,7 +41,7 @@ std::string bash() {
       "  elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
       "  COMPREPLY=()\n"
       "  case ${COMP_WORDS[1]} in\n    " +
-      join(command_names(), "|") +
+      join(named_commands(), "|", &Command::name) +
       ") [ \"$COMP_CWORD\" -gt 1 ] && command=${COMP_WORDS[1]} ;;\n  esac\n  case $prev in\n";
   for (const Option& option : options()) {
     if (option.value.empty()) continue;
@@ -62,8 +61,8 @@ std::string bash() {
       "  esac\n"
       "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")); return; fi\n"
       "  case $command in\n";
-  for (const Command& command : commands()) {
-    if (command.name == "plan" || takes_model(command)) continue;
+  for (const Command& command : named_commands()) {
+    if (takes_model(command)) continue;
     out += "    " + std::string(command.name) + ") COMPREPLY=($(compgen -W '" + join(argument_choices(command), " ") +
            "' -- \"$cur\")); return ;;\n";
   }
@@ -72,7 +71,7 @@ std::string bash() {
       "  compopt -o filenames 2>/dev/null\n"
       "  IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$cur\")); IFS=$' \\t\\n'\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY+=($(compgen -W '" +
-      join(command_names(), " ") +
+      join(named_commands(), " ", &Command::name) +
       "' -- \"$cur\")); fi\n"
       "}\n"
       "complete -F _kvplan kvplan\n";
@@ -105,12 +104,10 @@ std::string zsh() {
   std::string out =
       "#compdef kvplan\n# zsh completion of kvplan, from its table of options: put it as _kvplan in $fpath.\n"
       "_kvplan() {\n  local -a commands options\n  commands=(";
-  for (const Command& command : commands())
-    if (command.name != "plan") out += "'" + std::string(command.name) + ":" + zsh_text(command.help) + "' ";
+  for (const Command& command : named_commands())
+    out += "'" + std::string(command.name) + ":" + zsh_text(command.help) + "' ";
   out += ")\n  case ${words[2]} in\n";
-  for (const Command& command : commands()) {
-    const bool plan = command.name == "plan";
-    if (plan) continue;
+  for (const Command& command : named_commands()) {
     out += "    " + std::string(command.name) + ") options=(";
     for (const Option* option : options_of(command)) out += "\n      " + zsh_option(*option);
     out += "\n      ";
@@ -133,9 +130,8 @@ std::string zsh() {
 
 std::string fish() {
   std::string out = "# fish completion of kvplan, from its table of options.\n";
-  std::string all = join(command_names(), " ");
-  for (const Command& command : commands()) {
-    if (command.name == "plan") continue;
+  const std::string all = join(named_commands(), " ", &Command::name);
+  for (const Command& command : named_commands()) {
     out += "complete -c kvplan -n __fish_use_subcommand -a " + std::string(command.name) + " -d '" +
            shell_quoted(command.help) + "'\n";
     for (const string_view word : argument_choices(command))
