@@ -11,34 +11,22 @@ namespace kvplan {
 
 namespace {
 
-struct KindOfTensor {
-  std::string_view word;
-  bool (*is)(const TensorGroup& group);
-};
-constexpr KindOfTensor kKinds[] = {
-    {"<all>", [](const TensorGroup&) { return true; }},
-    {"<derived>", [](const TensorGroup& group) { return group.is_derived; }},
-    {"<mtp>", [](const TensorGroup& group) { return group.component == Component::kMtp; }},
-    {"<norms>", [](const TensorGroup& group) { return group.component == Component::kNorms; }},
-    {"<shared-experts>",
-     [](const TensorGroup& group) {
-       return group.component == Component::kSharedExperts && group.role == TensorRole::kLinear;
-     }},
-    {"<vocabulary>", [](const TensorGroup& group) { return group.split == Split::kVocab; }},
-    {"<experts>", [](const TensorGroup& group) { return group.is_expert && group.role == TensorRole::kLinear; }},
-    {"<expert-biases>", [](const TensorGroup& group) { return group.is_expert && group.role == TensorRole::kPlain; }},
-    {"<routers>",
-     [](const TensorGroup& group) {
-       return group.component == Component::kRouter && group.role == TensorRole::kLinear;
-     }},
-    {"<matrices>",
-     [](const TensorGroup& group) { return group.role == TensorRole::kLinear && group.place == Place::kLayers; }},
-};
+bool is_kind(std::string_view word, const TensorGroup& group) {
+  const bool is_linear = group.role == TensorRole::kLinear;
+  if (word == "<routers>") return is_linear && group.component == Component::kRouter;
+  if (word == "<experts>") return is_linear && group.is_expert;
+  if (word == "<shared-experts>") return is_linear && group.component == Component::kSharedExperts;
+  if (word == "<matrices>") return is_linear && group.place == Place::kLayers;
+  if (word == "<expert-biases>") return group.role == TensorRole::kPlain && group.is_expert;
+  if (word == "<norms>") return group.component == Component::kNorms;
+  if (word == "<mtp>") return group.component == Component::kMtp;
+  if (word == "<vocabulary>") return group.split == Split::kVocab;
+  if (word == "<derived>") return group.is_derived;
+  return word == "<all>";
+}
 
 bool fits_word(std::string_view word, const TensorGroup& group) {
-  if (word.starts_with('<'))
-    return std::any_of(std::begin(kKinds), std::end(kKinds),
-                       [&](const KindOfTensor& kind) { return kind.word == word && kind.is(group); });
+  if (word.starts_with('<')) return is_kind(word, group);
   const std::string_view name = group.module;
   if (word.starts_with('*')) return name.find(word.substr(1, word.size() - 2)) != std::string_view::npos;
   if (word.ends_with('*')) return name.starts_with(word.substr(0, word.size() - 1));
@@ -86,17 +74,9 @@ struct Editor {
   void operator()(const DropTensors& change) const { drop_tensors(model, change.of); }
   void operator()(const DropTowers&) const { drop_towers(model); }
   void operator()(const SetHead& change) const { set_head(model, change.rule); }
-  void operator()(const KeepAs& change) const {
-    each(change.of, [&](TensorGroup& group) { group.kept = change.kept; });
-  }
-  void operator()(const InFloat32& change) const {
-    each(change.of, [&](TensorGroup& group) { group.is_float32 = change.is_float32; });
-  }
-  void operator()(const MakeLinear& change) const {
-    each(change.of, [&](TensorGroup& group) { group.role = TensorRole::kLinear; });
-  }
-  void operator()(const SplitBy& change) const {
-    each(change.of, [&](TensorGroup& group) { group.split = change.split; });
+  template <auto Member>
+  void operator()(const SetMember<Member>& change) const {
+    each(change.of, [&](TensorGroup& group) { group.*Member = change.value; });
   }
   void operator()(const PutInEveryLayer& change) const {
     std::set<std::string> done;
@@ -104,12 +84,6 @@ struct Editor {
       if (group.component == Component::kMtp || !selects(change.of, group)) return false;
       group.layers = {{0, model.num_layers, 1}};
       return !done.insert(group.module).second;
-    });
-  }
-  void operator()(const Resize& change) const {
-    each(change.of, [&](TensorGroup& group) {
-      if (change.rows > 0) group.rows = change.rows;
-      if (change.columns > 0) group.columns = change.columns;
     });
   }
   void operator()(const PadParts& change) const {
@@ -127,8 +101,8 @@ struct Editor {
   void operator()(const AddBeside& change) const {
     add(change.of, [&](const TensorGroup& group) {
       const bool is_none = change.elements.per_head && group.units == 0;
-      TensorGroup out = derived_beside(group, change.name, is_none ? 0 : elements_of(change.elements, group));
-      out.is_float32 = change.is_float32;
+      TensorGroup out =
+          derived_beside(group, change.name, is_none ? 0 : elements_of(change.elements, group), change.is_float32);
       out.is_expert = group.is_expert;
       out.split = split_like(change.split, group.split);
       out.is_derived = !change.is_stored;
@@ -230,13 +204,14 @@ TensorGroup derived_tensor(std::string_view name, std::uint64_t rows, std::uint6
   return out;
 }
 
-TensorGroup derived_beside(const TensorGroup& group, std::string_view name, std::uint64_t elements) {
+TensorGroup derived_beside(const TensorGroup& group, std::string_view name, std::uint64_t elements, bool is_float32) {
   TensorGroup out = derived_tensor(group.module + "." + std::string(name), elements);
   out.component = group.component;
   out.layers = group.layers;
   out.place = group.place;
   out.copies = group.copies;
   out.used = group.used;
+  out.is_float32 = is_float32;
   return out;
 }
 

@@ -17,6 +17,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -49,37 +51,29 @@ struct DropTensors {
   std::string_view of;
 };
 struct DropTowers {};
-struct KeepAs {
+template <auto Member>
+struct SetMember {
   std::string_view of;
-  Kept kept;
+  std::remove_reference_t<decltype(std::declval<TensorGroup&>().*Member)> value;
 };
-struct InFloat32 {
-  std::string_view of;
-  bool is_float32 = true;
+using KeepAs = SetMember<&TensorGroup::kept>;
+using InFloat32 = SetMember<&TensorGroup::is_float32>;
+using SetRole = SetMember<&TensorGroup::role>;
+using SplitBy = SetMember<&TensorGroup::split>;
+using SetRows = SetMember<&TensorGroup::rows>;
+using SetColumns = SetMember<&TensorGroup::columns>;
+struct SetHead {
+  HeadRule rule;
 };
-struct MakeLinear {
-  std::string_view of;
-};
-struct SplitBy {
-  std::string_view of;
-  Split split;
-};
-// Tensors that only some layers have in the checkpoint.
+// For tensors that only some layers have in the checkpoint.
 struct PutInEveryLayer {
   std::string_view of;
 };
-struct Resize {
-  std::string_view of;
-  std::uint64_t rows = 0, columns = 0;  // 0: unchanged
-};
-// Pads each rank's part of the split side to a multiple.
+// Pads each rank's part of the split side.
 struct PadParts {
   std::string_view of;
   std::uint64_t multiple;
   bool pads_uneven = false;  // also where the ranks' parts are not equal
-};
-struct SetHead {
-  HeadRule rule;
 };
 // A buffer of the model.
 struct AddBuffer {
@@ -99,8 +93,8 @@ struct AddCopy {
   std::string_view of, name;
   std::uint64_t times, over;
 };
-using Change = std::variant<DropTensors, DropTowers, KeepAs, InFloat32, MakeLinear, SplitBy, PutInEveryLayer, Resize,
-                            PadParts, SetHead, AddBuffer, AddBeside, AddCopy, void (*)(EngineTensors&)>;
+using Change = std::variant<DropTensors, DropTowers, KeepAs, InFloat32, SetRole, SplitBy, SetRows, SetColumns, SetHead,
+                            PutInEveryLayer, PadParts, AddBuffer, AddBeside, AddCopy, void (*)(EngineTensors&)>;
 
 // When a row holds: in releases from `since` until before `until`, where `holds` says so.
 template <class... Facts>
@@ -138,7 +132,8 @@ void set_head(EngineTensors& model, HeadRule rule);
 // A tensor that the engine computes; it is on the first stage.
 TensorGroup derived_tensor(std::string_view name, std::uint64_t rows, std::uint64_t columns = 1);
 // A vector for each layer and copy of `group`.
-TensorGroup derived_beside(const TensorGroup& group, std::string_view name, std::uint64_t elements);
+TensorGroup derived_beside(const TensorGroup& group, std::string_view name, std::uint64_t elements,
+                           bool is_float32 = false);
 
 // A table of angles as a class keeps it (RotaryTable): the first row that holds decides.
 struct AngleRow {
@@ -150,6 +145,12 @@ struct AngleRow {
   When<RotaryTable, SideTensorsInput> when{};
   std::uint64_t most_positions = ~std::uint64_t{0};
 };
+inline bool of_indexer(const RotaryTable& table, const SideTensorsInput&) {
+  return table.of_indexer;
+}
+inline bool of_images(const RotaryTable& table, const SideTensorsInput&) {
+  return table.is_multimodal;
+}
 Bytes angle_bytes(std::span<const AngleRow> rows, const RotaryTable& table, const SideTensorsInput& input,
                   std::uint64_t element);
 

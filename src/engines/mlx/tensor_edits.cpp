@@ -18,20 +18,16 @@ namespace {
 
 // Changes that are more than a row can say.
 
-TensorGroup matrix(std::string_view module, std::uint64_t rows, std::uint64_t columns) {
+// A parameter outside of the layers, or in each of `layers`.
+TensorGroup parameter(TensorRole role, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                      std::uint64_t layers) {
   TensorGroup out = derived_tensor(module, rows, columns);
-  out.role = TensorRole::kLinear;
+  out.role = role;
   out.is_derived = false;
+  if (!module.starts_with("model.layers.")) return out;
+  out.place = Place::kLayers;
+  if (layers > 0) out.layers = {{0, layers, 1}};
   return out;
-}
-TensorGroup in_layers(TensorGroup group, std::uint64_t layers) {
-  group.place = Place::kLayers;
-  if (layers > 0) group.layers = {{0, layers, 1}};
-  return group;
-}
-TensorGroup as_norm(TensorGroup group) {
-  group.role = TensorRole::kPlain;
-  return group;
 }
 
 // A file without hidden_size_per_layer_input still gets the inputs of each layer.
@@ -39,21 +35,21 @@ void add_layer_inputs(EngineTensors& model) {
   constexpr std::uint64_t kWidth = 256, kVocabulary = 262144;
   const TensorGroup* table = find_tensor(model, "model.embed_tokens");
   if (table == nullptr) return;
-  const std::uint64_t hidden = table->columns, layers = model.num_layers;
-  const std::uint64_t wide = checked_mul(layers, kWidth, "the inputs of the layers");
-  TensorGroup inputs = matrix("model.embed_tokens_per_layer", kVocabulary, wide);
-  inputs.role = TensorRole::kEmbedding;
-  inputs.component = Component::kEmbedding;
-  for (TensorGroup& group :
-       std::vector{std::move(inputs), matrix("model.per_layer_model_projection", wide, hidden),
-                   as_norm(matrix("model.per_layer_projection_norm", kWidth, 1)),
-                   in_layers(matrix("model.layers.*.per_layer_input_gate", kWidth, hidden), layers),
-                   in_layers(matrix("model.layers.*.per_layer_projection", hidden, kWidth), layers),
-                   in_layers(as_norm(matrix("model.layers.*.post_per_layer_input_norm", hidden, 1)), layers)})
-    model.tensors.push_back(group);
+  const std::uint64_t hidden = table->columns;
+  const std::uint64_t wide = checked_mul(model.num_layers, kWidth, "the inputs of the layers");
+  const auto add = [&](TensorRole role, std::string_view module, std::uint64_t rows, std::uint64_t columns) {
+    model.tensors.push_back(parameter(role, module, rows, columns, model.num_layers));
+  };
+  add(TensorRole::kEmbedding, "model.embed_tokens_per_layer", kVocabulary, wide);
+  model.tensors.back().component = Component::kEmbedding;
+  add(TensorRole::kLinear, "model.per_layer_model_projection", wide, hidden);
+  add(TensorRole::kPlain, "model.per_layer_projection_norm", kWidth, 1);
+  add(TensorRole::kLinear, "model.layers.*.per_layer_input_gate", kWidth, hidden);
+  add(TensorRole::kLinear, "model.layers.*.per_layer_projection", hidden, kWidth);
+  add(TensorRole::kPlain, "model.layers.*.post_per_layer_input_norm", hidden, 1);
 }
 void add_layer_scalars(EngineTensors& model) {
-  model.tensors.push_back(in_layers(as_norm(matrix("model.layers.*.layer_scalar", 1, 1)), model.num_layers));
+  model.tensors.push_back(parameter(TensorRole::kPlain, "model.layers.*.layer_scalar", 1, 1, model.num_layers));
 }
 
 // Dense MLPs of width intermediate_size_mlp in place of experts.
@@ -66,23 +62,24 @@ void make_dense(EngineTensors& model) {
     return group.component == Component::kRouter || group.component == Component::kExperts ||
            group.component == Component::kSharedExperts || group.component == Component::kMlp;
   });
-  for (TensorGroup group :
-       {matrix("model.layers.*.mlp.gate_proj", width, hidden), matrix("model.layers.*.mlp.up_proj", width, hidden),
-        matrix("model.layers.*.mlp.down_proj", hidden, width)}) {
-    group.component = Component::kMlp;
-    model.tensors.push_back(in_layers(std::move(group), model.num_layers));
-  }
+  const auto add = [&](std::string_view module, std::uint64_t rows, std::uint64_t columns) {
+    model.tensors.push_back(parameter(TensorRole::kLinear, module, rows, columns, model.num_layers));
+    model.tensors.back().component = Component::kMlp;
+  };
+  add("model.layers.*.mlp.gate_proj", width, hidden);
+  add("model.layers.*.mlp.up_proj", width, hidden);
+  add("model.layers.*.mlp.down_proj", hidden, width);
 }
 
-// Only experts are quantized, and not those of the first and the last layer.
-void quantize_only_experts(EngineTensors& model) {
+// Experts of the first and the last layer are not quantized.
+void keep_outer_experts(EngineTensors& model) {
   if (model.num_layers == 0) return;
   const std::uint64_t last = model.num_layers - 1;
-  std::vector<TensorGroup> ends;
+  std::vector<TensorGroup> outer;
   for (TensorGroup& group : model.tensors) {
-    group.kept = Kept::kPlain;
     if (!group.is_expert) continue;
     TensorGroup at_end = group;
+    at_end.kept = Kept::kPlain;
     at_end.layers.clear();
     std::vector<LayerRun> between;
     for (const LayerRun& run : group.layers)
@@ -90,12 +87,11 @@ void quantize_only_experts(EngineTensors& model) {
         const std::uint64_t layer = run.first + i * run.step;
         (layer == 0 || layer == last ? at_end.layers : between).push_back({layer, 1, 1});
       }
-    group.kept = Kept::kAsDeclared;
     group.layers = std::move(between);
-    if (!at_end.layers.empty()) ends.push_back(std::move(at_end));
+    if (!at_end.layers.empty()) outer.push_back(std::move(at_end));
   }
   std::erase_if(model.tensors, [](const TensorGroup& group) { return group.is_expert && group.layers.empty(); });
-  model.tensors.insert(model.tensors.end(), ends.begin(), ends.end());
+  model.tensors.insert(model.tensors.end(), outer.begin(), outer.end());
 }
 
 // Two factors for each gate of the residual stream, computed from it.
@@ -107,6 +103,7 @@ void split_gates(EngineTensors& model) {
   }
 }
 
+// clang-format off
 constexpr TensorEdit kEdits[] = {
     {"", DropTensors{"<derived>"}},
     {"", KeepAs{"<all>", Kept::kAsDeclared}},
@@ -114,26 +111,22 @@ constexpr TensorEdit kEdits[] = {
 
     // Which tensors there are.
     {"llama4_text", make_dense},
+    // Files store it as a buffer.
     {"lfm2_moe",
-     AddBeside{"<routers>", "e_score_correction_bias", {.rows = 1}, true, SplitLike::kNone, true},
-     "files store it as a buffer",
+     AddBeside{.of = "<routers>", .name = "e_score_correction_bias", .elements = {.rows = 1}, .is_stored = true}, "",
      {.unless = "use_expert_bias=false"}},
     {"ernie4_5_moe", DropTensors{"e_score_correction_bias"}},
     {"deepseek_v32 glm_moe_dsa", PutInEveryLayer{"*.indexer.*"}},
     // Layers that read another layer's cache still have these projections.
     {"gemma3n", PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm"}},
-    {"gemma3n", MakeLinear{"modality_router linear_left linear_right altup_projections"}},
+    {"gemma3n", SetRole{"modality_router linear_left linear_right altup_projections", TensorRole::kLinear}},
     // Biases on all four projections and on the head, whatever the config says.
     {"phimoe", DropTensors{"q_proj.bias k_proj.bias v_proj.bias o_proj.bias lm_head.bias"}},
-    {"phimoe", AddBeside{"self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj lm_head",
-                         "bias",
-                         {.rows = 1},
-                         false,
-                         SplitLike::kNone,
-                         true}},
+    {"phimoe", AddBeside{.of = "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj lm_head",
+                         .name = "bias", .elements = {.rows = 1}, .is_stored = true}},
     {"gemma4 gemma4_text", add_layer_inputs, "gemma4_text.py", {.unless = "hidden_size_per_layer_input"}},
     {"gemma4 gemma4_text", add_layer_scalars},
-    {"apertus", Resize{"mlp.act_fn", 4, 0}, "activations.py XieLU: alpha_p, alpha_n, beta and eps"},
+    {"apertus", SetRows{"mlp.act_fn", 4}, "activations.py XieLU: alpha_p, alpha_n, beta and eps"},
     {"muse_spark", DropTensors{"audio_tower.*"}},
     {"muse_spark", split_gates},
 
@@ -142,21 +135,21 @@ constexpr TensorEdit kEdits[] = {
     {"granitemoe", KeepAs{"experts.*.down_proj", Kept::kEightBit}},
     {"rwkv7", KeepAs{"embed_tokens lora.2", Kept::kEightBit}},
     {"qwen3_5 qwen3_5_moe qwen3_next prism_hadamard_qwen35", KeepAs{"shared_expert_gate", Kept::kEightBit}},
-    {"bailing_moe_v3",
-     KeepAs{"embed_tokens lm_head self_attn.q_a_proj self_attn.q_b_proj self_attn.kv_a_proj_with_mqa", Kept::kPlain}},
     {"bailing_moe_v3 bailing_hybrid", KeepAs{"self_attn.kv_b_proj", Kept::kPlain}},
-    {"bailing_moe_v3", KeepAs{"self_attn.b_proj", Kept::kPlain}},
+    {"bailing_moe_v3", KeepAs{"embed_tokens lm_head self_attn.b_proj", Kept::kPlain}},
+    {"bailing_moe_v3", KeepAs{"self_attn.q_a_proj self_attn.q_b_proj self_attn.kv_a_proj_with_mqa", Kept::kPlain}},
     {"kimi_k3", KeepAs{"res_proj", Kept::kPlain}},
     {"spark2_5", KeepAs{"self_attn.g_proj", Kept::kPlain}},
-    {"nemotron_h qwen3_5 qwen3_5_moe kimi_k3 kimi_linear bailing_moe_v3", InFloat32{"A_log"}},
-    {"kimi_k3 kimi_linear bailing_moe_v3", InFloat32{"dt_bias"}},
-    {"muse_spark", quantize_only_experts},
-    {"muse_spark", InFloat32{"add_attn_alpha add_attn_beta add_ffn_alpha add_ffn_beta"}},
-    {"muse_spark", InFloat32{"post_attention_residual_gate.gate post_feedforward_residual_gate.gate"}},
+    {"nemotron_h qwen3_5 qwen3_5_moe kimi_k3 kimi_linear bailing_moe_v3", InFloat32{"A_log", true}},
+    {"kimi_k3 kimi_linear bailing_moe_v3", InFloat32{"dt_bias", true}},
+    {"muse_spark", KeepAs{"<all> -<experts>", Kept::kPlain}, "only experts are quantized"},
+    {"muse_spark", keep_outer_experts},
+    {"muse_spark", InFloat32{"add_attn_alpha add_attn_beta add_ffn_alpha add_ffn_beta", true}},
+    {"muse_spark", InFloat32{"post_attention_residual_gate.gate post_feedforward_residual_gate.gate", true}},
     {"bitnet", KeepAs{"<matrices>", Kept::kTwoBit}, "bitlinear_layers.py: four ternary weights to a byte"},
-    {"bitnet", AddBeside{"<matrices>", "weight_scale", {.plus = 1}, false, SplitLike::kNone, true},
-     "bitlinear_layers.py"},
+    {"bitnet", AddBeside{.of = "<matrices>", .name = "weight_scale", .elements = {.plus = 1}, .is_stored = true}},
 };
+// clang-format on
 
 // utils.py load_model
 void unpack_fp8(EngineTensors& model) {
@@ -194,7 +187,7 @@ constexpr TraitEdit kTraitEdits[] = {
     {kNarrowHeads, narrow_heads},
     {kEightBitRouter, KeepAs{"<routers>", Kept::kEightBit}},
     {kPlainRouter, KeepAs{"<routers>", Kept::kPlain}},
-    {kFloat32Bias, InFloat32{"e_score_correction_bias"}},
+    {kFloat32Bias, InFloat32{"e_score_correction_bias", true}},
     {kOwnHead, SetHead{HeadRule::kOwn}},
     {kNoHead, SetHead{HeadRule::kTied}},
     {kOwnByDefault, SetHead{HeadRule::kOwnByDefault}},

@@ -102,12 +102,6 @@ std::uint64_t sglang_slots(const EngineInput& input) {
          "use auto, no_buffer, extra_buffer or extra_buffer_lazy");
 }
 
-bool sglang_since(const Request& request, std::uint64_t patch) {
-  constexpr std::uint64_t kMinor = 5;
-  const std::uint64_t version = engine_version(engine_of(request), request);
-  return version > kMinor || (version == kMinor && engine_patch(request) >= patch);
-}
-
 std::uint64_t sglang_running(const EngineInput& input) {
   const Request& request = input.request;
   const std::uint64_t otherwise = sglang_class(input.model).compressed ? kRunningCompressed

@@ -25,9 +25,6 @@ TensorCuts sglang_cuts(const Request& request);
 std::uint64_t sglang_slots(const EngineInput& input);
 // Whether the prefixes of finished requests stay cached.
 bool sglang_has_radix_cache(const EngineInput& input);
-inline constexpr std::uint64_t kExecuted = 23;  // behaviour of 0.5.8 differs; the releases between were not executed
-// Whether the release has what came with 0.5.`patch`.
-bool sglang_since(const Request& request, std::uint64_t patch);
 // Requests that a rank runs at once (max_running_requests); 0 where SGLang runs as many as fit.
 std::uint64_t sglang_running(const EngineInput& input);
 // Tokens verified in one step, the last accepted one included; 0 without speculative decoding.

@@ -1,5 +1,7 @@
 #include "engines/sglang/rules.h"
 
+#include "engines/sglang/sglang.h"
+
 namespace kvplan {
 
 namespace {
@@ -156,7 +158,10 @@ SglangRules sglang_rules(const Request& request) {
 }
 
 std::vector<RuleRow> sglang_rule_rows() {
-  return rule_rows(kRules);
+  std::vector<RuleRow> out = rule_rows(kRules);
+  const std::vector<RuleRow> tensors = sglang_tensor_rule_rows();
+  out.insert(out.end(), tensors.begin(), tensors.end());
+  return out;
 }
 
 }  // namespace kvplan

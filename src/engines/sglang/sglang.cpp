@@ -10,7 +10,6 @@
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
 #include "engines/sglang/share.h"
-#include "engines/sglang/tensors.h"
 
 namespace kvplan {
 
@@ -67,7 +66,7 @@ Engine sglang_engine() {
   out.loading.makes_by = sglang_makes_by;
   out.loading.keeps_types = true;
   out.loading.mxfp4_layout = sglang_mxfp4_layout;
-  out.parallel.pads_vocab = sglang_pads_vocab;
+  out.parallel.pads_vocab = [](const Request& request) { return sglang_rules(request).pads_vocab; };
   out.parallel.cuts = sglang_cuts;
   out.refusal = sglang_refusal;
   out.loading.halves_float32 = true;  // model_config.py _get_and_verify_dtype

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engines/engine.h"
@@ -36,6 +37,18 @@ bool sglang_has_latents(const EngineInput& input);
 
 // models.cpp: slots of LoRA adapters. Throws Error(kBadInput) with SGLang's rule; may add notes.
 LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
+
+// tensor_edits.cpp: a model's tensors as SGLang's classes make them.
+void sglang_tensors(EngineTensors& model);
+// What they depend on in a request: the release, the card's kernels, the ranks.
+std::string sglang_makes_by(const Request& request);
+
+// What depends on the release in these, for `kvplan engines sglang --rules`.
+std::vector<RuleRow> sglang_tensor_rule_rows();
+
+// The multiples that an MXFP4 expert's inner and outer width are padded to.
+Mxfp4Layout sglang_mxfp4_layout(const Request& request);
+Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
 
 }  // namespace kvplan
 

@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "engines/sglang/tensors.h"
+#include "engines/sglang/models.h"
+#include "engines/sglang/sglang.h"
 #include "kvplan/numbers.h"
 
 namespace kvplan {
@@ -19,11 +20,8 @@ namespace {
 
 // When a row holds.
 
-bool has_trtllm_kernels(const Request& request) {
-  return request.card.capability() / 10 == 10;
-}
 bool on_blackwell(const EngineTensors& model) {
-  return has_trtllm_kernels(*model.request);
+  return sglang_on_blackwell(*model.request);
 }
 std::string_view expert_type(const EngineTensors& model) {
   const auto& scheme = model.quantization.expert_scheme ? model.quantization.expert_scheme : model.quantization.scheme;
@@ -83,8 +81,7 @@ void add_qwen_frequencies(EngineTensors& model) {
   const TensorGroup* patches = find_tensor(model, "visual.patch_embed");
   if (patches == nullptr) return;
   const std::uint64_t heads = stated_number(model, "vision_config.num_heads", 16);
-  model.tensors.push_back(derived_beside(*patches, "inv_freq", patches->rows / heads / 4));
-  model.tensors.back().is_float32 = true;
+  model.tensors.push_back(derived_beside(*patches, "inv_freq", patches->rows / heads / 4, true));
 }
 
 // SigLIP's positions are an embedding, padded like a vocabulary; their numbers are a 64-bit buffer.
@@ -93,8 +90,7 @@ void pad_siglip_positions(EngineTensors& model) {
   if (table == nullptr) return;
   const std::uint64_t width = stated_number(model, "vision_config.hidden_size", 768), places = table->rows / width;
   table->rows = round_up(places, 64, "a tower's places") * width;
-  model.tensors.push_back(derived_beside(*table, "position_ids", 2 * places));
-  model.tensors.back().is_float32 = true;
+  model.tensors.push_back(derived_beside(*table, "position_ids", 2 * places, true));
 }
 
 void add_pixtral_angles(EngineTensors& model, bool of_all_positions) {
@@ -103,8 +99,8 @@ void add_pixtral_angles(EngineTensors& model, bool of_all_positions) {
   const std::uint64_t side =
       stated_number(model, "vision_config.image_size", 1540) / stated_number(model, "vision_config.patch_size", 14);
   const std::uint64_t width = stated_number(model, "vision_config.head_dim", 64);
-  model.tensors.push_back(derived_beside(*patches, "frequencies", of_all_positions ? side * side * width : width));
-  model.tensors.back().is_float32 = true;
+  model.tensors.push_back(
+      derived_beside(*patches, "frequencies", of_all_positions ? side * side * width : width, true));
 }
 void add_pixtral_positions(EngineTensors& model) {
   add_pixtral_angles(model, true);
@@ -165,6 +161,7 @@ constexpr Archs kGptOss{Arch::kGptOss};
 constexpr Archs kMllama{Arch::kMllama};
 constexpr Release kNewest{0, 5, 23};
 
+// clang-format off
 constexpr TensorEdit kEdits[] = {
     // What src/models derives for serving engines; Qwen2.5-VL's tower has inverse frequencies instead of angles.
     {"", DropTensors{"<derived> -v_proj -mup_vector -rotary_pos_emb -time_weight"}},
@@ -180,16 +177,14 @@ constexpr TensorEdit kEdits[] = {
     {kNemotronH, KeepAs{"gate", Kept::kFloat32}, "Nemotron-H's routers are in float32.", {.until = {0, 5, 13}}},
     {"MiniMaxM2ForCausalLM", KeepAs{"gate", Kept::kFloat32}},
     {"Glm4MoeForCausalLM", KeepAs{"gate", Kept::kFloat32}, "GLM-4.5's routers are in float32.", {.since = {0, 5, 19}}},
-    {"BeamForCausalLM HYV4ForCausalLM",
-     KeepAs{"gate", Kept::kFloat32},
-     "Beam and Hy-V4 have routers in float32.",
+    {"BeamForCausalLM HYV4ForCausalLM", KeepAs{"gate", Kept::kFloat32}, "Beam and Hy-V4 have routers in float32.",
      {.since = kNewest}},
     {"HYV4ForCausalLM", KeepAs{"sinks", Kept::kFloat32}},
     {kGemma3n, KeepAs{"altup.correct_output_scale", Kept::kFloat32}},
     {kKimi, KeepAs{"fc1_latent_proj fc2_latent_proj", Kept::kPlain}},
     {"", KeepAs{"<all>", Kept::kAsDeclared}, "No types of tensors are known.", {.until = {0, 5}}},
     {kGptOss, KeepAs{"sinks", Kept::kFloat32}, "", {.holds = on_blackwell}},
-    {kGptOss, InFloat32{"<expert-biases>"}, "", {.holds = is_in_16_bit}},
+    {kGptOss, InFloat32{"<expert-biases>", true}, "", {.holds = is_in_16_bit}},
     {"KimiLinearForCausalLM Ernie4_5_MoeForCausalLM", InFloat32{"e_score_correction_bias", false}},
 
     // Towers. Llama 4 makes none without --enable-multimodal; Gemma 3 has no pooling head.
@@ -206,7 +201,7 @@ constexpr TensorEdit kEdits[] = {
     {kMllama, AddBeside{"transformer.qkv global_transformer.qkv", "bias", {.rows = 1}, false, SplitLike::kRows}},
     {kMllama, AddBeside{"transformer.proj global_transformer.proj", "bias", {.rows = 1}}},
     {"", SplitBy{"visual.pos_embed", Split::kRows}, "VocabParallelEmbedding"},
-    {"", InFloat32{"rotary_pos_emb"}},
+    {"", InFloat32{"rotary_pos_emb", true}},
 
     // Scales of K and V; latents have them for both ways of attending.
     {"", AddBeside{"kv_a_proj_with_mqa", "scales", {.plus = 4}, true}, "", {.holds = sets_scales}},
@@ -216,19 +211,13 @@ constexpr TensorEdit kEdits[] = {
     {kQwen3p5, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
     // A second copy of NVFP4's scales in CUTLASS's order: a byte for each block of 16, counted in elements of two.
     {"", AddCopy{"<experts>", "blockscale_swizzled", 1, 32}, "ModelOptNvFp4FusedMoEMethod", {.holds = swizzles_scales}},
-    {"DeepseekV3ForCausalLM",
-     AddCopy{"<shared-experts>", "blockscale_swizzled", 1, 32},
-     "determine_num_fused_shared_experts",
-     {.holds = fuses_shared_expert}},
+    {"DeepseekV3ForCausalLM", AddCopy{"<shared-experts>", "blockscale_swizzled", 1, 32},
+     "determine_num_fused_shared_experts", {.holds = fuses_shared_expert}},
     // 1 + weight, beside the weight.
-    {kQwen3p5,
-     AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
-     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.",
-     {.since = kNewest}},
-    {"Qwen3NextForCausalLM",
-     AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
-     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.",
-     {.since = kNewest}},
+    {kQwen3p5, AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
+     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = kNewest}},
+    {"Qwen3NextForCausalLM", AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
+     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = kNewest}},
 
     {kGemma4, SplitBy{"model.embed_tokens embed_tokens_per_layer", Split::kNone}},
     {kGemma4, AddBeside{"self_attn.k_proj", "v_norm", {.rows = 1, .per_head = true}}},
@@ -262,88 +251,61 @@ constexpr TensorEdit kEdits[] = {
     {kLlama4, add_llama4_norms, "Llama 4 normalises queries and keys with weights.", {.until = kNewest}},
     // The fused projection of all three has a bias for the keys as well.
     {kWhisper, AddBeside{"self_attn.k_proj encoder_attn.k_proj", "bias", {.rows = 1}, false, SplitLike::kRows}},
-    {kLfm2Moe,
-     AddBeside{"<routers>", "expert_bias", {.rows = 1}, true},
-     "LFM2's routers have a bias for each expert.",
+    {kLfm2Moe, AddBeside{"<routers>", "expert_bias", {.rows = 1}, true}, "LFM2's routers have a bias for each expert.",
      {.since = kNewest}},
     {"ApertusForCausalLM", AddBeside{"mlp.act_fn", "beta_eps", {.plus = 2}}},
     {"MambaForCausalLM FalconMambaForCausalLM", AddBeside{"D", "dt_bias_zero", {.rows = 1}, false, SplitLike::kRows}},
-    {kLfm2,
-     AddBeside{"conv.in_proj", "intermediate_state_indices", {.plus = 256}, true},
-     "LFM2's convolutions keep buffers for 256 requests.",
-     {.since = kNewest}},
+    {kLfm2, AddBeside{"conv.in_proj", "intermediate_state_indices", {.plus = 256}, true},
+     "LFM2's convolutions keep buffers for 256 requests.", {.since = kNewest}},
     // MXFP4 experts have biases even if the model has none.
     {kKimiK3, AddBeside{"<experts>", "bias", {.rows = 1}, false, SplitLike::kRows}, "", {.holds = is_quantized}},
     // Float32 in place of a byte for each block of 32.
     {kDeepseekV4, AddCopy{"<experts>", "scales_in_float32", 3, 64}, "", {.holds = has_wide_scales}},
     {kMllama, join_image_rows},
     // Triton's format. Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95 without.
-    {"",
-     AddBeside{"<experts>", "g_idx", {.columns = 2}, true, SplitLike::kColumns},
-     "CompressedTensorsWNA16TritonMoE",
+    {"", AddBeside{"<experts>", "g_idx", {.columns = 2}, true, SplitLike::kColumns}, "CompressedTensorsWNA16TritonMoE",
      {.holds = keeps_group_indices}},
     // For FlashInfer's TRT-LLM kernels a rank's part of an expert is whole blocks.
-    {kPadsExperts,
-     PadParts{"<experts> -<mtp>", 128, true},
-     "fused_moe_triton/layer.py: Experts are padded to 128 for TRT-LLM's kernels on Blackwell.",
+    {kPadsExperts, PadParts{"<experts> -<mtp>", 128, true},
+     "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell",
      {.since = kNewest, .holds = pads_experts}},
-    {kNemotronH,
-     PadParts{"<experts> -<mtp>", 128, true},
-     "fused_moe_triton/layer.py: Experts are padded to 128 for TRT-LLM's kernels on Blackwell.",
+    {kNemotronH, PadParts{"<experts> -<mtp>", 128, true},
+     "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell",
      {.since = kNewest, .holds = pads_experts}},
 };
+// clang-format on
 
 // Tables of rotary angles.
-
-bool of_indexer(const RotaryTable& table, const SideTensorsInput&) {
-  return table.of_indexer;
-}
-bool of_images(const RotaryTable& table, const SideTensorsInput&) {
-  return table.is_multimodal;
-}
 
 constexpr std::string_view kWithAxes =
     "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cosmos3EdgeForConditionalGeneration";
 constexpr std::string_view kLibrary = "transformers: tables of frequencies only";
+// clang-format off
 constexpr AngleRow kAngles[] = {
     {Archs{Arch::kGemma3}, 0, 1, false, "not in 0.5.9: Gemma 3 has no rotary table.", {.until = {0, 5, 10}}},
     {"Exaone4ForCausalLM VoxtralForConditionalGeneration", 0, 1, false, kLibrary, {.until = kNewest}},
     // Also a copy of the original ones.
     {"Lfm2ForCausalLM Lfm2VlForConditionalGeneration", 0, 2, false, kLibrary, {.until = kNewest}},
     // An indexer may use the table of the attention beside it; DeepSeek-V4 makes none that no layer uses.
-    {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4}, 0, 0, false, "", {.holds = of_indexer}},
-    {"HYV4ForCausalLM", 0, 0, false, "", {.holds = of_indexer}},
+    {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, "", {.holds = of_indexer}},
     // Its classes rotate without the config's scaling.
     {Archs{Arch::kGemma3}, 1, 1, false, "", {}, 131072},
     {kDeepseekV4, 2, 0, false, "freqs_cis: the angles again as complex numbers"},
     // Which of time, height and width each frequency is for, in 64 bits.
-    {kWithAxes,
-     1,
-     2,
-     false,
-     "MRotaryEmbedding.axis_map: Rotary tables of Qwen3.5 and Cosmos 3 Edge store the axes.",
+    {kWithAxes, 1, 2, false, "MRotaryEmbedding.axis_map: Rotary tables of Qwen3.5 and Cosmos 3 Edge store the axes.",
      {.since = kNewest, .holds = of_images}},
 };
+// clang-format on
 
 // FlashInfer's kernels on Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py); else whole blocks have scales.
+// clang-format off
 constexpr Mxfp4Row kMxfp4[] = {
-    {{256, 256},
-     "quantization/mxfp4.py: MXFP4 experts are padded to 256 by 256 on Blackwell.",
-     {.until = kNewest, .holds = has_trtllm_kernels}},
-    {{128, 256}, "quantization/mxfp4.py", {.holds = has_trtllm_kernels}},
+    {{256, 256}, "quantization/mxfp4.py: MXFP4 experts are padded to 256 by 256 on Blackwell.",
+     {.until = kNewest, .holds = sglang_on_blackwell}},
+    {{128, 256}, "quantization/mxfp4.py", {.holds = sglang_on_blackwell}},
     {{0, 1}, "quantization/mxfp4.py"},
 };
-
-struct SglangTensorRules {
-  bool pads_vocab = false;
-};
-constexpr Rule<SglangTensorRules> kTensorRules[] = {
-    {&SglangTensorRules::pads_vocab,
-     1,
-     {0, 5, 8},
-     kNoEnd,
-     "vocabularies are padded on one GPU too (VocabParallelEmbedding)"},
-};
+// clang-format on
 
 }  // namespace
 
@@ -352,7 +314,7 @@ void sglang_tensors(EngineTensors& model) {
 }
 
 std::vector<RuleRow> sglang_tensor_rule_rows() {
-  std::vector<RuleRow> out = rule_rows(kTensorRules);
+  std::vector<RuleRow> out;
   add_rule_rows(kEdits, out);
   add_rule_rows(kAngles, out);
   add_rule_rows(kMxfp4, out);
@@ -361,7 +323,7 @@ std::vector<RuleRow> sglang_tensor_rule_rows() {
 
 std::string sglang_makes_by(const Request& request) {
   const auto& parallel = request.parallel;
-  return request.engine_version + (request.card.is_amd() ? " amd " : " ") + (has_trtllm_kernels(request) ? "b " : "") +
+  return request.engine_version + (request.card.is_amd() ? " amd " : " ") + (sglang_on_blackwell(request) ? "b " : "") +
          std::to_string(parallel.tensor) + (parallel.expert ? " e " : " ") + request.weights.value_or("");
 }
 
@@ -373,10 +335,6 @@ Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& inpu
 
 Mxfp4Layout sglang_mxfp4_layout(const Request& request) {
   return mxfp4_layout(kMxfp4, request);
-}
-
-bool sglang_pads_vocab(const Request& request) {
-  return resolve_rules(kTensorRules, release_of(request)).pads_vocab;
 }
 
 }  // namespace kvplan

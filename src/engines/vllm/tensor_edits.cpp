@@ -1,8 +1,10 @@
-// A model's tensors as vLLM's classes make them: what they leave out, pad, keep in another type or add. What depends on
-// neither release nor card is derived where the tensors are written (TensorGroup::is_derived).
+// A model's tensors as vLLM's classes make them: what they leave out, pad, keep in another type or add, and what vLLM
+// keeps beside them. What depends on neither release nor card is derived where the tensors are written
+// (TensorGroup::is_derived).
 #include "engines/tensor_edits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -129,46 +131,36 @@ constexpr Archs kDeepseekV4{Arch::kDeepseekV4};
 constexpr std::string_view kMoss = "MossTranscribeDiarizeForConditionalGeneration";
 constexpr Archs kKimi{Arch::kKimiLinear, Arch::kKimiK3};
 
+// clang-format off
 constexpr TensorEdit kEdits[] = {
     // Only the layers whose output is read.
     {"", DropTensors{"vision_tower.unread_* vision_tower.head.*"}, "models/llava.py init_vision_tower_for_llava"},
     // The head is quantized like any layer where the list does not have it.
     {"", pack_unlisted_head, "quantization/modelopt.py get_quant_method"},
-    {AllBut{Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss},
-     PadParts{"<experts>", 128},
+    {AllBut{Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss}, PadParts{"<experts>", 128},
      "fused_moe/oracle/unquantized.py; not in 0.30: Experts that are not quantized are padded to 128 on data centre "
      "Blackwell, except with activations that FlashInfer's kernel lacks.",
      {.since = {0, 31}, .holds = pads_experts}},
     // Scales of FP8 blocks are powers of two, a byte each.
     {kDeepseekV4, narrow_block_scales, "models/deepseek_v4"},
     {kDeepseekV4, add_chosen_tokens, "models/deepseek_v4"},
-    {kDeepseekV4,
-     add_draft_buffer,
-     "models/deepseek_v4: DeepSeek-V4 has the draft's buffer even without a draft.",
+    {kDeepseekV4, add_draft_buffer, "models/deepseek_v4: DeepSeek-V4 has the draft's buffer even without a draft.",
      {.until = {0, 27}}},
-    {kDeepseekV4,
-     add_draft_buffer,
+    {kDeepseekV4, add_draft_buffer,
      "models/deepseek_v4; not in 0.26: DeepSeek-V4 has the draft's buffer only with a draft.",
      {.since = {0, 27}, .holds = has_draft}},
     {kDeepseekV4, DropTensors{"e_score_correction_bias"}, "models/deepseek_v4", {.unless = "topk_method=\"noaux_tc\""}},
-    {kDeepseeks,
-     DropTensors{"e_score_correction_bias"},
-     "models/deepseek_v2.py",
+    {kDeepseeks, DropTensors{"e_score_correction_bias"}, "models/deepseek_v2.py",
      {.unless = "topk_method=\"noaux_tc\""}},
-    {kDeepseeks,
-     PutInEveryLayer{"indexer.wq_b indexer.wk indexer.k_norm indexer.k_norm.bias indexer.weights_proj"},
-     "models/deepseek_v2.py",
-     {.holds = indexes_every_layer}},
-    {Archs{Arch::kNemotronH},
-     KeepAs{"<routers>", Kept::kFloat32},
-     "fused_moe/router/gate_linear.py",
+    {kDeepseeks, PutInEveryLayer{"indexer.wq_b indexer.wk indexer.k_norm indexer.k_norm.bias indexer.weights_proj"},
+     "models/deepseek_v2.py", {.holds = indexes_every_layer}},
+    {Archs{Arch::kNemotronH}, KeepAs{"<routers>", Kept::kFloat32}, "fused_moe/router/gate_linear.py",
      {.holds = lacks_router_kernel}},
     {"BeamForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/beam"},
     // Copies for FlashKDA, where that runs.
     {kKimi, DropTensors{"decode_conv1d decode_norm"}, "models/kimi_k3/nvidia/kda.py", {.holds = is_older_than_hopper}},
     {kKimi, pad_kda, "models/kimi_k3/nvidia/kda.py"},
-    {Archs{Arch::kGemma3n},
-     PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm self_attn.v_norm"},
+    {Archs{Arch::kGemma3n}, PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm self_attn.v_norm"},
      "models/gemma3n.py: Layers of Gemma 3n that read another layer's cache have K and V projections.",
      {.until = {0, 30}}},
     // A batch's embeddings for each layer.
@@ -181,41 +173,114 @@ constexpr TensorEdit kEdits[] = {
     {kGemmas, AddBuffer{"model.normalizer", 1}, "models/gemma.py"},
     {"VaultGemmaForCausalLM", AddBuffer{"model.normalizer", 1}, "models/gemma.py"},
     // Files store it as a buffer.
-    {"Lfm2MoeForCausalLM",
-     AddBeside{"<routers>", "e_score_correction_bias", {.rows = 1}, true},
-     "models/lfm2_moe.py",
+    {"Lfm2MoeForCausalLM", AddBeside{"<routers>", "e_score_correction_bias", {.rows = 1}, true}, "models/lfm2_moe.py",
      {.unless = "use_expert_bias=false"}},
     {"GlmOcrForConditionalGeneration", size_merger, "models/glm_ocr.py"},
     // Whisper's encoder, whose MLPs have the usual width where encoder_ffn_dim is absent.
-    {kMoss,
-     Resize{"audio_tower.layers.fc1*", 1536, 0},
-     "models/moss_transcribe_diarize.py",
+    {kMoss, SetRows{"audio_tower.layers.fc1*", 1536}, "models/moss_transcribe_diarize.py",
      {.unless = "encoder_ffn_dim"}},
-    {kMoss,
-     Resize{"audio_tower.layers.fc2", 0, 1536},
-     "models/moss_transcribe_diarize.py",
+    {kMoss, SetColumns{"audio_tower.layers.fc2", 1536}, "models/moss_transcribe_diarize.py",
      {.unless = "encoder_ffn_dim"}},
     {"LlavaNextVideoForConditionalGeneration", DropTensors{"image_newline"}, "models/llava_next_video.py"},
     {"HYV4ForCausalLM", DropTensors{"*.indexer.*"}, "hy_v4/nvidia/attention.py", {.holds = builds_no_indexer}},
-    {"HYV4ForCausalLM",
-     KeepAs{"self_attn.sinks", Kept::kAsDeclared},
-     "hy_v4/nvidia/attention.py",
+    {"HYV4ForCausalLM", KeepAs{"self_attn.sinks", Kept::kAsDeclared}, "hy_v4/nvidia/attention.py",
      {.holds = builds_no_indexer}},
     {"DiffusionGemmaForBlockDiffusion",
      DropTensors{"router.scale router.per_expert_scale router.norm router.root_size moe_norms"},
-     "models/diffusion_gemma.py",
-     {.holds = has_no_experts}},
+     "models/diffusion_gemma.py", {.holds = has_no_experts}},
     {"OlmoHybridForCausalLM", KeepAs{"A_log", Kept::kAsDeclared}, "models/olmo_hybrid.py"},
     // It runs GLM-4's class.
-    {"Glm4vForConditionalGeneration",
-     DropTensors{"self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
-     "models/glm4.py",
-     {.unless = "attention_bias=true"}},
-    {"HunYuanDenseV1ForCausalLM",
-     SplitBy{"<vocabulary>", Split::kRows},
-     "HunYuanDenseV1ForCausalLM: HunYuan's vocabulary is not padded.",
-     {.until = {0, 29}}},
+    {"Glm4vForConditionalGeneration", DropTensors{"self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
+     "models/glm4.py", {.unless = "attention_bias=true"}},
+    {"HunYuanDenseV1ForCausalLM", SplitBy{"<vocabulary>", Split::kRows},
+     "HunYuanDenseV1ForCausalLM: HunYuan's vocabulary is not padded.", {.until = {0, 29}}},
 };
+// clang-format on
+
+// Beside the tensors: scales, tables of rotary angles; and how MXFP4 experts are padded.
+
+// In each attention layer: scales of Q, K, V and of the probabilities, and those of K and V again for the host.
+constexpr std::uint64_t kScales = 24;
+constexpr std::uint64_t kScalesWithRanges = 36;
+// Parameters for the scales of K and V, where the checkpoint's method may set them (BaseKVCacheMethod).
+constexpr std::uint64_t kLoadedScales = 8;
+
+// Classes that run with transformers' own code.
+struct LibraryClasses {
+  Models models;
+  When<> when;
+  std::string_view source = "registry.py, _TRANSFORMERS_SUPPORTED_MODELS: classes that run with transformers' code";
+};
+constexpr LibraryClasses kLibraryClasses[] = {
+    {"SmolLM3ForCausalLM", {.since = {0, 20}}},
+    {"GPTBigCodeForCausalLM Starcoder2ForCausalLM", {.since = {0, 25}}},
+    {"MllamaForConditionalGeneration OlmoForCausalLM Olmo2ForCausalLM", {.since = {0, 26}}},
+    {"VaultGemmaForCausalLM", {.since = {0, 27}}},
+    {"FlexOlmoForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM Olmo3ForCausalLM", {.since = {0, 29}}},
+    {"NanbeigeForCausalLM", {.since = {0, 30}}},
+    {"ArceeForCausalLM CwmForCausalLM GlmForCausalLM GPTNeoXForCausalLM Jais2ForCausalLM MellumForCausalLM "
+     "PhiForCausalLM SeedOssForCausalLM",
+     {.since = {0, 32}}},
+    {"Kolibri1ForCausalLM", {.since = {0, 33}}},
+};
+bool runs_library_class(const SideTensorsInput& input) {
+  return std::any_of(std::begin(kLibraryClasses), std::end(kLibraryClasses), [&](const LibraryClasses& row) {
+    return is_for(row.models, input.architecture, input.arch) && holds(row.when, *input.request);
+  });
+}
+
+bool in_library(const RotaryTable&, const SideTensorsInput& input) {
+  return runs_library_class(input);
+}
+bool scales_latents(const RotaryTable& table, const SideTensorsInput& input) {
+  return table.is_yarn && vllm_uses_mla(input.arch);
+}
+
+constexpr std::string_view kLibraryTable = "transformers: the angles are computed when they are needed";
+constexpr std::string_view kSharedTable = "indexers use the table of the attention beside them";
+// clang-format off
+constexpr AngleRow kAngles[] = {
+    // Another one for its windows.
+    {"Olmo3ForCausalLM", 0, 4, true, kLibraryTable, {.holds = in_library}},
+    {"", 0, 2, true, kLibraryTable, {.holds = in_library}},
+    {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, kSharedTable, {.holds = of_indexer}},
+    {"Cosmos3EdgeForConditionalGeneration", 4, 0, false, "cosmos3_edge.py", {.holds = of_images}},
+    {"", 4, 0, false, "MRotaryEmbedding: Rotary tables of multimodal models are four times as long as the context.",
+     {.until = {0, 31}, .holds = of_images}},
+    {"", 1, 0, true,
+     "DeepseekScalingRotaryEmbedding.use_flashinfer; not in 0.26, but in 0.30: Rotary tables of latents with YaRN are "
+     "in float32.",
+     {.since = {0, 27}, .holds = scales_latents}},
+    {Archs{Arch::kGptOss, Arch::kDeepseekV4}, 1, 0, true, "models/gpt_oss.py, deepseek_v4"},
+};
+// clang-format on
+
+// Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, Triton on Hopper. gpt-oss-20b on an A100: 13.72
+// GiB as printed, 12.82 as stored. gpt-oss-120b on an H100: 64.38 GiB as printed by 0.14.1.
+bool on_no_card(const Request& request) {
+  return vllm_capability(request) == 0;
+}
+// clang-format off
+constexpr Mxfp4Row kMxfp4[] = {
+    {{}, "", {.holds = on_no_card}},
+    {{}, "before Mxfp4Backend.TRITON; a log of 0.14.1: MXFP4 experts have no layout of their own on Hopper.",
+     {.until = {0, 14}, .holds = vllm_is_hopper}},
+    {{64, 1, 256},
+     "HopperMXScaleLayout, 2 x 8 warps x 2 x 8 rows: Triton keeps a checkpoint's MXFP4 scales beside its own.",
+     {.until = {0, 25}, .holds = vllm_is_hopper}},
+    {{64, 1, 0}, "vllm-project/vllm#46549", {.holds = vllm_is_hopper}},
+    {{256, 256}, "quantization/mxfp4.py; not in 0.27: MXFP4 experts are padded to 256 by 256 on data centre Blackwell.",
+     {.until = {0, 27}, .holds = vllm_is_data_blackwell}},
+    {{128, 256}, "quantization/mxfp4.py"},
+};
+// clang-format on
+
+bool loads_scales(const SideTensorsInput& input) {
+  if (!input.quantization->names_method) return false;
+  const std::string& method = input.quantization->dialect;
+  if (method.starts_with("modelopt")) return true;
+  return !vllm_uses_mla(input.arch) && (method == "fp8" || method == "compressed-tensors");
+}
 
 }  // namespace
 
@@ -230,14 +295,54 @@ std::string vllm_makes_by(const Request& request) {
   return key;
 }
 
-std::vector<RuleRow> vllm_edit_rule_rows() {
-  std::vector<RuleRow> out;
-  add_rule_rows(kEdits, out);
+void vllm_make_tensors(EngineTensors& model) {
+  edit_tensors(kEdits, model.architecture, model);
+}
+
+Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
+  return angle_bytes(kAngles, table, input, element);
+}
+
+std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
+  std::vector<LedgerLine> out;
+  const VllmRules rules = vllm_rules(*input.request);
+  const std::uint64_t scales =
+      (rules.fewer_scales ? kScales : kScalesWithRanges) + (loads_scales(input) ? kLoadedScales : 0);
+  // Before that the library's classes kept their attention layers outside of the model; DeepSeek-V4's layer has none.
+  const bool has_scales = input.arch != Arch::kDeepseekV4 && (rules.fewer_scales || !runs_library_class(input));
+  if (input.attention_layers > 0 && has_scales)
+    out.push_back(of_kind(
+        LineId::kOther,
+        exact_line(Section::kWeights, "scales of attention", Bytes(scales) * input.attention_layers,
+                   {"{num_layers} layers x {scales} B", {{"num_layers", input.attention_layers}, {"scales", scales}}},
+                   "vLLM model_executor/layers/attention/attention.py")));
+  if (input.index_topk != 0) {
+    EngineInput asked;
+    asked.model.arch = input.arch;
+    asked.request = *input.request;
+    const std::uint64_t tokens = vllm_batched_tokens(asked, rules);
+    out.push_back(of_kind(
+        LineId::kOther,
+        exact_line(
+            Section::kWeights, "tokens that the indexer chooses",
+            Bytes(checked_mul(tokens, input.index_topk, "the tokens that an indexer chooses")) * 4,
+            {"{tokens} tokens of a batch x {index_topk} x 4 B", {{"tokens", tokens}, {"index_topk", input.index_topk}}},
+            "vLLM models/deepseek_v2.py topk_indices_buffer")));
+  }
   return out;
 }
 
-void vllm_make_tensors(EngineTensors& model) {
-  edit_tensors(kEdits, model.architecture, model);
+std::vector<RuleRow> vllm_tensor_rule_rows() {
+  std::vector<RuleRow> out;
+  add_rule_rows(kEdits, out);
+  add_rule_rows(kLibraryClasses, out);
+  add_rule_rows(kAngles, out);
+  add_rule_rows(kMxfp4, out);
+  return out;
+}
+
+Mxfp4Layout vllm_mxfp4_layout(const Request& request) {
+  return mxfp4_layout(kMxfp4, request);
 }
 
 }  // namespace kvplan

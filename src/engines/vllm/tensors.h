@@ -15,7 +15,6 @@ void vllm_make_tensors(EngineTensors& model);
 std::string vllm_makes_by(const Request& request);
 
 // What depends on the release in these, for `kvplan engines vllm --rules`.
-std::vector<RuleRow> vllm_edit_rule_rows();
 std::vector<RuleRow> vllm_tensor_rule_rows();
 
 // Bytes of a table of angles (layers/rotary_embedding), given those of an element in the model's type. 0: vLLM has no
@@ -24,11 +23,6 @@ Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input,
 
 // Scales of attention layers, and a buffer for the tokens that an indexer chooses for a batch.
 std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input);
-
-// Whether VocabParallelEmbedding pads its rows even on a single rank; and whether blocks of FP8 experts that ranks
-// split are made smaller (fused_moe/oracle/fp8.py).
-bool vllm_pads_vocab(const Request& request);
-bool vllm_refines_blocks(const Request& request);
 
 // The multiples to which the card's kernels pad an MXFP4 expert's inner and outer width. No padding where no card is
 // named.

@@ -82,8 +82,8 @@ Engine vllm_engine() {
   engine.loading.keeps_types = true;
   // vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False
   engine.loading.packs_embedding_on_cpu = true;
-  engine.parallel.pads_vocab = vllm_pads_vocab;
-  engine.parallel.refines_blocks = vllm_refines_blocks;
+  engine.parallel.pads_vocab = [](const Request& request) { return vllm_rules(request).pads_vocab; };
+  engine.parallel.refines_blocks = [](const Request& request) { return vllm_rules(request).refines_blocks; };
   engine.loading.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
   engine.loading.mxfp4_layout = vllm_mxfp4_layout;
   engine.loading.halves_float32 = true;  // config/model.py _resolve_auto_dtype
