@@ -258,10 +258,31 @@ int run_dtypes(const Invocation& call) {
   return answer(call, reply_of(dtypes()), "dtypes");
 }
 
+// The engines that are named; all where none is.
+std::vector<const Engine*> engines_called(const std::vector<std::string>& names) {
+  std::vector<const Engine*> out;
+  for (const std::string& name : names) {
+    Request unused;
+    out.push_back(with_source("command line", [&] { return &find_engine(name, unused); }));
+  }
+  if (names.empty())
+    for (const Engine& engine : engines()) out.push_back(&engine);
+  return out;
+}
+
 int run_engines(const Invocation& call) {
+  const std::vector<const Engine*> asked = engines_called(call.models);
+  if (call.rules) {
+    std::vector<EngineRule> rules;
+    for (const Engine* engine : asked)
+      for (const RuleRow& row : engine->rules != nullptr ? engine->rules() : std::vector<RuleRow>())
+        rules.push_back({engine->name, row.since, row.until, row.value, row.what, row.evidence,
+                         row.basis == RuleBasis::kExecuted ? "executed" : "read"});
+    return answer(call, reply_of(std::span<const EngineRule>(rules)), "engines");
+  }
   std::vector<EngineRow> rows;
-  for (const Engine& engine : engines())
-    for (const EngineVersion& version : engine.versions) rows.push_back({engine.name, version.version, version.note});
+  for (const Engine* engine : asked)
+    for (const EngineVersion& version : engine->versions) rows.push_back({engine->name, version.version, version.note});
   return answer(call, reply_of(std::span<const EngineRow>(rows)), "engines");
 }
 
@@ -306,11 +327,11 @@ int run_man(const Invocation& call) {
 constexpr std::string_view kTables = "--format --json --output";
 // Options of a measurement, which only `plan` and `measure` make (and --fail-over of `diff`).
 constexpr std::string_view kUnmeasured =
-    "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share";
+    "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --rules";
 
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
-            "--fail-over --watch --pid --keep",
+            "--fail-over --watch --pid --keep --rules",
             "kvplan config.json --max-model-len 32k\n"
             "kvplan *.json --engine vllm --gpu rtx-4090,l40s,h100-80gb --weights bf16,fp8\n"
             "kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json"},
@@ -326,13 +347,14 @@ constexpr std::array kCommands{
             "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
             "kvplan fit config.json --max-model-len 32k"},
     Command{"measure", "MODEL [options]", "an engine's start watched, or a rehearsal", run_measured, "Measuring", "",
-            "--fail-over --measure",
+            "--fail-over --measure --rules",
             "kvplan measure config.json --engine vllm --watch -- vllm serve org/model\n"
             "kvplan measure model.gguf --watch --device host -- llama-server -m model.gguf\n"
             "kvplan measure card --save-calibration default",
             "args k8s csv"},
     Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",
-            "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --users",
+            "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --users "
+            "--rules",
             "kvplan diff before.json after.json --fail-over 5%\n"
             "kvplan diff old/config.json new/config.json --engine vllm --gpu l40s\n"
             "kvplan diff before.json after.json --format markdown -o comment.md",
@@ -342,7 +364,7 @@ constexpr std::array kCommands{
             "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --calibration "
             "--max-vram "
             "--min-context --min-seqs "
-            "--gpu-bandwidth --gpu-tflops",
+            "--gpu-bandwidth --gpu-tflops --rules",
             "kvplan check-log vllm.log\n"
             "kvplan check-log config.json vllm.log\n"
             "journalctl -u vllm | kvplan check-log config.json -",
@@ -355,8 +377,9 @@ constexpr std::array kCommands{
             "args k8s"},
     Command{"formulas", "[KIND]", "the kinds of attention", run_formulas, "", kTables, "",
             "kvplan formulas\nkvplan formulas mla\nkvplan formulas --format markdown", "csv args k8s", true},
-    Command{"engines", "", "engines and releases, with the evidence", run_engines, "", kTables, "",
-            "kvplan engines\nkvplan engines | grep vllm\nkvplan engines -o engines.txt", "csv args k8s", true},
+    Command{"engines", "[ENGINE...]", "engines and releases, with the evidence", run_engines, "",
+            "--rules --format --json --output", "",
+            "kvplan engines\nkvplan engines vllm --rules\nkvplan engines -o engines.txt", "csv args k8s", true},
     Command{"gpus", "[NAME...]", "the catalogue of GPUs", run_gpus, "", "--gpu-file --format --json --output", "",
             "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt", "csv args k8s", true},
     Command{"dtypes", "", "KV cache types and bytes per element", run_dtypes, "", kTables, "",

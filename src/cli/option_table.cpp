@@ -460,6 +460,7 @@ constexpr Option kOptions[]{
        using enum Color;
        c.color = chosen<Color>(v, n, {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}});
      }},
+    {"--rules", "", kOutput, "engines: what changes in them from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
      flag<&ReadOptions::assume>},
 

@@ -52,6 +52,7 @@ struct Invocation {
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output
   GrowthLimit fail_over;  // diff: exit 1 where the total grew by more
+  bool rules = false;     // engines: --rules
   Color color = Color::kAuto;
 };
 

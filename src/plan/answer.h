@@ -397,6 +397,14 @@ struct EngineRow {
   std::string_view engine, release, evidence;
 };
 
+// A behaviour of an engine that holds from a release on, or until before one; empty: from the first known, or still.
+struct EngineRule {
+  std::string_view engine;
+  std::string since, until, value;  // value: empty where the rule is on or off
+  std::string_view rule, evidence;
+  std::string_view checked;  // "executed": the engine's own code was run on both sides; else "read"
+};
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_PLAN_ANSWER_H_

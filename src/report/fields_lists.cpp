@@ -47,6 +47,21 @@ const Table<std::span<const EngineRow>> Fields<std::span<const EngineRow>>::tabl
                                                                                   TableKind::kReport);
 
 template <>
+const Table<EngineRule> Fields<EngineRule>::table(
+    {{"engine", at<&T::engine>},
+     {"since", or_null<&T::since>, "the first release; null: as far back as kvplan knows"},
+     {"until", or_null<&T::until>, "the first release without it; null: it still holds"},
+     {"rule", at<&T::rule>},
+     {"value", or_null<&T::value>, "null where the rule is on or off"},
+     {"evidence", at<&T::evidence>},
+     {"checked", at<&T::checked>, limit(R"("enum": ["executed", "read"])")}});
+
+template <>
+const Table<std::span<const EngineRule>> Fields<std::span<const EngineRule>>::table("rules", "kvplan engines --rules",
+                                                                                    {{"rules", kWhole}},
+                                                                                    TableKind::kReport);
+
+template <>
 const Table<DtypeInfo> Fields<DtypeInfo>::table(
     {{"name", at<&T::name>},
      {"aliases", [](const T& type) { return split(type.aliases); }},

@@ -82,6 +82,8 @@ const Table<std::span<const Gpu>> Fields<std::span<const Gpu>>::table;
 template <>
 const Table<std::span<const EngineRow>> Fields<std::span<const EngineRow>>::table;
 template <>
+const Table<std::span<const EngineRule>> Fields<std::span<const EngineRule>>::table;
+template <>
 const Table<std::span<const DtypeInfo>> Fields<std::span<const DtypeInfo>>::table;
 template <>
 const Table<std::span<const KindInfo>> Fields<std::span<const KindInfo>>::table;

@@ -68,6 +68,7 @@ Reply reply_of(std::span<const KindInfo> kinds);
 Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
 Reply reply_of(std::span<const DtypeInfo> types);
 Reply reply_of(std::span<const EngineRow> rows);
+Reply reply_of(std::span<const EngineRule> rules);
 Reply reply_of(std::span<const Gpu> cards);
 
 // "this machine's RTX 4090: fits, 3.1 GiB free".

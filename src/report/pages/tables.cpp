@@ -113,6 +113,21 @@ Page engine_table_page(std::span<const EngineRow> table) {
   return page;
 }
 
+Page rules_page(std::span<const EngineRule> rules) {
+  Page page;
+  page.title = "What changes in an engine from release to release";
+  Rows rows;
+  for (const EngineRule& rule : rules)
+    rows.push_back({std::string(rule.engine), rule.since.empty() ? "-" : rule.since,
+                    rule.until.empty() ? "-" : rule.until,
+                    std::string(rule.rule) + (rule.value.empty() ? "" : " [" + rule.value + "]"),
+                    std::string(rule.checked), std::string(rule.evidence)});
+  page.blocks.push_back(whole(titled_table({"engine", "since", "until", "rule", "checked", "evidence"}, 0, rows),
+                              {"Since: the first release with it. Until: the first one without it. Executed: the "
+                               "engine's own code was run before and after; read: its source or a log says so."}));
+  return page;
+}
+
 Page gpus_page(std::span<const Gpu> cards) {
   Page page;
   page.title = "GPUs";
@@ -152,6 +167,10 @@ Reply reply_of(std::span<const DtypeInfo> types) {
 
 Reply reply_of(std::span<const EngineRow> rows) {
   return reply_with(engine_table_page, rows);
+}
+
+Reply reply_of(std::span<const EngineRule> rules) {
+  return reply_with(rules_page, rules);
 }
 
 Reply reply_of(std::span<const Gpu> cards) {
