@@ -9,6 +9,7 @@
 
 #include "engines/requests.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/settings.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -47,7 +48,9 @@ constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 TEST_CASE("vllm rules: prefixes are cached unasked since V1") {
   const auto caches = [](const char* engine) {
-    return vllm_caches_prefixes(request_for(engine, 1), Arch::kLlama, false, rules_of(engine));
+    EngineInput input;
+    input.request = request_for(engine, 1);
+    return vllm_caches_prefixes(input, false, rules_of(engine));
   };
   CHECK(caches("vllm@0.9"));  // 0.9.0, arg_utils.py: _set_default_args_v1
   CHECK_FALSE(caches("vllm@0.8"));
@@ -172,9 +175,9 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   // The widest group's pages, the entries' and index keys'; before, as many of each size as any group has.
   CHECK(pool.block == Bytes(21 * 37440 + 21 * 8640 + 20 * 1728));
   VllmGroups older = groups;
-  older.packed_block = PackedBlock::kSlots;
+  older.by_widest_group = false;
   CHECK(stage_pool(specs, older, 0, kAll).block == Bytes(22 * 37440 + 21 * 8640 + 20 * 1728));
-  older.packed_block = PackedBlock::kTuples;
+  older.by_slots = false;
   const StagePool tuples = stage_pool(specs, older, 0, kAll);
   CHECK(tuples.block == Bytes(22 * (37440 + 8640 + 1728)));
   // The check at start-up counts the pool's bytes a block; until 0.26 whole tuples, 22 of each page, 1,051,776 B.

@@ -4,9 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "engines/requests.h"
+#include "engines/vllm/graphs.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/settings.h"
 
 #include "support/figures.h"
 
@@ -465,46 +469,26 @@ TEST_CASE("vllm: a budget that weights or graphs use up is none") {
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(kGiB), Bytes(2 * kGiB)) == Bytes(40 * kGiB));
 }
 
-TEST_CASE("vllm: rules begin with the release that brought them") {
-  const auto rules = [](const char* version) { return vllm_rules(request_for(std::string("vllm@0.") + version, 1)); };
-  CHECK(rules("17").group_ratio == 1.25);
-  CHECK(rules("18").group_ratio == 1.5);
-  CHECK(rules("19").utilization == 0.90);
-  CHECK(rules("20").utilization == 0.92);
-  CHECK(rules("22").packed_block == PackedBlock::kTuples);
-  CHECK(rules("23").packed_block == PackedBlock::kSlots);
-  CHECK(rules("26").packed_block == PackedBlock::kSlots);
-  CHECK(rules("27").packed_block == PackedBlock::kWidestGroup);
-  // Each as the source distributions on both sides have it.
-  const std::pair<const char*, bool VllmRules::*> since[] = {{"10", &VllmRules::hybrid_manager},
-                                                             {"10", &VllmRules::ceil_concurrency},
-                                                             {"14", &VllmRules::chunked_groups},
-                                                             {"20", &VllmRules::graphs_in_budget},
-                                                             {"20", &VllmRules::window_value_width},
-                                                             {"21", &VllmRules::tokens_from_concurrency},
-                                                             {"24", &VllmRules::pad_attention_pages},
-                                                             {"26", &VllmRules::in_flight_batches},
-                                                             {"27", &VllmRules::packed_sum_of_pages},
-                                                             {"13", &VllmRules::batch_for_source},
-                                                             {"22", &VllmRules::all_mode_speculative},
-                                                             {"28", &VllmRules::local_value_width},
-                                                             {"28", &VllmRules::align_by_default},
-                                                             {"28", &VllmRules::caches_states},
-                                                             {"29", &VllmRules::null_block},
-                                                             {"29", &VllmRules::latent_checkpoints},
-                                                             {"31", &VllmRules::wide_fp8_blocks},
-                                                             {"32", &VllmRules::scan_checkpoints},
-                                                             {"32", &VllmRules::glm_fp8},
-                                                             {"33", &VllmRules::delta_checkpoints}};
-  for (const auto& [release, rule] : since) {
-    CAPTURE(release);
-    CHECK_FALSE(rules(std::to_string(std::atoi(release) - 1).c_str()).*rule);
-    CHECK(rules(release).*rule);
+TEST_CASE("vllm: every rule says what it changes and how that is known") {
+  const std::set<std::string> executed{"0.27", "0.28", "0.29", "0.30", "0.31", "0.32", "0.33"};
+  for (const RuleRow& row : vllm_rule_rows()) {
+    CAPTURE(row.what);
+    CHECK(row.what.ends_with('.'));
+    CHECK_FALSE(row.evidence.empty());
+    CHECK(row.since.empty() != row.until.empty());
+    // Executed figures are of 0.26, 0.30 and 0.33.
+    if (row.basis == RuleBasis::kExecuted) CHECK(executed.count(row.since + row.until) == 1);
   }
-  CHECK(rules("31").all_mode);
-  CHECK_FALSE(rules("32").all_mode);
-  CHECK(rules("31").split_types);
-  CHECK_FALSE(rules("32").split_types);
+}
+
+TEST_CASE("vllm: a rule of a patch release leaves out the first of its minor release") {
+  const auto rules = [](const char* version) { return vllm_rules(request_for(std::string("vllm@") + version, 1)); };
+  CHECK_FALSE(rules("0.20").tokens_from_concurrency);
+  CHECK_FALSE(rules("0.20.0").tokens_from_concurrency);
+  CHECK(rules("0.20.1").tokens_from_concurrency);
+  CHECK(rules("0.21").tokens_from_concurrency);
+  CHECK(rules("0.31").all_mode);
+  CHECK_FALSE(rules("0.32").all_mode);
 }
 
 TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them") {
@@ -548,9 +532,11 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
 TEST_CASE("vllm: the largest graph, as config/vllm.py has it") {
   // 512 tokens; 1024 on data centre Blackwells since 0.28 (vllm-project/vllm#49390).
   const auto largest = [](const std::string& engine, const std::string& card, Arch arch = Arch::kLlama) {
-    Request request = request_for(engine, 8192);
-    request.card.gpu = &parse_gpu(card);
-    return vllm_largest_graph(request, arch, vllm_rules(request));
+    EngineInput input;
+    input.model.arch = arch;
+    input.request = request_for(engine, 8192);
+    input.request.card.gpu = &parse_gpu(card);
+    return vllm_largest_graph(input, vllm_rules(input.request));
   };
   CHECK(largest("vllm", "b200") == 1024);
   CHECK(largest("vllm@0.28", "gb300") == 1024);

@@ -26,7 +26,9 @@
 
 #include "engines/estimates.h"
 #include "engines/vllm/card.h"
+#include "engines/vllm/class_table.h"
 #include "engines/vllm/memory.h"
+#include "engines/vllm/settings.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 
@@ -71,7 +73,8 @@ Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3 || input.types.key == Dtype::kFp8E5m2;
   if (!rules.flashinfer_fp8 || !is_fp8 || capability < 80) return Bytes(0);
   if (vllm_is_hopper(input.request) || vllm_is_data_blackwell(input.request)) return Bytes(0);
-  if (vllm_uses_mla(input.model.arch) || input.model.arch == Arch::kGptOss) return Bytes(0);
+  if (const VllmClass the_class = vllm_class(input.model); the_class.keeps_latents || the_class.lacks_flashinfer_fp8)
+    return Bytes(0);
   if (vllm_speculative_tokens(input) > 0) return Bytes(0);
   std::uint64_t widest = 0;
   for (const LayerCache& cache : input.caches)
@@ -103,15 +106,20 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
   return out;
 }
 
+std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rules) {
+  if (rules.gpt_oss_graphs && vllm_class(input.model).names_largest_graph) return 1024;
+  return rules.largest_graphs && vllm_is_data_blackwell(input.request) ? 1024 : 512;
+}
+
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
   const std::uint64_t of_step = rules.whole_steps ? checked_add(drafts, 1, kGraphBytes) : 1;
-  const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
+  const bool is_named = rules.gpt_oss_graphs && vllm_class(input.model).names_largest_graph;
+  const std::uint64_t limit = vllm_largest_graph(input, rules);
   // Where the class names the largest size, it holds whatever the number of sequences (GptOssForCausalLMConfig).
-  const std::uint64_t by_steps = vllm_names_largest_graph(input.model.arch, rules)
-                                     ? limit
-                                     : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
+  const std::uint64_t by_steps =
+      is_named ? limit : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, vllm_batched_tokens(input, rules)});
   std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
   // Steps of whole requests with their drafts; without drafts only the widest step.

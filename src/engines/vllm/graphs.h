@@ -22,6 +22,9 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
 // Tokens of the batches that are captured (VllmConfig._set_cudagraph_sizes), smallest first.
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules);
 
+// Tokens of the largest graph that the class or the card allows.
+std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rules);
+
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules);
 
 // Memory kept free for graphs beyond what they take. Absent in releases before the estimate was printed with the peak:

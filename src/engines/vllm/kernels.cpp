@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engines/vllm/card.h"
+#include "engines/vllm/class_table.h"
 
 namespace kvplan {
 
@@ -27,12 +28,15 @@ bool has_prefill_kernels(const Request& request) {
 
 }  // namespace
 
+bool vllm_has_indexers(const EngineInput& input, const VllmRules& rules) {
+  return !vllm_builds_no_indexer(input.model.arch, rules) &&
+         any_term(input, [](const Term& term) { return term.role == Role::kIndex; });
+}
+
 std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
-  if (!vllm_builds_no_indexer(input.model.arch, rules) &&
-      any_term(input, [](const Term& term) { return term.role == Role::kIndex; }))
-    return kFlashMlaBlock;
-  if (!vllm_has_flash_mla(request)) return kUsualBlock;
+  if (vllm_has_indexers(input, rules)) return kFlashMlaBlock;
+  if (request.card.gpu && !vllm_is_hopper(request) && !vllm_is_data_blackwell(request)) return kUsualBlock;
   if (!rules.latents_by_card || !request.card.gpu)
     return kFlashMlaBlock;  // as printed by logs where the card is not known
   if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
@@ -55,14 +59,15 @@ std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules) 
 
 std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules) {
   const bool has_kernels = has_prefill_kernels(input.request);
-  if (is_one_of(input.model.arch, {Arch::kKimiK3, Arch::kKimiLinear}))
+  const VllmClass the_class = vllm_class(input.model);
+  if (the_class.has_kda_checkpoints)
     return rules.latent_checkpoints && has_kernels ? std::optional(kFlashKdaAlignment) : std::nullopt;
   // Mamba 2: the state is a matrix for each head.
   const bool scans =
       any_term(input, [](const Term& term) { return term.part == Part::kScan && term.shape.vectors > 1; });
   if (scans) return rules.scan_checkpoints ? std::optional<std::uint64_t>(1) : std::nullopt;
-  const bool has_delta_rule = is_one_of(input.model.arch, {Arch::kQwen3Next, Arch::kQwen3p5});
-  return has_delta_rule && rules.delta_checkpoints && has_kernels ? std::optional(kDeltaAlignment) : std::nullopt;
+  return the_class.has_delta_checkpoints && rules.delta_checkpoints && has_kernels ? std::optional(kDeltaAlignment)
+                                                                                   : std::nullopt;
 }
 
 }  // namespace kvplan

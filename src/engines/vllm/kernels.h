@@ -10,6 +10,9 @@
 
 namespace kvplan {
 
+// Whether the release's class has the indexers that the config describes.
+bool vllm_has_indexers(const EngineInput& input, const VllmRules& rules);
+
 // The block of a latent's kernel, which is the first backend in the card's list that takes the type (platforms/cuda.py
 // _get_backend_priorities). For indexed latents it is 64 everywhere; for dense ones 16 in FLASH_ATTN_MLA and Triton, 32
 // in FLASHINFER_MLA, 64 in FlashMLA, which is used for quantized ones on Hopper and was the first choice of older

@@ -37,6 +37,7 @@
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
 #include "engines/vllm/at_once.h"
+#include "engines/vllm/class_table.h"
 #include "engines/vllm/groups.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/rules.h"
@@ -419,14 +420,15 @@ class VllmLayout : public CacheLayout {
 }  // namespace
 
 std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<Note>& notes) {
-  if (vllm_lacks(input.model.arch)) {
+  const VllmClass the_class = vllm_class(input.model);
+  if (the_class.is_missing) {
     notes.push_back({NoteLevel::kWarning,
                      "engine_lacks_model",
                      {"vLLM cannot run {model_type}: the cache is planned logically, as the architecture needs it",
                       {{"model_type", input.model.model_type}}}});
     return logical_engine().layout(input, notes);
   }
-  if (input.model.arch == Arch::kDeepseekV4 && !input.request.cache_type_k)
+  if (the_class.is_always_packed && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
   if (input.request.card.is_unified())

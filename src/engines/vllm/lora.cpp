@@ -3,6 +3,7 @@
 
 #include "engines/engine.h"
 #include "engines/lora_slots.h"
+#include "engines/vllm/class_table.h"
 #include "engines/vllm/lora.h"
 #include "engines/vllm/rules.h"
 #include "kvplan/error.h"
@@ -12,11 +13,6 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
-// Classes with embedding_modules in vLLM's model_executor/models: the embedding and the head are wrapped too. Phi-3 and
-// Mistral use Llama's class. Qwen, Gemma and most others have none.
-constexpr Arch kEmbeds[] = {Arch::kLlama,    Arch::kMistral, Arch::kPhi3,     Arch::kGranite, Arch::kGraniteHybrid,
-                            Arch::kExaone,   Arch::kExaone4, Arch::kNemotron, Arch::kSolar,   Arch::kMinicpm,
-                            Arch::kFalconH1, Arch::kJamba,   Arch::kBamba,    Arch::kMixtral};
 constexpr std::uint64_t kExtraVocab = 256;
 constexpr std::uint64_t kMostVocab = 258048;
 constexpr std::uint64_t kDefaultRank = 16;
@@ -49,8 +45,7 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
   const bool newer = vllm_rules(request).lora_with_experts;
   out.fuses = true;
   out.with_experts = newer && !request.parallel.expert;
-  out.with_embedding = out.with_head =
-      std::find(std::begin(kEmbeds), std::end(kEmbeds), asked.arch) != std::end(kEmbeds);
+  out.with_embedding = out.with_head = vllm_class(asked.arch).adapts_embedding;
   out.extra_vocab = newer ? 0 : kExtraVocab;
   out.vocab_padding = newer ? 1 : kExtraVocab;
   if (out.with_head && extras.lora_targets.empty() && asked.vocab_size > kMostVocab)

@@ -33,8 +33,10 @@
 
 #include "engines/estimates.h"
 #include "engines/vllm/card.h"
+#include "engines/vllm/class_table.h"
 #include "engines/vllm/graphs.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/settings.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 
@@ -44,11 +46,6 @@ namespace {
 
 constexpr std::string_view kActivations = "the activations";
 
-// ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30 and DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES of 0.26.
-constexpr std::string_view kOldOnRocm = "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM";
-constexpr std::string_view kNewWithExperts =
-    "DeepseekV2ForCausalLM GraniteMoeForCausalLM InklingForCausalLM InklingForConditionalGeneration "
-    "LongcatFlashNgramForCausalLM Qwen2MoeForCausalLM";
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
 LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes high, Template formula,
@@ -66,7 +63,7 @@ std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
 
 // Tokens per index key, for models whose latents are chosen by an indexer.
 std::optional<std::uint64_t> index_stride(const EngineInput& input) {
-  if (!is_one_of(input.model.arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa, Arch::kDeepseekV4})) return std::nullopt;
+  if (!vllm_class(input.model).has_index_workspace) return std::nullopt;
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
       if (term.role == Role::kIndex) return std::max<std::uint64_t>(term.stride, 1);
@@ -238,9 +235,7 @@ std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const Vllm
   if (!limits.empty() && std::none_of(limits.begin(), limits.end(), allows)) return std::nullopt;
   EncoderBudget out;
   out.batch = vllm_batched_tokens(input, rules);
-  out.item = is_one_of(input.model.arch, {Arch::kQwen, Arch::kQwen3Next, Arch::kQwen3p5, Arch::kQwen4Exp})
-                 ? kQwenImage
-                 : input.model.vision->image_tokens;
+  out.item = vllm_class(input.model).sizes_images_by_pixels ? kQwenImage : input.model.vision->image_tokens;
   out.budget = std::max(out.batch, out.item);
   out.held = out.item == 0 ? out.budget : out.budget / out.item * out.item;
   return out;
@@ -324,9 +319,9 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
                              input.draft_method == DraftMethod::kModel;
   if (!rules.new_runner || (has_old_draft && !rules.new_runner_for_drafts)) return false;
   if (rules.new_runner_for_all)
-    return rules.new_runner_on_rocm || !vllm_is_rocm(input.request) || !has_word(kOldOnRocm, input.model.architecture);
+    return rules.new_runner_on_rocm || !vllm_is_rocm(input.request) || !vllm_class(input.model).has_old_runner_on_rocm;
   if (input.model.vision && !rules.new_runner_for_images) return false;
-  return !has_states(input) && (input.model.experts.used == 0 || has_word(kNewWithExperts, input.model.architecture));
+  return !has_states(input) && (input.model.experts.used == 0 || vllm_class(input.model).has_new_runner);
 }
 
 std::uint64_t vllm_layer_row(const EngineInput& input) {
@@ -335,24 +330,6 @@ std::uint64_t vllm_layer_row(const EngineInput& input) {
       input.model.intermediate_size > 0 ? input.model.intermediate_size : checked_mul(hidden, 4, kActivations);
   const std::uint64_t mlp = ceil_div(wide, input.request.parallel.tensor);
   return checked_mul(checked_add(hidden, mlp, kActivations), 6, kActivations);
-}
-
-EngineSettings vllm_settings(const EngineInput& input, const Load&) {
-  const Request& request = input.request;
-  const VllmRules rules = vllm_rules(request);
-  const bool has_states = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(),
-                       [](const Term& term) { return term.growth == Growth::kSequence; });
-  });
-  const VllmGraphs captures = vllm_captured_graphs(input, rules);
-  EngineSettings out;
-  out.max_num_batched_tokens = vllm_batched_tokens(input, rules);
-  out.max_num_seqs = vllm_max_num_seqs(request, rules);
-  out.memory_fraction = request.memory_utilization.value_or(rules.utilization);
-  out.cuda_graph_sizes = captures.sizes;
-  out.cuda_graphs = captures.count;
-  out.prefix_caching = vllm_caches_prefixes(request, input.model.arch, has_states, rules);
-  return out;
 }
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {

@@ -17,8 +17,6 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules);
 // Bytes that one token of a batch takes in a layer.
 std::uint64_t vllm_layer_row(const EngineInput& input);
 
-EngineSettings vllm_settings(const EngineInput& input, const Load& load);
-
 // Caches in host memory, for one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules);
 

@@ -9,6 +9,8 @@
 
 #include "engines/planned_quantization.h"
 #include "engines/vllm/card.h"
+#include "engines/vllm/class_table.h"
+#include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"
 
 namespace kvplan {
@@ -32,24 +34,9 @@ bool is_fp8(Dtype type) {
   return type == Dtype::kFp8E4m3 || type == Dtype::kFp8E5m2 || type == Dtype::kFp8DsMla;
 }
 
-// Classes by the refusals in testdata/conformance/launch-vllm.jsonl: not in the registry, without SupportsLoRA, without
-// SupportsPP.
-constexpr std::string_view kNotRegistered[] = {"JetMoEForCausalLM", "Step3p7FlashForCausalLM"};
-constexpr std::string_view kWithoutLora[] = {"FalconMambaForCausalLM",
-                                             "Gemma3nForConditionalGeneration",
-                                             "KimiK3ForConditionalGeneration",
-                                             "KimiLinearForCausalLM",
-                                             "MambaForCausalLM",
-                                             "MiMoV2FlashForCausalLM"};
-constexpr std::string_view kWithoutStages[] = {"Gemma3nForConditionalGeneration"};
-
-template <std::size_t count>
-bool is_class_of(const ModelShape& model, const std::string_view (&classes)[count]) {
-  return std::find(std::begin(classes), std::end(classes), model.architecture) != std::end(classes);
-}
-
 Found architecture(const EngineInput& input) {
-  if (!vllm_lacks(input.model.arch) && !is_class_of(input.model, kNotRegistered)) return std::nullopt;
+  const VllmClass the_class = vllm_class(input.model);
+  if (!the_class.is_missing && !the_class.is_unregistered) return std::nullopt;
   return Refusal{"architecture",
                  {"vLLM has no class for {model_type}", {{"model_type", input.model.model_type}}},
                  "choose another engine"};
@@ -167,10 +154,10 @@ Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
 Found kernels(const EngineInput& input, const VllmRules& rules) {
   const unsigned capability = vllm_capability(input.request);
   const Dtype type = input.types.key;
-  const bool is_latent = vllm_uses_mla(input.model.arch);
-  const bool is_sparse = is_latent && !vllm_builds_no_indexer(input.model.arch, rules) &&
-                         any_term(input, [](const Term& term) { return term.role == Role::kIndex; });
-  const bool is_packed = input.model.arch == Arch::kDeepseekV4;
+  const VllmClass the_class = vllm_class(input.model);
+  const bool is_latent = the_class.keeps_latents;
+  const bool is_sparse = is_latent && vllm_has_indexers(input, rules);
+  const bool is_packed = the_class.is_always_packed;
   const bool is_auto = !input.request.cache_type_k;
   if (is_packed && !rules.packs_by_default && is_auto && !input.model.declared_kv_dtype)
     return Refusal{"kv_cache_dtype", "DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got auto",
@@ -188,12 +175,11 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
     return Refusal{"no_kernel", "No valid attention backend found for a sparse MLA cache in fp8_e4m3",
                    "use --kv-cache-dtype fp8 or bfloat16"};
   if (!is_fp8(type)) return std::nullopt;
-  const bool has_sinks = is_one_of(input.model.arch, {Arch::kGptOss, Arch::kMimoV2});
-  if (input.model.arch == Arch::kMimoV2 && capability >= kBlackwell)
+  if (the_class.lacks_fp8_on_blackwell && capability >= kBlackwell)
     return Refusal{"no_fp8_cache", "FlashAttention does not support fp8 kv-cache on this device",
                    "use --kv-cache-dtype bfloat16"};
   // Triton's attention: for latents, sinks, and heads that FlashInfer does not take.
-  const bool is_triton = is_latent || has_sinks || any_term(input, [](const Term& term) {
+  const bool is_triton = is_latent || the_class.has_sinks || any_term(input, [](const Term& term) {
                            return term.role == Role::kValue && term.shape.width > kWidestFlashInferHead;
                          });
   if (!is_triton || capability >= kAda) return std::nullopt;
@@ -207,23 +193,23 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
 
 // What ModelConfig, SpeculativeConfig and VllmConfig check before the model is created.
 Found configuration(const EngineInput& input) {
+  const VllmClass the_class = vllm_class(input.model);
   if (input.request.parallel.expert && input.model.experts.count == 0)
     return Refusal{"expert_parallel",
                    "Number of experts in the model must be greater than 0 when expert parallelism is enabled",
                    "leave out --enable-expert-parallel"};
-  if (input.request.parallel.pipeline > 1 && is_class_of(input.model, kWithoutStages))
+  if (input.request.parallel.pipeline > 1 && the_class.lacks_stages)
     return Refusal{"pipeline_parallel", "Pipeline parallelism is not supported for this model",
                    "use --tensor-parallel-size alone"};
   const ExtrasRequest& extras = input.request.extras;
-  if ((extras.wants_lora() || !extras.adapters.empty()) && is_class_of(input.model, kWithoutLora))
+  if ((extras.wants_lora() || !extras.adapters.empty()) && the_class.lacks_lora)
     return Refusal{"lora",
                    {"LoRA is not supported for {architecture}", {{"architecture", input.model.architecture}}},
                    "merge the adapter into the model"};
-  if (input.types.key == Dtype::kNvfp4 && vllm_uses_mla(input.model.arch))
+  if (input.types.key == Dtype::kNvfp4 && the_class.keeps_latents)
     return Refusal{"kv_cache_dtype", "nvfp4 KV cache is not supported with MLA (Multi-head Latent Attention) backends",
                    "use --kv-cache-dtype fp8 or auto"};
-  // MiMo-V2's config names no MTP layers, and vLLM builds one (executed).
-  if (input.draft_method == DraftMethod::kMtp && input.model.num_nextn_layers == 0 && input.model.arch != Arch::kMimoV2)
+  if (input.draft_method == DraftMethod::kMtp && input.model.num_nextn_layers == 0 && !the_class.builds_unnamed_mtp)
     return Refusal{"mtp", "Unsupported speculative method: 'mtp' (the model has no MTP layers)", "leave out --mtp"};
   if (input.draft_method == DraftMethod::kModel && input.draft != nullptr &&
       input.draft->model.vocab_size != input.model.vocab_size)

@@ -1,36 +1,31 @@
 #include "engines/vllm/rules.h"
 
-#include <algorithm>
-#include <array>
-
-#include "engines/drafts.h"
-#include "engines/vllm/card.h"
 #include "engines/vllm/tensors.h"
-
 namespace kvplan {
 
 namespace {
 
 using V = VllmRules;
+using enum RuleBasis;
 
 // Rows in the order of VllmRules. All releases begin with 0: 28 is 0.28.
-constexpr Release minor(std::uint64_t number) {
+constexpr Release release(std::uint64_t number) {
   return {0, number, 0};
 }
 
 // The flag is set from a release on, or until before one; or a number gets another value.
 constexpr Rule<V> since(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
-                        RuleBasis basis = RuleBasis::kRead) {
-  return {sets, 1, minor(number), kNoEnd, what, evidence, basis};
+                        RuleBasis basis = kRead) {
+  return {sets, 1, release(number), kNoEnd, what, evidence, basis};
 }
 constexpr Rule<V> until(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
-                        RuleBasis basis = RuleBasis::kRead) {
-  return {sets, 1, {}, minor(number), what, evidence, basis};
+                        RuleBasis basis = kRead) {
+  return {sets, 1, {}, release(number), what, evidence, basis};
 }
 template <class Value>
 constexpr Rule<V> value_since(std::uint64_t number, Value V::*sets, Value to, std::string_view what,
                               std::string_view evidence) {
-  return {sets, static_cast<double>(to), minor(number), kNoEnd, what, evidence};
+  return {sets, static_cast<double>(to), release(number), kNoEnd, what, evidence};
 }
 
 constexpr Rule<V> kRules[] = {
@@ -56,18 +51,18 @@ constexpr Rule<V> kRules[] = {
           "every slot.",
           "vllm-project/vllm#44454"),
     since(27, &V::packs_widest_group, "A block of DeepSeek-V4 is as wide as the pages of its widest group.",
-          "vllm-project/vllm#48993; not in 0.26"),
+          "vllm-project/vllm#48993; not in 0.26", kExecuted),
     since(27, &V::packed_sum_of_pages,
           "The concurrency of DeepSeek-V4 counts the blocks of all groups; before, their bytes over those of the first "
           "group.",
-          "vllm-project/vllm#48317"),
+          "vllm-project/vllm#48317", kExecuted),
     since(13, &V::batch_for_source,
           "Cross attention is charged a whole batch for a source; before, the source's length.",
           "config/vllm.py has the encoder's length until 0.12"),
     since(26, &V::in_flight_batches, "Windows and chunks are charged for every batch in flight.",
           "vllm-project/vllm#47728, max_in_flight_tokens"),
     since(29, &V::null_block, "The check before start-up leaves out the null block.",
-          "kv_cache_utils.py get_kv_cache_configs; not in 0.28"),
+          "kv_cache_utils.py get_kv_cache_configs; not in 0.28", kExecuted),
     since(10, &V::ceil_concurrency,
           "The concurrency counts whole blocks of a request; before, it is tokens over the length.", "start-up logs"),
     {&V::tokens_from_concurrency,
@@ -80,17 +75,17 @@ constexpr Rule<V> kRules[] = {
           "Llama 3.2 Vision runs with transformers' code, and its cross attention has pages for every token.",
           "registry.py _PREVIOUSLY_SUPPORTED_MODELS; the class was removed in 0.10.2"),
     since(28, &V::caches_states, "Prefix caching is on by default for models with states and attention.",
-          "vllm-project/vllm#50991, ModelConfig.is_prefix_caching_supported; not in 0.27"),
+          "vllm-project/vllm#50991, ModelConfig.is_prefix_caching_supported; not in 0.27", kExecuted),
     since(28, &V::align_by_default,
           "Prefix caching of states means the mode align by default; before, all for selective scans.",
-          "config/vllm.py; not in 0.27"),
+          "config/vllm.py; not in 0.27", kExecuted),
     until(32, &V::all_mode, "--mamba-cache-mode accepts all.", "CacheConfig.mamba_cache_mode; still in 0.31"),
     since(22, &V::all_mode_speculative, "The mode all counts speculative states as well.", "MambaSpec; not in 0.21"),
     since(32, &V::scan_checkpoints, "Mamba 2 keeps a state for the end of a prefill's last whole block.",
-          "MambaMixer2.get_kv_cache_spec; not in 0.31"),
+          "MambaMixer2.get_kv_cache_spec; not in 0.31", kExecuted),
     since(33, &V::delta_checkpoints,
           "Gated delta nets under FlashInfer keep a state for the end of a prefill's last whole block.",
-          "qwen_gdn_linear_attn.py get_kv_cache_spec"),
+          "qwen_gdn_linear_attn.py get_kv_cache_spec", kExecuted),
     since(29, &V::latent_checkpoints,
           "KDA layers under FlashKDA keep a state for the end of a prefill's last whole block.",
           "models/kimi_k3/nvidia/kda.py; not in 0.28"),
@@ -99,29 +94,29 @@ constexpr Rule<V> kRules[] = {
     since(19, &V::plain_fp8_latents, "Indexed FP8 latents are plain, not packed, on data centre Blackwell.",
           "vllm-project/vllm#35891; not in 0.18"),
     since(30, &V::plain_declared_fp8, "Indexed latents of a checkpoint that declares an FP8 cache are plain.",
-          "FLASHINFER_MLA_SPARSE_SM90; not in 0.29"),
+          "FLASHINFER_MLA_SPARSE_SM90; not in 0.29", kExecuted),
     since(30, &V::packs_by_default,
           "DeepSeek-V4 starts with --kv-cache-dtype auto; before, its class asserts an FP8 cache.",
-          "models/deepseek_v4; executed in 0.26"),
+          "models/deepseek_v4; executed in 0.26", kExecuted),
     until(32, &V::splits_types, "MiMo-V2's class passes the cache's type to no layer.",
-          "models/mimo_v2_flash.py; not in 0.32"),
+          "models/mimo_v2_flash.py; not in 0.32", kExecuted),
     since(32, &V::glm_fp8, "GLM-5 uses an FP8 cache by default on data centre Blackwell.",
-          "GlmMoeDsaForCausalLM in models/config.py; not in 0.31"),
+          "GlmMoeDsaForCausalLM in models/config.py; not in 0.31", kExecuted),
     since(26, &V::latents_by_card,
           "The card's first choice of backend sets the block of dense latents; before, 64 tokens.",
           "FLASH_ATTN_MLA and FLASHINFER_MLA come first; 0.26 is the oldest release that was executed"),
     since(30, &V::composite_masks,
           "Image masks on data centre Blackwell use Triton and FlashInfer together, with blocks of 64 tokens.",
-          "TRITON_FLASHINFER; not in 0.29"),
+          "TRITON_FLASHINFER; not in 0.29", kExecuted),
     since(31, &V::wide_fp8_blocks, "FP8 heads of width 512 have blocks of 64 tokens on Hopper.",
-          "FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size; not in 0.30"),
+          "FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size; not in 0.30", kExecuted),
     since(16, &V::flashinfer_fp8, "FP8 caches use FlashInfer where FlashAttention has no kernel for them.",
           "0.16 is the oldest release whose log names the backend"),
     since(31, &V::hy_indexers, "Hy-V4 has its indexers, and its sinks in float32.",
-          "hy_v4/nvidia/attention.py create_indexer; 0.30 built none"),
+          "hy_v4/nvidia/attention.py create_indexer; 0.30 built none", kExecuted),
     since(27, &V::modelopt_on_ampere,
           "ModelOpt's FP8 checkpoints run from compute capability 8.0 on; before, from 8.9.",
-          "ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30"),
+          "ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30", kExecuted),
     value_since(20, &V::utilization, 0.92, "--gpu-memory-utilization is 0.92 by default; 0.9 before.",
                 "config/cache.py"),
     value_since<std::uint64_t>(10, &V::max_num_seqs, 1024,
@@ -130,17 +125,17 @@ constexpr Rule<V> kRules[] = {
     since(22, &V::whole_items, "The default batch holds the largest item where images attend in both directions.",
           "vllm-project/vllm#43051"),
     since(28, &V::largest_batches, "The default batch is 16,384 tokens on cards of at least 160 GiB.",
-          "vllm-project/vllm#51726"),
+          "vllm-project/vllm#51726", kExecuted),
     since(12, &V::whole_graphs, "Whole decode steps are captured in addition to piecewise graphs.",
           "start-up logs of 0.11 and 0.12"),
     since(27, &V::whole_steps, "Graph sizes are whole requests with their drafts.",
-          "VllmConfig._set_cudagraph_sizes; not in 0.26, but in 0.30"),
+          "VllmConfig._set_cudagraph_sizes; not in 0.26, but in 0.30", kExecuted),
     since(31, &V::widest_step, "A step of all sequences has a graph size.",
           "VllmConfig._set_cudagraph_sizes; not in 0.30, but in 0.33"),
     since(12, &V::gpt_oss_graphs, "gpt-oss captures graphs of up to 1,024 tokens; up to 992 before.",
           "GptOssForCausalLMConfig"),
-    since(28, &V::largest_graphs, "Graphs have up to 1,024 tokens on data centre Blackwell.",
-          "vllm-project/vllm#49390"),
+    since(28, &V::largest_graphs, "Graphs have up to 1,024 tokens on data centre Blackwell.", "vllm-project/vllm#49390",
+          kExecuted),
     since(29, &V::keeps_graph_pool, "The memory that estimating the graphs took is reused for their pool.",
           "start-up logs: 86 graphs of Qwen3.5-4B take 0.24 GiB, 0.55 in 0.22"),
     since(20, &V::graphs_in_budget, "CUDA graphs are subtracted from the budget.",
@@ -182,7 +177,7 @@ constexpr Rule<V> kRules[] = {
           "VocabParallelEmbedding, executed in 0.26; a log of 0.5 has no padding rows"),
     since(29, &V::refines_blocks,
           "Blocks of FP8 experts that ranks split become smaller; before, the layout is refused.",
-          "fused_moe/oracle/fp8.py; not in 0.28"),
+          "fused_moe/oracle/fp8.py; not in 0.28", kExecuted),
     since(27, &V::fewer_scales,
           "Attention layers have no ranges of Q, K and V, and classes of transformers' code have scales too.",
           "attention.py, executed in 0.26 and 0.30"),
@@ -193,49 +188,10 @@ constexpr Rule<V> kRules[] = {
           "transformers' config keys"),
 };
 
-constexpr std::array kVersions{
-    EngineVersion{"0.6",
-                  "V0: one block table; figures of start-up logs of 0.4 to 0.8 (blocks, CPU blocks, concurrency)"},
-    EngineVersion{"0.11", "hybrid manager, states paged; a start-up log of Qwen3-Next with TP 2"},
-    EngineVersion{"0.16", "groups by the ratio 1.25 (0.15 to 0.17); source only"},
-    EngineVersion{"0.19", "old \"KV cache size\" line; logs of Qwen3.5, Gemma-4, DeepSeek-V3, EXAONE-4, Llama"},
-    EngineVersion{"0.20", "CUDA graphs in the budget, which is 0.92 of the card; values of windows; source"},
-    EngineVersion{"0.21", "\"KV cache size\" is concurrency x length; a log of Qwen2.5-14B"},
-    EngineVersion{"0.22", "DeepSeek-V4; logs of GLM-5, Kimi-K3, DeepSeek-V4-Flash"},
-    EngineVersion{"0.24", "padded pages of attention; source"},
-    EngineVersion{"0.26", "executed; windows are charged two batches in flight"},
-    EngineVersion{"0.27", "packed blocks of the widest group; source, a log of Qwen3.8"},
-    EngineVersion{"0.28", "prefix caching of states; source"},
-    EngineVersion{"0.29", "the null block, checkpoints of Kimi-Linear; source"},
-    EngineVersion{"0.30", "executed; block size and \"KV cache needed\" lines of Qwen3.5, Qwen3.8, Kimi-Linear"},
-    EngineVersion{"0.31", "FP8 heads of 512 on Hopper; a log of Llama-3.1"},
-    EngineVersion{"0.32", "Mamba 2 keeps a checkpoint of a prefill; source, starts on a CPU"},
-    EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets"},
-};
-
-constexpr std::uint64_t kDefaultDraftTokens = 3;  // vLLM requires a number; this is the one in its examples
-
-constexpr std::uint64_t kLargeCard = 70 * kGiB;
-constexpr std::uint64_t kLargestCard = 160 * kGiB;
-// Gemma 4's largest item is a video: 32 frames of at most 70 tokens, each with a begin, an end and a time
-// (gemma4_mm.py).
-constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
-
-// Whether EngineArgs counts the card as large: at least 70 GiB and no A100. Without a card, the figures for a large one
-// are used.
-bool large_card(const Request& request) {
-  if (!request.card.memory) return true;
-  if (request.card.gpu && request.card.gpu->name.find("a100") != std::string::npos)
-    return false;  // vLLM also goes by the name
-  return request.card.memory->count() >= kLargeCard;
-}
-
 }  // namespace
 
 VllmRules vllm_rules(const Request& request) {
-  VllmRules rules = resolve_rules(kRules, release_of(request));
-  rules.version = engine_version(engine_of(request), request);
-  return rules;
+  return resolve_rules(kRules, release_of(request));
 }
 
 std::vector<RuleRow> vllm_rule_rows() {
@@ -243,121 +199,6 @@ std::vector<RuleRow> vllm_rule_rows() {
   const std::vector<RuleRow> tensors = vllm_tensor_rule_rows();
   out.insert(out.end(), tensors.begin(), tensors.end());
   return out;
-}
-
-bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {
-  if (!is_one_of(arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa})) return false;
-  const auto stated = [&](std::string_view key) -> std::string_view {
-    for (const ConfigFact& fact : facts)
-      if (fact.origin == Origin::kFile && fact.key.ends_with(key) && fact.value != "null") return fact.value;
-    return "";
-  };
-  const std::string_view every = stated("index_topk_freq");
-  return !stated("indexer_types").empty() && stated("index_topk_pattern").empty() && (every.empty() || every == "1");
-}
-
-bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules) {
-  return arch == Arch::kHyV4 && !rules.hy_indexers;
-}
-
-bool vllm_uses_mla(Arch arch) {
-  return is_one_of(
-      arch, {Arch::kAxk1, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa,
-             Arch::kGlm4MoeLite, Arch::kKimiK2, Arch::kKimiK3, Arch::kKimiLinear, Arch::kLongcat, Arch::kPanguUltraMoe,
-             Arch::kBailingHybrid, Arch::kMistral4, Arch::kMistralLarge4, Arch::kHyV4});
-}
-
-bool vllm_packs_fp8_latents(Arch arch) {
-  return is_one_of(arch, {Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa, Arch::kHyV4});
-}
-
-bool vllm_lacks(Arch arch) {
-  return is_one_of(arch, {Arch::kRwkv, Arch::kRecurrentGemma, Arch::kXlstm, Arch::kT5, Arch::kT5Gemma, Arch::kMarian});
-}
-
-std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules) {
-  const Request& request = input.request;
-  if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
-  const bool largest = request.card.memory && request.card.memory->count() >= kLargestCard;
-  const std::uint64_t usual = !large_card(request) ? 2048 : largest && rules.largest_batches ? 16384 : 8192;
-  const bool whole = input.model.vision && input.model.vision->both_ways && rules.whole_items &&
-                     !request.extras.language_model_only &&
-                     is_one_of(input.model.arch, {Arch::kGemma4, Arch::kGemma4Unified});
-  return whole ? std::max(usual, kGemma4Video) : usual;
-}
-
-bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio) {
-  const ExtrasRequest& extras = request.extras;
-  if (!vllm_rules(request).leaves_towers) return false;
-  if (extras.language_model_only) return true;
-  // Their processors take no videos: a limit for images is enough.
-  const bool stills = is_one_of(arch, {Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kMistral, Arch::kMistral3,
-                                       Arch::kMistral4, Arch::kMistralLarge4, Arch::kMinistral, Arch::kLlama,
-                                       Arch::kLlama4, Arch::kMllama, Arch::kPhi3V, Arch::kCohere2, Arch::kDeepseek,
-                                       Arch::kDeepseekOcr, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4});
-  const auto none = [&](std::string_view what) {
-    return std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
-                       [&](const auto& limit) { return limit.first == what && limit.second == 0; });
-  };
-  return none("image") && (stills || none("video")) && (!has_audio || none("audio"));
-}
-
-bool vllm_keeps_fp8_plain(const Request& request) {
-  return vllm_is_data_blackwell(request) && vllm_rules(request).plain_fp8_latents;
-}
-
-bool vllm_names_largest_graph(Arch arch, const VllmRules& rules) {
-  return arch == Arch::kGptOss && rules.gpt_oss_graphs;
-}
-
-std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules) {
-  return vllm_names_largest_graph(arch, rules) || (vllm_is_data_blackwell(request) && rules.largest_graphs) ? 1024
-                                                                                                            : 512;
-}
-
-std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
-  if (request.max_num_seqs) return *request.max_num_seqs;
-  return large_card(request) ? rules.max_num_seqs : VllmRules{}.max_num_seqs;
-}
-
-bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, const VllmRules& rules) {
-  if (request.prefix_caching) return *request.prefix_caching;
-  if (!has_states) return rules.v1_engine;
-  // On for hybrid models, off for classes without attention (ModelConfig.is_prefix_caching_supported).
-  return (rules.caches_states && arch != Arch::kMamba) || request.vllm.mamba_cache_mode.value_or("none") != "none";
-}
-
-bool vllm_has_flash_mla(const Request& request) {
-  return !request.card.gpu || vllm_is_hopper(request) || vllm_is_data_blackwell(request);
-}
-
-std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
-  if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
-  if (input.request.mtp) return input.model.num_nextn_layers > 0 ? 1 : 0;
-  return step_draft_tokens(input, kDefaultDraftTokens);
-}
-
-std::span<const EngineVersion> vllm_versions() {
-  return kVersions;
-}
-
-bool vllm_keeps(Dtype type) {
-  switch (type) {
-    case Dtype::kFloat16:
-    case Dtype::kBfloat16:
-    case Dtype::kFp8E4m3:
-    case Dtype::kFp8E5m2:
-    case Dtype::kFp8PerTokenHead:
-    case Dtype::kFp8DsMla:
-    case Dtype::kInt8:
-    case Dtype::kInt4:
-    case Dtype::kNvfp4:
-    case Dtype::kTurboquantK8V4:
-    case Dtype::kTurboquant4bit:
-    case Dtype::kTurboquantK3V4:
-    case Dtype::kTurboquant3bit: return true;
-    default: return false;
-  }
 }
 
 }  // namespace kvplan

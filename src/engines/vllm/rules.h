@@ -3,19 +3,15 @@
 #define KVPLAN_ENGINES_VLLM_RULES_H_
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 #include <vector>
 
-#include "engines/engine.h"
+#include "engines/release.h"
+#include "kvplan/request.h"
 
 namespace kvplan {
 
-enum class MambaMode { kNone, kAlign, kAll };
-
 // The behaviour of one release. The rows of rules.cpp say what each member means.
 struct VllmRules {
-  std::uint64_t version = 0;
   bool v1_engine = false;
   // Groups of layers, the pool's blocks, and what a request is charged.
   bool hybrid_manager = false, chunked_groups = false;
@@ -67,52 +63,6 @@ struct VllmRules {
 };
 VllmRules vllm_rules(const Request& request);
 std::vector<RuleRow> vllm_rule_rows();
-
-// Whether every layer has its own indexer though indexer_types shares some: the class only reads index_topk_freq and
-// index_topk_pattern (models/deepseek_v2.py).
-bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts);
-
-// Whether the release's class has no indexer though the config describes one.
-bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules);
-
-// Whether vLLM serves the model with a latent cache (is_deepseek_mla in transformers_utils); it expands the latents of
-// others.
-bool vllm_uses_mla(Arch arch);
-// Whether the model's fp8 cache has the packed fp8_ds_mla layout.
-bool vllm_packs_fp8_latents(Arch arch);
-// Whether vLLM's registry lacks the model type.
-bool vllm_lacks(Arch arch);
-
-// The scheduler's default batch (EngineArgs.get_batch_defaults): by the card's memory, if there is one, and large
-// enough for the largest item where images attend in both directions.
-std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules);
-std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
-
-// Whether the limits exclude images, videos and audio, and with them their towers (SupportsMultiModal,
-// _mark_tower_model). `has_audio`: the model has an audio tower.
-bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio);
-
-// Whether FP8 latents of an indexed model are plain, not packed: where FlashInfer's kernel is preferred to FlashMLA's
-// (platforms/cuda.py, _get_backend_priorities).
-bool vllm_keeps_fp8_plain(const Request& request);
-
-// Whether prefixes are cached: as asked, else the release's default.
-bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, const VllmRules& rules);
-
-// Whether the class names the largest captured graph.
-bool vllm_names_largest_graph(Arch arch, const VllmRules& rules);
-std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules);
-
-// Whether the card has kernels for latents with separate block sizes; true where no card is named.
-bool vllm_has_flash_mla(const Request& request);
-
-// The draft tokens in one step: as asked for, else one where MTP layers are planned, three for other drafts.
-std::uint64_t vllm_speculative_tokens(const EngineInput& input);
-
-std::span<const EngineVersion> vllm_versions();
-
-// Whether it supports a cache of this type.
-bool vllm_keeps(Dtype type);
 
 }  // namespace kvplan
 

@@ -7,7 +7,9 @@
 #include "engines/drafts.h"
 #include "engines/indexes.h"
 #include "engines/parallel.h"
+#include "engines/vllm/class_table.h"
 #include "engines/vllm/kernels.h"
+#include "engines/vllm/settings.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -27,7 +29,7 @@ constexpr std::uint64_t kShortStateWindow = 8;
 constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
 // Tokens of a chunk of the Mamba kernels: the number in most Mamba-2 models, and vLLM's fallback.
 constexpr std::uint64_t kStateChunk = 256;
-constexpr std::uint64_t kNemotronChunk = 128;
+constexpr std::uint64_t kShortStateChunk = 128;
 constexpr std::uint64_t kStateChunkFallback = 2048;
 // TurboQuant leaves this many layers at each end of a dense model in the model's own type.
 constexpr std::uint64_t kBoundaryLayers = 2;
@@ -71,7 +73,12 @@ bool is_packed(const Term& term) {
 class SpecMaker {
  public:
   SpecMaker(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
-      : input_(input), rules_(rules), notes_(notes), caches_(input.caches), ranks_(input.request.parallel.tensor) {
+      : input_(input),
+        class_(vllm_class(input.model)),
+        rules_(rules),
+        notes_(notes),
+        caches_(input.caches),
+        ranks_(input.request.parallel.tensor) {
     if (vllm_indexes_every_layer(input.model.arch, input.model.facts)) caches_ = with_indexes(std::move(caches_));
     if (vllm_builds_no_indexer(input.model.arch, rules))
       for (LayerCache& cache : caches_) std::erase_if(cache.compact.own(), is_index);
@@ -112,7 +119,7 @@ class SpecMaker {
     for (const LayerCache& cache : caches_) {
       has_state_ = has_state_ || any_term(cache.compact, is_fixed);
       packed_ = packed_ || any_term(cache.compact, is_packed);
-      latent_ = latent_ || (vllm_uses_mla(input_.model.arch) && any_term(cache.compact, is_latent));
+      latent_ = latent_ || (class_.keeps_latents && any_term(cache.compact, is_latent));
       sparse_ = sparse_ || (any_term(cache.compact, is_index) && any_term(cache.compact, is_value));
       matrix_state_ = matrix_state_ || any_term(cache.compact, is_matrix_state);
     }
@@ -128,7 +135,7 @@ class SpecMaker {
       refuse("--mamba-cache-mode: vLLM has no mode \"" + std::string(mode) + "\"",
              rules_.all_mode ? "use none, align or all" : "use none or align");
     // Without prefix caching there is no mode; with it, "none" means the release's default.
-    if (has_state_ && vllm_caches_prefixes(request, input_.model.arch, true, rules_)) {
+    if (has_state_ && vllm_caches_prefixes(input_, true, rules_)) {
       // Only selective-scan models keep a state for every block; delta-rule models align.
       const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && any_cache(is_scan));
       charge.mamba_mode = all ? MambaMode::kAll : MambaMode::kAlign;
@@ -218,14 +225,10 @@ class SpecMaker {
     return spec;
   }
 
-  // Llama 3.2 Vision's class was removed in 0.10.2; it runs with transformers' code, and its cross attention layers
-  // have pages for every token like the others (registry.py _PREVIOUSLY_SUPPORTED_MODELS).
-  bool pages_every_layer() const { return input_.model.arch == Arch::kMllama && rules_.pages_cross_attention; }
-
   void add(const LayerCache& cache) {
     if (cache.compact.empty()) return;
     if (any_term(cache.compact, is_packed)) return add_packed(cache);
-    const bool expand = any_term(cache.compact, is_latent) && !vllm_uses_mla(input_.model.arch);
+    const bool expand = any_term(cache.compact, is_latent) && !class_.keeps_latents;
     const CacheTypes types = types_of(cache.layer);
     VllmSpec state = blank(cache, SpecType::kState);
     VllmSpec attention = blank(cache, any_term(cache.compact, is_latent) && !expand ? SpecType::kMla : SpecType::kFull);
@@ -247,7 +250,8 @@ class SpecMaker {
         continue;
       }
       has_attention = true;
-      if (term.growth == Growth::kSourceToken && !pages_every_layer()) attention.type = SpecType::kCross;
+      if (term.growth == Growth::kSourceToken && !(class_.pages_cross_attention && rules_.pages_cross_attention))
+        attention.type = SpecType::kCross;
       if (term.limit.kind == LimitKind::kWindow) attention.type = SpecType::kSliding;
       if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
       if (is_windowed(term)) attention.window = term.limit.total().count();
@@ -327,9 +331,9 @@ class SpecMaker {
     if (state == Bytes(0)) return;
     const MambaMode mode = out_.charge.mamba_mode;
     // Mamba 1 has no chunks and uses the fallback (ModelConfig.get_mamba_chunk_size).
-    const std::uint64_t chunk = !any_cache(is_matrix_scan)              ? kStateChunkFallback
-                                : input_.model.arch == Arch::kNemotronH ? kNemotronChunk
-                                                                        : kStateChunk;
+    const std::uint64_t chunk = !any_cache(is_matrix_scan) ? kStateChunkFallback
+                                : class_.has_short_chunks  ? kShortStateChunk
+                                                           : kStateChunk;
     if (attention == nullptr) {
       if (mode == MambaMode::kNone) return;
       for (VllmSpec& spec : out_.specs) spec.block_size = block_;
@@ -424,6 +428,7 @@ class SpecMaker {
   }
 
   const EngineInput& input_;
+  const VllmClass class_;
   const VllmRules& rules_;
   std::vector<Note>& notes_;
   std::vector<LayerCache> caches_;

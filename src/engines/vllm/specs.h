@@ -43,6 +43,8 @@ struct VllmSpec {
   bool same_as(const VllmSpec& other) const;
 };
 
+enum class MambaMode { kNone, kAlign, kAll };
+
 // How a request is charged: the configuration that max_memory_usage_bytes reads.
 struct ChargeRules {
   std::uint64_t in_flight_tokens = 8192;  // in addition to a window

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "engines/vllm/card.h"
+#include "engines/vllm/class_table.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/settings.h"
 #include "engines/vllm/tensors.h"
 #include "kvplan/numbers.h"
 

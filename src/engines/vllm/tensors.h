@@ -10,7 +10,8 @@
 
 namespace kvplan {
 
-// Changes a model's tensors to those of vLLM's classes (tensor_edits.cpp); and the part of the request that this depends on.
+// Changes a model's tensors to those of vLLM's classes (tensor_edits.cpp); and the part of the request that this
+// depends on.
 void vllm_make_tensors(EngineTensors& model);
 std::string vllm_makes_by(const Request& request);
 

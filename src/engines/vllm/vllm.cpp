@@ -1,18 +1,60 @@
 // vLLM: its row of the table of engines, and the types that `auto` means. The layout is in layout.cpp.
 #include "engines/engine.h"
 #include "engines/vllm/card.h"
+#include "engines/vllm/class_table.h"
 #include "engines/vllm/launcher.h"
 #include "engines/vllm/layout.h"
 #include "engines/vllm/lora.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/refusal.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/settings.h"
 #include "engines/vllm/tensors.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
 
 namespace {
+
+constexpr std::array kVersions{
+    EngineVersion{"0.6",
+                  "V0: one block table; figures of start-up logs of 0.4 to 0.8 (blocks, CPU blocks, concurrency)"},
+    EngineVersion{"0.11", "hybrid manager, states paged; a start-up log of Qwen3-Next with TP 2"},
+    EngineVersion{"0.16", "groups by the ratio 1.25 (0.15 to 0.17); source only"},
+    EngineVersion{"0.19", "old \"KV cache size\" line; logs of Qwen3.5, Gemma-4, DeepSeek-V3, EXAONE-4, Llama"},
+    EngineVersion{"0.20", "CUDA graphs in the budget, which is 0.92 of the card; values of windows; source"},
+    EngineVersion{"0.21", "\"KV cache size\" is concurrency x length; a log of Qwen2.5-14B"},
+    EngineVersion{"0.22", "DeepSeek-V4; logs of GLM-5, Kimi-K3, DeepSeek-V4-Flash"},
+    EngineVersion{"0.24", "padded pages of attention; source"},
+    EngineVersion{"0.26", "executed; windows are charged two batches in flight"},
+    EngineVersion{"0.27", "packed blocks of the widest group; source, a log of Qwen3.8"},
+    EngineVersion{"0.28", "prefix caching of states; source"},
+    EngineVersion{"0.29", "the null block, checkpoints of Kimi-Linear; source"},
+    EngineVersion{"0.30", "executed; block size and \"KV cache needed\" lines of Qwen3.5, Qwen3.8, Kimi-Linear"},
+    EngineVersion{"0.31", "FP8 heads of 512 on Hopper; a log of Llama-3.1"},
+    EngineVersion{"0.32", "Mamba 2 keeps a checkpoint of a prefill; source, starts on a CPU"},
+    EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets"},
+};
+
+// Whether it supports a cache of this type.
+bool has_cache_in(Dtype type) {
+  switch (type) {
+    case Dtype::kFloat16:
+    case Dtype::kBfloat16:
+    case Dtype::kFp8E4m3:
+    case Dtype::kFp8E5m2:
+    case Dtype::kFp8PerTokenHead:
+    case Dtype::kFp8DsMla:
+    case Dtype::kInt8:
+    case Dtype::kInt4:
+    case Dtype::kNvfp4:
+    case Dtype::kTurboquantK8V4:
+    case Dtype::kTurboquant4bit:
+    case Dtype::kTurboquantK3V4:
+    case Dtype::kTurboquant3bit: return true;
+    default: return false;
+  }
+}
 
 // A float32 checkpoint is served in bfloat16; a checkpoint that declares an FP8 cache gets it under `auto`.
 CacheTypes resolve(const ModelShape& model, const Request& request) {
@@ -22,29 +64,29 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
     refuse("vLLM keeps K and V in one type, and " + std::string(name(types.key)) + " and " +
                std::string(name(types.value)) + " were asked for",
            "use --kv-cache-dtype");
-  if (!vllm_keeps(types.key))
+  if (!has_cache_in(types.key))
     refuse("vLLM has no KV cache in " + std::string(name(types.key)),
            "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
   const VllmRules rules = vllm_rules(request);
+  const VllmClass the_class = vllm_class(model);
   const bool is_auto = !request.cache_type_k && !model.declared_kv_dtype;
-  if (is_auto && rules.glm_fp8 && model.arch == Arch::kGlmMoeDsa && vllm_is_data_blackwell(request))
+  if (is_auto && rules.glm_fp8 && the_class.has_fp8_by_default && vllm_is_data_blackwell(request))
     types.key = types.value = Dtype::kFp8E4m3;
-  if (rules.splits_types && model.arch == Arch::kMimoV2) types.key = types.value = types.model;
-  const bool packs = vllm_packs_fp8_latents(model.arch);
+  if (rules.splits_types && the_class.ignores_cache_type) types.key = types.value = types.model;
+  const bool packs = the_class.packs_fp8_latents;
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
-  // DeepSeek-V4 supports only the packed layout; `auto` means the option that selects it.
-  const bool only_packed = model.arch == Arch::kDeepseekV4 && !request.cache_type_k;
+  // Where there is only the packed layout, `auto` means the option that selects it.
+  const bool only_packed = the_class.is_always_packed && !request.cache_type_k;
   // A checkpoint's declaration means fp8_e4m3, which no packed kernel takes; the option fp8 means the packed layout.
   const bool declared = !request.cache_type_k && model.declared_kv_dtype;
   const bool plain =
-      (vllm_keeps_fp8_plain(request) || (declared && rules.plain_declared_fp8)) && model.arch != Arch::kDeepseekV4;
+      ((rules.plain_fp8_latents && vllm_is_data_blackwell(request)) || (declared && rules.plain_declared_fp8)) &&
+      !the_class.is_always_packed;
   if (packs && ((fp8 && !plain) || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
   if (types.key == Dtype::kFp8DsMla && !packs)
     refuse("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
-  // States have the type that the config names, else the model's; Nemotron-H gets float32 where its config is silent
-  // (NemotronHForCausalLMConfig).
   if (!request.state_dtype && !model.declared_state_dtype)
-    types.state = model.arch == Arch::kNemotronH ? Dtype::kFloat32 : types.model;
+    types.state = the_class.has_float32_states ? Dtype::kFloat32 : types.model;
   return types;
 }
 
@@ -55,10 +97,10 @@ Bytes budget(const BudgetInput& in) {
 }  // namespace
 
 Engine vllm_engine() {
-  Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
-                vllm_versions(), 0.92,         resolve,
-                vllm_layout,     vllm_overhead};
-  engine.names_latents = [](const EngineInput& input) { return vllm_uses_mla(input.model.arch); };
+  Engine engine{"vllm",      "",           "paged blocks in groups of layers, with the hybrid manager",
+                kVersions,   0.92,         resolve,
+                vllm_layout, vllm_overhead};
+  engine.names_latents = [](const EngineInput& input) { return vllm_class(input.model).keeps_latents; };
   engine.utilization_of = [](const EngineInput& input) { return vllm_rules(input.request).utilization; };
   engine.cache_budget = budget;
   engine.share_option = "--gpu-memory-utilization";

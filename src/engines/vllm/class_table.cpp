@@ -1,0 +1,92 @@
+#include "engines/vllm/class_table.h"
+
+#include <initializer_list>
+
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+using C = VllmClass;
+
+struct ClassRow {
+  bool C::*sets;
+  std::initializer_list<Arch> archs;
+  std::string_view classes = {};
+};
+
+constexpr ClassRow kClasses[] = {
+    {&C::is_missing, {Arch::kRwkv, Arch::kRecurrentGemma, Arch::kXlstm, Arch::kT5, Arch::kT5Gemma, Arch::kMarian}},
+    // Refusals in testdata/conformance/launch-vllm.jsonl.
+    {&C::is_unregistered, {}, "JetMoEForCausalLM Step3p7FlashForCausalLM"},
+    {&C::lacks_lora,
+     {},
+     "FalconMambaForCausalLM Gemma3nForConditionalGeneration KimiK3ForConditionalGeneration KimiLinearForCausalLM "
+     "MambaForCausalLM MiMoV2FlashForCausalLM"},
+    {&C::lacks_stages, {}, "Gemma3nForConditionalGeneration"},
+    // is_deepseek_mla in transformers_utils.
+    {&C::keeps_latents,
+     {Arch::kAxk1, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa, Arch::kGlm4MoeLite,
+      Arch::kKimiK2, Arch::kKimiK3, Arch::kKimiLinear, Arch::kLongcat, Arch::kPanguUltraMoe, Arch::kBailingHybrid,
+      Arch::kMistral4, Arch::kMistralLarge4, Arch::kHyV4}},
+    {&C::packs_fp8_latents, {Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa, Arch::kHyV4}},
+    {&C::is_always_packed, {Arch::kDeepseekV4}},
+    {&C::has_fp8_by_default, {Arch::kGlmMoeDsa}},
+    {&C::ignores_cache_type, {Arch::kMimoV2}},
+    {&C::pages_cross_attention, {Arch::kMllama}},
+    {&C::is_attention_free, {Arch::kMamba}},
+    // NemotronHForCausalLMConfig.
+    {&C::has_float32_states, {Arch::kNemotronH}},
+    {&C::has_short_chunks, {Arch::kNemotronH}},
+    {&C::has_kda_checkpoints, {Arch::kKimiK3, Arch::kKimiLinear}},
+    {&C::has_delta_checkpoints, {Arch::kQwen3Next, Arch::kQwen3p5}},
+    {&C::has_index_workspace, {Arch::kDeepseekV32, Arch::kGlmMoeDsa, Arch::kDeepseekV4}},
+    // models/deepseek_v2.py.
+    {&C::indexes_by_frequency, {Arch::kDeepseekV32, Arch::kGlmMoeDsa}},
+    {&C::had_no_indexers, {Arch::kHyV4}},
+    {&C::has_sinks, {Arch::kGptOss, Arch::kMimoV2}},
+    {&C::lacks_flashinfer_fp8, {Arch::kGptOss}},
+    {&C::lacks_fp8_on_blackwell, {Arch::kMimoV2}},
+    {&C::names_largest_graph, {Arch::kGptOss}},
+    {&C::takes_videos_whole, {Arch::kGemma4, Arch::kGemma4Unified}},
+    {&C::sizes_images_by_pixels, {Arch::kQwen, Arch::kQwen3Next, Arch::kQwen3p5, Arch::kQwen4Exp}},
+    {&C::takes_no_videos,
+     {Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kMistral, Arch::kMistral3, Arch::kMistral4,
+      Arch::kMistralLarge4, Arch::kMinistral, Arch::kLlama, Arch::kLlama4, Arch::kMllama, Arch::kPhi3V, Arch::kCohere2,
+      Arch::kDeepseek, Arch::kDeepseekOcr, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4}},
+    // DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES of 0.26, ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30.
+    {&C::has_new_runner,
+     {},
+     "DeepseekV2ForCausalLM GraniteMoeForCausalLM InklingForCausalLM InklingForConditionalGeneration "
+     "LongcatFlashNgramForCausalLM Qwen2MoeForCausalLM"},
+    {&C::has_old_runner_on_rocm, {}, "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM"},
+    // Executed.
+    {&C::builds_unnamed_mtp, {Arch::kMimoV2}},
+    // Classes with embedding_modules. Phi-3 and Mistral use Llama's.
+    {&C::adapts_embedding,
+     {Arch::kLlama, Arch::kMistral, Arch::kPhi3, Arch::kGranite, Arch::kGraniteHybrid, Arch::kExaone, Arch::kExaone4,
+      Arch::kNemotron, Arch::kSolar, Arch::kMinicpm, Arch::kFalconH1, Arch::kJamba, Arch::kBamba, Arch::kMixtral}},
+};
+
+}  // namespace
+
+VllmClass vllm_class(Arch arch, std::string_view architecture) {
+  VllmClass out;
+  for (const ClassRow& row : kClasses)
+    if (is_one_of(arch, row.archs) || has_word(row.classes, architecture)) out.*row.sets = true;
+  return out;
+}
+
+bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {
+  if (!vllm_class(arch).indexes_by_frequency) return false;
+  const auto stated = [&](std::string_view key) -> std::string_view {
+    for (const ConfigFact& fact : facts)
+      if (fact.origin == Origin::kFile && fact.key.ends_with(key) && fact.value != "null") return fact.value;
+    return "";
+  };
+  const std::string_view every = stated("index_topk_freq");
+  return !stated("indexer_types").empty() && stated("index_topk_pattern").empty() && (every.empty() || every == "1");
+}
+
+}  // namespace kvplan

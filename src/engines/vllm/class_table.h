@@ -1,0 +1,65 @@
+// What vLLM's classes of some models do differently from the others.
+#ifndef KVPLAN_ENGINES_VLLM_CLASS_TABLE_H_
+#define KVPLAN_ENGINES_VLLM_CLASS_TABLE_H_
+
+#include <span>
+#include <string_view>
+
+#include "engines/engine.h"
+#include "engines/vllm/rules.h"
+
+namespace kvplan {
+
+struct VllmClass {
+  // What vLLM lacks.
+  bool is_missing = false;       // the model: its cache is planned as the architecture needs it
+  bool is_unregistered = false;  // the class, though its cache is planned as vLLM would lay it out
+  bool lacks_lora = false, lacks_stages = false;
+  // The cache.
+  bool keeps_latents = false;          // caches latents (MLA); it expands those of other classes
+  bool packs_fp8_latents = false;      // an FP8 cache has the layout fp8_ds_mla
+  bool is_always_packed = false;       // and no other
+  bool has_fp8_by_default = false;     // on data centre Blackwell: VllmRules::glm_fp8
+  bool ignores_cache_type = false;     // VllmRules::splits_types
+  bool pages_cross_attention = false;  // VllmRules::pages_cross_attention
+  bool is_attention_free = false;      // prefix caching is off by default
+  bool has_float32_states = false;     // where the config names no type
+  bool has_short_chunks = false;       // of 128 tokens in its Mamba 2 kernels
+  bool has_kda_checkpoints = false;    // VllmRules::latent_checkpoints
+  bool has_delta_checkpoints = false;  // VllmRules::delta_checkpoints
+  // Kernels.
+  bool has_index_workspace = false;   // the indexer's logits and its workspace for prefills
+  bool indexes_by_frequency = false;  // reads index_topk_freq and index_topk_pattern, not indexer_types
+  bool had_no_indexers = false;       // before VllmRules::hy_indexers
+  bool has_sinks = false;             // FP8 caches need Triton
+  bool lacks_flashinfer_fp8 = false;
+  bool lacks_fp8_on_blackwell = false;
+  // Batches, graphs and the runner.
+  bool names_largest_graph = false;     // VllmRules::gpt_oss_graphs
+  bool takes_videos_whole = false;      // the default batch holds a whole video: VllmRules::whole_items
+  bool sizes_images_by_pixels = false;  // the largest image follows from the processor's max_pixels
+  bool takes_no_videos = false;         // a limit for images excludes the tower
+  bool has_new_runner = false;          // though it has experts
+  bool has_old_runner_on_rocm = false;
+  bool builds_unnamed_mtp = false;  // builds an MTP layer that the config does not name
+  bool adapts_embedding = false;    // LoRA adapters wrap the embedding and the head
+};
+
+// By the architecture, and by the class that the config names.
+VllmClass vllm_class(Arch arch, std::string_view architecture = {});
+inline VllmClass vllm_class(const ModelShape& model) {
+  return vllm_class(model.arch, model.architecture);
+}
+// Whether every layer has its own indexer though indexer_types shares some: the class reads other keys.
+bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts);
+// Whether the release's class has no indexer though the config describes one.
+inline bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules) {
+  return !rules.hy_indexers && vllm_class(arch).had_no_indexers;
+}
+inline bool vllm_uses_mla(Arch arch) {
+  return vllm_class(arch).keeps_latents;
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_VLLM_CLASS_TABLE_H_

@@ -1,0 +1,85 @@
+#include "engines/vllm/settings.h"
+
+#include <algorithm>
+
+#include "engines/drafts.h"
+#include "engines/vllm/class_table.h"
+#include "engines/vllm/graphs.h"
+
+namespace kvplan {
+
+namespace {
+
+// Gemma 4's largest item is a video: 32 frames of at most 70 tokens, each with a begin, an end and a time
+// (gemma4_mm.py).
+constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
+
+// Whether EngineArgs counts the card as large: at least 70 GiB and no A100. Without a card, the figures for a large one
+// are used.
+bool is_large(const CardRequest& card) {
+  constexpr std::uint64_t kLarge = 70 * kGiB;
+  if (!card.memory) return true;
+  const bool is_a100 = card.gpu && card.gpu->name.find("a100") != std::string::npos;  // vLLM also goes by the name
+  return !is_a100 && card.memory->count() >= kLarge;
+}
+
+}  // namespace
+
+std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules) {
+  constexpr std::uint64_t kLargest = 160 * kGiB;
+  const Request& request = input.request;
+  if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
+  const bool is_largest = request.card.memory && request.card.memory->count() >= kLargest;
+  const std::uint64_t usual = !is_large(request.card) ? 2048 : is_largest && rules.largest_batches ? 16384 : 8192;
+  const bool whole = input.model.vision && input.model.vision->both_ways && rules.whole_items &&
+                     !request.extras.language_model_only && vllm_class(input.model).takes_videos_whole;
+  return whole ? std::max(usual, kGemma4Video) : usual;
+}
+
+std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
+  if (request.max_num_seqs) return *request.max_num_seqs;
+  return is_large(request.card) ? rules.max_num_seqs : VllmRules{}.max_num_seqs;
+}
+
+bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules) {
+  const Request& request = input.request;
+  if (request.prefix_caching) return *request.prefix_caching;
+  if (!has_states) return rules.v1_engine;
+  return (rules.caches_states && !vllm_class(input.model).is_attention_free) ||
+         request.vllm.mamba_cache_mode.value_or("none") != "none";
+}
+
+std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
+  constexpr std::uint64_t kDefaultDraftTokens = 3;  // vLLM requires a number; this is the one in its examples
+  if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
+  if (input.request.mtp) return input.model.num_nextn_layers > 0 ? 1 : 0;
+  return step_draft_tokens(input, kDefaultDraftTokens);
+}
+
+bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio) {
+  const ExtrasRequest& extras = request.extras;
+  if (!vllm_rules(request).leaves_towers) return false;
+  if (extras.language_model_only) return true;
+  const auto none = [&](std::string_view what) {
+    return std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
+                       [&](const auto& limit) { return limit.first == what && limit.second == 0; });
+  };
+  return none("image") && (vllm_class(arch).takes_no_videos || none("video")) && (!has_audio || none("audio"));
+}
+
+EngineSettings vllm_settings(const EngineInput& input, const Load&) {
+  const Request& request = input.request;
+  const VllmRules rules = vllm_rules(request);
+  const bool has_states = any_term(input, [](const Term& term) { return term.growth == Growth::kSequence; });
+  const VllmGraphs captures = vllm_captured_graphs(input, rules);
+  EngineSettings out;
+  out.max_num_batched_tokens = vllm_batched_tokens(input, rules);
+  out.max_num_seqs = vllm_max_num_seqs(request, rules);
+  out.memory_fraction = request.memory_utilization.value_or(rules.utilization);
+  out.cuda_graph_sizes = captures.sizes;
+  out.cuda_graphs = captures.count;
+  out.prefix_caching = vllm_caches_prefixes(input, has_states, rules);
+  return out;
+}
+
+}  // namespace kvplan

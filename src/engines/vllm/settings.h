@@ -1,0 +1,28 @@
+// What vLLM sets by itself where the user names nothing: its batches, prefix caching, drafts, and the towers it loads.
+#ifndef KVPLAN_ENGINES_VLLM_SETTINGS_H_
+#define KVPLAN_ENGINES_VLLM_SETTINGS_H_
+
+#include "engines/engine.h"
+#include "engines/vllm/rules.h"
+
+namespace kvplan {
+
+// The scheduler's default batch and sequences (EngineArgs.get_batch_defaults), by the card's memory if there is one.
+std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules);
+std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
+
+// Whether prefixes are cached: as asked, else the release's default.
+bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules);
+
+// The draft tokens in one step: as asked for, else one where MTP layers are planned, three for other drafts.
+std::uint64_t vllm_speculative_tokens(const EngineInput& input);
+
+// Whether the limits exclude images, videos and audio, and with them their towers (SupportsMultiModal,
+// _mark_tower_model). `has_audio`: the model has an audio tower.
+bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio);
+
+EngineSettings vllm_settings(const EngineInput& input, const Load& load);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_VLLM_SETTINGS_H_
