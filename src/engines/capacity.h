@@ -14,6 +14,12 @@ std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Lo
 // The most sequences at load.max_model_len; at most 2^40.
 std::uint64_t most_sequences(const CacheLayout& layout, Bytes budget, const Load& load);
 
+// Why a cache of `need` bytes does not fit in `budget` bytes of a GPU.
+inline Template too_small(Bytes need, Bytes budget) {
+  return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
+          {{"needed", need}, {"missing", need - budget}, {"budget", budget}}};
+}
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_ENGINES_CAPACITY_H_

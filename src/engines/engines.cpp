@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 
+#include "engines/capacity.h"
 #include "engines/engine.h"
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
@@ -73,9 +74,7 @@ std::vector<Bytes> CacheLayout::reserved_by_stage(const Load& load, std::uint64_
 
 Template CacheLayout::shortfall(Bytes budget, const Load& load) const {
   if (fits(budget, load)) return {};
-  const Bytes need = std::max(reserved(load), budget);
-  return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
-          {{"needed", need}, {"missing", need - budget}, {"budget", budget}}};
+  return too_small(std::max(reserved(load), budget), budget);
 }
 
 std::span<const Engine> engines() {

@@ -1,6 +1,7 @@
 #include "plan/verdict.h"
 
 #include <algorithm>
+#include "engines/capacity.h"
 #include "engines/estimates.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
@@ -97,11 +98,6 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   }
   const bool alone = !plan.request.card.gpu && !plan.request.card.memory && total == Bytes(0);
   if (need.bytes > need.budget || alone) judge.require_estimate(need);
-}
-
-Template too_small(Bytes need, Bytes budget) {
-  return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
-          {{"needed", need}, {"missing", need - budget}, {"budget", budget}}};
 }
 
 }  // namespace

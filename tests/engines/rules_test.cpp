@@ -11,7 +11,7 @@
 #include "engines/sglang/rules.h"
 #include "engines/sglang/sglang.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/lora.h"
+#include "engines/vllm/vllm.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/settings.h"
 #include "engines/vllm/tensors.h"

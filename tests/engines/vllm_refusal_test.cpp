@@ -1,5 +1,5 @@
 // What vLLM refuses, asked of the rule itself: what no config at hand has.
-#include "engines/vllm/refusal.h"
+#include "engines/vllm/vllm.h"
 
 #include <doctest/doctest.h>
 

@@ -1,32 +1,16 @@
-// CUDA graphs share one pool. What they take beside it differs from card to card and release to release:
-//   V0: each of the captured sizes keeps one layer's activations, about 1.3 times over
-//     Qwen2.5-7B: 0.69 GiB (0.76); Gemma-3-27B with TP 4: 0.33 (0.29); Qwen3-0.6B: 0.13 (0.13); Llama-70B, TP 8: 0.36
-//     (0.48)
-//   V1 until 0.11: 67 piecewise graphs of every layer. MiB a graph and layer: Qwen3-32B with TP 2 0.31, Llama-405B with
-//     TP 4 0.60, a Llava on Llama-2-7B 0.32. Experts two and a half times that: Qwen3-Next 0.75; Qwen3-235B on 8 ranks
-//     0.56
-//   since: 51 piecewise graphs and up to 51 whole ones. Beside a pool of 256 MiB where sizes go up to 512, less with
-//     smaller ones (Gemma-4-31B: 0.10 for 8 and 5 graphs up to 40 tokens, Qwen2.5-7B: 0.31 for 35 and 19 up to 256),
-//     0.04 to 0.13 MiB a graph and layer, more with experts. A driver of CUDA 12.2: 0.8 MiB. The new runner the same
-//     until 0.28 (86 graphs of Qwen3-4B 0.60, of Qwen2.5-1.5B 0.48, of Qwen2.5-0.5B 0.37 to 0.40, once nothing at all);
-//     since 0.29 either is without the pool: Qwen3.5-4B 0.24, Qwen3-4B 0.23, 86 graphs of Llama-3.1-8B 0.23
-//   FlashInfer's workspace of 394 MiB is allocated when the first whole step is captured (VLLM_FLASHINFER_WORKSPACE_
-//     BUFFER_SIZE, v1/attention/backends/flashinfer.py): 0.54 GiB for 4 and 3 graphs of Qwen3.6-35B with TP 2 and FP8
-//     caches, 0.62 for 5 and 4 of Qwen3.6-27B, 0.73 for 1 and 1 of Qwen3.6-35B
+// CUDA graphs share one pool. Beside it, V0 keeps one layer's activations of each captured size, about 1.3 times over;
+// V1 keeps some KiB of each graph and layer, more with experts. Before the cache is sized, vLLM estimates the graphs
+// from two or three of them, half to five times what they take then; the estimate comes out of the budget. The new
+// runner captures the largest whole graph twice, and the second stands for each of the others.
 //
-// Before the cache is sized, vLLM guesses what graphs will take, from two or three of them: half to five times what
-// they take then. The guess is what comes out of the budget, and since 0.27 it is printed within "peak activation". The
-// new runner's, since 0.30, captures the largest whole graph twice and lets the second stand for each of the others: 30
-// MiB for each is what 0.5 to 1.5 GiB of guesses come to.
-// Where the processor shares the memory what the host takes meanwhile counts as graphs: GB10 0.01 to 1.94 GiB, guesses
-// twice what is taken.
+// Checked against start-up logs: testdata/observations/vllm.json. The same start often takes twice another.
 #include "engines/vllm/graphs.h"
 
 #include <algorithm>
 
 #include "engines/estimates.h"
-#include "engines/vllm/card.h"
 #include "engines/vllm/class_table.h"
+#include "engines/vllm/kernels.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/settings.h"
 #include "kvplan/gpus.h"
@@ -53,33 +37,18 @@ std::uint64_t canvas(const EngineInput& input) {
   return 0;
 }
 
-// Whether layers attend to an encoder's output.
-bool crosses(const EngineInput& input) {
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact)
-      if (term.growth == Growth::kSourceToken) return true;
-  return false;
-}
-
-bool shares_memory(const Request& request) {
-  return request.card.is_unified();
-}
-
 // FP8 caches use FlashInfer where FlashAttention has no kernel for them, which it has only on Hopper
 // (platforms/cuda.py). With drafts whole steps are not captured there (get_cudagraph_support).
 Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWorkspace = 394 * kMiB, kWidest = 256;
-  const unsigned capability = vllm_capability(input.request);
+  const unsigned capability = input.request.card.capability();
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3 || input.types.key == Dtype::kFp8E5m2;
   if (!rules.flashinfer_fp8 || !is_fp8 || capability < 80) return Bytes(0);
   if (vllm_is_hopper(input.request) || vllm_is_data_blackwell(input.request)) return Bytes(0);
   if (const VllmClass the_class = vllm_class(input.model); the_class.keeps_latents || the_class.lacks_flashinfer_fp8)
     return Bytes(0);
   if (vllm_speculative_tokens(input) > 0) return Bytes(0);
-  std::uint64_t widest = 0;
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact)
-      if (term.role == Role::kValue) widest = std::max(widest, term.shape.width);
+  const std::uint64_t widest = vllm_widest_value(input);
   return Bytes(widest > 0 && widest <= kWidest ? kWorkspace : 0);
 }
 
@@ -98,7 +67,7 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
     out.whole = static_cast<std::uint64_t>(end - sizes.begin());
     out.count += out.whole;
     // Encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY): 0.22 GiB for Whisper-large-v3.
-    if (crosses(input)) {
+    if (vllm_has_cross_attention(input)) {
       out.count = out.whole;
       out.largest = out.whole > 0 ? *(end - 1) : 0;
     }
@@ -141,7 +110,7 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t layers = ceil_div(input.model.num_layers, input.request.parallel.pipeline);
   const VllmGraphs captures = vllm_captured_graphs(input, rules);
-  const bool shares = shares_memory(input.request);
+  const bool shares = input.request.card.is_unified();
   const bool alone = input.request.parallel.tensor == 1 && input.request.parallel.pipeline == 1;
   const std::string_view term = shares                ? "vllm graphs, unified memory"
                                 : !rules.whole_graphs ? "vllm graphs until 0.11"
@@ -187,7 +156,7 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
   if (!rules.graphs_in_peak || taken == Bytes(0)) return std::nullopt;
   const bool is_new = vllm_has_new_runner(input, rules);
   if (is_new && !rules.estimates_new_graphs) return std::nullopt;  // it does not estimate
-  const bool shares = shares_memory(input.request);
+  const bool shares = input.request.card.is_unified();
   if (is_new) {
     // The largest whole graph is captured twice, and the second capture stands for each of the others.
     constexpr std::uint64_t kEach = 30 * kMiB;

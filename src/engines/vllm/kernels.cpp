@@ -1,9 +1,10 @@
 #include "engines/vllm/kernels.h"
 
 #include <algorithm>
+#include <iterator>
 
-#include "engines/vllm/card.h"
 #include "engines/vllm/class_table.h"
+#include "kvplan/gpus.h"
 
 namespace kvplan {
 
@@ -22,15 +23,43 @@ constexpr std::uint64_t kDeltaAlignment = 64;
 
 // Whether the card runs FlashKDA and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
 bool has_prefill_kernels(const Request& request) {
-  const unsigned major = vllm_capability(request) / 10;
+  const unsigned major = request.card.capability() / 10;
   return !request.card.gpu || major == 9 || major == 10 || major == 12;
 }
 
 }  // namespace
 
+bool vllm_supports(const Gpu& card) {
+  constexpr unsigned kOldest = 70;
+  constexpr unsigned kRocm[] = {0x90a, 0x942, 0x950, 0x1100, 0x1101, 0x1151, 0x1200, 0x1201};
+  if (card.capability == 0) return true;
+  if (card.vendor == "NVIDIA") return card.capability >= kOldest;
+  return card.vendor != "AMD" || std::find(std::begin(kRocm), std::end(kRocm), card.capability) != std::end(kRocm);
+}
+
+bool vllm_is_hopper(const Request& request) {
+  return request.card.capability() == 90;
+}
+
+bool vllm_is_data_blackwell(const Request& request) {
+  return request.card.capability() / 10 == 10;
+}
+
 bool vllm_has_indexers(const EngineInput& input, const VllmRules& rules) {
   return !vllm_builds_no_indexer(input.model.arch, rules) &&
          any_term(input, [](const Term& term) { return term.role == Role::kIndex; });
+}
+
+std::uint64_t vllm_widest_value(const EngineInput& input) {
+  std::uint64_t widest = 0;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.role == Role::kValue) widest = std::max(widest, term.shape.width);
+  return widest;
+}
+
+bool vllm_has_cross_attention(const EngineInput& input) {
+  return any_term(input, [](const Term& term) { return term.growth == Growth::kSourceToken; });
 }
 
 std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules) {
@@ -45,10 +74,7 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
 
 std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
-  std::uint64_t widest = 0;
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact)
-      if (term.role == Role::kValue) widest = std::max(widest, term.shape.width);
+  const std::uint64_t widest = vllm_widest_value(input);
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3;
   if (rules.wide_fp8_blocks && is_fp8 && widest == kWidestHead && (!request.card.gpu || vllm_is_hopper(request)))
     return kWideBlock;

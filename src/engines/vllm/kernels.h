@@ -1,5 +1,4 @@
-// The kernels that vLLM uses on a card, as far as memory depends on them: the tokens of their blocks, the states they
-// return.
+// What vLLM decides by the card: whether it runs on it, and its kernels as far as memory depends on them.
 #ifndef KVPLAN_ENGINES_VLLM_KERNELS_H_
 #define KVPLAN_ENGINES_VLLM_KERNELS_H_
 
@@ -7,11 +6,23 @@
 
 #include "engines/engine.h"
 #include "engines/vllm/rules.h"
+#include "kvplan/gpu.h"
 
 namespace kvplan {
 
+// Whether vLLM runs on it: CUDA from compute capability 7.0, the gfx numbers that its ROCm build names
+// (docs/getting_started/installation), XPU; Gaudi by a plugin.
+bool vllm_supports(const Gpu& card);
+
+// Families of cards with the same kernels.
+bool vllm_is_hopper(const Request& request);          // 9.0
+bool vllm_is_data_blackwell(const Request& request);  // 10.0 and 10.3, B200 and B300
+
 // Whether the release's class has the indexers that the config describes.
 bool vllm_has_indexers(const EngineInput& input, const VllmRules& rules);
+// Whether layers attend to an encoder's output; the widest head of values.
+bool vllm_has_cross_attention(const EngineInput& input);
+std::uint64_t vllm_widest_value(const EngineInput& input);
 
 // The block of a latent's kernel, which is the first backend in the card's list that takes the type (platforms/cuda.py
 // _get_backend_priorities). For indexed latents it is 64 everywhere; for dense ones 16 in FLASH_ATTN_MLA and Triton, 32

@@ -1,5 +1,5 @@
 // The command line of vLLM. Source: vllm/engine/arg_utils.py and vllm/config of 0.33.
-#include "engines/vllm/launcher.h"
+#include "engines/vllm/vllm.h"
 
 #include <algorithm>
 

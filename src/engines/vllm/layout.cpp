@@ -23,13 +23,9 @@
 // (alignment, types), models/deepseek_v4/ (its caches), distributed/utils.py (pipeline split), config/vllm.py (batches
 // in flight), engine/arg_utils.py (defaults).
 //
-// Checked against start-up logs: Llama, Qwen2.5 and 3, OPT, Phi, Mixtral, Mistral and StarCoder2 (0.4 to 0.21),
-// DeepSeek-V3 and GLM-5 (latents, TP 8), GLM-5.2 with DCP 4 and MTP, Qwen3-Next, Qwen3.5 and 3.6 (states, MTP),
-// Kimi-Linear and Kimi-K3 (states beside latents), Gemma-3, Gemma-4 and EXAONE-4 (windows), DeepSeek-V4-Flash (the
-// check at start-up). Never seen in a log: Mamba-1 and 2 hybrids, lightning attention, LFM2, chunked attention, the
-// types nvfp4, turboquant and per token and head, modes align and all. Not modelled: DeepSeek-V4's speculative caches
-// of its own draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
-#include "engines/vllm/layout.h"
+// Checked against executed releases (testdata/conformance) and start-up logs (testdata/observations/capacity.json). Not
+// modelled: DeepSeek-V4's speculative caches of its own draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
+#include "engines/vllm/vllm.h"
 
 #include <algorithm>
 
@@ -178,10 +174,7 @@ class VllmLayout : public CacheLayout {
 
   Template shortfall(Bytes budget, const Load& load) const override {
     if (fits(budget, load)) return {};
-    const Bytes need = reserved(load);
-    if (need > usable(budget))
-      return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
-              {{"needed", need}, {"missing", need - usable(budget)}, {"budget", usable(budget)}}};
+    if (const Bytes need = reserved(load); need > usable(budget)) return too_small(need, usable(budget));
     const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
     return {"the scheduler runs {running:such sequence} at once", {{"running", running.value_or(0)}}};
   }

@@ -4,8 +4,8 @@
 #include "engines/engine.h"
 #include "engines/lora_slots.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/lora.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/vllm.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

@@ -1,40 +1,23 @@
 // The profile run: a batch of max_num_batched_tokens goes through the model, then max_num_seqs rows are sampled. vLLM
 // prints the larger of the two peaks as "peak activation" and subtracts it from the budget (v1/worker/gpu_worker.py,
-// determine_available_memory; worker/worker.py in V0). Against printed figures, in GiB:
+// determine_available_memory; worker/worker.py in V0).
 //
-//   tokens * 3 * (hidden + intermediate / tp) * 2 B: gate and up, their product, residual, input and output of a layer
-//     Llama-3.1-8B, 20,000 tokens: 2.06 (2.07 printed); 29,000: 2.99 (2.99); Qwen3-4B, 10,000: 0.69 (0.74);
-//     Gemma-3-27B with TP 4, 65,536: 3.94 (3.73)
-//   rows * vocabulary * bytes of an element, beside the hidden states of the batch. What an element takes is a matter
-//   of the runner and the release:
-//     39 until 0.15: logits in 16 and 32 bit, the sorted copy and its int64 indices, probabilities and their sums.
-//       Llama-3-8B: 1.25 (1.26); Qwen2.5-7B: 1.46 (1.43); OPT-125m: 0.47 (0.47); Qwen3-Next in 0.11: 5.68 (5.58)
-//     15 since, with the old runner (gpu_model_runner.py): not all is sorted.
-//       Gemma-4-31B: 3.83 (3.90); Qwen3.8-27B: 0.91 (0.85)
-//     2 with the new runner (worker/gpu/model_runner.py, by its source): logits in 16 bit, nothing else; 10 since 0.33,
-//       which samples a second time with every parameter set. The batch is then mostly the larger.
-//   The new runner's libraries: some 32 MiB more. Qwen2.5-0.5B: 0.30 (0.31)
+//   batch:   tokens * 3 * (hidden + intermediate / tp) * 2 B: a layer's gate, up, product, residual, input and output
+//   sampler: rows * vocabulary * bytes of an element, beside the hidden states of the batch
 //
-// Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (28 logs,
-// the median 0.05); 0.16 to 0.38 since 0.16; 0.46 to 0.78 with ROCm. Since 0.27 "consumed" counts all that is gone when
-// the profile is over, what the allocator keeps and the sampler's counts of the new runner too: 0.15 to 0.48. Several,
-// V0: 0.11 to 0.93 (8 logs, the median 0.30); V1: 0.95 to 2.43 on cards that NVLink's switches or symmetric memory
-// serve, 0.09 to 0.74 on others (L40S, RTX 3090 and 4090, Turing). Where the processor shares the memory, what the host
-// takes while weights load counts as vLLM's: GB10 -0.5 to 5.7 GiB.
+// A first start of the new runner compiles while it profiles, and benchmarks the kernel that reads the embedding on a
+// copy of it, which stays in the peak. Plans are of the first start, whose cache has the least room.
 //
-// A first start of the new runner compiles while it profiles. The kernel that reads the embedding is benchmarked on a
-// copy of it, which stays in the peak: Qwen3-8B 1.19 (1.18), Qwen3-14B 1.48 (1.46), Qwen3-4B 0.76 (0.80, once 1.09). A
-// later start takes 0.15 to 0.19, and up to 0.5 less outside: plans are of the first, whose cache has the least room.
-// The old runner's sampler hides the copy.
+// Checked against start-up logs: testdata/observations/vllm.json; scripts/ranges.py fits the ranges to them.
 #include "engines/vllm/memory.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "engines/estimates.h"
-#include "engines/vllm/card.h"
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/graphs.h"
+#include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/settings.h"
 #include "kvplan/gpus.h"
@@ -48,17 +31,12 @@ constexpr std::string_view kActivations = "the activations";
 
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
-LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes high, Template formula,
-                    std::string source) {
-  return {
-      part, std::move(what), bytes, std::min(low, bytes), std::max(high, bytes), std::move(formula), std::move(source)};
-}
-
-// Bytes per element of the logits while rows are sampled.
+// Bytes per element of the logits while rows are sampled: 16 and 32 bit logits, a sorted copy with its int64 indices,
+// probabilities and their sums; without most of the sorting; or 16 bit logits, once or twice.
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
   if (vllm_has_new_runner(input, rules)) return rules.samples_twice ? kTwice : kPlain;
-  return (vllm_is_rocm(input.request) ? rules.sparing_sampler_on_rocm : rules.sparing_sampler) ? kSparing : kSorting;
+  return (input.request.card.is_amd() ? rules.sparing_sampler_on_rocm : rules.sparing_sampler) ? kSparing : kSorting;
 }
 
 // Tokens per index key, for models whose latents are chosen by an indexer.
@@ -85,7 +63,6 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
                                 : rules.sparing_sampler ? "vllm activation"
                                 : rules.v1_engine       ? "vllm activation until 0.15"
                                                         : "vllm activation until 0.8";
-  // The new runner's peak is so low that the memory for compiling at a first start exceeds it.
   std::string source = "estimate: the profile run of v1/worker/";
   if (is_new)
     source +=
@@ -138,9 +115,8 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
 }
 
 // The profile run allocates a buffer into which prefills gather index keys, 128 FP8 bytes and 4 of a scale each; it
-// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Room for 40 times the longest length; 16
-// beyond 256 Ki tokens since sparse_mla_prefill_workspace_factor. GLM-5.2 with 819,200 tokens on four B200: 6.31 GiB
-// printed, 4.03 of them this.
+// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Room for 40 times the longest length, or
+// 16 times.
 std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRules& rules, Tokens longest) {
   constexpr std::uint64_t kKey = 132, kRoom = 40, kLongRoom = 16, kLong = 256 * 1024;
   const std::optional<std::uint64_t> stride = index_stride(input);
@@ -161,7 +137,7 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
 bool has_wide_buffers(const Request& request) {
   constexpr unsigned kHopper = 90;
   constexpr std::uint64_t kLarge = 70 * kGiB;
-  if (const unsigned capability = vllm_capability(request); capability > 0) return capability >= kHopper;
+  if (const unsigned capability = request.card.capability(); capability > 0) return capability >= kHopper;
   return !request.card.memory || *request.card.memory >= Bytes(kLarge);
 }
 
@@ -176,7 +152,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                    ranged_line(term, Section::kRuntime, std::move(what), Bytes(mib * kMiB),
                                Template("{mib} MiB", {{"mib", mib}}) + where, "estimate: " + std::move(source)));
   };
-  if (vllm_is_rocm(request))
+  if (request.card.is_amd())
     return line("vllm outside, ROCm", "outside PyTorch", 600, " with ROCm", "0.46 to 0.78 GiB in 6 start-up logs");
   if (card != nullptr && card->unified)
     return line("vllm outside, unified memory", "outside PyTorch, and what the host takes meanwhile", 2048,
@@ -266,7 +242,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);
-  // Two thirds of the MLP's part are split over the ranks: Qwen3.6-35B with TP 2 1.49 GiB (1.54 printed).
+  // Two thirds of the MLP's part are split over the ranks.
   const std::uint64_t ranks = input.request.parallel.tensor;
   const std::uint64_t mlp =
       checked_add(checked_mul(vision.intermediate, 2, kActivations),
@@ -284,14 +260,10 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
 
 // V0 profiled max_num_seqs prompts of an encoder-decoder, each with its largest image, and ran the encoder over all of
 // them at once; its output stays in addition to the batch (worker/enc_dec_model_runner.py, profile_run).
-// Llama-3.2-11B-Vision, 128 prompts of 65,536 tokens: 36.63 GiB as printed.
 std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRules& rules, const Load& load,
                                          Bytes batch_peak) {
-  const bool crosses = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(),
-                       [](const Term& term) { return term.growth == Growth::kSourceToken; });
-  });
-  if (rules.v1_engine || !input.model.vision || !crosses || load.source_tokens == Tokens(0)) return std::nullopt;
+  if (rules.v1_engine || !input.model.vision || !vllm_has_cross_attention(input) || load.source_tokens == Tokens(0))
+    return std::nullopt;
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t tokens =
       checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kActivations);
@@ -305,10 +277,14 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   const Bytes peak = Bytes(tokens) * row;
   if (vision.width == 0 || peak <= batch_peak) return std::nullopt;
   const Bytes more = peak - batch_peak;
-  return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 20 * 16),
-                  Bytes(more.count() / 20 * 24),
-                  {"{patches} patches * {row} B, less the batch's peak", {{"patches", tokens}, {"row", row}}},
-                  "estimate: the profile run of V0, worker/enc_dec_model_runner.py");
+  const Bytes twentieth(more.count() / 20);
+  return LedgerLine{Section::kActivation,
+                    "vision encoder over every prompt's image",
+                    more,
+                    std::min(twentieth * 16, more),
+                    std::max(twentieth * 24, more),
+                    {"{patches} patches * {row} B, less the batch's peak", {{"patches", tokens}, {"row", row}}},
+                    "estimate: the profile run of V0, worker/enc_dec_model_runner.py"};
 }
 
 }  // namespace
@@ -319,7 +295,7 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
                              input.draft_method == DraftMethod::kModel;
   if (!rules.new_runner || (has_old_draft && !rules.new_runner_for_drafts)) return false;
   if (rules.new_runner_for_all)
-    return rules.new_runner_on_rocm || !vllm_is_rocm(input.request) || !vllm_class(input.model).has_old_runner_on_rocm;
+    return rules.new_runner_on_rocm || !input.request.card.is_amd() || !vllm_class(input.model).has_old_runner_on_rocm;
   if (input.model.vision && !rules.new_runner_for_images) return false;
   return !has_states(input) && (input.model.experts.used == 0 || vllm_class(input.model).has_new_runner);
 }

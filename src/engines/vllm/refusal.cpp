@@ -1,4 +1,4 @@
-#include "engines/vllm/refusal.h"
+#include "engines/vllm/vllm.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "engines/planned_quantization.h"
-#include "engines/vllm/card.h"
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"
@@ -96,7 +95,7 @@ unsigned least_capability(const QuantDeclaration& quantization, const VllmRules&
 }
 
 Found card(const EngineInput& input, const VllmRules& rules) {
-  const unsigned capability = vllm_capability(input.request);
+  const unsigned capability = input.request.card.capability();
   if (capability == 0) return std::nullopt;
   const QuantDeclaration quantization = planned_quantization(input);
   if (is_declared(quantization) && quantization.names_method) {
@@ -145,14 +144,14 @@ Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
                     {{"width", width}, {"block", block}}},
                    cure};
   // Only Triton takes smaller blocks, and only where the card computes in FP8.
-  const unsigned capability = vllm_capability(request);
+  const unsigned capability = request.card.capability();
   if (capability == 0 || capability >= kAda) return std::nullopt;
   return Refusal{"fp8_experts", "No FP8 MoE backend supports the deployment configuration", cure};
 }
 
 // Layers for which the card has no kernel, or none with this cache type.
 Found kernels(const EngineInput& input, const VllmRules& rules) {
-  const unsigned capability = vllm_capability(input.request);
+  const unsigned capability = input.request.card.capability();
   const Dtype type = input.types.key;
   const VllmClass the_class = vllm_class(input.model);
   const bool is_latent = the_class.keeps_latents;
@@ -179,9 +178,7 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
     return Refusal{"no_fp8_cache", "FlashAttention does not support fp8 kv-cache on this device",
                    "use --kv-cache-dtype bfloat16"};
   // Triton's attention: for latents, sinks, and heads that FlashInfer does not take.
-  const bool is_triton = is_latent || the_class.has_sinks || any_term(input, [](const Term& term) {
-                           return term.role == Role::kValue && term.shape.width > kWidestFlashInferHead;
-                         });
+  const bool is_triton = is_latent || the_class.has_sinks || vllm_widest_value(input) > kWidestFlashInferHead;
   if (!is_triton || capability >= kAda) return std::nullopt;
   return Refusal{
       "no_fp8_cache",

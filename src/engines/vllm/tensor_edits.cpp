@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engines/vllm/card.h"
 #include "engines/vllm/class_table.h"
+#include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/settings.h"
 #include "engines/vllm/tensors.h"
@@ -28,11 +28,11 @@ bool pads_experts(const EngineTensors& model) {
   return vllm_is_data_blackwell(*model.request) && !is_declared(model.quantization);
 }
 bool lacks_router_kernel(const EngineTensors& model) {
-  const unsigned card = vllm_capability(*model.request);
+  const unsigned card = model.request->card.capability();
   return card != 0 && card != 90 && card / 10 != 10;
 }
 bool is_older_than_hopper(const EngineTensors& model) {
-  return vllm_capability(*model.request) != 0 && vllm_capability(*model.request) < 90;
+  return model.request->card.capability() != 0 && model.request->card.capability() < 90;
 }
 bool indexes_every_layer(const EngineTensors& model) {
   return vllm_indexes_every_layer(model.arch, model.facts);
@@ -260,7 +260,7 @@ constexpr AngleRow kAngles[] = {
 // Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, Triton on Hopper. gpt-oss-20b on an A100: 13.72
 // GiB as printed, 12.82 as stored. gpt-oss-120b on an H100: 64.38 GiB as printed by 0.14.1.
 bool on_no_card(const Request& request) {
-  return vllm_capability(request) == 0;
+  return request.card.capability() == 0;
 }
 // clang-format off
 constexpr Mxfp4Row kMxfp4[] = {
@@ -290,7 +290,7 @@ std::string vllm_makes_by(const Request& request) {
   // The default batch depends on the card's memory.
   const Bytes named = request.card.gpu ? request.card.gpu->budget() : Bytes(0);
   std::string key = request.engine_version + " ";
-  for (const std::uint64_t part : {std::uint64_t{vllm_capability(request)}, request.parallel.tensor,
+  for (const std::uint64_t part : {std::uint64_t{request.card.capability()}, request.parallel.tensor,
                                    request.max_num_batched_tokens.value_or(Tokens(0)).count(),
                                    request.card.memory.value_or(named).count(), std::uint64_t{request.mtp}})
     key += std::to_string(part) + " ";

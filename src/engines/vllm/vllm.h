@@ -1,0 +1,38 @@
+// The parts of vLLM's row in the table of engines, each in the file of its name.
+#ifndef KVPLAN_ENGINES_VLLM_VLLM_H_
+#define KVPLAN_ENGINES_VLLM_VLLM_H_
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/launch_input.h"
+#include "engines/lora_slots.h"
+
+namespace kvplan {
+
+// The pool of blocks. Throws Error(kBadInput) with vLLM's rule where it refuses the request; adds notes.
+std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<Note>& notes);
+
+// The first refusal that a start would meet for reasons other than memory, in vLLM's own words where it has some. Where
+// no card is named, all kernels are taken to be there.
+std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load);
+
+// What adapters take at the start. Throws Error(kBadInput) with vLLM's rule; may add notes.
+LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
+
+// Its options that not every engine has.
+inline constexpr std::string_view kVllmOptions =
+    "--block-size --enable-prefix-caching --mamba-cache-mode --disable-hybrid-kv-cache-manager "
+    "--enforce-eager --mamba-ssm-cache-dtype --decode-context-parallel-size "
+    "--enable-expert-parallel --cpu-offload-gb --kv-offloading-size --swap-space --enable-lora "
+    "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --fully-sharded-loras "
+    "--limit-mm-per-prompt --language-model-only";
+
+Launch vllm_launch(const LaunchInput& input);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_VLLM_VLLM_H_
