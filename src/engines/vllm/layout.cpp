@@ -256,17 +256,14 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // Blocks of one sequence, over all groups.
-  std::uint64_t blocks(const Load& load) const {
-    std::uint64_t out = 0;
-    for (const VllmGroup& group : groups_.groups) out = checked_add(out, blocks_of(group, load), kBlocksOverflow);
-    return out;
-  }
-
   // Until 0.26 the log divided the bytes of all groups by the first group's, which is another number where pages
   // differ.
   std::uint64_t blocks_of_concurrency(const Load& load) const {
-    if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) return blocks(load);
+    if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) {
+      std::uint64_t out = 0;
+      for (const VllmGroup& group : groups_.groups) out = checked_add(out, blocks_of(group, load), kBlocksOverflow);
+      return out;
+    }
     Bytes all;
     Bytes first;
     for (const VllmGroup& group : groups_.groups) {
@@ -308,47 +305,41 @@ class VllmLayout : public CacheLayout {
   // The steps from what is needed to what is reserved, one effect after another; the remainder is slots that no layer
   // fills.
   std::vector<GapLine> gap(const Stage& stage, const Load& load, const RankCache& rank) const {
-    std::int64_t form = -difference(rank.logical, Bytes(0));
-    std::int64_t drafts = 0, rounding = 0, reserve = 0, full_length = 0, states = 0, alignment = 0, unification = 0;
-    Bytes filled;
+    enum { kForm, kDrafts, kRounding, kFullLength, kReserve, kStates, kAlignment, kUnification, kPadding };
+    std::vector<GapLine> out{{"entries as vLLM stores them", -difference(rank.logical, Bytes(0))},
+                             {"draft layers", 0},
+                             {"page rounding", 0},
+                             {"windows at full length", 0},
+                             {"window reserve", 0},
+                             {"more states of a sequence", 0},
+                             {"state page alignment", 0},
+                             {"page size unification", 0},
+                             {groups_.crossed                 ? "one block table for the tokens and their source"
+                              : groups_.pool == Pool::kPacked ? "slots that a group leaves empty"
+                                                              : "padding layers",
+                              difference(rank.reserved, Bytes(0))}};
     for (const VllmGroup& group : groups_.groups) {
       for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
         const VllmSpec& spec = specs_[i];
         const std::uint64_t times = checked_mul(count, load.num_seqs, "layers of all sequences");
         const Bytes need = filled_bytes(spec, charge_, load) * times;
-        (spec.draft ? drafts : form) += difference(need, Bytes(0));
         const std::uint64_t all = over_sequences(charged_blocks(spec, charge_, load), spec, load);
-        const std::uint64_t held = filled_blocks(spec, charge_, load);
+        const Bytes held = spec.page * filled_blocks(spec, charge_, load) * times;
         const Bytes pages = spec.page * all * count;
         const Bytes padded = spec.padded * all * count;
-        filled += padded;
+        out[spec.draft ? kDrafts : kForm].bytes += difference(need, Bytes(0));
+        out[kPadding].bytes -= difference(padded, Bytes(0));
         if (spec.is_state()) {
-          states += difference(pages, need);
-          alignment += difference(padded, pages);
+          out[kStates].bytes += difference(pages, need);
+          out[kAlignment].bytes += difference(padded, pages);
           continue;
         }
-        (spec.promoted ? full_length : rounding) += difference(spec.page * held * times, need);
-        reserve += difference(pages, spec.page * held * times);
-        unification += difference(padded, pages);
+        out[spec.promoted ? kFullLength : kRounding].bytes += difference(held, need);
+        out[kReserve].bytes += difference(pages, held);
+        out[kUnification].bytes += difference(padded, pages);
       }
     }
-    const std::int64_t padding = difference(rank.reserved, filled);
-    std::vector<GapLine> out;
-    const auto line = [&](const char* reason, std::int64_t bytes) {
-      if (bytes != 0) out.push_back({reason, bytes});
-    };
-    line("entries as vLLM stores them", form);
-    line("draft layers", drafts);
-    line("page rounding", rounding);
-    line("windows at full length", full_length);
-    line("window reserve", reserve);
-    line("more states of a sequence", states);
-    line("state page alignment", alignment);
-    line("page size unification", unification);
-    line(groups_.crossed                 ? "one block table for the tokens and their source"
-         : groups_.pool == Pool::kPacked ? "slots that a group leaves empty"
-                                         : "padding layers",
-         padding);
+    std::erase_if(out, [](const GapLine& line) { return line.bytes == 0; });
     return out;
   }
 
