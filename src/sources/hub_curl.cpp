@@ -175,37 +175,24 @@ int show_progress(void* user, std::int64_t, std::int64_t bytes, std::int64_t, st
   return 0;
 }
 
+// libcurl's codes by what they mean here; any other is kBroken.
+struct TroubleRow {
+  HttpTrouble trouble;
+  std::string_view codes;
+};
+constexpr std::array kTroubles{
+    TroubleRow{HttpTrouble::kNone, "0"},
+    TroubleRow{HttpTrouble::kProxy, "5 97"},
+    TroubleRow{HttpTrouble::kDns, "6"},
+    TroubleRow{HttpTrouble::kConnect, "7"},
+    TroubleRow{HttpTrouble::kTimeout, "28"},
+    TroubleRow{HttpTrouble::kTls, "35 51 53 54 58 59 60 64 66 77 80 82 83 90 91"},
+    TroubleRow{HttpTrouble::kClosedEarly, "18 52 55 56 92 95"},
+};
 HttpTrouble trouble_of(int code) {
-  switch (code) {
-    case 0: return HttpTrouble::kNone;
-    case 5:
-    case 97: return HttpTrouble::kProxy;
-    case 6: return HttpTrouble::kDns;
-    case 7: return HttpTrouble::kConnect;
-    case 28: return HttpTrouble::kTimeout;
-    case 35:
-    case 51:
-    case 53:
-    case 54:
-    case 58:
-    case 59:
-    case 60:
-    case 64:
-    case 66:
-    case 77:
-    case 80:
-    case 82:
-    case 83:
-    case 90:
-    case 91: return HttpTrouble::kTls;
-    case 18:
-    case 52:
-    case 55:
-    case 56:
-    case 92:
-    case 95: return HttpTrouble::kClosedEarly;
-    default: return HttpTrouble::kBroken;
-  }
+  for (const TroubleRow& row : kTroubles)
+    if (has_word(row.codes, std::to_string(code))) return row.trouble;
+  return HttpTrouble::kBroken;
 }
 
 // libcurl reads HTTP_PROXY only in lower case: in upper case a web server's visitor may have set it ("Proxy: ..." in a
