@@ -13,8 +13,8 @@
 #include "plan/plan.h"
 #include "report/report.h"
 #include "report/text.h"
+#include "sources/hub_http.h"
 #include "sources/load.h"
-#include "sources/token_echo.h"
 
 namespace {
 

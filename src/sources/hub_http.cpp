@@ -9,7 +9,6 @@
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "sources/hub_id.h"
-#include "sources/token_echo.h"
 
 namespace kvplan {
 
@@ -101,6 +100,17 @@ std::string next_query(std::string_view link) {
 }
 
 }  // namespace
+
+bool contains_token(std::string_view text, std::string_view token) {
+  if (token.empty()) return false;
+  if (text.find(token) != std::string_view::npos) return true;
+  if (text.find('%') == std::string_view::npos) return false;
+  // Decoded in overlapping pieces, so that the copies stay small.
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  for (std::size_t at = 0; at < text.size(); at += kPiece)
+    if (percent_decoded(text.substr(at, kPiece + 3 * token.size())).find(token) != std::string::npos) return true;
+  return false;
+}
 
 void broken_file(std::string_view name, std::string_view why, std::string_view remedy) {
   throw HubUnreachable("the server's " + one_line(name, 80) + " is broken (" + one_line(why, 160) + ")", remedy);

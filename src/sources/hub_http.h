@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kvplan/error.h"
@@ -21,6 +22,9 @@ class HubUnreachable : public Error {
  public:
   HubUnreachable(std::string_view what, std::string_view remedy) : Error(Exit::kHub, what, remedy) {}
 };
+
+// Whether the text contains the token, as it is or with percent-encoded characters.
+bool contains_token(std::string_view text, std::string_view token);
 
 // Throws HubUnreachable: what the server sent as `name` is not valid.
 [[noreturn]] void broken_file(std::string_view name, std::string_view why,

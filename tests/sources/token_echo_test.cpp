@@ -1,4 +1,4 @@
-#include "sources/token_echo.h"
+#include "sources/hub_http.h"
 
 #include <doctest/doctest.h>
 #include <fmt/printf.h>
