@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kvplan/template.h"
 
@@ -17,6 +18,8 @@ struct Note {
   Template message;  // one sentence
   bool operator==(const Note&) const = default;
 };
+void inform(std::vector<Note>& notes, std::string_view code, Template message);
+void warn(std::vector<Note>& notes, std::string_view code, Template message);
 
 // Where a value of the model came from.
 enum class Origin { kFile, kAlias, kClassDefault, kDerived };

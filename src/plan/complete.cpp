@@ -154,8 +154,7 @@ void suggest_pool(PlanCache& cache, Plan& plan) {
 void suggest(const ModelSpec& model, Plan& plan) {
   PlanCache cache(model);
   if (plan.request.users && plan.card)
-    if (const auto users = fewest_for_users(cache, plan.as_asked()))
-      plan.notes.push_back({NoteLevel::kInfo, "users", sentence_of(*users)});
+    if (const auto users = fewest_for_users(cache, plan.as_asked())) inform(plan.notes, "users", sentence_of(*users));
   if (plan.verdict.status != Verdict::kDoesNotFit) return;
   std::vector<Remedy>& found = plan.verdict.suggestions;
   found = remedies(cache, plan);

@@ -18,7 +18,7 @@ bool has_latents(const EngineInput& input) {
 void add_known_errors(const EngineInput& input, Doubts& out) {
   for (const KnownError& error : known_errors()) {
     if (error.effect == Effect::kSilent || !affects(error, input)) continue;
-    out.notes.push_back({NoteLevel::kWarning, "known_error", error.tells});
+    warn(out.notes, "known_error", error.tells);
     if (error.effect == Effect::kUnknown && out.no_verdict.empty()) out.no_verdict = error.tells;
   }
 }
@@ -36,13 +36,12 @@ Doubts doubts_of(const EngineInput& input) {
       !engine.names_latents(input)) {
     out.no_verdict = {"kvplan does not know whether {engine} caches this model's latents or the K and V of every head",
                       {{"engine", engine.name}}};
-    out.notes.push_back({NoteLevel::kWarning, "unknown_latents", out.no_verdict});
+    warn(out.notes, "unknown_latents", out.no_verdict);
   }
   if (!executed)
-    out.notes.push_back({NoteLevel::kInfo,
-                         "not_verified",
-                         {"not verified in {engine}: no executed run of this model is held against this plan",
-                          {{"engine", engine.name}}}});
+    inform(out.notes, "not_verified",
+           {"not verified in {engine}: no executed run of this model is held against this plan",
+            {{"engine", engine.name}}});
   return out;
 }
 

@@ -52,27 +52,22 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
   const auto apart = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
   if (*input.draft_method == DraftMethod::kModel && model.vocab_size > 0 && draft.vocab_size > 0 &&
       apart(model.vocab_size, draft.vocab_size) > kVocabSlack)
-    notes.push_back(
-        {NoteLevel::kWarning,
-         "draft_vocabulary",
+    warn(notes, "draft_vocabulary",
          {"the draft's vocabulary of {draft} words is not the model's of {model}: engines refuse such a pair",
-          {{"draft", draft.vocab_size}, {"model", model.vocab_size}}}});
+          {{"draft", draft.vocab_size}, {"model", model.vocab_size}}});
   const DraftMethod method = *input.draft_method;
   if (method != DraftMethod::kEagle && method != DraftMethod::kEagle3 && method != DraftMethod::kMedusa) return;
   const std::uint64_t width = head.target_hidden_size > 0 ? head.target_hidden_size : draft.hidden_size;
   if (model.hidden_size > 0 && width > 0 && width != model.hidden_size)
-    notes.push_back({NoteLevel::kWarning,
-                     "draft_width",
-                     {"the head reads hidden states of {head} and the model has {model}: it belongs to another model",
-                      {{"head", width}, {"model", model.hidden_size}}}});
+    warn(notes, "draft_width",
+         {"the head reads hidden states of {head} and the model has {model}: it belongs to another model",
+          {{"head", width}, {"model", model.hidden_size}}});
   // A draft head may have a smaller vocabulary than the model, but its token ids are the model's.
   const std::uint64_t words = head.target_vocab_size > 0 ? head.target_vocab_size : draft.vocab_size;
   if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
-    notes.push_back(
-        {NoteLevel::kWarning,
-         "draft_vocabulary",
+    warn(notes, "draft_vocabulary",
          {"the head is for a vocabulary of {head} words and the model has {model}: it belongs to another model",
-          {{"head", words}, {"model", model.vocab_size}}}});
+          {{"head", words}, {"model", model.vocab_size}}});
 }
 
 void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
@@ -86,7 +81,7 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
     if (note.level == NoteLevel::kWarning)
       notes.push_back({note.level, note.code, Template("the draft: ") + note.message});
   if (!weights.is_known) {
-    notes.push_back({NoteLevel::kWarning, "unknown_weights", "the draft's config does not size its weights"});
+    warn(notes, "unknown_weights", "the draft's config does not size its weights");
     return;
   }
   const Template what("{draft}: weights", {{"draft", draft_name(*input.draft_method)}});
@@ -190,15 +185,12 @@ ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::ve
   add_projector(input.request.extras.projector, out);
   const ExtrasRequest& extras = input.request.extras;
   if (input.draft_method == DraftMethod::kNgram)
-    notes.push_back(
-        {NoteLevel::kInfo, "ngram", "guesses from the text itself need no weights and no cache on the GPU"});
+    inform(notes, "ngram", "guesses from the text itself need no weights and no cache on the GPU");
   if (extras.copies() > 1)
-    notes.push_back(
-        {NoteLevel::kInfo,
-         "copies",
-         {"{sequences} sequences for each request ({beams} beams x {samples} samples), each at full length; an "
-          "engine with pages stores the prompt's whole pages once",
-          {{"sequences", extras.copies()}, {"beams", extras.num_beams}, {"samples", extras.num_samples}}}});
+    inform(notes, "copies",
+           {"{sequences} sequences for each request ({beams} beams x {samples} samples), each at full length; an "
+            "engine with pages stores the prompt's whole pages once",
+            {{"sequences", extras.copies()}, {"beams", extras.num_beams}, {"samples", extras.num_samples}}});
   return out;
 }
 

@@ -84,10 +84,9 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
         static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
   }
   if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
-    plan.notes.push_back({NoteLevel::kInfo,
-                          "most_sequences",
-                          {"the memory would hold more sequences; {engine} takes {most} at most",
-                           {{"engine", engine.name}, {"most", most}}}});
+    inform(plan.notes, "most_sequences",
+           {"the memory would hold more sequences; {engine} takes {most} at most",
+            {{"engine", engine.name}, {"most", most}}});
     capacity.max_num_seqs = most;
     if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
   }

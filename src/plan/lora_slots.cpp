@@ -58,8 +58,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
                std::vector<Note>& notes) {
   const Request& request = input.request;
   if (model.tensors.empty()) {
-    notes.push_back(
-        {NoteLevel::kWarning, "unknown_lora", "the config does not name its modules: LoRA slots are not planned"});
+    warn(notes, "unknown_lora", "the config does not name its modules: LoRA slots are not planned");
     return;
   }
   LoraRequest lora = request_of(slots, request.extras.lora_targets);
@@ -151,10 +150,9 @@ void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adap
       if (!found) strangers += (strangers.empty() ? "" : ", ") + target;
     }
     if (!strangers.empty())
-      notes.push_back({NoteLevel::kWarning,
-                       "lora_modules",
-                       {"the adapter names modules that the model's config does not imply: {modules}",
-                        {{"modules", one_line(strangers, 80)}}}});
+      warn(notes, "lora_modules",
+           {"the adapter names modules that the model's config does not imply: {modules}",
+            {{"modules", one_line(strangers, 80)}}});
   }
 }
 

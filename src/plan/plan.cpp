@@ -129,10 +129,9 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (writes) plan.roofline = roofline_of(model, cache.groups(), plan, weights);
 
   if (request.card.gpu && !runs_on(engine, *request.card.gpu))
-    plan.notes.push_back({NoteLevel::kWarning,
-                          "unsupported_card",
-                          {"{engine} does not list {card} among the cards it runs on",
-                           {{"engine", engine.name}, {"card", request.card.gpu->name}}}});
+    warn(plan.notes, "unsupported_card",
+         {"{engine} does not list {card} among the cards it runs on",
+          {{"engine", engine.name}, {"card", request.card.gpu->name}}});
   if (auto memory = find_figure(request, kUsableFigure); memory && request.card.gpu && !request.card.memory) {
     memory->what = "memory of the card";
     plan.calibrated.push_back(std::move(*memory));
@@ -142,25 +141,22 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
     plan.calibrated.push_back(std::move(*speed));
   }
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
-    plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",
-                          "the calibration holds nothing for this card, engine and model: nothing was changed by it"});
+    warn(plan.notes, "calibration_unused",
+         "the calibration holds nothing for this card, engine and model: nothing was changed by it");
   if (Template stands_for = unknown_release(engine, request); !stands_for.empty())
-    plan.notes.push_back({NoteLevel::kInfo, "unknown_release", std::move(stands_for)});
-  if (!request.card.note.empty())
-    plan.notes.push_back({NoteLevel::kInfo, "detected_cards", Template::quoted(request.card.note)});
+    inform(plan.notes, "unknown_release", std::move(stands_for));
+  if (!request.card.note.empty()) inform(plan.notes, "detected_cards", Template::quoted(request.card.note));
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
-    plan.notes.push_back({NoteLevel::kWarning,
-                          "beyond_maximum",
-                          {"{asked} tokens are beyond the model's maximum of {max_model_len}",
-                           {{"asked", plan.load.max_model_len}, {"max_model_len", model.max_model_len}}}});
+    warn(plan.notes, "beyond_maximum",
+         {"{asked} tokens are beyond the model's maximum of {max_model_len}",
+          {{"asked", plan.load.max_model_len}, {"max_model_len", model.max_model_len}}});
   if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.llama_cpp.ctx_size)
-    plan.notes.push_back(
-        {NoteLevel::kInfo, "default_context",
-         engine.assumed_length > Tokens(0)
-             ? Template{"the config names no maximum length: planned for {tokens} tokens, as {engine} assumes",
-                        {{"tokens", plan.load.max_model_len}, {"engine", engine.name}}}
-             : Template{"the config names no maximum length: planned for {tokens} tokens",
-                        {{"tokens", plan.load.max_model_len}}}});
+    inform(plan.notes, "default_context",
+           engine.assumed_length > Tokens(0)
+               ? Template{"the config names no maximum length: planned for {tokens} tokens, as {engine} assumes",
+                          {{"tokens", plan.load.max_model_len}, {"engine", engine.name}}}
+               : Template{"the config names no maximum length: planned for {tokens} tokens",
+                          {{"tokens", plan.load.max_model_len}}});
   return plan;
 }
 
@@ -187,22 +183,21 @@ Plan make_plan(PlanCache& cache, const Request& request) {
   if (request.llama_cpp.fit) {
     const Request placed = fitted(cache, request);
     Plan plan = make_plan(cache, placed);
-    plan.notes.push_back(
-        {NoteLevel::kInfo, "fitted", {"-ngl auto: {placement}", {{"placement", placement_text(request, placed)}}}});
+    inform(plan.notes, "fitted", {"-ngl auto: {placement}", {{"placement", placement_text(request, placed)}}});
     return plan;
   }
   const bool searched = searches_layouts(request);
   Plan plan = plan_layout(cache, searched ? chosen_layout(cache, request) : request);
   plan.asked_parallel = request.parallel;
   if (Template repeated = repeated_cache(cache, plan); !repeated.empty())
-    plan.notes.push_back({NoteLevel::kInfo, "repeated_cache", std::move(repeated)});
+    inform(plan.notes, "repeated_cache", std::move(repeated));
   if (!searched) return plan;
-  plan.notes.push_back({NoteLevel::kInfo, "chosen_layout",
-                        Template("{gpus} GPUs: {layout}, ",
-                                 {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
-                            (!plan.verdict.no_verdict.empty() ? "none is known to fit; this one leaves the most memory"
-                             : plan.verdict.fails()           ? "none that was tried fits; this one is short by least"
-                                                              : reason_of_layout(cache, plan.request))});
+  inform(plan.notes, "chosen_layout",
+         Template("{gpus} GPUs: {layout}, ",
+                  {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
+             (!plan.verdict.no_verdict.empty() ? "none is known to fit; this one leaves the most memory"
+              : plan.verdict.fails()           ? "none that was tried fits; this one is short by least"
+                                               : reason_of_layout(cache, plan.request)));
   return plan;
 }
 

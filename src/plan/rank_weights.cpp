@@ -372,12 +372,10 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   RankWeights out;
   WeightRequest asked = weight_request(model, request);
   if (ignores_quantization(model, request) && !request.weights)
-    notes.push_back(
-        {NoteLevel::kWarning,
-         "no_quant_method",
+    warn(notes, "no_quant_method",
          {"the quantization names no quant_method: {engine} sees none, and loads the weights as {type} without "
           "their scales",
-          {{"engine", engine.name}, {"type", *asked.type}}}});
+          {{"engine", engine.name}, {"type", *asked.type}}});
   const std::uint64_t layers = checked_add(
       model.layers.size(), engine.parallel.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
   const std::vector<StageShare> stages = layer_stages(layers, request);
@@ -398,8 +396,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   if (!out.is_known) return out;
   if (engine.extras.has_projector_files && !asked.with_towers && !request.extras.projector &&
       (has_towers(model.tensors) || has_towers(model.unknown_tensors) || has_towers(model.stored)))
-    notes.push_back({NoteLevel::kInfo, "towers_left_out",
-                     "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
+    inform(notes, "towers_left_out",
+           "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE");
   add_moved(model, request, moved, out);
   if (!engine.loading.embedding_on_host) return out;
   add_host_layers(model, weigher, asked, request, layers, stages, ties_head, out);

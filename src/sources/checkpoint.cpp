@@ -106,10 +106,9 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
   for (const auto& [key, sum] : sums) {
     // A tied head that is in the file too is not loaded twice.
     if (key.first == Component::kLmHead && tied && has_embedding) {
-      model.notes.push_back({NoteLevel::kInfo,
-                             "tied_head_stored",
-                             {"the file holds the tied head besides the embedding ({size}): counted once",
-                              {{"size", sized(sum.bytes)}}}});
+      inform(
+          model.notes, "tied_head_stored",
+          {"the file holds the tied head besides the embedding ({size}): counted once", {{"size", sized(sum.bytes)}}});
       continue;
     }
     model.stored.push_back({key.first, key.second, sum.tensors, sum.elements, sum.bytes});
@@ -144,19 +143,15 @@ void read_stored(const std::string& directory, ModelSpec& model) {
         more += sums_of(it->path().string(), walked).bytes;
     if (more > Bytes(0) && !model.stored.empty())
       model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
-    model.notes.push_back(
-        {NoteLevel::kInfo,
-         "sentence_transformers",
-         {"a sentence-transformers layout: its modules behind the model take {size}", {{"size", sized(more)}}}});
+    inform(model.notes, "sentence_transformers",
+           {"a sentence-transformers layout: its modules behind the model take {size}", {{"size", sized(more)}}});
   }
   if (exists(directory + "/adapter_config.json")) {
     const Sums adapter = adapter_sums(directory);
-    model.notes.push_back(
-        {NoteLevel::kInfo,
-         "adapter",
-         {"an adapter lies beside the model: {parameters} parameters, {size}, not part of the plan (--lora "
-          "adds it)",
-          {{"parameters", adapter.elements}, {"size", sized(adapter.bytes)}}}});
+    inform(model.notes, "adapter",
+           {"an adapter lies beside the model: {parameters} parameters, {size}, not part of the plan (--lora "
+            "adds it)",
+            {{"parameters", adapter.elements}, {"size", sized(adapter.bytes)}}});
   }
 }
 

@@ -75,9 +75,8 @@ std::vector<std::string> declared_targets(const Fields& config, bool is_needed, 
   std::set<std::string> out;
   const auto every_layer = [&](const std::string& why) {
     if (is_needed)
-      notes.push_back({NoteLevel::kWarning,
-                       "lora_targets",
-                       {"the adapter's \"target_modules\" {why}: planned for every linear layer", {{"why", why}}}});
+      warn(notes, "lora_targets",
+           {"the adapter's \"target_modules\" {why}: planned for every linear layer", {{"why", why}}});
   };
   if (!config.has("target_modules")) {
     if (!config.has("target_parameters")) every_layer("is not there, and PEFT chooses by the model");

@@ -29,8 +29,7 @@ constexpr std::uint64_t kOneFileElements = 2'500'000'000;
 ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const SourceOptions& options) {
   if (!snapshot.gguf.empty()) {
     ModelSpec model = read_gguf(parse_headers(snapshot.gguf), source, options.read);
-    model.notes.push_back(
-        {NoteLevel::kInfo, "gguf_file", {"planned from {file}", {{"file", one_line(snapshot.gguf_path, 200)}}}});
+    inform(model.notes, "gguf_file", {"planned from {file}", {{"file", one_line(snapshot.gguf_path, 200)}}});
     return model;
   }
   ModelSpec model = read_config(snapshot.config, snapshot.quant_config, source, options.read);
@@ -176,8 +175,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
   if (commit.empty()) commit = stand_in_commit(id.revision, snapshot.gguf.front().bytes);
   ModelSpec model = model_of(snapshot, source, options);
   if (!cache.write(id.revision, commit, id.gguf, snapshot))
-    model.notes.push_back(
-        {NoteLevel::kInfo, "hub_not_cached", "the cache could not be written: the next plan fetches again"});
+    inform(model.notes, "hub_not_cached", "the cache could not be written: the next plan fetches again");
   return model;
 }
 
@@ -221,10 +219,9 @@ ModelSpec load_from_hub(const std::string& argument, const SourceOptions& option
     const auto snapshot = cache.find(known, id.gguf);
     if (!snapshot) throw;
     ModelSpec model = model_of(*snapshot, argument, options);
-    model.notes.push_back({NoteLevel::kWarning,
-                           "hub_unreachable",
-                           {"planned from the copy of commit {commit}: {error}",
-                            {{"commit", known.substr(0, 12)}, {"error", one_line(error.what(), 200)}}}});
+    warn(model.notes, "hub_unreachable",
+         {"planned from the copy of commit {commit}: {error}",
+          {{"commit", known.substr(0, 12)}, {"error", one_line(error.what(), 200)}}});
     return model;
   }
 }

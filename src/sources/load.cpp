@@ -113,10 +113,9 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
   } catch (const Error& error) {
     model.notes.resize(notes);
     model.stored.clear();
-    model.notes.push_back({NoteLevel::kInfo,
-                           "incomplete_copy",
-                           {"the cached copy is not whole ({error}): the weights are what its index or config says",
-                            {{"error", one_line(error.what(), 160)}}}});
+    inform(model.notes, "incomplete_copy",
+           {"the cached copy is not whole ({error}): the weights are what its index or config says",
+            {{"error", one_line(error.what(), 160)}}});
     read_stored_index(directory, model);
   }
   return model;

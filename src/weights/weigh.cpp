@@ -320,10 +320,8 @@ void add_unknown(const WeightModel& model, const Storer& storer, const WeightReq
       sum.high += storer.bytes(part, mine(part.high));
       sum.elements += mine(part.estimate);
     }
-    report.notes.push_back(
-        {NoteLevel::kWarning,
-         "estimated_weights",
-         {"the config does not determine {part}: its weights are an estimate", {{"part", part.what}}}});
+    warn(report.notes, "estimated_weights",
+         {"the config does not determine {part}: its weights are an estimate", {{"part", part.what}}});
   }
 }
 
@@ -454,12 +452,10 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
   // An unknown dialect may pack its weights to two bits, or not at all.
   const bool vague = !request.type && is_declared(model.quantization) && !model.quantization.is_known;
   if (vague)
-    report.notes.push_back(
-        {NoteLevel::kWarning,
-         "unknown_quantization",
+    warn(report.notes, "unknown_quantization",
          {"the quantization \"{method}\" is not known: the weights are an estimate, between 2 and 16 "
           "bits each",
-          {{"method", one_line(model.quantization.dialect, 40)}}}});
+          {{"method", one_line(model.quantization.dialect, 40)}}});
   // The types of a mixture's tensors changed from build to build: logs of 2024 have up to 1.4 % more.
   const bool mixed = request.type && is_gguf_mixture(*request.type) &&
                      (report.type.find("_k") != std::string::npos || report.type.starts_with("iq"));
