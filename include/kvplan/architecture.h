@@ -114,18 +114,19 @@ inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
   return is_one_of(arch, std::span(some.begin(), some.size()));
 }
 
+// What an architecture's weights were held against; unchecked: nothing, and the plan says so.
+inline constexpr std::string_view kExecutedClass = "executed class", kPublishedTotal = "published total", kUnchecked{};
+
 // Architectures that are read in the same way are one value. The functions that read them are in src/models/family.h.
 struct Architecture {
   std::string_view names;  // Hugging Face's model_types, separated by spaces
-  std::string_view rule;   // the rule that reads the layers, as reports name it
-  Arch id = Arch::kOther;
-  // What its weights were held against: "executed class", "published total"; empty: nothing, and the plan says so.
   std::string_view checked{};
+  Arch id = Arch::kOther;
   ModelTraits traits{};
 };
 
 // The architecture of a model that no family names.
-inline constexpr Architecture kNoArchitecture{"", "generic"};
+inline constexpr Architecture kNoArchitecture{""};
 
 }  // namespace kvplan
 

@@ -1,5 +1,5 @@
 // What engines and weights need to know of an architecture besides its layers and tensors. A family's file sets them in
-// its rows: {.is = {"glm4", "plain", Arch::kGlm4, "executed class", {.overflows_float16 = true}}, ...}.
+// its rows: {.is = {"glm4", kExecutedClass, Arch::kGlm4, {.overflows_float16 = true}}, ...}.
 #ifndef KVPLAN_TRAITS_H_
 #define KVPLAN_TRAITS_H_
 

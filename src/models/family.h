@@ -24,12 +24,14 @@ struct MlpPlan;
 
 enum class NormStyle : std::uint8_t { kRms, kLayerNorm, kNoWeight };
 
-// A config key that switches something on; "+" means always, "" never, "+key" unless the key says otherwise.
+// A config key that switches something on: "attention_bias". "+" means always, "" never, "+use_qk_norm" unless the key
+// says otherwise.
 using Switch = std::string_view;
 
 // How the tensors differ from a Llama's, which has two RMS norms, no biases unless the config says so, and a gated MLP.
 struct Traits {
   bool may_have_more = false;  // blocks have tensors that the usual fields do not show: the weights get a wider range
+  std::optional<Switch> biases{};  // of queries, keys, values, outputs and MLPs; else each has its own key
   Switch qkv_bias = "attention_bias";
   Switch o_bias = "attention_bias";
   Switch mlp_bias = "mlp_bias";
@@ -75,7 +77,11 @@ struct Traits {
   Switch shared_gate = "";  // a sigmoid gate on the shared expert
   Switch ssm_norm = "+";
   Switch ssm_out_bias = "";          // key for the bias of Mamba 2's last projection
+  bool has_mup_vector = false;       // factors of Mamba 2's channels, which serving engines keep
   bool has_full_rank_gates = false;  // in KDA
+  bool repeats_conv = false;         // serving engines keep KDA's convolution twice
+  bool has_latent_scale = false;     // serving engines keep a scalar with each latent
+  bool plain_latent_moe = false;     // the projections to and from the experts' width are never quantized
   // Names of the blocks in checkpoints.
   std::string_view layer = "model.layers.*";
   std::string_view ssm = "mamba";
@@ -85,9 +91,12 @@ struct Traits {
   friend bool operator==(const Traits&, const Traits&) = default;
 };
 
+void read_plain(Reader& reader);  // every layer has full attention: models/blocks/layers.h
+
 struct Family {
   Architecture is;
-  void (*layers)(Reader& reader);
+  void (*layers)(Reader& reader) = read_plain;
+  std::string_view rule{};  // that reads the layers, as reports name it; empty: that of a shared reader (rule_of)
   Traits tensors{};
   std::optional<PatternRule> pattern{};            // of the layers, where the file has none
   void (*extras)(Inventory& inventory) = nullptr;  // tensors besides mixers, MLPs and norms
@@ -100,9 +109,9 @@ struct Family {
   std::uint64_t (*norms)(const Inventory& inventory, std::uint64_t usual) = nullptr;
   std::uint64_t (*stored_layers)(const Inventory& inventory) = nullptr;  // looped models run their layers several times
   // Names of the modules in its files and its class, where they are not Llama's: lists of modules in a quantization
-  // config use either. Each entry is one spelling for all modules, as words "ours=theirs" that are applied one after
-  // another; an entry that changes no word of a module stands for our own name.
-  std::span<const std::string_view> modules{};
+  // config use either. "self_attn=attn o_proj=out_proj" makes "attn.out_proj" of "self_attn.o_proj": words
+  // "ours=theirs", applied one after another. " | " separates several spellings, and the spelling "=" is our own.
+  std::string_view modules{};
 };
 
 }  // namespace kvplan

@@ -67,9 +67,9 @@ void read_sizes(const Fields& text, ModelSpec& model) {
 std::string_view family_name(const GgufArch& arch, std::string_view type) {
   const Family* family = find_family(type);
   if (arch.read == read_no_cache) return "encoder";
-  if (arch.read == nullptr || (family != nullptr && family->layers == arch.read)) return family->is.rule;
-  if (const Family* alike = find_family(arch.read)) return alike->is.rule;
-  if (family != nullptr) return family->is.rule;
+  if (arch.read == nullptr || (family != nullptr && family->layers == arch.read)) return rule_of(*family);
+  if (const Family* alike = find_family(arch.read)) return rule_of(*alike);
+  if (family != nullptr) return rule_of(*family);
   return arch.read == read_router_layer ? "plain" : "mla";
 }
 

@@ -43,10 +43,20 @@ struct PatternRule {
   };
   Default fallback = Default::kAllFull;
   std::uint64_t period = 0;
-  bool last_full = false;            // the last layer is full in any case
   Label other = Label::kSliding;     // the label of layers that are not full
   std::string_view period_key = "";  // a config key that replaces the period
+  bool last_full = false;            // the last layer is full in any case
 };
+
+constexpr PatternRule full_every(std::uint64_t period, Label other = Label::kSliding, std::string_view key = "") {
+  return {PatternRule::Default::kFullEvery, period, other, key};
+}
+constexpr PatternRule full_first_of(std::uint64_t period, Label other = Label::kSliding, std::string_view key = "") {
+  return {PatternRule::Default::kFullFirstOf, period, other, key};
+}
+constexpr PatternRule in_all_layers(Label label) {
+  return {PatternRule::Default::kWindowEverywhere, 0, label};
+}
 
 // The label of a word in layer_types and the like; Error for an unknown word.
 Label parse_label(std::string_view word, std::string_view key);

@@ -304,7 +304,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   refuse_layers_that_are_no_list(text);
   const bool unknown = family == nullptr;
   if (!unknown) model.known_as = &family->is;
-  model.family = model.known_as->rule;
+  model.family = unknown ? "generic" : rule_of(*family);
   if ((text.keys().empty() && !nested) ||
       (unknown && !text.contains("hidden_size") && !text.contains("num_hidden_layers") &&
        !text.find_count("num_hidden_layers")))

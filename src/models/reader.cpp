@@ -223,12 +223,11 @@ void push_attention(Reader& reader, const std::vector<Label>& labels, const Head
            "\"" + reader.model.model_type + "\" has recurrent layers that kvplan has no rule for",
            "open an issue with the config; --assume cannot size an unknown state");
     if (labels[i] == Label::kNone)
-      reader.model.layers.push_back({{None{}}});
+      reader.add({{None{}}});
     else if (labels[i] == Label::kSliding && stays)
-      reader.model.layers.push_back({{SlidingWindow{own.of(i, sliding), window}}});
+      reader.add({{SlidingWindow{own.of(i, sliding), window}}});
     else
-      reader.model.layers.push_back(
-          {{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : full), window)}});
+      reader.add({{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : full), window)}});
   }
 }
 
@@ -313,11 +312,11 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
   std::optional<Heads> heads;  // a model with only recurrent layers need not have any
   for (std::uint64_t i = 0; i < layers; ++i) {
     if (labels[i] == Label::kNone) {
-      reader.model.layers.push_back({{None{}}});
+      reader.add({{None{}}});
       continue;
     }
     if (labels[i] == Label::kRecurrent) {
-      reader.model.layers.push_back({{recurrent}});
+      reader.add({{recurrent}});
       continue;
     }
     if (!heads) {
@@ -326,7 +325,7 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
     }
     Layer layer{{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : *heads), window)}};
     if (labels[i] == Label::kHybrid || labels[i] == Label::kHybridSliding) layer.mixers.push_back(recurrent);
-    reader.model.layers.push_back(std::move(layer));
+    reader.add(std::move(layer));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "formats/fields.h"
@@ -33,6 +34,7 @@ struct Reader {
 
   // num_hidden_layers or an alias, else the length of the pattern. Error where both are absent.
   std::uint64_t num_layers() const;
+  void add(Layer layer) { model.layers.push_back(std::move(layer)); }
   void warn(std::string_view code, std::string message) const;
   void inform(std::string_view code, std::string message) const;
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kvplan/strings.h"
+#include "models/blocks/layers.h"
 #include "models/reader.h"
 
 #define KVPLAN_FAMILIES(FILE) \
@@ -68,6 +69,31 @@ const Family* find_family(std::string_view model_type) {
     for (const Family& row : file)
       if (has_word(row.is.names, wanted)) return &row;
   return nullptr;
+}
+
+std::string_view rule_of(const Family& family) {
+  struct Row {
+    void (*layers)(Reader& reader);
+    std::string_view rule;
+  };
+  static constexpr Row kShared[] = {
+      {read_plain, "plain"},
+      {read_windowed, "windowed"},
+      {read_qwen, "qwen"},
+      {read_mla, "mla"},
+      {read_sparse_mla, "sparse_mla"},
+      {read_cross_layer, "cross_layer"},
+      {read_gated_delta_net, "gated_delta_net"},
+      {read_kimi_linear, "kimi_linear"},
+      {read_lightning, "lightning"},
+      {read_mamba2_hybrid, "mamba2_hybrid"},
+      {read_encoder_decoder, "encoder_decoder"},
+      {read_encoder, "encoder"},
+  };
+  if (!family.rule.empty()) return family.rule;
+  for (const Row& row : kShared)
+    if (row.layers == family.layers) return row.rule;
+  return "";
 }
 
 const Family* find_family(void (*layers)(Reader& reader)) {

@@ -6,7 +6,7 @@ namespace kvplan {
 // clang-format off
 std::span<const Family> scratch_family() {
   static constexpr Family kRows[] = {
-    {.is = {"scratch_lm", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead}},
+    {.is = {"scratch_lm"}, .tensors = {.qk_norm = QkNorm::kHead}},
   };
   return kRows;
 }

@@ -346,7 +346,7 @@ void write_expert_matrices(Inventory& out, const Ffn& ffn, const std::string& at
   expert("down_proj", x, ffn.width, Split::kColumns);
   if (ffn.latent > 0) {
     TensorGroup& down = out.linear(Component::kExperts, at + "fc1_latent_proj", x, h);
-    if (is_one_of(out.family.is.id, {Arch::kKimiLinear, Arch::kKimiK3})) down.kept = Kept::kPlain;
+    if (traits.plain_latent_moe) down.kept = Kept::kPlain;
     const Kept kept = down.kept;
     if (out.text.flag("latent_moe_use_norm", false)) out.norms(at + "routed_expert_norm", x);
     out.linear(Component::kExperts, at + "fc2_latent_proj", h, x).kept = kept;

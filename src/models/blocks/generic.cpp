@@ -138,7 +138,7 @@ Ssm read_ssm_cfg(const Fields& text, const Fields& settings) {
 // The kind of the layers where neither a pattern nor attention_type gives it.
 PatternRule rule_of_fields(const Fields& text) {
   using Default = PatternRule::Default;
-  if (text.count_or("attention_sink_size", 0) > 0) return {Default::kWindowEverywhere, 0, false, Label::kSink, ""};
+  if (text.count_or("attention_sink_size", 0) > 0) return in_all_layers(Label::kSink);
   if (read_window(text) == Tokens(0)) {
     for (const std::string_view key : {"use_sliding_window", "max_window_layers"}) text.touch(key);
     return {};
@@ -183,7 +183,7 @@ void read_kinds(Reader& reader) {
   const auto settings = text.child("ssm_cfg");
   if (settings && text.list_size("attn_layer_idx").value_or(0) == 0) {
     const Ssm ssm = read_ssm_cfg(text, *settings);
-    for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{ssm}});
+    reader.model.layers.assign(layers, Layer{{ssm}});
     return;
   }
 
@@ -193,8 +193,7 @@ void read_kinds(Reader& reader) {
     const Label label = parse_label(kind->kind, "attention_type");
     const Layer layer = layer_of(reader, own, 0, kind->kind, label);
     for (std::uint64_t i = 0; i < layers; ++i)
-      reader.model.layers.push_back(text.is_object("per_layer_config") ? layer_of(reader, own, i, kind->kind, label)
-                                                                       : layer);
+      reader.add(text.is_object("per_layer_config") ? layer_of(reader, own, i, kind->kind, label) : layer);
     return;
   }
   if (!words && kind == nullptr && text.count_or("kv_lora_rank", 0) > 0)
@@ -208,7 +207,7 @@ void read_kinds(Reader& reader) {
     reader.warn("pattern_missing",
                 "attention_type says hybrid, but nothing says which layer is what: all attend fully");
   for (std::uint64_t i = 0; i < layers; ++i)
-    reader.model.layers.push_back(layer_of(reader, own, i, words ? std::string_view((*words)[i]) : "", labels[i]));
+    reader.add(layer_of(reader, own, i, words ? std::string_view((*words)[i]) : "", labels[i]));
 }
 }  // namespace
 

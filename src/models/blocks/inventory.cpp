@@ -17,7 +17,9 @@ Inventory::Inventory(Reader& from, const Fields& fields, const Family& known)
       text(fields),
       family(known),
       traits(known.tensors),
-      vocab(from.model.vocab_size) {}
+      vocab(from.model.vocab_size) {
+  if (traits.biases) traits.qkv_bias = traits.o_bias = traits.mlp_bias = *traits.biases;
+}
 
 bool Inventory::on(Switch key) const {
   if (key.empty() || key == "+") return !key.empty();
@@ -25,7 +27,7 @@ bool Inventory::on(Switch key) const {
 }
 
 Inventory inventory_of(Reader& reader, const Fields& text, std::string_view model_type) {
-  static constexpr Family kUnknown{.is = kNoArchitecture, .layers = nullptr};
+  static constexpr Family kUnknown{.is = kNoArchitecture};
   const Family* found = find_family(model_type);
   const Family& family = found == nullptr ? kUnknown : *found;
   return {reader, text, family};

@@ -45,7 +45,7 @@ struct Inventory : Projections {
   Reader& reader;
   const Fields& text;
   const Family& family;
-  const Traits& traits;
+  Traits traits;  // the family's
   std::uint64_t vocab = 0;
 
   bool on(Switch key) const;
@@ -110,14 +110,14 @@ void write_mtp(Inventory& out, const std::vector<Ffn>& ffns);
 
 // Module names of several families. Experts: w1, w3, w2 of Mixtral are gate, up and down. Indexers: lists that leave
 // out some ".weight" have "indexers_proj".
-inline constexpr std::string_view kIndexerModules[] = {"self_attn.indexer.weights_proj=self_attn.indexers_proj", ""};
-inline constexpr std::string_view kMixtralModules[] = {
-    "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2",
-    "block_sparse_moe=mlp"};
-inline constexpr std::string_view kBloomModules[] = {
+inline constexpr std::string_view kIndexerModules = "self_attn.indexer.weights_proj=self_attn.indexers_proj | =";
+inline constexpr std::string_view kMixtralModules =
+    "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2 | "
+    "block_sparse_moe=mlp";
+inline constexpr std::string_view kBloomModules =
     "layers.*=h.* self_attn.qkv_proj=self_attention.query_key_value self_attn.o_proj=self_attention.dense "
-    "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h embed_tokens=word_embeddings"};
-inline constexpr std::string_view kFeedForwardModules[] = {"mlp=feed_forward"};
+    "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h embed_tokens=word_embeddings";
+inline constexpr std::string_view kFeedForwardModules = "mlp=feed_forward";
 
 // Gives the tensors the names of the family's files and class.
 void name_modules(ModelSpec& model, std::string_view class_name);

@@ -33,7 +33,7 @@ bool attends_plainly(const Family& family) {
 
 void push_full(Reader& reader, const Heads& heads) {
   check_heads(heads);
-  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{FullAttention{heads}}});
+  reader.model.layers.assign(reader.num_layers(), Layer{{FullAttention{heads}}});
 }
 
 Heads heads_of_width(const Fields& config, std::uint64_t num_heads, std::uint64_t num_kv_heads) {
@@ -57,9 +57,9 @@ void read_cross_layer(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) {
     const std::uint64_t source = i >= layers - reuse ? layers - reuse - 1 : i - i % factor;
     if (source == i)
-      reader.model.layers.push_back({{FullAttention{heads}}});
+      reader.add({{FullAttention{heads}}});
     else
-      reader.model.layers.push_back({{Shared{source, heads, Tokens(0)}}});
+      reader.add({{Shared{source, heads, Tokens(0)}}});
   }
 }
 
@@ -68,7 +68,7 @@ void read_router_layer(Reader& reader) {
   read_decoder(reader, {});
   Heads heads = read_heads(reader.text);
   heads.num_heads = heads.num_kv_heads = 1;
-  reader.model.layers.push_back({{FullAttention{heads}}});
+  reader.add({{FullAttention{heads}}});
 }
 
 // For encoders and diffusion models in a GGUF.
@@ -165,11 +165,11 @@ void read_mla(Reader& reader) {
     check_heads(heads);
     text.derived("head_dim", heads.head_dim);
     for (const std::string_view key : {"q_lora_rank", "kv_lora_rank"}) text.touch(key);
-    for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
+    reader.model.layers.assign(layers, Layer{{FullAttention{heads}}});
     return;
   }
   const Mixer latent = latent_mixer(text);
-  for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{latent}});
+  reader.model.layers.assign(layers, Layer{{latent}});
 }
 
 namespace {
@@ -194,7 +194,7 @@ void read_sparse_mla(Reader& reader) {
   const SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(reader.text));
   SparseMla shared = sparse;
   shared.index_head_dim = 0;
-  for (const bool own : own_indexers(reader.text, layers)) reader.model.layers.push_back({{own ? sparse : shared}});
+  for (const bool own : own_indexers(reader.text, layers)) reader.add({{own ? sparse : shared}});
   keep_windows(reader);
 }
 
@@ -246,12 +246,12 @@ void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, co
   Reader inner{reader.root, reader.text, scratch};
   read_mla(inner);
   const Mixer& full = scratch.layers.front().mixers.front();
-  for (const Label label : labels) reader.model.layers.push_back({{label == Label::kRecurrent ? Mixer(linear) : full}});
+  for (const Label label : labels) reader.add({{label == Label::kRecurrent ? Mixer(linear) : full}});
 }
 
 // Qwen3-Next, 3.5 and 3.6: gated delta nets, and full attention every fourth layer.
 void read_gated_delta_net(Reader& reader) {
-  read_hybrid(reader, {PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""}, read_delta_net(reader.text));
+  read_hybrid(reader, full_every(4, Label::kRecurrent), read_delta_net(reader.text));
 }
 
 // Kimi-Linear and Kimi-K3: KDA, and latent attention in the layers of full_attn_layers (both lists count from 1).
@@ -259,7 +259,7 @@ void read_gated_delta_net(Reader& reader) {
 void read_kimi_linear(Reader& reader) {
   const Fields& text = reader.text;
   if (!text.is_object("linear_attn_config") && !text.has("linear_num_heads")) return read_mla(reader);
-  const PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
+  const PatternRule rule = full_every(4, Label::kRecurrent);
   // Reads the keys in separate statements: reports list them in order, and the order of arguments is unspecified.
   const Linear linear = read_linear_heads(text, 32, 128);
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);

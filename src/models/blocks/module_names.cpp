@@ -64,11 +64,11 @@ std::vector<std::string> names_of_mtp(const std::vector<std::string>& names, std
 
 void name_modules(ModelSpec& model, std::string_view class_name) {
   const Family* family = find_family(class_name);
-  const std::span<const std::string_view> ways = family == nullptr ? decltype(ways)() : family->modules;
+  const std::vector<std::string_view> spellings = split(family == nullptr ? "" : family->modules, '|');
   for (TensorGroup& group : model.tensors) {
     if (is_tower(group.component)) continue;
     std::vector<std::string> names;
-    for (const std::string_view words : ways) add(names, renamed(group.module, words));
+    for (const std::string_view words : spellings) add(names, renamed(group.module, words));
     if (names.empty()) names.push_back(group.module);
     if (group.is_expert) add_stacked(names, model.quantization.dialect == "mlx");
     if (group.component == Component::kMtp) names = names_of_mtp(names, model.layers.size());

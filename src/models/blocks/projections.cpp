@@ -22,7 +22,7 @@ LatentProjections Inventory::latent_projections() const {
   return {.bias = text.flag("attention_bias", false),
           .gate = traits.gate,
           .has_output_gate = text.flag("mla_use_output_gate", false),
-          .has_one_scale = is_one_of(family.is.id, {Arch::kKimiLinear, Arch::kKimiK3})};
+          .has_one_scale = traits.has_latent_scale};
 }
 
 SsmProjections Inventory::ssm_projections(const Ssm& ssm) const {
@@ -33,7 +33,7 @@ SsmProjections Inventory::ssm_projections(const Ssm& ssm) const {
   out.conv_bias = text.flag("use_conv_bias", text.flag("mamba_conv_bias", true));
   out.has_norm = is_second && on(traits.ssm_norm);
   out.out_bias = is_second && !traits.ssm_out_bias.empty() ? on(traits.ssm_out_bias) : out.bias;
-  out.has_mup_vector = family.is.id == Arch::kFalconH1;
+  out.has_mup_vector = traits.has_mup_vector;
   return out;
 }
 
@@ -47,7 +47,7 @@ LinearProjections Inventory::linear_projections(const Linear& linear) const {
   out.has_full_rank_decay = traits.has_full_rank_gates;
   out.has_full_rank_gate = out.has_full_rank_decay || (settings && settings->flag("use_full_rank_gate", false)) ||
                            text.flag("use_full_rank_gate", false);
-  out.repeats_conv = is_one_of(family.is.id, {Arch::kKimiLinear, Arch::kKimiK3});
+  out.repeats_conv = traits.repeats_conv;
   return out;
 }
 

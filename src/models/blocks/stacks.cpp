@@ -116,7 +116,9 @@ Stack stack_of(const Inventory& out, const StackForm& form, bool is_decoder) {
                          "encoder_layers");
   stack.head_dim = form.is_t5 ? text.count_or("d_kv", h / stack.heads) : h / stack.heads;
   const bool has_biases = !form.is_t5;
-  stack.qkv_bias = stack.o_bias = has_biases && out.on(form.attention_bias);
+  stack.qkv_bias = stack.o_bias =
+      has_biases && (form.attention_bias == AttentionBias::kAlways ||
+                     (form.attention_bias == AttentionBias::kByUseBias && out.on("use_bias")));
   stack.key_bias = form.key_bias;
   stack.mlp_bias = stack.norm_bias = has_biases;
   stack.gated = form.is_always_gated ||

@@ -30,6 +30,8 @@ void write_stack(Inventory& out, const std::string& side, const Stack& stack);
 enum class Positions : std::uint8_t { kNone, kLearned, kFixed, kRelative, kRelativeEverywhere };
 enum class Routing : std::uint8_t { kNone, kLast, kSecond };  // of every `step` layers, the one with experts
 
+enum class AttentionBias : std::uint8_t { kAlways, kNever, kByUseBias };
+
 // How a class differs from BART.
 struct StackForm {
   bool is_t5 = false;  // RMS norms, no biases
@@ -38,8 +40,8 @@ struct StackForm {
   bool embedding_norm = false;
   bool final_norm = false;
   bool key_bias = true;
-  bool has_audio = false;       // audio input: two convolutions over a spectrogram
-  Switch attention_bias = "+";  // in a class with biases
+  bool has_audio = false;                                 // audio input: two convolutions over a spectrogram
+  AttentionBias attention_bias = AttentionBias::kAlways;  // in a class with biases
   bool is_always_gated = false;
   std::uint64_t encoder_norms = 2;
   Routing routing = Routing::kNone;

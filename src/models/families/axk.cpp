@@ -14,21 +14,14 @@ static void write_axk(Inventory& out, std::uint64_t gate) {
   if (gate == 0) out.norms("post_mlp_layernorm", out.hidden);
 }
 
-static void write_axk1(Inventory& out) {
-  write_axk(out, 0);
-}
-
-static void write_axk2(Inventory& out) {
-  write_axk(out, times(2, times(out.text.count_or("gated_norm_rank", 16), out.hidden)));
-}
-
 // clang-format off
 std::span<const Family> axk_family() {
   static constexpr Family kRows[] = {
-    {.is = {"axk1", "mla", Arch::kAxk1, "executed class"}, .layers = read_mla, .tensors = {.dense_first = 1,
-     .has_router_bias = true}, .extras = write_axk1},
-    {.is = {"axk2", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.gate = Gate::kLowRank, .dense_first = 1, .has_router_bias = true}, .extras = write_axk2},
+    {.is = {"axk1", kExecutedClass, Arch::kAxk1}, .layers = read_mla, .tensors = {.dense_first = 1,
+     .has_router_bias = true}, .extras = [](Inventory& out) { write_axk(out, 0); }},
+    {.is = {"axk2", kExecutedClass}, .layers = read_sparse_mla, .tensors = {.gate = Gate::kLowRank, .dense_first = 1,
+     .has_router_bias = true}, .extras = [](Inventory& out) {
+     write_axk(out, times(2, times(out.text.count_or("gated_norm_rank", 16), out.hidden))); }},
   };
   return kRows;
 }

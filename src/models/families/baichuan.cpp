@@ -20,8 +20,7 @@ static void read_baichuan_m1(Reader& reader) {
     const Heads& heads = slides[i] ? sliding : full;
     const ShortConv conv{
         checked_mul(channels_of(heads.num_kv_heads, heads.head_dim), 2, "the channels of a convolution"), kernel};
-    reader.model.layers.push_back(
-        {{attention_mixer(reader, slides[i] ? Label::kSliding : Label::kFull, heads, window), conv}});
+    reader.add({{attention_mixer(reader, slides[i] ? Label::kSliding : Label::kFull, heads, window), conv}});
   }
 }
 
@@ -33,15 +32,12 @@ static bool write_baichuan_m1(Inventory& out, const Mixer& mixer) {
   return std::holds_alternative<ShortConv>(mixer);
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kBaichuanModules[] = {"self_attn.qkv_proj=self_attn.W_pack"};
-
 // clang-format off
 std::span<const Family> baichuan_family() {
   static constexpr Family kRows[] = {
-    {.is = {"baichuan", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true},
-     .modules = kBaichuanModules},
-    {.is = {"baichuan_m1", "conv_attention", Arch::kOther, "published total"}, .layers = read_baichuan_m1,
+    {.is = {"baichuan"}, .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true},
+     .modules = "self_attn.qkv_proj=self_attn.W_pack"},
+    {.is = {"baichuan_m1", kPublishedTotal}, .layers = read_baichuan_m1, .rule = "conv_attention",
      .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}, .mixer = write_baichuan_m1},
   };
   return kRows;

@@ -3,20 +3,6 @@
 
 namespace kvplan {
 
-constexpr Traits kBailing{.qkv_bias = "use_qkv_bias",
-                          .o_bias = "use_bias",
-                          .mlp_bias = "use_bias",
-                          .qk_norm = QkNorm::kHead,
-                          .qk_norm_key = "use_qk_norm",
-                          .fuses_qkv = true,
-                          .router_bias_key = "moe_router_enable_expert_bias"};
-
-constexpr Traits kBailingHybrid = [] {
-  Traits out = kBailing;
-  out.has_full_rank_gates = true;
-  return out;
-}();
-
 // Ling 3 has a gate of one number per head in addition to KDA; Ling 2.5's lightning attention has none.
 static bool write_bailing_hybrid(Inventory& out, const Mixer& mixer) {
   const auto* mla = std::get_if<Mla>(&mixer);
@@ -26,24 +12,26 @@ static bool write_bailing_hybrid(Inventory& out, const Mixer& mixer) {
   return false;
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kBailingMoeModules[] = {
-    "self_attn.qkv_proj=attention.query_key_value self_attn.o_proj=attention.dense self_attn=attention "
-    "embed_tokens=word_embeddings"};
+constexpr std::string_view kBailingMoeModules =
+    "self_attn.qkv_proj=attention.query_key_value "
+    "self_attn.o_proj=attention.dense self_attn=attention embed_tokens=word_embeddings";
 
 // clang-format off
 std::span<const Family> bailing_family() {
+  static constexpr Traits kBailing{.qkv_bias = "use_qkv_bias", .o_bias = "use_bias", .mlp_bias = "use_bias",
+      .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .fuses_qkv = true,
+      .router_bias_key = "moe_router_enable_expert_bias", .has_full_rank_gates = true};
   static constexpr Family kRows[] = {
-    {.is = {"bailing_moe bailing_moe_v2 llada2_moe", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = kBailing, .modules = kBailingMoeModules},
-    {.is = {"llada", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "include_qkv_bias", .o_bias = "include_bias", .mlp_bias = "include_bias", .mlp_ratio = 4}},
-    {.is = {"bailing_moe_linear", "lightning", Arch::kBailingLinear, "executed class"}, .layers = read_lightning,
-     .tensors = kBailing, .modules = kBailingMoeModules},
-    {.is = {"bailing_moe_v2_linear", "lightning", Arch::kOther, "executed class"}, .layers = read_lightning,
-     .tensors = kBailing, .modules = kBailingMoeModules},
-    {.is = {"bailing_hybrid", "lightning", Arch::kBailingHybrid, "executed class"}, .layers = read_lightning,
-     .tensors = kBailingHybrid, .mixer = write_bailing_hybrid, .modules = kBailingMoeModules},
+    {.is = {"bailing_moe bailing_moe_v2 llada2_moe", kPublishedTotal}, .tensors = kBailing,
+     .modules = kBailingMoeModules},
+    {.is = {"llada", kPublishedTotal}, .tensors = {.qkv_bias = "include_qkv_bias", .o_bias = "include_bias",
+     .mlp_bias = "include_bias", .mlp_ratio = 4}},
+    {.is = {"bailing_moe_linear", kExecutedClass, Arch::kBailingLinear}, .layers = read_lightning, .tensors = kBailing,
+     .modules = kBailingMoeModules},
+    {.is = {"bailing_moe_v2_linear", kExecutedClass}, .layers = read_lightning, .tensors = kBailing,
+     .modules = kBailingMoeModules},
+    {.is = {"bailing_hybrid", kExecutedClass, Arch::kBailingHybrid}, .layers = read_lightning, .tensors = kBailing,
+     .mixer = write_bailing_hybrid, .modules = kBailingMoeModules},
   };
   return kRows;
 }

@@ -34,39 +34,7 @@ struct EncoderForm {
 
 constexpr EncoderForm kBert{.predicts_next = true};
 constexpr EncoderForm kRoberta{.has_classifier_dense = true};
-constexpr EncoderForm kBigBird{.keeps_pooler = true};
-constexpr EncoderForm kDeberta{.has_pooler = false};
-constexpr EncoderForm kGte{.has_positions = false, .has_pooler = false, .has_output_bias_alone = true};
-constexpr EncoderForm kEurobert{.has_positions = false,
-                                .has_types = false,
-                                .has_pooler = false,
-                                .has_biases = false,
-                                .has_norm_bias = false,
-                                .gated = true,
-                                .has_final_norm = true,
-                                .has_embedding_norm = false,
-                                .head = Head::kBare};
-constexpr EncoderForm kMegatron{.has_final_norm = true, .has_embedding_norm = false, .predicts_next = true};
-constexpr EncoderForm kRobertaPrelayernorm{.has_final_norm = true, .has_classifier_dense = true};
-constexpr EncoderForm kXlmRobertaXl{.has_final_norm = true, .has_embedding_norm = false, .has_classifier_dense = true};
-constexpr EncoderForm kBertGeneration{.has_types = false, .has_pooler = false, .head = Head::kBias};
-constexpr EncoderForm kElectra{.has_pooler = false, .has_classifier_dense = true, .narrow_embedding = true};
-constexpr EncoderForm kRembert{.narrow_ends = true};
 constexpr EncoderForm kBlip{.has_types = false, .has_pooler = false, .is_masked = true};
-constexpr EncoderForm kMpnet{.has_types = false, .relative = true, .has_classifier_dense = true};
-constexpr EncoderForm kDistilbert{.has_types = false, .has_pooler = false, .has_classifier_dense = true};
-constexpr EncoderForm kAlbert{.is_shared = true, .predicts_next = true, .narrow_embedding = true};
-constexpr EncoderForm kRoformer{.has_positions = false, .has_pooler = false, .stores_sines = true};
-constexpr EncoderForm kModernbert{.has_positions = false,
-                                  .has_types = false,
-                                  .has_pooler = false,
-                                  .has_biases = false,
-                                  .has_norm_bias = false,
-                                  .gated = true,
-                                  .has_final_norm = true,
-                                  .has_classifier_dense = true,
-                                  .first_is_unnormed = true};
-constexpr EncoderForm kNomic{.has_positions = false, .has_pooler = false, .has_biases = false, .is_nomic = true};
 
 static bool says(const Inventory& inventory, std::string_view word) {
   return inventory.reader.model.architecture.find(word) != std::string::npos;
@@ -140,30 +108,37 @@ static void write_nomic_mlps(Inventory& out, std::uint64_t layers, std::uint64_t
   out.plain(Component::kExperts, "mlp.experts.bias", h);
 }
 
-template <const EncoderForm& kForm>
-static bool write_encoder(Inventory& out) {
+static void write_attention(Inventory& out, const std::string& at, std::uint64_t keys, std::uint64_t seen, bool bias) {
+  const std::uint64_t h = out.hidden;
+  out.linear(Component::kAttention, at + "q_proj", h, h, Split::kRows, 0, bias);
+  for (const char* const name : {"k_proj", "v_proj"})
+    out.linear(Component::kAttention, at + name, keys, seen, Split::kRows, 0, bias);
+  out.linear(Component::kAttention, at + "o_proj", h, h, Split::kColumns, 0, bias);
+}
+
+static bool write_encoder(Inventory& out, const EncoderForm& form) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
-  const std::uint64_t e = kForm.narrow_ends        ? text.count_or("input_embedding_size", 256)
-                          : kForm.narrow_embedding ? text.count_or("embedding_size", 128)
-                                                   : h;
+  const std::uint64_t e = form.narrow_ends        ? text.count_or("input_embedding_size", 256)
+                          : form.narrow_embedding ? text.count_or("embedding_size", 128)
+                                                  : h;
   const std::uint64_t layers = out.reader.model.layers.size();
   const std::uint64_t inner = first_count(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
   out.outside(Place::kFirst);
   out.table(Component::kEmbedding, "embeddings.word_embeddings", out.vocab, e, Split::kVocab);
   // In place of the table Jina's BERT has slopes, its XLM-RoBERTa a rotation.
   const std::string positions = text.find_string("position_embedding_type").value_or("");
-  if (kForm.has_positions && positions != "alibi" && positions != "rotary" && text.flag("position_biased_input", true))
+  if (form.has_positions && positions != "alibi" && positions != "rotary" && text.flag("position_biased_input", true))
     out.table(Component::kEmbedding, "embeddings.position_embeddings", text.count_or("max_position_embeddings", 512),
               e);
-  const std::uint64_t types = kForm.has_types ? text.count_or("type_vocab_size", 2) : 0;
+  const std::uint64_t types = form.has_types ? text.count_or("type_vocab_size", 2) : 0;
   if (types > 0) out.table(Component::kEmbedding, "embeddings.token_type_embeddings", types, e);
-  if (kForm.has_embedding_norm) out.norms("embeddings.LayerNorm", e, 1, kForm.has_norm_bias);
-  if (kForm.stores_sines)
+  if (form.has_embedding_norm) out.norms("embeddings.LayerNorm", e, 1, form.has_norm_bias);
+  if (form.stores_sines)
     out.table(Component::kEmbedding, "encoder.embed_positions", text.count_or("max_position_embeddings", 1536),
               h / std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 12)));
   if (e != h) out.linear(Component::kEmbedding, "embeddings_project", h, e, Split::kNone, 0, true);
-  if (kForm.relative)
+  if (form.relative)
     out.table(Component::kAttention, "relative_attention_bias", text.count_or("relative_attention_num_buckets", 32),
               text.count_or("num_attention_heads", 12))
         .role = TensorRole::kPlain;
@@ -176,31 +151,26 @@ static bool write_encoder(Inventory& out) {
     if (text.find_string("norm_rel_ebd").value_or("none") == "layer_norm")
       out.norms("rel_embeddings.LayerNorm", h, 1, true);
   }
-  out.in_layers({{0, kForm.is_shared ? 1 : layers, 1}}, "encoder.layer.*.");
+  out.in_layers({{0, form.is_shared ? 1 : layers, 1}}, "encoder.layer.*.");
   const std::uint64_t heads = text.count_or("num_attention_heads", 12);
   const std::uint64_t kv_heads = text.count_or("num_key_value_heads", heads);
   const std::uint64_t kv = heads > 0 && kv_heads < heads ? h / heads * kv_heads : h;
-  const bool bias = kForm.is_nomic ? text.flag("qkv_proj_bias", false) : kForm.has_biases;
-  out.linear(Component::kAttention, "attention.q_proj", h, h, Split::kRows, 0, bias);
-  for (const char* const name : {"attention.k_proj", "attention.v_proj"})
-    out.linear(Component::kAttention, name, kv, h, Split::kRows, 0, bias);
-  out.linear(Component::kAttention, "attention.o_proj", h, h, Split::kColumns, 0, bias);
-  const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu") || kForm.has_output_bias_alone;
-  if (kForm.is_nomic) {
+  const bool bias = form.is_nomic ? text.flag("qkv_proj_bias", false) : form.has_biases;
+  write_attention(out, "attention.", kv, h, bias);
+  const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu") || form.has_output_bias_alone;
+  if (form.is_nomic) {
     write_nomic_mlps(out, layers, inner);
     out.in_layers({{0, layers, 1}}, "encoder.layer.*.");
   } else {
-    write_dense_mlp(out, Component::kMlp, "mlp.", inner, h, kForm.gated || jina, kForm.has_biases && !jina);
+    write_dense_mlp(out, Component::kMlp, "mlp.", inner, h, form.gated || jina, form.has_biases && !jina);
     if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
   }
-  out.norms("LayerNorm", h, 2, kForm.has_norm_bias);
+  out.norms("LayerNorm", h, 2, form.has_norm_bias);
   if (attends_across(out)) {
-    for (const char* const name : {"crossattention.q_proj", "crossattention.k_proj", "crossattention.v_proj"})
-      out.linear(Component::kAttention, name, h, h, Split::kRows, 0, bias);
-    out.linear(Component::kAttention, "crossattention.o_proj", h, h, Split::kColumns, 0, bias);
-    out.norms("crossattention.LayerNorm", h, 1, kForm.has_norm_bias);
+    write_attention(out, "crossattention.", h, h, bias);
+    out.norms("crossattention.LayerNorm", h, 1, form.has_norm_bias);
   }
-  if (kForm.first_is_unnormed) {
+  if (form.first_is_unnormed) {
     TensorGroup& norms = out.reader.model.tensors.back();
     norms.copies = norms.used = 1;
     if (layers > 1) {
@@ -209,8 +179,8 @@ static bool write_encoder(Inventory& out) {
     }
   }
   out.outside(Place::kLast);
-  if (kForm.has_final_norm) out.norms("final_norm", h, 1, kForm.has_norm_bias);
-  write_heads(out, kForm, kForm.narrow_ends ? text.count_or("output_embedding_size", 1664) : e);
+  if (form.has_final_norm) out.norms("final_norm", h, 1, form.has_norm_bias);
+  write_heads(out, form, form.narrow_ends ? text.count_or("output_embedding_size", 1664) : e);
   write_towers(out);
   return true;
 }
@@ -230,12 +200,12 @@ void read_encoder(Reader& reader) {
       reader.text.flag("is_decoder", false) || reader.model.architecture.ends_with("GenerationDecoder");
   if (decodes) return read_decoder(reader, {});
   reader.inform("encoder_only", "an encoder reads its input at once: it keeps no cache");
-  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{None{}}});
+  reader.model.layers.assign(reader.num_layers(), Layer{{None{}}});
 }
 
 // RoCBERT: BERT with tables of the words' shape and sound.
 static bool write_roc_bert(Inventory& out) {
-  const bool more = write_encoder<kBert>(out);
+  const bool more = write_encoder(out, kBert);
   const Fields& text = out.text;
   out.outside(Place::kFirst);
   std::uint64_t wide = out.hidden;
@@ -253,7 +223,7 @@ static bool write_roc_bert(Inventory& out) {
 
 // X-MOD: RoBERTa with an adapter for each language at the end of each layer.
 static bool write_xmod(Inventory& out) {
-  const bool more = write_encoder<kRoberta>(out);
+  const bool more = write_encoder(out, kRoberta);
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
   const std::uint64_t inner = h / std::max<std::uint64_t>(1, text.count_or("adapter_reduction_factor", 2));
@@ -273,60 +243,55 @@ static bool write_xmod(Inventory& out) {
 // BLIP's captioner: BERT's blocks, each with cross attention to the tower's output, which is not cached. Source:
 // transformers modeling_blip_text.py.
 static bool write_blip_text(Inventory& out) {
-  const bool more = write_encoder<kBlip>(out);
+  const bool more = write_encoder(out, kBlip);
   const std::uint64_t h = out.hidden;
   const std::uint64_t seen = out.text.count_or("encoder_hidden_size", h);
   out.in_layers({{0, out.reader.model.layers.size(), 1}}, "encoder.layer.*.");
-  out.linear(Component::kAttention, "crossattention.q_proj", h, h, Split::kRows, 0, true);
-  for (const char* const name : {"crossattention.k_proj", "crossattention.v_proj"})
-    out.linear(Component::kAttention, name, h, seen, Split::kRows, 0, true);
-  out.linear(Component::kAttention, "crossattention.o_proj", h, h, Split::kColumns, 0, true);
+  write_attention(out, "crossattention.", h, seen, true);
   out.norms("crossattention.LayerNorm", h, 1, true);
   return more;
+}
+
+// The row of a class that differs from BERT only in its form.
+template <EncoderForm kForm>
+static constexpr Family encoder(std::string_view names) {
+  return {.is = {names, kExecutedClass}, .layers = read_encoder, .all = [](Inventory& out) {
+            return write_encoder(out, kForm);
+          }};
 }
 
 // clang-format off
 std::span<const Family> bert_family() {
   static constexpr Family kRows[] = {
-    {.is = {"bert ernie", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kBert>},
-    {.is = {"roberta xlm-roberta camembert data2vec-text", "encoder", Arch::kOther, "executed class"},
-     .layers = read_encoder, .all = write_encoder<kRoberta>},
-    {.is = {"big_bird", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kBigBird>},
-    {.is = {"deberta-v2", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kDeberta>},
-    {.is = {"new gte", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_encoder<kGte>},
-    {.is = {"eurobert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kEurobert>},
-    {.is = {"roc_bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_roc_bert},
-    {.is = {"megatron-bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kMegatron>},
-    {.is = {"roberta-prelayernorm", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kRobertaPrelayernorm>},
-    {.is = {"xlm-roberta-xl", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kXlmRobertaXl>},
-    {.is = {"bert-generation", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kBertGeneration>},
-    {.is = {"electra", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kElectra>},
-    {.is = {"mpnet", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_encoder<kMpnet>},
-    {.is = {"distilbert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kDistilbert>},
-    {.is = {"albert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kAlbert>},
-    {.is = {"roformer", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kRoformer>},
-    {.is = {"modernbert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kModernbert>},
-    {.is = {"nomic_bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kNomic>},
-    {.is = {"rembert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_encoder<kRembert>},
-    {.is = {"blip_text_model", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
-     .all = write_blip_text},
-    {.is = {"xmod", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_xmod},
-    {.is = {"deberta jina_embeddings_v3 mobilebert squeezebert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_unknown_encoder},
+    encoder<kBert>("bert ernie"),
+    encoder<kRoberta>("roberta xlm-roberta camembert data2vec-text"),
+    encoder<EncoderForm{.keeps_pooler = true}>("big_bird"),
+    encoder<EncoderForm{.has_pooler = false}>("deberta-v2"),
+    encoder<EncoderForm{.has_positions = false, .has_pooler = false, .has_output_bias_alone = true}>("new gte"),
+    encoder<EncoderForm{.has_positions = false, .has_types = false, .has_pooler = false, .has_biases = false,
+     .has_norm_bias = false, .gated = true, .has_final_norm = true, .has_embedding_norm = false,
+     .head = Head::kBare}>("eurobert"),
+    {.is = {"roc_bert", kExecutedClass}, .layers = read_encoder, .all = write_roc_bert},
+    encoder<EncoderForm{.has_final_norm = true, .has_embedding_norm = false, .predicts_next = true}>("megatron-bert"),
+    encoder<EncoderForm{.has_final_norm = true, .has_classifier_dense = true}>("roberta-prelayernorm"),
+    encoder<EncoderForm{.has_final_norm = true, .has_embedding_norm = false,
+     .has_classifier_dense = true}>("xlm-roberta-xl"),
+    encoder<EncoderForm{.has_types = false, .has_pooler = false, .head = Head::kBias}>("bert-generation"),
+    encoder<EncoderForm{.has_pooler = false, .has_classifier_dense = true, .narrow_embedding = true}>("electra"),
+    encoder<EncoderForm{.has_types = false, .relative = true, .has_classifier_dense = true}>("mpnet"),
+    encoder<EncoderForm{.has_types = false, .has_pooler = false, .has_classifier_dense = true}>("distilbert"),
+    encoder<EncoderForm{.is_shared = true, .predicts_next = true, .narrow_embedding = true}>("albert"),
+    encoder<EncoderForm{.has_positions = false, .has_pooler = false, .stores_sines = true}>("roformer"),
+    encoder<EncoderForm{.has_positions = false, .has_types = false, .has_pooler = false, .has_biases = false,
+     .has_norm_bias = false, .gated = true, .has_final_norm = true, .has_classifier_dense = true,
+     .first_is_unnormed = true}>("modernbert"),
+    encoder<EncoderForm{.has_positions = false, .has_pooler = false, .has_biases = false,
+     .is_nomic = true}>("nomic_bert"),
+    encoder<EncoderForm{.narrow_ends = true}>("rembert"),
+    {.is = {"blip_text_model", kExecutedClass}, .layers = read_encoder, .all = write_blip_text},
+    {.is = {"xmod", kExecutedClass}, .layers = read_encoder, .all = write_xmod},
+    {.is = {"deberta jina_embeddings_v3 mobilebert squeezebert", kExecutedClass}, .layers = read_encoder,
+     .all = write_unknown_encoder},
   };
   return kRows;
 }

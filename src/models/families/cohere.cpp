@@ -6,12 +6,11 @@ namespace kvplan {
 // clang-format off
 std::span<const Family> cohere_family() {
   static constexpr Family kRows[] = {
-    {.is = {"cohere", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kEveryHead, .qk_norm_key = "use_qk_norm", .norms = 1}},
-    {.is = {"cohere_compass_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.norms = 1}},
-    {.is = {"cohere2 cohere2_moe", "windowed", Arch::kCohere2, "executed class"}, .layers = read_windowed,
-     .tensors = {.norms = 1}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
+    {.is = {"cohere", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kEveryHead, .qk_norm_key = "use_qk_norm",
+     .norms = 1}},
+    {.is = {"cohere_compass_text", kExecutedClass}, .tensors = {.norms = 1}},
+    {.is = {"cohere2 cohere2_moe", kExecutedClass, Arch::kCohere2}, .layers = read_windowed, .tensors = {.norms = 1},
+     .pattern = full_every(4)},
   };
   return kRows;
 }

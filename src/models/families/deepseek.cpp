@@ -47,7 +47,7 @@ static void read_deepseek_v4(Reader& reader) {
     layer.compress_ratio = (*ratios)[i];
     if (layer.compress_ratio > 1 && layer.compress_ratio < 32) layer.index_head_dim = index_head_dim;
     if (layer.index_head_dim == 0) layer.index_n_heads = 0;
-    reader.model.layers.push_back({{layer}});
+    reader.add({{layer}});
   }
 }
 
@@ -62,42 +62,33 @@ static void note_choice(Inventory& out) {
   out.text.find_string("topk_method");
 }
 
-// Experts chosen by the token's hash, in the first layers.
-static void plan_deepseek_v4(const Inventory& inventory, MlpPlan& plan) {
-  plan.hashed = inventory.text.count_or("num_hash_layers", 3);
-}
-
-// Names of the modules in files and in the class.
-constexpr std::string_view kDeepseekV4Modules[] = {
-    "lm_head=head model.embed_tokens=embed experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
-    "experts.*.down_proj=experts.*.w2 shared_experts.gate_proj=shared_experts.w1 "
-    "shared_experts.up_proj=shared_experts.w3 shared_experts.down_proj=shared_experts.w2",
-    "attn.wq_a=self_attn.q_a_proj attn.wq_b=self_attn.q_b_proj attn.wkv=self_attn.kv_proj "
-    "attn.wo_a=self_attn.o_a_proj attn.wo_b=self_attn.o_b_proj "
-    "attn.indexer.wq_b=self_attn.compressor.indexer.q_b_proj "
-    "attn.indexer.weights_proj=self_attn.compressor.indexer.scorer.weights_proj "
-    "attn.indexer.compressor.wkv=self_attn.compressor.indexer.kv_proj "
-    "attn.indexer.compressor.wgate=self_attn.compressor.indexer.gate_proj "
-    "attn.compressor.wkv=self_attn.compressor.kv_proj attn.compressor.wgate=self_attn.compressor.gate_proj "
-    "ffn=mlp"};
-
 // clang-format off
 std::span<const Family> deepseek_family() {
   static constexpr Family kRows[] = {
-    {.is = {"deepseek deepseek_v1", "plain", Arch::kDeepseek, "executed class"}, .layers = read_plain},
-    {.is = {"unlimited_ocr_text", "plain", Arch::kUnlimitedOcr, "executed class"}, .layers = read_plain},
-    {.is = {"deepseek_ocr2_encoder", "qwen", Arch::kDeepseekOcr}, .layers = read_qwen},
-    {.is = {"deepseek_v2 deepseek_vl_v2", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla},
-    {.is = {"deepseek_v3 deepseek_mtp", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla,
+    {.is = {"deepseek deepseek_v1", kExecutedClass, Arch::kDeepseek}},
+    {.is = {"unlimited_ocr_text", kExecutedClass, Arch::kUnlimitedOcr}},
+    {.is = {"deepseek_ocr2_encoder", kUnchecked, Arch::kDeepseekOcr}, .layers = read_qwen},
+    {.is = {"deepseek_v2 deepseek_vl_v2", kExecutedClass, Arch::kDeepseekV3}, .layers = read_mla},
+    {.is = {"deepseek_v3 deepseek_mtp", kExecutedClass, Arch::kDeepseekV3}, .layers = read_mla,
      .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}, .extras = note_choice},
-    {.is = {"dots_vlm", "mla", Arch::kOther, "executed class"}, .layers = read_mla},
-    {.is = {"deepseek_ocr2_text", "mla", Arch::kDeepseekOcr, "executed class"}, .layers = read_mla},
-    {.is = {"deepseek_v32", "sparse_mla", Arch::kDeepseekV32, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}, .extras = note_choice,
-     .modules = kIndexerModules},
-    {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4, "executed class"}, .layers = read_deepseek_v4,
-     .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4, .mlps = plan_deepseek_v4,
-     .modules = kDeepseekV4Modules},
+    {.is = {"dots_vlm", kExecutedClass}, .layers = read_mla},
+    {.is = {"deepseek_ocr2_text", kExecutedClass, Arch::kDeepseekOcr}, .layers = read_mla},
+    {.is = {"deepseek_v32", kExecutedClass, Arch::kDeepseekV32}, .layers = read_sparse_mla,
+     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}, .extras = note_choice, .modules = kIndexerModules},
+    // Experts chosen by the token's hash, in the first layers.
+    {.is = {"deepseek_v4 deepseek_ref", kExecutedClass, Arch::kDeepseekV4}, .layers = read_deepseek_v4,
+     .rule = "deepseek_v4", .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4,
+     .mlps = [](const Inventory& inventory, MlpPlan& plan) {
+     plan.hashed = inventory.text.count_or("num_hash_layers", 3); }, .modules = "lm_head=head model.embed_tokens=embed "
+     "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2 "
+     "shared_experts.gate_proj=shared_experts.w1 shared_experts.up_proj=shared_experts.w3 "
+     "shared_experts.down_proj=shared_experts.w2 | attn.wq_a=self_attn.q_a_proj attn.wq_b=self_attn.q_b_proj "
+     "attn.wkv=self_attn.kv_proj attn.wo_a=self_attn.o_a_proj attn.wo_b=self_attn.o_b_proj "
+     "attn.indexer.wq_b=self_attn.compressor.indexer.q_b_proj "
+     "attn.indexer.weights_proj=self_attn.compressor.indexer.scorer.weights_proj "
+     "attn.indexer.compressor.wkv=self_attn.compressor.indexer.kv_proj "
+     "attn.indexer.compressor.wgate=self_attn.compressor.indexer.gate_proj "
+     "attn.compressor.wkv=self_attn.compressor.kv_proj attn.compressor.wgate=self_attn.compressor.gate_proj ffn=mlp"},
   };
   return kRows;
 }

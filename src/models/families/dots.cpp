@@ -8,16 +8,16 @@ namespace kvplan {
 static void read_dots3_note(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Tokens window = read_window(reader.text);
-  const std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 4});
+  const std::vector<Label> labels = layer_labels(reader.text, layers, full_every(4));
   for (std::uint64_t i = 0; i < layers; ++i) {
     const Latent latent = layer_latent(reader.text, i);
     if (labels[i] == Label::kSliding) {
-      reader.model.layers.push_back({{Mla{latent, window}}});
+      reader.add({{Mla{latent, window}}});
       continue;
     }
     SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(reader.text));
     sparse.latent = latent;
-    reader.model.layers.push_back({{sparse}});
+    reader.add({{sparse}});
   }
 }
 
@@ -29,11 +29,10 @@ static void write_dots3_note(Inventory& out) {
 // clang-format off
 std::span<const Family> dots_family() {
   static constexpr Family kRows[] = {
-    {.is = {"dots1", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead,
+    {.is = {"dots1", kExecutedClass}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead,
      .has_router_bias = true}},
-    {.is = {"dots_ocr", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
-     .o_bias = ""}},
-    {.is = {"dots3_note_text", "dots3_note", Arch::kDots3Note, "executed class"}, .layers = read_dots3_note,
+    {.is = {"dots_ocr", kExecutedClass}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"dots3_note_text", kExecutedClass, Arch::kDots3Note}, .layers = read_dots3_note, .rule = "dots3_note",
      .tensors = {.gate = Gate::kHead, .dense_first = 1, .has_router_bias = true}, .extras = write_dots3_note},
   };
   return kRows;

@@ -99,7 +99,7 @@ void read_encoder_decoder(Reader& reader) {
   // TrOCR's decoder alone has no encoder to attend to.
   if (text.class_name() == "trocr" && !reader.root.child("encoder")) {
     reader.inform("decoder_alone", "the config is a decoder's without its encoder: no cross attention is kept");
-    for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
+    reader.model.layers.assign(layers, Layer{{FullAttention{heads}}});
     return;
   }
 
@@ -115,36 +115,17 @@ void read_encoder_decoder(Reader& reader) {
   const std::vector<Label> labels =
       rule.period > 0 ? layer_labels(text, layers, rule) : std::vector<Label>(layers, Label::kFull);
   const Tokens window = rule.period > 0 ? read_window(text) : Tokens(0);
-  for (const Label label : labels)
-    reader.model.layers.push_back({{attention_mixer(reader, label, heads, window), Cross{cross}}});
+  for (const Label label : labels) reader.add({{attention_mixer(reader, label, heads, window), Cross{cross}}});
 }
 
 constexpr StackForm kT5{.is_t5 = true, .positions = Positions::kRelative, .final_norm = true};
-constexpr StackForm kUmt5{.is_t5 = true, .positions = Positions::kRelativeEverywhere, .final_norm = true};
-constexpr StackForm kSwitch{
-    .is_t5 = true, .positions = Positions::kRelative, .final_norm = true, .routing = Routing::kSecond};
-constexpr StackForm kPix2struct{
-    .is_t5 = true, .positions = Positions::kRelative, .final_norm = true, .is_always_gated = true, .is_alone = true};
-constexpr StackForm kBart{.offset = 2, .embedding_norm = true};
-constexpr StackForm kMbart{.offset = 2, .embedding_norm = true, .final_norm = true};
-constexpr StackForm kFormulanet{.offset = 2, .embedding_norm = true, .final_norm = true, .is_alone = true};
-constexpr StackForm kPegasus{.positions = Positions::kFixed, .final_norm = true};
 constexpr StackForm kPegasusX{
-    .positions = Positions::kNone, .final_norm = true, .attention_bias = "", .encoder_norms = 3};
-constexpr StackForm kBigBirdPegasus{.embedding_norm = true, .attention_bias = "use_bias"};
+    .positions = Positions::kNone, .final_norm = true, .attention_bias = AttentionBias::kNever, .encoder_norms = 3};
 constexpr StackForm kMarian{.positions = Positions::kFixed};
 // Its position tables start after the padding index.
 constexpr StackForm kFsmt{.positions = Positions::kFixed, .offset = 2};
 constexpr StackForm kM2m100{.positions = Positions::kNone, .final_norm = true};
-constexpr StackForm kNllb{.positions = Positions::kNone, .final_norm = true, .routing = Routing::kLast};
-constexpr StackForm kBlenderbot{.final_norm = true};
 constexpr StackForm kBlenderbotSmall{.embedding_norm = true};
-constexpr StackForm kWhisper{.final_norm = true, .key_bias = false, .has_audio = true};
-template <const StackForm& kForm>
-static bool write_both(Inventory& out) {
-  return write_stacks(out, kForm);
-}
-
 // In addition to T5's stacks an embedding of composers, and a head that its class never ties. Source: transformers
 // modeling_pop2piano.py.
 static bool write_pop2piano(Inventory& out) {
@@ -289,6 +270,15 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder) {
   return true;
 }
 
+// The row of a class that differs from BART or T5 only in its form.
+template <StackForm kForm>
+static constexpr Family stacks(std::string_view names, const Traits& tensors, Arch arch = Arch::kOther) {
+  return {.is = {names, kExecutedClass, arch},
+          .layers = read_encoder_decoder,
+          .tensors = tensors,
+          .all = [](Inventory& out) { return write_stacks(out, kForm); }};
+}
+
 // clang-format off
 std::span<const Family> encoder_decoder_family() {
   // The stacks write their own final norms.
@@ -296,55 +286,39 @@ std::span<const Family> encoder_decoder_family() {
   static constexpr Traits kHeard{.has_final_norm = false, .splits_embedding = false, .ties_by_default = true};
   static constexpr Traits kUntied{.has_final_norm = false};
   static constexpr Family kRows[] = {
-    {.is = {"t5 mt5 longt5", "encoder_decoder", Arch::kT5, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kT5>},
-    {.is = {"umt5", "encoder_decoder", Arch::kT5, "executed class"}, .layers = read_encoder_decoder, .tensors = kTied,
-     .all = write_both<kUmt5>},
-    {.is = {"switch_transformers", "encoder_decoder", Arch::kT5, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kSwitch>},
-    {.is = {"udop", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_udop},
-    {.is = {"pix2struct_text_model", "encoder_decoder", Arch::kOther, "executed class"},
-     .layers = read_encoder_decoder, .tensors = kUntied, .all = write_both<kPix2struct>},
-    {.is = {"pop2piano", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kUntied, .all = write_pop2piano},
-    {.is = {"ul2", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder, .tensors = kTied,
-     .all = write_both<kT5>},
-    {.is = {"bart plbart mvp", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kBart>},
-    {.is = {"blenderbot", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kBlenderbot>},
-    {.is = {"blenderbot-small", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kBlenderbotSmall>},
+    stacks<kT5>("t5 mt5 longt5", kTied, Arch::kT5),
+    stacks<StackForm{.is_t5 = true, .positions = Positions::kRelativeEverywhere,
+     .final_norm = true}>("umt5", kTied, Arch::kT5),
+    stacks<StackForm{.is_t5 = true, .positions = Positions::kRelative, .final_norm = true,
+     .routing = Routing::kSecond}>("switch_transformers", kTied, Arch::kT5),
+    {.is = {"udop", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied, .all = write_udop},
+    stacks<StackForm{.is_t5 = true, .positions = Positions::kRelative, .final_norm = true, .is_always_gated = true,
+     .is_alone = true}>("pix2struct_text_model", kUntied),
+    {.is = {"pop2piano", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kUntied, .all = write_pop2piano},
+    stacks<kT5>("ul2", kTied),
+    stacks<StackForm{.offset = 2, .embedding_norm = true}>("bart plbart mvp", kTied),
+    stacks<StackForm{.final_norm = true}>("blenderbot", kTied),
+    stacks<kBlenderbotSmall>("blenderbot-small", kTied),
     // Its embedding is a plain nn.Embedding (vLLM models/whisper.py): whole on every rank.
-    {.is = {"whisper", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kHeard, .all = write_both<kWhisper>},
-    {.is = {"pp_formulanet_text", "encoder_decoder", Arch::kOther, "executed class"},
-     .layers = read_encoder_decoder, .tensors = kUntied, .all = write_both<kFormulanet>},
-    {.is = {"mbart", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kMbart>},
-    {.is = {"pegasus", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kPegasus>},
-    {.is = {"marian", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kMarian>},
-    {.is = {"m2m_100", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kM2m100>},
-    {.is = {"nllb-moe nllb_moe", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kNllb>},
-    {.is = {"bigbird_pegasus", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kBigBirdPegasus>},
-    {.is = {"pegasus_x", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_pegasus_x},
-    {.is = {"led", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_led},
-    {.is = {"prophetnet xlm-prophetnet", "encoder_decoder", Arch::kOther, "executed class"},
-     .layers = read_encoder_decoder, .tensors = kTied, .all = write_prophetnet},
-    {.is = {"fsmt", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kUntied, .all = write_fsmt},
-    {.is = {"speech_to_text", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_speech_to_text},
-    {.is = {"trocr", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_trocr},
+    stacks<StackForm{.final_norm = true, .key_bias = false, .has_audio = true}>("whisper", kHeard),
+    stacks<StackForm{.offset = 2, .embedding_norm = true, .final_norm = true,
+     .is_alone = true}>("pp_formulanet_text", kUntied),
+    stacks<StackForm{.offset = 2, .embedding_norm = true, .final_norm = true}>("mbart", kTied, Arch::kMarian),
+    stacks<StackForm{.positions = Positions::kFixed, .final_norm = true}>("pegasus", kTied, Arch::kMarian),
+    stacks<kMarian>("marian", kTied, Arch::kMarian),
+    stacks<kM2m100>("m2m_100", kTied, Arch::kMarian),
+    stacks<StackForm{.positions = Positions::kNone, .final_norm = true,
+     .routing = Routing::kLast}>("nllb-moe nllb_moe", kTied),
+    stacks<StackForm{.embedding_norm = true, .attention_bias = AttentionBias::kByUseBias}>("bigbird_pegasus", kTied),
+    {.is = {"pegasus_x", kExecutedClass, Arch::kMarian}, .layers = read_encoder_decoder, .tensors = kTied,
+     .all = write_pegasus_x},
+    {.is = {"led", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied, .all = write_led},
+    {.is = {"prophetnet xlm-prophetnet", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied,
+     .all = write_prophetnet},
+    {.is = {"fsmt", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kUntied, .all = write_fsmt},
+    {.is = {"speech_to_text", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied,
+     .all = write_speech_to_text},
+    {.is = {"trocr", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied, .all = write_trocr},
   };
   return kRows;
 }

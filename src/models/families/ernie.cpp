@@ -21,15 +21,12 @@ static bool write_image_experts(Inventory& out, const Ffn& ffn) {
 // clang-format off
 std::span<const Family> ernie_family() {
   static constexpr Family kRows[] = {
-    {.is = {"ernie4_5", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias"}},
-    {.is = {"ernie4_5_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias", .dense_first = 1,
+    {.is = {"ernie4_5", kExecutedClass}, .tensors = {.biases = "use_bias"}},
+    {.is = {"ernie4_5_moe", kExecutedClass}, .tensors = {.biases = "use_bias", .dense_first = 1,
      .has_router_bias = true, .has_float32_router = true}},
-    {.is = {"ernie4_5_vl_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias", .has_image_experts = true,
+    {.is = {"ernie4_5_vl_moe_text", kExecutedClass}, .tensors = {.biases = "use_bias", .has_image_experts = true,
      .dense_first = 1, .has_router_bias = true}, .experts = write_image_experts},
-    {.is = {"ernie4_5_moe_vl paddleocr_vl_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"ernie4_5_moe_vl paddleocr_vl_text", kExecutedClass}},
   };
   return kRows;
 }

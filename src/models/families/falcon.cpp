@@ -32,7 +32,7 @@ static void read_falcon_h1(Reader& reader) {
   }
   if (ssm.d_inner % ssm.num_heads != 0) fail("\"mamba_d_ssm\" is no multiple of mamba_n_heads", "correct the config");
   ssm.head_dim = ssm.d_inner / ssm.num_heads;
-  read_hybrid(reader, {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""}, ssm);
+  read_hybrid(reader, in_all_layers(Label::kHybrid), ssm);
 }
 
 static std::uint64_t falcon_norms(const Inventory& inventory, std::uint64_t) {
@@ -44,25 +44,18 @@ static std::uint64_t falcon_norms(const Inventory& inventory, std::uint64_t) {
   return newer ? named.value_or(2) : parallel ? 1 : 2;
 }
 
-constexpr Traits kFalcon{.qkv_bias = "bias",
-                         .o_bias = "bias",
-                         .mlp_bias = "bias",
-                         .norm_style = NormStyle::kLayerNorm,
-                         .has_gated_mlp = false,
-                         .fuses_qkv = true,
-                         .mlp_ratio = 4,
-                         .stores_head = true};
-
 // clang-format off
 std::span<const Family> falcon_family() {
+  static constexpr Traits kFalcon{.biases = "bias", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
+      .fuses_qkv = true, .mlp_ratio = 4, .stores_head = true};
   static constexpr Family kRows[] = {
-    {.is = {"falcon", "falcon", Arch::kOther, "executed class", {.is_first_falcon = true}}, .layers = read_falcon,
-     .tensors = kFalcon,
-     .norms = falcon_norms, .modules = kBloomModules},
-    {.is = {"refinedweb refinedwebmodel", "falcon", Arch::kOther, "executed class"}, .layers = read_falcon,
+    {.is = {"falcon", kExecutedClass, Arch::kOther, {.is_first_falcon = true}}, .layers = read_falcon, .rule = "falcon",
      .tensors = kFalcon, .norms = falcon_norms, .modules = kBloomModules},
-    {.is = {"falcon_h1", "falcon_h1", Arch::kFalconH1, "executed class"}, .layers = read_falcon_h1,
-     .tensors = {.ssm_norm = "mamba_rms_norm", .ssm_out_bias = "projectors_bias"}, .modules = kFeedForwardModules},
+    {.is = {"refinedweb refinedwebmodel", kExecutedClass}, .layers = read_falcon, .rule = "falcon", .tensors = kFalcon,
+     .norms = falcon_norms, .modules = kBloomModules},
+    {.is = {"falcon_h1", kExecutedClass, Arch::kFalconH1}, .layers = read_falcon_h1, .rule = "falcon_h1",
+     .tensors = {.ssm_norm = "mamba_rms_norm", .ssm_out_bias = "projectors_bias", .has_mup_vector = true},
+     .modules = kFeedForwardModules},
   };
   return kRows;
 }

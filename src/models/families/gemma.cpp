@@ -35,7 +35,7 @@ static void share_tail(Reader& reader, std::uint64_t num_shared) {
 }
 
 static void read_gemma3n(Reader& reader) {
-  read_decoder(reader, {PatternRule::Default::kFullEvery, 5});
+  read_decoder(reader, full_every(5));
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 15));
 }
 
@@ -51,7 +51,7 @@ static void read_gemma4(Reader& reader) {
   reader.text.touch("num_global_key_value_heads");
   check_heads(full);
   const std::vector<Label> labels =
-      layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 6, true, Label::kSliding, ""});
+      layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 6, Label::kSliding, "", true});
   push_attention(reader, labels, full, sliding);
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 0));
 }
@@ -66,9 +66,9 @@ static void read_recurrent_gemma(Reader& reader) {
   const Tokens window = read_window(text);
   for (std::uint64_t i = 0; i < layers; ++i) {
     if (i % 3 == 2)
-      reader.model.layers.push_back({{attention_mixer(reader, Label::kSliding, heads, window)}});
+      reader.add({{attention_mixer(reader, Label::kSliding, heads, window)}});
     else
-      reader.model.layers.push_back({{lru}});
+      reader.add({{lru}});
   }
 }
 
@@ -188,19 +188,10 @@ static void write_diffusion_gemma(Inventory& out) {
   out.norms("model.self_conditioning.pre_norm", out.hidden);
 }
 
-// The class's list of widths has the same one for every layer.
-static std::uint64_t gemma3n_width(const Inventory&, std::uint64_t named) {
-  return named == 0 ? 16384 : named;
-}
-
 static void plan_gemma4(const Inventory& inventory, MlpPlan& plan) {
   plan.beside_experts = plan.width;
   if (inventory.text.flag("use_double_wide_mlp", false))
     plan.doubled = inventory.text.count_or("num_kv_shared_layers", 0);
-}
-
-static void plan_diffusion_gemma(const Inventory&, MlpPlan& plan) {
-  plan.beside_experts = plan.width;
 }
 
 // A stack of T5Gemma: Gemma 2's blocks with four norms, and two more for cross attention.
@@ -275,59 +266,49 @@ static bool write_t5gemma2(Inventory& out) {
   return true;
 }
 
-constexpr Traits kGemma4{.qk_norm = QkNorm::kHead,
-                         .shares_values = "attention_k_eq_v",
-                         .norms = 4,
-                         .ties_by_default = true,
-                         .has_experts = "enable_moe_block"};
-
-// Names of the modules in files and in the class.
-constexpr std::string_view kDiffusionGemmaTextModules[] = {"mlp.gate=router.proj mlp.experts=experts",
-                                                           "mlp.gate=router.proj mlp.experts=moe.experts"};
-constexpr std::string_view kRecurrentGemmaModules[] = {"self_attn=temporal_block mlp=mlp_block"};
+constexpr std::string_view kDiffusionGemmaTextModules =
+    "mlp.gate=router.proj mlp.experts=experts | "
+    "mlp.gate=router.proj mlp.experts=moe.experts";
 
 // clang-format off
 std::span<const Family> gemma_family() {
+  static constexpr Traits kGemma4{.qk_norm = QkNorm::kHead, .shares_values = "attention_k_eq_v", .norms = 4,
+      .ties_by_default = true, .has_experts = "enable_moe_block"};
   static constexpr Family kRows[] = {
-    {.is = {"gemma", "plain", Arch::kGemma, "executed class", {.overflows_float16 = true}}, .layers = read_plain,
-     .tensors = {.ties_by_default = true}},
-    {.is = {"gemma2", "windowed", Arch::kGemma2, "executed class", {.overflows_float16 = true}},
-     .layers = read_windowed, .tensors = {.norms = 4,
-     .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
-    {.is = {"vaultgemma", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
-    {.is = {"gemma3_text", "windowed", Arch::kGemma3, "executed class", {.overflows_float16 = true}},
-     .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
-    {.is = {"t5gemma2_text", "windowed", Arch::kT5Gemma, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
-    {.is = {"diffusion_gemma_text", "windowed", Arch::kOther, "executed class"}, .layers = read_diffusion,
+    {.is = {"gemma", kExecutedClass, Arch::kGemma, {.overflows_float16 = true}}, .tensors = {.ties_by_default = true}},
+    {.is = {"gemma2", kExecutedClass, Arch::kGemma2, {.overflows_float16 = true}}, .layers = read_windowed,
+     .tensors = {.norms = 4, .ties_by_default = true}, .pattern = full_every(2)},
+    {.is = {"vaultgemma", kExecutedClass}, .layers = read_windowed, .tensors = {.ties_by_default = true},
+     .pattern = full_every(2)},
+    {.is = {"gemma3_text", kExecutedClass, Arch::kGemma3, {.overflows_float16 = true}}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .pattern = full_every(6)},
+    {.is = {"t5gemma2_text", kExecutedClass, Arch::kT5Gemma}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .pattern = full_every(6)},
+    {.is = {"diffusion_gemma_text", kExecutedClass}, .layers = read_diffusion, .rule = "windowed",
      .tensors = {.qk_norm = QkNorm::kHead, .shares_values = "+", .norms = 4, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}, .extras = write_diffusion_gemma,
-     .mlps = plan_diffusion_gemma, .modules = kDiffusionGemmaTextModules},
-    {.is = {"gemma3n_text", "gemma3n", Arch::kGemma3n, "executed class", {.overflows_float16 = true,
-     .head_before_table = true}}, .layers = read_gemma3n,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .extras = write_gemma3n,
-     .mlp_width = gemma3n_width},
-    {.is = {"gemma4_text", "gemma4", Arch::kGemma4, "executed class", {.overflows_float16 = true,
-     .head_before_table = true}}, .layers = read_gemma4, .tensors = kGemma4,
-     .extras = write_gemma4, .mlps = plan_gemma4, .modules = kDiffusionGemmaTextModules},
-    {.is = {"gemma4_unified_text", "gemma4", Arch::kGemma4Unified, "executed class", {.overflows_float16 = true,
-     .head_before_table = true}}, .layers = read_gemma4,
-     .tensors = kGemma4, .extras = write_gemma4, .mlps = plan_gemma4, .modules = kDiffusionGemmaTextModules},
-    {.is = {"recurrent_gemma", "recurrent_gemma", Arch::kRecurrentGemma, "executed class"},
-     .layers = read_recurrent_gemma, .tensors = {.o_bias = "+", .mlp_bias = "+", .halves_mlp_width = true,
-     .ties_by_default = true}, .modules = kRecurrentGemmaModules},
-    {.is = {"t5gemma", "encoder_decoder", Arch::kT5Gemma, "executed class"}, .layers = read_encoder_decoder,
+     .pattern = full_every(6), .extras = write_diffusion_gemma,
+     .mlps = [](const Inventory&, MlpPlan& plan) { plan.beside_experts = plan.width; },
+     .modules = kDiffusionGemmaTextModules},
+    // The class's list of widths has the same one for every layer.
+    {.is = {"gemma3n_text", kExecutedClass, Arch::kGemma3n, {.overflows_float16 = true, .head_before_table = true}},
+     .layers = read_gemma3n, .rule = "gemma3n", .tensors = {.qk_norm = QkNorm::kHead, .norms = 4,
+     .ties_by_default = true}, .extras = write_gemma3n,
+     .mlp_width = [](const Inventory&, std::uint64_t named) { return named == 0 ? 16384 : named; }},
+    {.is = {"gemma4_text", kExecutedClass, Arch::kGemma4, {.overflows_float16 = true, .head_before_table = true}},
+     .layers = read_gemma4, .rule = "gemma4", .tensors = kGemma4, .extras = write_gemma4, .mlps = plan_gemma4,
+     .modules = kDiffusionGemmaTextModules},
+    {.is = {"gemma4_unified_text", kExecutedClass, Arch::kGemma4Unified, {.overflows_float16 = true,
+     .head_before_table = true}}, .layers = read_gemma4, .rule = "gemma4", .tensors = kGemma4, .extras = write_gemma4,
+     .mlps = plan_gemma4, .modules = kDiffusionGemmaTextModules},
+    {.is = {"recurrent_gemma", kExecutedClass, Arch::kRecurrentGemma}, .layers = read_recurrent_gemma,
+     .rule = "recurrent_gemma", .tensors = {.o_bias = "+", .mlp_bias = "+", .halves_mlp_width = true,
+     .ties_by_default = true}, .modules = "self_attn=temporal_block mlp=mlp_block"},
+    {.is = {"t5gemma", kExecutedClass, Arch::kT5Gemma}, .layers = read_encoder_decoder,
      .tensors = {.has_final_norm = false, .ties_by_default = true}, .all = write_t5gemma},
-    {.is = {"t5_gemma_module", "encoder_decoder", Arch::kT5Gemma, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = {.has_final_norm = false, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}, .all = write_t5gemma},
-    {.is = {"t5gemma2_decoder t5gemma2_module", "encoder_decoder", Arch::kT5Gemma, "executed class"},
-     .layers = read_encoder_decoder, .tensors = {.has_final_norm = false, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}, .all = write_t5gemma2},
+    {.is = {"t5_gemma_module", kExecutedClass, Arch::kT5Gemma}, .layers = read_encoder_decoder,
+     .tensors = {.has_final_norm = false, .ties_by_default = true}, .pattern = full_every(2), .all = write_t5gemma},
+    {.is = {"t5gemma2_decoder t5gemma2_module", kExecutedClass, Arch::kT5Gemma}, .layers = read_encoder_decoder,
+     .tensors = {.has_final_norm = false, .ties_by_default = true}, .pattern = full_every(6), .all = write_t5gemma2},
   };
   return kRows;
 }

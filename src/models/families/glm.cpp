@@ -15,7 +15,7 @@ static void read_chatglm(Reader& reader) {
 // latents without a rotary part; their pooled index keys are small. Source: vLLM configs/glm5_next.py.
 static void read_glm5_next(Reader& reader) {
   const Fields& text = reader.text;
-  PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
+  PatternRule rule = full_every(4, Label::kRecurrent);
   const Linear linear = read_linear_heads(text, 64, 128);
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
   for (const std::string_view key :
@@ -49,46 +49,32 @@ static void write_glm5_next(Inventory& out) {
   write_pooled_indexer(out);
 }
 
-// For serving engines: how experts are chosen, and whether GLM-4V's projections have biases.
-static void note_indexer(Inventory& out) {
-  out.text.find_string("topk_method");
-}
-static void note_glm_biases(Inventory& out) {
-  out.text.flag("attention_bias", true);
-}
-
-// Names of the modules in files and in the class.
-constexpr std::string_view kChatglmModules[] = {
-    "layers.*=encoder.layers.* self_attn.qkv_proj=self_attention.query_key_value "
-    "self_attn.o_proj=self_attention.dense mlp.gate_up_proj=mlp.dense_h_to_4h "
-    "mlp.down_proj=mlp.dense_4h_to_h lm_head=output_layer embed_tokens=embedding.word_embeddings"};
-
 // clang-format off
 std::span<const Family> glm_family() {
   static constexpr Family kRows[] = {
-    {.is = {"glm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
+    {.is = {"glm", kExecutedClass}, .tensors = {.o_bias = "", .fuses_gate_up = true}},
+    {.is = {"glm4", kExecutedClass, Arch::kGlm4, {.overflows_float16 = true}}, .tensors = {.o_bias = "", .norms = 4,
      .fuses_gate_up = true}},
-    {.is = {"glm4", "plain", Arch::kGlm4, "executed class", {.overflows_float16 = true}}, .layers = read_plain,
-     .tensors = {.o_bias = "", .norms = 4,
+    {.is = {"glm4_moe", kExecutedClass}, .tensors = {.o_bias = "", .qk_norm = QkNorm::kHead,
+     .qk_norm_key = "use_qk_norm", .mtp_repeats_ends = true, .has_router_bias = true}},
+    {.is = {"glm4v_text", kExecutedClass}, .tensors = {.qkv_bias = "+", .o_bias = "", .norms = 4,
+     .fuses_gate_up = true}, .extras = [](Inventory& out) { out.text.flag("attention_bias", true); }},
+    {.is = {"glm4v_moe_text", kExecutedClass}, .tensors = {.o_bias = "", .has_router_bias = true}},
+    {.is = {"glm_ocr_text glm_image_text", kExecutedClass}, .tensors = {.o_bias = "", .norms = 4,
      .fuses_gate_up = true}},
-    {.is = {"glm4_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
-     .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .mtp_repeats_ends = true, .has_router_bias = true}},
-    {.is = {"glm4v_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "", .norms = 4, .fuses_gate_up = true}, .extras = note_glm_biases},
-    {.is = {"glm4v_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
-     .has_router_bias = true}},
-    {.is = {"glm_ocr_text glm_image_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.o_bias = "", .norms = 4, .fuses_gate_up = true}},
-    {.is = {"chatglm", "chatglm"}, .layers = read_chatglm, .tensors = {.qkv_bias = "add_qkv_bias",
+    {.is = {"chatglm"}, .layers = read_chatglm, .rule = "chatglm", .tensors = {.qkv_bias = "add_qkv_bias",
      .o_bias = "add_bias_linear", .mlp_bias = "add_bias_linear", .fuses_qkv = true, .fuses_gate_up = true},
-     .modules = kChatglmModules},
-    {.is = {"glm4_moe_lite", "mla", Arch::kGlm4MoeLite, "executed class"}, .layers = read_mla,
+     .modules = "layers.*=encoder.layers.* self_attn.qkv_proj=self_attention.query_key_value "
+     "self_attn.o_proj=self_attention.dense mlp.gate_up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h "
+     "lm_head=output_layer embed_tokens=embedding.word_embeddings"},
+    {.is = {"glm4_moe_lite", kExecutedClass, Arch::kGlm4MoeLite}, .layers = read_mla,
      .tensors = {.mtp_repeats_ends = true, .dense_first = 1, .has_router_bias = true}},
-    {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.has_router_bias = true}, .extras = note_indexer, .modules = kIndexerModules},
-    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next", Arch::kOther, "executed class"},
-     .layers = read_glm5_next,
-     .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
+    // For serving engines: how experts are chosen, and whether GLM-4V's projections have biases.
+    {.is = {"glm_moe_dsa", kExecutedClass, Arch::kGlmMoeDsa}, .layers = read_sparse_mla,
+     .tensors = {.has_router_bias = true}, .extras = [](Inventory& out) { out.text.find_string("topk_method"); },
+     .modules = kIndexerModules},
+    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", kExecutedClass}, .layers = read_glm5_next,
+     .rule = "glm5_next", .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
   };
   return kRows;
 }

@@ -99,10 +99,6 @@ static void write_bloom(Inventory& out) {
   out.norms("model.word_embeddings_layernorm", out.hidden, 1, true);
 }
 
-static std::uint64_t mpt_width(const Inventory& inventory, std::uint64_t ratio) {
-  return times(ratio > 0 ? ratio : 4, inventory.hidden);
-}
-
 static void plan_dbrx(const Inventory& inventory, MlpPlan& plan) {
   const Fields ffn = inventory.text.child("ffn_config").value_or(Fields::empty());
   plan.every.experts = ffn.count_or("moe_num_experts", 4);
@@ -114,106 +110,85 @@ static void plan_dbrx(const Inventory& inventory, MlpPlan& plan) {
          "correct the config");
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kXglmModules[] = {"self_attn.o_proj=self_attn.out_proj mlp.up_proj=fc1 mlp.down_proj=fc2"};
-constexpr std::string_view kGpt2Modules[] = {
-    "layers.*=h.* self_attn.qkv_proj=attn.c_attn self_attn.o_proj=attn.c_proj mlp.up_proj=mlp.c_fc "
-    "mlp.down_proj=mlp.c_proj embed_tokens=wte"};
-constexpr std::string_view kGptjModules[] = {
-    "layers.*=h.* self_attn=attn o_proj=out_proj mlp.up_proj=mlp.fc_in mlp.down_proj=mlp.fc_out "
-    "embed_tokens=wte"};
-constexpr std::string_view kGptNeoxModules[] = {
-    "self_attn.qkv_proj=attention.query_key_value self_attn.o_proj=attention.dense "
-    "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h lm_head=embed_out embed_tokens=embed_in",
-    ""};
-constexpr std::string_view kStarcoder2Modules[] = {"mlp.up_proj=mlp.c_fc mlp.down_proj=mlp.c_proj"};
-constexpr std::string_view kGptNeoModules[] = {
-    "layers.*=h.* self_attn=attn.attention o_proj=out_proj mlp.up_proj=mlp.c_fc mlp.down_proj=mlp.c_proj "
-    "embed_tokens=wte"};
-constexpr std::string_view kMptModules[] = {
-    "layers.*=blocks.* self_attn.qkv_proj=attn.Wqkv self_attn.o_proj=attn.out_proj mlp=ffn embed_tokens=wte"};
-constexpr std::string_view kDbrxModules[] = {
-    "layers.*=blocks.* self_attn.qkv_proj=norm_attn_norm.attn.Wqkv "
-    "self_attn.o_proj=norm_attn_norm.attn.out_proj ffn.gate=ffn.router.layer "
-    "experts.*.gate_proj=experts.mlp.w1 experts.*.up_proj=experts.mlp.v1 experts.*.down_proj=experts.mlp.w2"};
+constexpr std::string_view kXglmModules = "self_attn.o_proj=self_attn.out_proj mlp.up_proj=fc1 mlp.down_proj=fc2";
+constexpr std::string_view kGpt2Modules =
+    "layers.*=h.* self_attn.qkv_proj=attn.c_attn self_attn.o_proj=attn.c_proj "
+    "mlp.up_proj=mlp.c_fc mlp.down_proj=mlp.c_proj embed_tokens=wte";
+constexpr std::string_view kGptjModules =
+    "layers.*=h.* self_attn=attn o_proj=out_proj mlp.up_proj=mlp.fc_in "
+    "mlp.down_proj=mlp.fc_out embed_tokens=wte";
 
 // clang-format off
 std::span<const Family> gpt_family() {
   static constexpr Family kRows[] = {
-    {.is = {"jais", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
-     .norm_style = NormStyle::kLayerNorm, .fuses_qkv = true, .ties_by_default = true}},
-    {.is = {"jais2", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
-    {.is = {"xglm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
-     .ties_by_default = true}, .modules = kXglmModules},
-    {.is = {"biogpt opt", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
-     .has_position_table = true, .position_offset = 2, .ties_by_default = true}, .modules = kXglmModules},
-    {.is = {"gpt2", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true,
-     .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}, .modules = kGpt2Modules},
-    {.is = {"gptj", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "",
-     .o_bias = "", .mlp_bias = "+", .head_bias = "+", .norms = 1, .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .mlp_ratio = 4}, .modules = kGptjModules},
-    {.is = {"codegen", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "",
-     .o_bias = "", .mlp_bias = "+", .head_bias = "+", .norms = 1, .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4}, .modules = kGptjModules},
-    {.is = {"gpt_neox", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true},
-     .modules = kGptNeoxModules},
-    {.is = {"gpt_neox_japanese", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4}, .extras = write_neox_japanese},
-    {.is = {"bloom", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true,
-     .mlp_ratio = 4, .ties_by_default = true}, .extras = write_bloom, .modules = kBloomModules},
-    {.is = {"codeshell", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true,
+    {.is = {"jais"}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm, .fuses_qkv = true,
      .ties_by_default = true}},
-    {.is = {"ctrl", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
-     .mlp_width = "dff", .ties_by_default = true}},
-    {.is = {"openai-gpt", "plain", Arch::kOpenaiGpt, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
-     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}},
-    {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt clvp_decoder reformer", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"kosmos_2_text_model kosmos_2_5_text_model", "plain", Arch::kOther, "executed class"},
-     .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true}, .extras = write_kosmos},
-    {.is = {"git", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
-     .has_gated_mlp = false, .has_position_table = true}, .extras = write_git},
-    {.is = {"xlm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
-     .has_gated_mlp = false, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true},
-     .extras = write_xlm},
-    {.is = {"xlnet", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.mlp_bias = "+",
-     .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false, .has_gated_mlp = false,
-     .mlp_width = "d_inner", .ties_by_default = true}, .extras = write_xlnet},
-    {.is = {"cpmant", "plain", Arch::kCpmant, "executed class"}, .layers = read_plain, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"},
-     .extras = write_cpmant},
-    {.is = {"starcoder2", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true},
-     .modules = kStarcoder2Modules},
-    {.is = {"gpt_oss", "windowed", Arch::kGptOss, "executed class"}, .layers = read_windowed,
-     .tensors = {.has_sinks = true, .has_expert_biases = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery,
-     2}},
-    {.is = {"gpt_neo", "windowed", Arch::kGptNeo, "executed class"}, .layers = read_windowed,
-     .tensors = {.qkv_bias = "", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}, .modules = kGptNeoModules},
-    {.is = {"gpt_bigcode", "gpt_bigcode", Arch::kOther, "executed class"}, .layers = read_gpt_bigcode,
-     .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
+    {.is = {"jais2", kExecutedClass}, .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
+    {.is = {"xglm", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .ties_by_default = true}, .modules = kXglmModules},
+    {.is = {"biogpt opt", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .has_position_table = true, .position_offset = 2, .ties_by_default = true},
+     .modules = kXglmModules},
+    {.is = {"gpt2", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
      .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true},
-     .extras = write_gpt_bigcode, .modules = kGpt2Modules},
-    {.is = {"mpt", "attn_config", Arch::kOther, "executed class"}, .layers = read_attn_config,
-     .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "", .has_gated_mlp = false, .fuses_qkv = true,
-     .mlp_width = "expansion_ratio", .ties_by_default = true}, .mlp_width = mpt_width, .modules = kMptModules},
-    {.is = {"dbrx", "attn_config", Arch::kOther, "executed class"}, .layers = read_attn_config,
-     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .has_mlps = false, .moe = "ffn"}, .mlps = plan_dbrx,
-     .modules = kDbrxModules},
+     .modules = kGpt2Modules},
+    {.is = {"gptj", kExecutedClass}, .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "+", .head_bias = "+",
+     .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .mlp_ratio = 4}, .modules = kGptjModules},
+    {.is = {"codegen", kExecutedClass}, .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "+", .head_bias = "+",
+     .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4},
+     .modules = kGptjModules},
+    {.is = {"gpt_neox", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true}, .modules = "self_attn.qkv_proj=attention.query_key_value "
+     "self_attn.o_proj=attention.dense mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h lm_head=embed_out "
+     "embed_tokens=embed_in | ="},
+    {.is = {"gpt_neox_japanese", kExecutedClass}, .tensors = {.biases = "", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4}, .extras = write_neox_japanese},
+    {.is = {"bloom", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .ties_by_default = true}, .extras = write_bloom,
+     .modules = kBloomModules},
+    {.is = {"codeshell", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true, .ties_by_default = true}},
+    {.is = {"ctrl", kExecutedClass}, .tensors = {.biases = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .mlp_width = "dff", .ties_by_default = true}},
+    {.is = {"openai-gpt", kExecutedClass, Arch::kOpenaiGpt}, .tensors = {.biases = "+",
+     .norm_style = NormStyle::kLayerNorm, .has_final_norm = false, .has_gated_mlp = false, .fuses_qkv = true,
+     .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}},
+    {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt clvp_decoder reformer", kExecutedClass}},
+    {.is = {"kosmos_2_text_model kosmos_2_5_text_model", kExecutedClass}, .tensors = {.biases = "+",
+     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true}, .extras = write_kosmos},
+    {.is = {"git", kExecutedClass}, .tensors = {.biases = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_final_norm = false, .has_gated_mlp = false, .has_position_table = true}, .extras = write_git},
+    {.is = {"xlm", kExecutedClass}, .tensors = {.biases = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_final_norm = false, .has_gated_mlp = false, .mlp_ratio = 4, .has_position_table = true,
+     .ties_by_default = true}, .extras = write_xlm},
+    {.is = {"xlnet", kExecutedClass}, .tensors = {.mlp_bias = "+", .head_bias = "+",
+     .norm_style = NormStyle::kLayerNorm, .has_final_norm = false, .has_gated_mlp = false, .mlp_width = "d_inner",
+     .ties_by_default = true}, .extras = write_xlnet},
+    {.is = {"cpmant", kExecutedClass, Arch::kCpmant}, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"},
+     .extras = write_cpmant},
+    {.is = {"starcoder2", kExecutedClass}, .layers = read_windowed, .tensors = {.biases = "use_bias",
+     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true},
+     .modules = "mlp.up_proj=mlp.c_fc mlp.down_proj=mlp.c_proj"},
+    {.is = {"gpt_oss", kExecutedClass, Arch::kGptOss}, .layers = read_windowed, .tensors = {.has_sinks = true,
+     .has_expert_biases = true}, .pattern = full_every(2)},
+    {.is = {"gpt_neo", kExecutedClass, Arch::kGptNeo}, .layers = read_windowed, .tensors = {.qkv_bias = "",
+     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .mlp_ratio = 4,
+     .has_position_table = true, .ties_by_default = true}, .pattern = full_every(2), .modules = "layers.*=h.* "
+     "self_attn=attn.attention o_proj=out_proj mlp.up_proj=mlp.c_fc mlp.down_proj=mlp.c_proj embed_tokens=wte"},
+    {.is = {"gpt_bigcode", kExecutedClass}, .layers = read_gpt_bigcode, .rule = "gpt_bigcode",
+     .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true,
+     .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}, .extras = write_gpt_bigcode,
+     .modules = kGpt2Modules},
+    {.is = {"mpt", kExecutedClass}, .layers = read_attn_config, .rule = "attn_config", .tensors = {.biases = "",
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_width = "expansion_ratio", .ties_by_default = true},
+     .mlp_width = [](const Inventory& inventory, std::uint64_t ratio) {
+     return times(ratio > 0 ? ratio : 4, inventory.hidden); }, .modules = "layers.*=blocks.* "
+     "self_attn.qkv_proj=attn.Wqkv self_attn.o_proj=attn.out_proj mlp=ffn embed_tokens=wte"},
+    {.is = {"dbrx", kExecutedClass}, .layers = read_attn_config, .rule = "attn_config", .tensors = {.qkv_bias = "",
+     .o_bias = "", .fuses_qkv = true, .has_mlps = false, .moe = "ffn"}, .mlps = plan_dbrx,
+     .modules = "layers.*=blocks.* self_attn.qkv_proj=norm_attn_norm.attn.Wqkv "
+     "self_attn.o_proj=norm_attn_norm.attn.out_proj ffn.gate=ffn.router.layer experts.*.gate_proj=experts.mlp.w1 "
+     "experts.*.up_proj=experts.mlp.v1 experts.*.down_proj=experts.mlp.w2"},
   };
   return kRows;
 }

@@ -19,32 +19,25 @@ static void write_hunyuan_moe(Inventory& out) {
                   out.hidden, true, false);
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kHunyuanModules[] = {"mlp.gate=mlp.gate.wg mlp.shared_experts=mlp.shared_mlp"};
-constexpr std::string_view kHyV4Modules[] = {
-    "mlp.gate_proj=mlp.linear_gate shared_experts.gate_proj=shared_experts.linear_gate "
-    "self_attn.gate_proj=self_attn.linear_gate",
-    ""};
+constexpr std::string_view kHunyuanModules = "mlp.gate=mlp.gate.wg mlp.shared_experts=mlp.shared_mlp";
 
 // clang-format off
 std::span<const Family> hunyuan_family() {
   static constexpr Family kRows[] = {
-    {.is = {"hunyuan_vl_text", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead,
-     .qk_norm_key = "use_qk_norm"}},
-    {.is = {"hy_v3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1, .has_router_bias = true, .has_float32_router = true}},
-    {.is = {"hunyuan hunyuan_large hunyuan_moe", "cross_layer", Arch::kOther, "executed class"},
-     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"},
-     .modules = kHunyuanModules},
+    {.is = {"hunyuan_vl_text"}, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"}},
+    {.is = {"hy_v3", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1, .has_router_bias = true,
+     .has_float32_router = true}},
+    {.is = {"hunyuan hunyuan_large hunyuan_moe", kExecutedClass}, .layers = read_cross_layer,
+     .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"}, .modules = kHunyuanModules},
     // The library's class always has these norms; files for its remote code say whether they do.
-    {.is = {"hunyuan_v1_dense hunyuan_v1_moe", "cross_layer", Arch::kOther, "executed class"},
-     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"},
-     .extras = write_hunyuan_moe, .modules = kHunyuanModules},
-    {.is = {"youtu", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
-    {.is = {"hy_v4", "sparse_mla", Arch::kHyV4, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true, .has_float32_router = true},
-     .extras = write_hy_v4,
-     .modules = kHyV4Modules},
+    {.is = {"hunyuan_v1_dense hunyuan_v1_moe", kExecutedClass}, .layers = read_cross_layer,
+     .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"}, .extras = write_hunyuan_moe,
+     .modules = kHunyuanModules},
+    {.is = {"youtu", kExecutedClass}, .layers = read_mla, .tensors = {.ties_by_default = true}},
+    {.is = {"hy_v4", kExecutedClass, Arch::kHyV4}, .layers = read_sparse_mla, .tensors = {.gate = Gate::kWide,
+     .dense_first = 1, .has_router_bias = true, .has_float32_router = true}, .extras = write_hy_v4,
+     .modules = "mlp.gate_proj=mlp.linear_gate shared_experts.gate_proj=shared_experts.linear_gate "
+     "self_attn.gate_proj=self_attn.linear_gate | ="},
   };
   return kRows;
 }

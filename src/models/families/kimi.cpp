@@ -19,15 +19,15 @@ static void write_residual_weights(Inventory& out) {
 // clang-format off
 std::span<const Family> kimi_family() {
   static constexpr Family kRows[] = {
-    {.is = {"kimi_vl_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"kimi_k2 kimi_k25", "mla", Arch::kKimiK2, "executed class"}, .layers = read_mla,
+    {.is = {"kimi_vl_text", kExecutedClass}},
+    {.is = {"kimi_k2 kimi_k25", kExecutedClass, Arch::kKimiK2}, .layers = read_mla,
      .tensors = {.has_router_bias = true}},
-    {.is = {"kimi_linear", "kimi_linear", Arch::kKimiLinear, "executed class"}, .layers = read_kimi_linear,
-     .tensors = {.has_router_bias = true, .moe = "block_sparse_moe"}, .extras = write_residual_weights,
-     .modules = kMixtralModules},
-    {.is = {"kimi_k3", "kimi_linear", Arch::kKimiK3}, .layers = read_kimi_linear, .tensors = {.may_have_more = true,
-     .has_router_bias = true, .moe = "block_sparse_moe"}, .extras = write_residual_weights,
-     .modules = kMixtralModules},
+    {.is = {"kimi_linear", kExecutedClass, Arch::kKimiLinear}, .layers = read_kimi_linear,
+     .tensors = {.has_router_bias = true, .repeats_conv = true, .has_latent_scale = true, .plain_latent_moe = true,
+     .moe = "block_sparse_moe"}, .extras = write_residual_weights, .modules = kMixtralModules},
+    {.is = {"kimi_k3", kUnchecked, Arch::kKimiK3}, .layers = read_kimi_linear, .tensors = {.may_have_more = true,
+     .has_router_bias = true, .repeats_conv = true, .has_latent_scale = true, .plain_latent_moe = true,
+     .moe = "block_sparse_moe"}, .extras = write_residual_weights, .modules = kMixtralModules},
   };
   return kRows;
 }

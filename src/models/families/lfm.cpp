@@ -17,23 +17,16 @@ static std::uint64_t lfm2_width(const Inventory& inventory, std::uint64_t named)
   return round_to(adjusted, text.count_or("block_multiple_of", 256));
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kLfm2Modules[] = {
-    "self_attn.o_proj=self_attn.out_proj mlp=feed_forward gate_proj=w1 up_proj=w3 down_proj=w2"};
-
-// For serving engines: whether the experts' choice has biases, which files store as buffers.
-static void note_biases(Inventory& out) {
-  out.text.flag("use_expert_bias", true);
-}
-
 // clang-format off
 std::span<const Family> lfm_family() {
   static constexpr Family kRows[] = {
-    {.is = {"lfm2 lfm2_moe", "lfm2", Arch::kLfm2, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
-     .o_bias = "", .qk_norm = QkNorm::kHead, .ties_by_default = true}, .extras = note_biases,
-     .mlp_width = lfm2_width, .modules = kLfm2Modules},
-    {.is = {"lfm3", "lfm2", Arch::kOther, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
-     .o_bias = "", .qk_norm = QkNorm::kHead, .gate = Gate::kHead, .gate_key = "use_attention_gate",
+    // For serving engines: whether the experts' choice has biases, which files store as buffers.
+    {.is = {"lfm2 lfm2_moe", kExecutedClass, Arch::kLfm2}, .layers = read_lfm2, .rule = "lfm2",
+     .tensors = {.qkv_bias = "", .o_bias = "", .qk_norm = QkNorm::kHead, .ties_by_default = true},
+     .extras = [](Inventory& out) { out.text.flag("use_expert_bias", true); }, .mlp_width = lfm2_width,
+     .modules = "self_attn.o_proj=self_attn.out_proj mlp=feed_forward gate_proj=w1 up_proj=w3 down_proj=w2"},
+    {.is = {"lfm3", kExecutedClass}, .layers = read_lfm2, .rule = "lfm2", .tensors = {.qkv_bias = "", .o_bias = "",
+     .qk_norm = QkNorm::kHead, .gate = Gate::kHead, .gate_key = "use_attention_gate",
      .sandwich_norms = "use_sandwich_norm", .ties_by_default = true}},
   };
   return kRows;

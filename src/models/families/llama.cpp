@@ -15,7 +15,7 @@ static void read_llama4(Reader& reader) {
   if (reader.text.is_list("layer_types")) return read_decoder(reader, {});
   for (std::uint64_t i = 0; i < layers; ++i) {
     const bool full = rope && i < rope->size() ? (*rope)[i] == 0 : interval > 0 && (i + 1) % interval == 0;
-    reader.model.layers.push_back({{attention_mixer(reader, full ? Label::kFull : Label::kChunked, heads, Tokens(0))}});
+    reader.add({{attention_mixer(reader, full ? Label::kFull : Label::kChunked, heads, Tokens(0))}});
   }
 }
 
@@ -38,7 +38,7 @@ static void read_mllama(Reader& reader) {
   }
   reader.model.source_tokens = Tokens(checked_mul(tiles, patches, "the image tokens"));
   for (std::uint64_t i = 0; i < layers; ++i)
-    reader.model.layers.push_back({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
+    reader.add({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
 }
 
 // The codebooks' rows follow the text's in one table (transformers modeling_kyutai_speech_to_text.py).
@@ -116,8 +116,7 @@ static void read_moshi(Reader& reader) {
   check_heads(heads);
   const Tokens window = read_window(reader.text);
   if (window == Tokens(0)) return push_full(reader, heads);
-  for (std::uint64_t i = 0; i < reader.num_layers(); ++i)
-    reader.model.layers.push_back({{SlidingWindow{heads, window}}});
+  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.add({{SlidingWindow{heads, window}}});
 }
 
 static void write_moshi(Inventory& out) {
@@ -147,15 +146,6 @@ static void write_fuyu(Inventory& out) {
              times(fuyu.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
 }
 
-// A dense MLP of the model's width beside the experts.
-static void plan_arctic(const Inventory& inventory, MlpPlan& plan) {
-  if (inventory.text.flag("use_residual", false)) plan.beside_experts = inventory.hidden;
-}
-
-static void plan_doge(const Inventory&, MlpPlan& plan) {
-  plan.beside_experts = plan.width;
-}
-
 // Doge: an expert is a row in each of two tables, found by the two halves of a key. Source: transformers
 // modeling_doge.py, DogeCDMoE.
 static bool write_doge_experts(Inventory& out, const Ffn& ffn) {
@@ -169,103 +159,78 @@ static bool write_doge_experts(Inventory& out, const Ffn& ffn) {
   return true;
 }
 
-static std::uint64_t lille_width(const Inventory& inventory, std::uint64_t) {
-  return (times(8, inventory.hidden) / 3 + 128) / 256 * 256;
-}
-
 static bool write_mllama_mixer(Inventory& out, const Mixer& mixer) {
   const auto* cross = std::get_if<Cross>(&mixer);
   if (cross != nullptr) project_heads(out, cross->heads, true, "cross_attn.");
   return cross != nullptr;
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kAriaTextModules[] = {
-    "mlp.gate=mlp.router experts.*.gate_proj=experts.fc1 experts.*.up_proj=experts.fc1 "
-    "experts.*.down_proj=experts.fc2"};
-constexpr std::string_view kArcticModules[] = {
-    "mlp.gate_proj=residual_mlp.w1 mlp.up_proj=residual_mlp.w3 mlp.down_proj=residual_mlp.w2 "
-    "mlp=block_sparse_moe experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
-    "experts.*.down_proj=experts.*.w2"};
-constexpr std::string_view kInternlm2Modules[] = {
-    "self_attn.q_proj=attention.wqkv self_attn.k_proj=attention.wqkv self_attn.v_proj=attention.wqkv "
-    "self_attn.o_proj=attention.wo mlp=feed_forward gate_proj=w1 up_proj=w3 down_proj=w2 lm_head=output "
-    "embed_tokens=tok_embeddings"};
-constexpr std::string_view kPersimmonModules[] = {
-    "self_attn.qkv_proj=self_attn.query_key_value self_attn.o_proj=self_attn.dense "
-    "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h"};
-constexpr std::string_view kAfmoeModules[] = {"mlp.gate=mlp.router.gate"};
-constexpr std::string_view kLlama4TextModules[] = {
-    "mlp.gate=feed_forward.router mlp.shared_experts=feed_forward.shared_expert mlp=feed_forward"};
+constexpr std::string_view kPersimmonModules =
+    "self_attn.qkv_proj=self_attn.query_key_value "
+    "self_attn.o_proj=self_attn.dense mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h";
 
 // clang-format off
 std::span<const Family> llama_family() {
   static constexpr Family kRows[] = {
-    {.is = {"llama", "plain", Arch::kLlama, "executed class"}, .layers = read_plain},
-    {.is = {"code_llama yi decilm smollm csm_depth_decoder_model blt_global_transformer", "plain", Arch::kOther,
-     "executed class"}, .layers = read_plain},
-    {.is = {"aria_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .modules = kAriaTextModules},
-    {.is = {"hyperclovax", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.sandwich_norms = "use_post_norm"}},
-    {.is = {"emu3_text_model chameleon csm", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
-    {.is = {"bitnet", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_bitnet},
-    {.is = {"diffllama", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_diffllama},
-    {.is = {"moshi", "windowed", Arch::kOther, "executed class"}, .layers = read_moshi,
-     .tensors = {.halves_mlp_width = true}, .extras = write_moshi},
-    {.is = {"arctic", "plain", Arch::kOther, "published total"}, .layers = read_plain, .extras = write_arctic,
-     .mlps = plan_arctic, .modules = kArcticModules},
+    {.is = {"llama", kExecutedClass, Arch::kLlama}},
+    {.is = {"code_llama yi decilm smollm csm_depth_decoder_model blt_global_transformer", kExecutedClass}},
+    {.is = {"aria_text", kExecutedClass}, .modules = "mlp.gate=mlp.router experts.*.gate_proj=experts.fc1 "
+     "experts.*.up_proj=experts.fc1 experts.*.down_proj=experts.fc2"},
+    {.is = {"hyperclovax", kExecutedClass}, .tensors = {.sandwich_norms = "use_post_norm"}},
+    {.is = {"emu3_text_model chameleon csm"}, .tensors = {.may_have_more = true}},
+    {.is = {"bitnet", kExecutedClass}, .extras = write_bitnet},
+    {.is = {"diffllama", kExecutedClass}, .extras = write_diffllama},
+    {.is = {"moshi", kExecutedClass}, .layers = read_moshi, .rule = "windowed", .tensors = {.halves_mlp_width = true},
+     .extras = write_moshi},
+    // A dense MLP of the model's width beside the experts.
+    {.is = {"arctic", kPublishedTotal}, .extras = write_arctic, .mlps = [](const Inventory& inventory, MlpPlan& plan) {
+     if (inventory.text.flag("use_residual", false)) plan.beside_experts = inventory.hidden; },
+     .modules = "mlp.gate_proj=residual_mlp.w1 mlp.up_proj=residual_mlp.w3 mlp.down_proj=residual_mlp.w2 "
+     "mlp=block_sparse_moe experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
+     "experts.*.down_proj=experts.*.w2"},
     // Its only head is over audio codes.
-    {.is = {"higgs_audio_v2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},
-    {.is = {"internlm", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "bias",
-     .o_bias = "bias"}},
-    {.is = {"internlm2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "bias", .o_bias = "bias"}, .modules = kInternlm2Modules},
-    {.is = {"internlm3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "qkv_bias", .o_bias = "bias", .mlp_bias = "bias"}},
-    {.is = {"arcee", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.has_gated_mlp = false}},
-    {.is = {"seed_oss", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.o_bias = "attention_out_bias"}},
-    {.is = {"helium", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = ""}},
-    {.is = {"apertus", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kHead, .has_gated_mlp = false}, .extras = write_apertus},
-    {.is = {"persimmon", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu,
-     .modules = kPersimmonModules},
-    {.is = {"fuyu", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu,
-     .modules = kPersimmonModules},
-    {.is = {"solar", "plain", Arch::kSolar, "executed class"}, .layers = read_plain},
-    {.is = {"solar_open", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
-     .has_router_bias = true}},
-    {.is = {"nanochat", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.norms = 0,
-     .has_final_norm = false, .has_gated_mlp = false}},
-    {.is = {"orion", "plain"}, .layers = read_plain, .tensors = {.norm_style = NormStyle::kLayerNorm}},
-    {.is = {"doge", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kHead, .has_experts = "is_moe"}, .extras = write_doge,
-     .experts = write_doge_experts, .mlps = plan_doge},
-    {.is = {"lille-130m", "plain"}, .layers = read_plain, .tensors = {.norms = 2, .fuses_qkv = true,
-     .ties_by_default = true}, .mlp_width = lille_width},
-    {.is = {"cwm", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
-    {.is = {"kyutai_speech_to_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.halves_mlp_width = true}, .extras = write_kyutai},
-    {.is = {"moshi_depth", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed},
-    {.is = {"afmoe", "windowed", Arch::kAfmoe, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kWide, .norms = 4, .has_router_bias = true,
-     .has_float32_router = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4, false, Label::kSliding, "global_attn_every_n_layers"},
-     .modules = kAfmoeModules},
-    {.is = {"smollm3", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
-    {.is = {"llama4_text llama4", "llama4", Arch::kLlama4, "executed class"}, .layers = read_llama4,
+    {.is = {"higgs_audio_v2", kPublishedTotal}, .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},
+    {.is = {"internlm", kPublishedTotal}, .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
+    {.is = {"internlm2", kPublishedTotal}, .tensors = {.qkv_bias = "bias", .o_bias = "bias"},
+     .modules = "self_attn.q_proj=attention.wqkv self_attn.k_proj=attention.wqkv self_attn.v_proj=attention.wqkv "
+     "self_attn.o_proj=attention.wo mlp=feed_forward gate_proj=w1 up_proj=w3 down_proj=w2 lm_head=output "
+     "embed_tokens=tok_embeddings"},
+    {.is = {"internlm3", kExecutedClass}, .tensors = {.qkv_bias = "qkv_bias", .o_bias = "bias", .mlp_bias = "bias"}},
+    {.is = {"arcee", kExecutedClass}, .tensors = {.has_gated_mlp = false}},
+    {.is = {"seed_oss", kExecutedClass}, .tensors = {.o_bias = "attention_out_bias"}},
+    {.is = {"helium", kExecutedClass}, .tensors = {.o_bias = ""}},
+    {.is = {"apertus", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kHead, .has_gated_mlp = false},
+     .extras = write_apertus},
+    {.is = {"persimmon", kExecutedClass}, .tensors = {.biases = "+", .qk_norm = QkNorm::kHeadBias,
+     .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true},
+     .extras = write_fuyu, .modules = kPersimmonModules},
+    {.is = {"fuyu", kPublishedTotal}, .tensors = {.biases = "+", .qk_norm = QkNorm::kHeadBias,
+     .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true},
+     .extras = write_fuyu, .modules = kPersimmonModules},
+    {.is = {"solar", kExecutedClass, Arch::kSolar}},
+    {.is = {"solar_open", kExecutedClass}, .tensors = {.o_bias = "", .has_router_bias = true}},
+    {.is = {"nanochat", kExecutedClass}, .tensors = {.norms = 0, .has_final_norm = false, .has_gated_mlp = false}},
+    {.is = {"orion"}, .tensors = {.norm_style = NormStyle::kLayerNorm}},
+    {.is = {"doge", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kHead, .has_experts = "is_moe"},
+     .extras = write_doge, .experts = write_doge_experts,
+     .mlps = [](const Inventory&, MlpPlan& plan) { plan.beside_experts = plan.width; }},
+    {.is = {"lille-130m"}, .tensors = {.norms = 2, .fuses_qkv = true, .ties_by_default = true},
+     .mlp_width = [](const Inventory& inventory, std::uint64_t) {
+     return (times(8, inventory.hidden) / 3 + 128) / 256 * 256; }},
+    {.is = {"cwm", kExecutedClass}, .layers = read_windowed, .pattern = full_first_of(4)},
+    {.is = {"kyutai_speech_to_text", kExecutedClass}, .layers = read_windowed, .tensors = {.halves_mlp_width = true},
+     .extras = write_kyutai},
+    {.is = {"moshi_depth", kExecutedClass}, .layers = read_windowed},
+    {.is = {"afmoe", kExecutedClass, Arch::kAfmoe}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .gate = Gate::kWide, .norms = 4, .has_router_bias = true, .has_float32_router = true},
+     .pattern = full_every(4, Label::kSliding, "global_attn_every_n_layers"), .modules = "mlp.gate=mlp.router.gate"},
+    {.is = {"smollm3", kExecutedClass}, .layers = read_windowed, .tensors = {.ties_by_default = true},
+     .pattern = PatternRule{}},
+    {.is = {"llama4_text llama4", kExecutedClass, Arch::kLlama4}, .layers = read_llama4, .rule = "llama4",
      .tensors = {.mlp_width = "intermediate_size_mlp", .shared_experts = 1}, .extras = write_llama4,
-     .modules = kLlama4TextModules},
-    {.is = {"afm7 afm", "cross_layer"}, .layers = read_cross_layer, .tensors = {.may_have_more = true}},
-    {.is = {"mllama_text_model", "mllama", Arch::kMllama, "executed class"}, .layers = read_mllama,
+     .modules = "mlp.gate=feed_forward.router mlp.shared_experts=feed_forward.shared_expert mlp=feed_forward"},
+    {.is = {"afm7 afm"}, .layers = read_cross_layer, .tensors = {.may_have_more = true}},
+    {.is = {"mllama_text_model", kExecutedClass, Arch::kMllama}, .layers = read_mllama, .rule = "mllama",
      .extras = write_mllama, .mixer = write_mllama_mixer},
   };
   return kRows;

@@ -14,7 +14,7 @@ static void read_longcat(Reader& reader) {
   for (const std::string_view key : {"num_hidden_layers", "mla_scale_q_lora", "mla_scale_kv_lora"})
     reader.text.touch(key);
   check_layers(attentions, "num_layers");
-  for (std::uint64_t i = 0; i < attentions; ++i) reader.model.layers.push_back({{Mla{latent}}});
+  reader.model.layers.assign(attentions, Layer{{Mla{latent}}});
 }
 
 // Two dense MLPs and one block of experts: the second attention of a layer is followed only by an MLP.
@@ -22,18 +22,17 @@ static void plan_longcat(const Inventory&, MlpPlan& plan) {
   plan.in_pairs = true;
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kLongcatFlashModules[] = {"mlp.gate=mlp.router.classifier"};
+constexpr std::string_view kLongcatFlashModules = "mlp.gate=mlp.router.classifier";
 
 // clang-format off
 std::span<const Family> longcat_family() {
   static constexpr Family kRows[] = {
-    {.is = {"longcat_flash longcat_flash_ngram", "longcat", Arch::kLongcat, "published total"}, .layers = read_longcat,
-     .tensors = {.mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size", .has_router_bias = true},
-     .extras = write_ngrams, .mlps = plan_longcat, .modules = kLongcatFlashModules},
-    {.is = {"longcat_next", "longcat", Arch::kLongcat}, .layers = read_longcat, .tensors = {.may_have_more = true,
-     .mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size", .has_router_bias = true},
-     .extras = write_ngrams, .mlps = plan_longcat, .modules = kLongcatFlashModules},
+    {.is = {"longcat_flash longcat_flash_ngram", kPublishedTotal, Arch::kLongcat}, .layers = read_longcat,
+     .rule = "longcat", .tensors = {.mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size",
+     .has_router_bias = true}, .extras = write_ngrams, .mlps = plan_longcat, .modules = kLongcatFlashModules},
+    {.is = {"longcat_next", kUnchecked, Arch::kLongcat}, .layers = read_longcat, .rule = "longcat",
+     .tensors = {.may_have_more = true, .mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size",
+     .has_router_bias = true}, .extras = write_ngrams, .mlps = plan_longcat, .modules = kLongcatFlashModules},
   };
   return kRows;
 }

@@ -6,7 +6,7 @@ namespace kvplan {
 
 static void push_passes(Reader& reader, const Heads& heads, std::uint64_t caches) {
   check_layers(caches, "num_hidden_layers");
-  for (std::uint64_t i = 0; i < caches; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
+  reader.model.layers.assign(caches, Layer{{FullAttention{heads}}});
 }
 
 static Heads looped_heads(const Reader& reader) {
@@ -37,7 +37,7 @@ static void read_iquest(Reader& reader) {
   check_layers(checked_mul(loops, layers, "the caches of a looped model"), "loop_num");
   for (std::uint64_t loop = 0; loop < loops; ++loop)
     for (std::uint64_t i = 0; i < layers; ++i)
-      reader.model.layers.push_back({{loop == 0 ? Mixer(FullAttention{heads}) : Mixer(SlidingWindow{heads, window})}});
+      reader.add({{loop == 0 ? Mixer(FullAttention{heads}) : Mixer(SlidingWindow{heads, window})}});
 }
 
 // Every universal step of Ouro, and every loop of Nanbeige, has its own caches.
@@ -47,14 +47,6 @@ static void read_steps(Reader& reader, std::string_view key, std::uint64_t usual
   const std::uint64_t steps = reader.text.count_or(key, usual);
   if (steps == 0) fail("\"" + std::string(key) + "\" is 0", "correct the config");
   push_passes(reader, heads, checked_mul(layers, steps, "the caches of a looped model"));
-}
-
-static void read_ouro(Reader& reader) {
-  read_steps(reader, "total_ut_steps", 4);
-}
-
-static void read_nanbeige(Reader& reader) {
-  read_steps(reader, "num_loops", 1);
 }
 
 static void write_ouro(Inventory& out) {
@@ -90,13 +82,14 @@ static void write_hrm(Inventory& out) {
 // clang-format off
 std::span<const Family> looped_family() {
   static constexpr Family kRows[] = {
-    {.is = {"hrm_text", "looped", Arch::kOther, "executed class"}, .layers = read_hrm, .tensors = {.gate = Gate::kWide,
+    {.is = {"hrm_text", kExecutedClass}, .layers = read_hrm, .rule = "looped", .tensors = {.gate = Gate::kWide,
      .norms = 0}, .extras = write_hrm, .stored_layers = stored_layers_of_hrm},
-    {.is = {"iquestloopcoder", "looped"}, .layers = read_iquest, .extras = write_iquest,
+    {.is = {"iquestloopcoder"}, .layers = read_iquest, .rule = "looped", .extras = write_iquest,
      .stored_layers = stored_layers},
-    {.is = {"nanbeige", "looped"}, .layers = read_nanbeige, .extras = write_ngrams, .stored_layers = stored_layers},
-    {.is = {"ouro", "looped", Arch::kOther, "published total"}, .layers = read_ouro, .tensors = {.norms = 4},
-     .extras = write_ouro, .stored_layers = stored_layers},
+    {.is = {"nanbeige"}, .layers = [](Reader& reader) { read_steps(reader, "num_loops", 1); }, .rule = "looped",
+     .extras = write_ngrams, .stored_layers = stored_layers},
+    {.is = {"ouro", kPublishedTotal}, .layers = [](Reader& reader) { read_steps(reader, "total_ut_steps", 4); },
+     .rule = "looped", .tensors = {.norms = 4}, .extras = write_ouro, .stored_layers = stored_layers},
   };
   return kRows;
 }

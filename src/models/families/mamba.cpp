@@ -4,20 +4,15 @@
 
 namespace kvplan {
 
-// AI21's Jamba: Mamba 1, and attention where i % attn_layer_period == attn_layer_offset.
-static void read_jamba(Reader& reader) {
-  read_hybrid(reader, {}, read_mamba1(reader.text));
-}
-
 static void read_mamba(Reader& reader) {
   const Ssm ssm = read_mamba1(reader.text, true);
-  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
+  reader.model.layers.assign(reader.num_layers(), Layer{{ssm}});
 }
 
 void read_mamba2_model(Reader& reader) {
   const bool spelled_as_hybrid = reader.text.has("mamba_num_heads");
   const Ssm ssm = spelled_as_hybrid ? read_mamba2(reader.text) : read_mamba2_alone(reader.text);
-  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
+  reader.model.layers.assign(reader.num_layers(), Layer{{ssm}});
 }
 
 // Norms of the time step, B and C.
@@ -36,19 +31,19 @@ static bool write_falcon_mamba(Inventory& out, const Mixer& mixer) {
   return false;
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kJambaModules[] = {"mlp=feed_forward feed_forward.gate=feed_forward.router"};
-
 // clang-format off
 std::span<const Family> mamba_family() {
   static constexpr Family kRows[] = {
-    {.is = {"mamba falcon_mamba", "mamba", Arch::kMamba, "executed class"}, .layers = read_mamba,
+    {.is = {"mamba falcon_mamba", kExecutedClass, Arch::kMamba}, .layers = read_mamba, .rule = "mamba",
      .tensors = {.norms = 1, .has_mlps = false, .ties_by_default = true, .layer = "backbone.layers.*", .ssm = "mixer"},
      .mixer = write_falcon_mamba},
-    {.is = {"mamba2", "mamba2", Arch::kMamba, "executed class"}, .layers = read_mamba2_model, .tensors = {.norms = 1,
-     .has_mlps = false, .layer = "backbone.layers.*", .ssm = "mixer"}},
-    {.is = {"jamba", "jamba", Arch::kJamba, "executed class"}, .layers = read_jamba, .tensors = {.moe = "feed_forward"},
-     .mixer = write_jamba, .modules = kJambaModules},
+    {.is = {"mamba2", kExecutedClass, Arch::kMamba}, .layers = read_mamba2_model, .rule = "mamba2",
+     .tensors = {.norms = 1, .has_mlps = false, .layer = "backbone.layers.*", .ssm = "mixer"}},
+    // AI21's Jamba: Mamba 1, and attention where i % attn_layer_period == attn_layer_offset.
+    {.is = {"jamba", kExecutedClass, Arch::kJamba},
+     .layers = [](Reader& reader) { read_hybrid(reader, {}, read_mamba1(reader.text)); }, .rule = "jamba",
+     .tensors = {.moe = "feed_forward"}, .mixer = write_jamba,
+     .modules = "mlp=feed_forward feed_forward.gate=feed_forward.router"},
   };
   return kRows;
 }

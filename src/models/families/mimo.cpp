@@ -16,13 +16,13 @@ static void read_mimo_v2(Reader& reader) {
   reader.text.touch("sliding_window_size");   // the same number under a second name
   reader.text.touch("attention_chunk_size");  // in the file, but used by no layer
   const Tokens window = read_window(reader.text);
-  std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 6});
+  std::vector<Label> labels = layer_labels(reader.text, layers, full_every(6));
   if (!reader.text.is_list("layer_types") && !reader.text.is_list("hybrid_layer_pattern") && !labels.empty())
     labels.front() = Label::kFull;
   const LayerHeads own(reader.text);
   for (std::uint64_t i = 0; i < layers; ++i) {
     const bool slides = labels[i] == Label::kSliding;
-    reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, slides ? sliding : full), window)}});
+    reader.add({{attention_mixer(reader, labels[i], own.of(i, slides ? sliding : full), window)}});
   }
 }
 
@@ -39,9 +39,8 @@ static void write_mimo_v2(Inventory& out) {
 // clang-format off
 std::span<const Family> mimo_family() {
   static constexpr Family kRows[] = {
-    {.is = {"mimo", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
-     .o_bias = ""}},
-    {.is = {"mimo_v2_flash mimo_v2", "mimo_v2", Arch::kMimoV2, "executed class"}, .layers = read_mimo_v2,
+    {.is = {"mimo", kExecutedClass}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"mimo_v2_flash mimo_v2", kExecutedClass, Arch::kMimoV2}, .layers = read_mimo_v2, .rule = "mimo_v2",
      .tensors = {.o_bias = "", .dense_first = 1, .has_router_bias = true, .has_float32_router = true},
      .extras = write_mimo_v2},
   };

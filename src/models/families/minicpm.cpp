@@ -17,9 +17,9 @@ static void read_minicpm_sala(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) {
     const std::string& word = (*words)[i];
     if (word == "minicpm4")
-      reader.model.layers.push_back({{FullAttention{heads}}});
+      reader.add({{FullAttention{heads}}});
     else if (word.starts_with("lightning"))
-      reader.model.layers.push_back({{read_matrix_state(lightning)}});
+      reader.add({{read_matrix_state(lightning)}});
     else
       fail(Exit::kUnknownArchitecture,
            "\"mixer_types\" names a kind of layer that kvplan does not know: \"" + one_line(word, 60) + "\"",
@@ -45,15 +45,11 @@ static bool write_minicpm_sala(Inventory& out, const Mixer& mixer) {
 // clang-format off
 std::span<const Family> minicpm_family() {
   static constexpr Family kRows[] = {
-    {.is = {"minicpm", "plain", Arch::kMinicpm, "executed class"}, .layers = read_plain,
-     .tensors = {.ties_by_default = true}},
-    {.is = {"minicpmv", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.ties_by_default = true}},
-    {.is = {"minicpmo", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
-     .o_bias = ""}},
-    {.is = {"minicpm3", "mla", Arch::kMinicpm3, "executed class"}, .layers = read_mla,
-     .tensors = {.ties_by_default = true}},
-    {.is = {"minicpm_sala", "minicpm_sala", Arch::kOther, "published total"}, .layers = read_minicpm_sala,
+    {.is = {"minicpm", kExecutedClass, Arch::kMinicpm}, .tensors = {.ties_by_default = true}},
+    {.is = {"minicpmv", kExecutedClass}, .tensors = {.ties_by_default = true}},
+    {.is = {"minicpmo", kExecutedClass}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"minicpm3", kExecutedClass, Arch::kMinicpm3}, .layers = read_mla, .tensors = {.ties_by_default = true}},
+    {.is = {"minicpm_sala", kPublishedTotal}, .layers = read_minicpm_sala, .rule = "minicpm_sala",
      .tensors = {.gate = Gate::kWide, .gate_key = "attn_use_output_gate"}, .mixer = write_minicpm_sala},
   };
   return kRows;

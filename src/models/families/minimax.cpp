@@ -23,33 +23,25 @@ static void read_minimax_m3(Reader& reader) {
     for (std::uint64_t i = 0; i < layers && i < types->size(); ++i)
       reads_sparsely[i] = parse_label((*types)[i], "layer_types") == Label::kSparse;
   }
-  for (const bool sparsely : reads_sparsely)
-    reader.model.layers.push_back({{sparsely ? Mixer(sparse) : Mixer(FullAttention{heads})}});
+  for (const bool sparsely : reads_sparsely) reader.add({{sparsely ? Mixer(sparse) : Mixer(FullAttention{heads})}});
 }
-
-// Names of the modules in files and in the class.
-constexpr std::string_view kMinimaxM3VlTextModules[] = {
-    "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2",
-    "block_sparse_moe=mlp",
-    "block_sparse_moe=mlp shared_experts.gate_proj=shared_experts.gate_up_proj "
-    "shared_experts.up_proj=shared_experts.gate_up_proj"};
 
 // clang-format off
 std::span<const Family> minimax_family() {
   static constexpr Family kRows[] = {
-    {.is = {"minimax_m2", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true, .has_float32_router = true,
-     .moe = "block_sparse_moe"}, .modules = kMixtralModules},
-    {.is = {"minimax_m3_vl_text minimax_m3", "minimax_m3", Arch::kMinimaxM3, "executed class"},
-     .layers = read_minimax_m3, .tensors = {.qk_norm = QkNorm::kHead, .mlp_width = "dense_intermediate_size",
+    {.is = {"minimax_m2", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true,
+     .has_float32_router = true, .moe = "block_sparse_moe"}, .modules = kMixtralModules},
+    {.is = {"minimax_m3_vl_text minimax_m3", kExecutedClass, Arch::kMinimaxM3}, .layers = read_minimax_m3,
+     .rule = "minimax_m3", .tensors = {.qk_norm = QkNorm::kHead, .mlp_width = "dense_intermediate_size",
      .shared_width = "shared_intermediate_size", .has_router_bias = true, .moe = "block_sparse_moe"},
-     .modules = kMinimaxM3VlTextModules},
-    {.is = {"minimax", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
-     .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 2, false,
-     Label::kRecurrent}, .modules = kMixtralModules},
-    {.is = {"minimax_text_01 minimax_m1", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
-     .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 8, false,
-     Label::kRecurrent}, .modules = kMixtralModules},
+     .modules = "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2 | "
+     "block_sparse_moe=mlp | block_sparse_moe=mlp shared_experts.gate_proj=shared_experts.gate_up_proj "
+     "shared_experts.up_proj=shared_experts.gate_up_proj"},
+    {.is = {"minimax", kExecutedClass, Arch::kMinimax}, .layers = read_lightning,
+     .tensors = {.moe = "block_sparse_moe"}, .pattern = full_first_of(2, Label::kRecurrent),
+     .modules = kMixtralModules},
+    {.is = {"minimax_text_01 minimax_m1", kExecutedClass, Arch::kMinimax}, .layers = read_lightning,
+     .tensors = {.moe = "block_sparse_moe"}, .pattern = full_every(8, Label::kRecurrent), .modules = kMixtralModules},
   };
   return kRows;
 }

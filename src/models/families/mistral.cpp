@@ -19,7 +19,7 @@ static void read_mistral_large4(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) {
     SparseMla layer = rope && i < rope->size() && (*rope)[i] == 0 ? unrotated : sparse;
     if (!own[i]) layer.index_head_dim = 0;
-    reader.model.layers.push_back({{layer}});
+    reader.add({{layer}});
   }
   if (const auto sources = text.counts("kv_source_layers"))
     for (std::uint64_t i = 0; i < layers && i < sources->size(); ++i)
@@ -45,17 +45,16 @@ static void write_voxtral_realtime(Inventory& out) {
 // clang-format off
 std::span<const Family> mistral_family() {
   static constexpr Family kRows[] = {
-    {.is = {"ministral3", "plain", Arch::kMinistral, "executed class"}, .layers = read_plain},
-    {.is = {"mistral", "windowed", Arch::kMistral, "executed class"}, .layers = read_windowed},
-    {.is = {"mistral3_text", "windowed", Arch::kMistral3, "executed class"}, .layers = read_windowed},
-    {.is = {"ministral", "windowed", Arch::kMinistral, "executed class"}, .layers = read_windowed},
-    {.is = {"mixtral", "windowed", Arch::kMixtral, "executed class"}, .layers = read_windowed,
-     .tensors = {.moe = "block_sparse_moe"}, .modules = kMixtralModules},
-    {.is = {"voxtral_realtime_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .extras = write_voxtral_realtime},
-    {.is = {"mistral4", "mla", Arch::kMistral4, "executed class"}, .layers = read_mla},
-    {.is = {"mistral_large4_text", "mistral_large4", Arch::kMistralLarge4, "executed class"},
-     .layers = read_mistral_large4, .extras = write_mistral_large4},
+    {.is = {"ministral3", kExecutedClass, Arch::kMinistral}},
+    {.is = {"mistral", kExecutedClass, Arch::kMistral}, .layers = read_windowed},
+    {.is = {"mistral3_text", kExecutedClass, Arch::kMistral3}, .layers = read_windowed},
+    {.is = {"ministral", kExecutedClass, Arch::kMinistral}, .layers = read_windowed},
+    {.is = {"mixtral", kExecutedClass, Arch::kMixtral}, .layers = read_windowed, .tensors = {.moe = "block_sparse_moe"},
+     .modules = kMixtralModules},
+    {.is = {"voxtral_realtime_text", kExecutedClass}, .layers = read_windowed, .extras = write_voxtral_realtime},
+    {.is = {"mistral4", kExecutedClass, Arch::kMistral4}, .layers = read_mla},
+    {.is = {"mistral_large4_text", kExecutedClass, Arch::kMistralLarge4}, .layers = read_mistral_large4,
+     .rule = "mistral_large4", .extras = write_mistral_large4},
   };
   return kRows;
 }

@@ -16,10 +16,10 @@ static void write_muse_spark(Inventory& out) {
 // clang-format off
 std::span<const Family> muse_family() {
   static constexpr Family kRows[] = {
-    {.is = {"muse_glimmer_text", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed,
+    {.is = {"muse_glimmer_text", kExecutedClass, Arch::kMuseGlimmer}, .layers = read_windowed,
      .tensors = {.gate = Gate::kWide, .norms = 4}},
-    {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed},
-    {.is = {"muse_spark_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide,
+    {.is = {"muse_glimmer_assistant", kExecutedClass, Arch::kMuseGlimmer}, .layers = read_windowed},
+    {.is = {"muse_spark_text", kExecutedClass}, .layers = read_windowed, .tensors = {.gate = Gate::kWide,
      .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullFromLast, 4},
      .extras = write_muse_spark},
   };

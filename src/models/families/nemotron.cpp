@@ -19,7 +19,7 @@ static void read_nemotron_nas(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) {
     const auto attention = (*blocks)[i].child("attention");
     if (!attention || attention->flag("no_op", false) || attention->flag("replace_with_linear", false)) {
-      reader.model.layers.push_back({{None{}}});
+      reader.add({{None{}}});
       continue;
     }
     Heads heads{num_heads, num_heads, head_dim, head_dim};
@@ -31,8 +31,7 @@ static void read_nemotron_nas(Reader& reader) {
     }
     check_heads(heads);
     const std::uint64_t window = attention->count_or("window_length", 0);
-    reader.model.layers.push_back(
-        {{attention_mixer(reader, window > 0 ? Label::kSliding : Label::kFull, heads, Tokens(window))}});
+    reader.add({{attention_mixer(reader, window > 0 ? Label::kSliding : Label::kFull, heads, Tokens(window))}});
   }
 }
 
@@ -58,9 +57,9 @@ static void read_jet_nemotron(Reader& reader) {
   const std::vector<Label> labels = layer_labels(text, layers, {});
   for (const Label label : labels) {
     if (label == Label::kRecurrent)
-      reader.model.layers.push_back({{linear, values}});
+      reader.add({{linear, values}});
     else
-      reader.model.layers.push_back({{attention_mixer(reader, label, heads, window)}});
+      reader.add({{attention_mixer(reader, label, heads, window)}});
   }
 }
 
@@ -101,18 +100,7 @@ static bool write_jet_nemotron(Inventory& out, const Mixer& mixer) {
   return linear != nullptr || conv != nullptr;
 }
 
-constexpr Traits kNemotronH{.norms = 2,
-                            .has_gated_mlp = false,
-                            .alternates = true,
-                            .has_router_bias = true,
-                            .has_gated_experts = false,
-                            .layer = "backbone.layers.*",
-                            .ssm = "mixer",
-                            .mlp = "mixer",
-                            .moe = "mixer"};
-
-// Names of the modules in files and in the class.
-constexpr std::string_view kNemotronHModules[] = {"self_attn=mixer"};
+constexpr std::string_view kNemotronHModules = "self_attn=mixer";
 
 // Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share keys and values. Meta
 // tokens are put before the first forward pass (its modeling_hymba.py, HymbaModel.forward, where the cache is empty),
@@ -144,7 +132,7 @@ static void read_hymba(Reader& reader) {
     else
       layer.mixers.push_back(attention_mixer(reader, is_global(i) ? Label::kFull : Label::kSliding, heads, window));
     layer.mixers.push_back(ssm);
-    reader.model.layers.push_back(std::move(layer));
+    reader.add(std::move(layer));
   }
 }
 
@@ -157,21 +145,22 @@ static bool write_hymba(Inventory& out, const Mixer& mixer) {
 
 // clang-format off
 std::span<const Family> nemotron_family() {
+  static constexpr Traits kNemotronH{.norms = 2, .has_gated_mlp = false, .alternates = true, .has_router_bias = true,
+      .has_gated_experts = false, .layer = "backbone.layers.*", .ssm = "mixer", .mlp = "mixer", .moe = "mixer"};
   static constexpr Family kRows[] = {
-    {.is = {"nemotron", "plain", Arch::kNemotron, "executed class"}, .layers = read_plain,
-     .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
-    {.is = {"cosmos3_edge_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.has_gated_mlp = false}},
-    {.is = {"nemotron-nas deci", "nemotron-nas", Arch::kNemotronNas, "published total"}, .layers = read_nemotron_nas,
-     .tensors = {.may_lack_mlps = true}},
-    {.is = {"jet_nemotron", "jet_nemotron", Arch::kOther, "published total"}, .layers = read_jet_nemotron,
+    {.is = {"nemotron", kExecutedClass, Arch::kNemotron}, .tensors = {.norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false}},
+    {.is = {"cosmos3_edge_text", kExecutedClass}, .tensors = {.has_gated_mlp = false}},
+    {.is = {"nemotron-nas deci", kPublishedTotal, Arch::kNemotronNas}, .layers = read_nemotron_nas,
+     .rule = "nemotron-nas", .tensors = {.may_lack_mlps = true}},
+    {.is = {"jet_nemotron", kPublishedTotal}, .layers = read_jet_nemotron, .rule = "jet_nemotron",
      .tensors = {.qkv_bias = "+", .o_bias = ""}, .mixer = write_jet_nemotron},
-    {.is = {"nemotron_h", "mamba2_hybrid", Arch::kNemotronH, "executed class"}, .layers = read_mamba2_hybrid,
-     .tensors = kNemotronH, .modules = kNemotronHModules},
-    {.is = {"nemotron_h_puzzle", "mamba2_hybrid", Arch::kOther, "executed class"}, .layers = read_mamba2_hybrid,
-     .tensors = kNemotronH, .modules = kNemotronHModules},
+    {.is = {"nemotron_h", kExecutedClass, Arch::kNemotronH}, .layers = read_mamba2_hybrid, .tensors = kNemotronH,
+     .modules = kNemotronHModules},
+    {.is = {"nemotron_h_puzzle", kExecutedClass}, .layers = read_mamba2_hybrid, .tensors = kNemotronH,
+     .modules = kNemotronHModules},
     // NVIDIA's Hymba. Source: its modeling_hymba.py.
-    {.is = {"hymba", "hymba"}, .layers = read_hymba, .tensors = {.may_have_more = true}, .mixer = write_hymba},
+    {.is = {"hymba"}, .layers = read_hymba, .rule = "hymba", .tensors = {.may_have_more = true}, .mixer = write_hymba},
   };
   return kRows;
 }

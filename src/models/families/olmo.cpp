@@ -21,11 +21,6 @@ static Linear read_olmo_delta_net(const Fields& text) {
   return linear;
 }
 
-static void read_olmo_hybrid(Reader& reader) {
-  read_hybrid(reader, {PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""},
-              read_olmo_delta_net(reader.text));
-}
-
 // CLIP without its last block, which the config does not mention; attention pools two of its layers together, and a
 // gated MLP of the decoder's width projects them.
 static void write_molmo(Inventory& out) {
@@ -53,19 +48,16 @@ static void write_molmo2(Inventory& out) {
 // clang-format off
 std::span<const Family> olmo_family() {
   static constexpr Family kRows[] = {
-    {.is = {"olmo", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.norms = 0,
-     .has_final_norm = false}},
-    {.is = {"olmo2 olmoe flex_olmo", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kWide}},
-    {.is = {"molmo", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .mlp_bias = "include_bias", .fuses_qkv = true,
-     .halves_mlp_width = true}, .extras = write_molmo},
-    {.is = {"molmo2 molmo2_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kHead}, .extras = write_molmo2},
-    {.is = {"olmo3", "windowed", Arch::kOlmo3, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kWide}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
-    {.is = {"olmo_hybrid", "gated_delta_net", Arch::kOther, "executed class"}, .layers = read_olmo_hybrid,
-     .tensors = {.qk_norm = QkNorm::kWide}},
+    {.is = {"olmo", kExecutedClass}, .tensors = {.norms = 0, .has_final_norm = false}},
+    {.is = {"olmo2 olmoe flex_olmo", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kWide}},
+    {.is = {"molmo", kPublishedTotal}, .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .mlp_bias = "include_bias",
+     .fuses_qkv = true, .halves_mlp_width = true}, .extras = write_molmo},
+    {.is = {"molmo2 molmo2_text", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kHead}, .extras = write_molmo2},
+    {.is = {"olmo3", kExecutedClass, Arch::kOlmo3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kWide},
+     .pattern = full_every(4)},
+    {.is = {"olmo_hybrid", kExecutedClass}, .layers = [](Reader& reader) {
+     read_hybrid(reader, full_every(4, Label::kRecurrent), read_olmo_delta_net(reader.text)); },
+     .rule = "gated_delta_net", .tensors = {.qk_norm = QkNorm::kWide}},
   };
   return kRows;
 }

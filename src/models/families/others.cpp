@@ -48,16 +48,6 @@ static bool write_klear(Inventory& out, const Ffn& ffn) {
   return false;
 }
 
-static std::uint64_t stablelm_norms(const Inventory& inventory, std::uint64_t usual) {
-  return inventory.text.flag("use_parallel_residual", false) ? 1 : usual;
-}
-
-// Names of the modules in files and in the class.
-constexpr std::string_view kJetmoeModules[] = {
-    "mlp.gate=mlp.router.layer experts.*.gate_proj=input_linear experts.*.up_proj=input_linear "
-    "experts.*.down_proj=output_linear self_attention.experts.router=self_attention.experts.router.layer "
-    "self_attention.experts.output=self_attention.experts.output_linear"};
-
 // GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
 // take precedence over layer_types; all layers are latent where linear_attention_type is null. Source: vLLM
 // configs/gigachat3_5.py.
@@ -85,7 +75,7 @@ static void read_openelm(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) {
     const Heads heads{(*queries)[i], (*keys)[i], head_dim, head_dim};
     check_heads(heads);
-    reader.model.layers.push_back({{FullAttention{heads}}});
+    reader.add({{FullAttention{heads}}});
   }
 }
 
@@ -121,7 +111,7 @@ static void read_xlstm(Reader& reader) {
   linear.num_key_heads = linear.num_value_heads = num_heads;
   linear.key_head_dim = scaled_width(qk, hidden_size, "qk_dim_factor") / num_heads;
   linear.value_head_dim = scaled_width(v, hidden_size, "v_dim_factor") / num_heads;
-  for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{linear}});
+  reader.model.layers.assign(layers, Layer{{linear}});
 }
 
 static std::uint64_t xlstm_width(const Inventory& inventory, std::uint64_t) {
@@ -177,63 +167,59 @@ static void write_idefics(Inventory& out) {
 // clang-format off
 std::span<const Family> others_family() {
   static constexpr Family kRows[] = {
-    {.is = {"aquila xverse skywork", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"idefics", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_idefics},
-    {.is = {"klear", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true},
-     .experts = write_klear},
-    {.is = {"jetmoe", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.ties_by_default = true}, .extras = write_jetmoe, .mixer = write_mixture_of_attention,
-     .modules = kJetmoeModules},
-    {.is = {"mellum", "windowed", Arch::kMellum, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
-    {.is = {"modernbert-decoder", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.head_bias = "decoder_bias", .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 3, false, Label::kSliding,
-     "global_attn_every_n_layers"}, .extras = write_modernbert_decoder},
-    {.is = {"smallthinker", "windowed", Arch::kSmallthinker, "executed class"}, .layers = read_windowed,
-     .pattern = PatternRule{PatternRule::Default::kAllFull}},
-    {.is = {"spark2_5", "windowed", Arch::kSpark2p5}, .layers = read_windowed, .tensors = {.gate = Gate::kHead,
-     .gate_key = "headwise_attn_output_gate"}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
-    {.is = {"beam", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kWide, .norms = 4, .dense_first = 3, .has_router_bias = true},
+    {.is = {"aquila xverse skywork", kExecutedClass}},
+    {.is = {"idefics", kExecutedClass}, .extras = write_idefics},
+    {.is = {"klear"}, .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}, .experts = write_klear},
+    {.is = {"jetmoe", kExecutedClass}, .tensors = {.ties_by_default = true}, .extras = write_jetmoe,
+     .mixer = write_mixture_of_attention, .modules = "mlp.gate=mlp.router.layer experts.*.gate_proj=input_linear "
+     "experts.*.up_proj=input_linear experts.*.down_proj=output_linear "
+     "self_attention.experts.router=self_attention.experts.router.layer "
+     "self_attention.experts.output=self_attention.experts.output_linear"},
+    {.is = {"mellum", kExecutedClass, Arch::kMellum}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead},
+     .pattern = PatternRule{}},
+    {.is = {"modernbert-decoder", kExecutedClass}, .layers = read_windowed, .tensors = {.head_bias = "decoder_bias",
+     .ties_by_default = true}, .pattern = full_first_of(3, Label::kSliding, "global_attn_every_n_layers"),
+     .extras = write_modernbert_decoder},
+    {.is = {"smallthinker", kExecutedClass, Arch::kSmallthinker}, .layers = read_windowed, .pattern = PatternRule{}},
+    {.is = {"spark2_5", kUnchecked, Arch::kSpark2p5}, .layers = read_windowed, .tensors = {.gate = Gate::kHead,
+     .gate_key = "headwise_attn_output_gate"}, .pattern = PatternRule{}},
+    {.is = {"beam", kExecutedClass}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kWide,
+     .norms = 4, .dense_first = 3, .has_router_bias = true},
      .pattern = PatternRule{PatternRule::Default::kFullEveryAndLast, 6}, .extras = write_beam},
-    {.is = {"flint", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .has_sinks = true, .dense_first = 2},
-     .pattern = PatternRule{PatternRule::Default::kFullSecondOf, 4}},
-    {.is = {"kolibri1", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .has_router_bias = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 5}},
+    {.is = {"flint", kExecutedClass}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead, .has_sinks = true,
+     .dense_first = 2}, .pattern = PatternRule{PatternRule::Default::kFullSecondOf, 4}},
+    {.is = {"kolibri1", kExecutedClass}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead, .norms = 4,
+     .has_router_bias = true}, .pattern = full_every(5)},
     // Under llama.cpp's names: a decoder and a draft with windows, and latent attention that is cached expanded.
-    {.is = {"maple", "windowed", Arch::kMaple, "executed class"}, .layers = read_windowed},
-    {.is = {"dflash", "windowed", Arch::kDflash, "executed class"}, .layers = read_windowed},
-    {.is = {"plm", "mla", Arch::kPlm, "executed class"}, .layers = read_mla},
+    {.is = {"maple", kExecutedClass, Arch::kMaple}, .layers = read_windowed},
+    {.is = {"dflash", kExecutedClass, Arch::kDflash}, .layers = read_windowed},
+    {.is = {"plm", kExecutedClass, Arch::kPlm}, .layers = read_mla},
     // xAI's Grok. Source: SGLang models/grok.py.
-    {.is = {"grok-1 grok", "plain", Arch::kGrok, "published total"}, .layers = read_plain, .tensors = {.norms = 4}},
+    {.is = {"grok-1 grok", kPublishedTotal, Arch::kGrok}, .tensors = {.norms = 4}},
     // Poolside's Laguna. Source: transformers modeling_laguna.py.
-    {.is = {"laguna", "windowed", Arch::kLaguna, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kHead, .gate_key = "gating", .dense_first = 1,
-     .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
+    {.is = {"laguna", kExecutedClass, Arch::kLaguna}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .gate = Gate::kHead, .gate_key = "gating", .dense_first = 1, .has_router_bias = true}, .pattern = PatternRule{}},
     // Sarvam. Source: the checkpoints' modeling_sarvam*.py.
-    {.is = {"sarvam_moe", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .dense_first = 1, .has_router_bias = true}},
-    {.is = {"sarvam_mla", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.dense_first = 1,
-     .has_router_bias = true}},
+    {.is = {"sarvam_moe", kPublishedTotal}, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm",
+     .dense_first = 1, .has_router_bias = true}},
+    {.is = {"sarvam_mla", kExecutedClass}, .layers = read_mla, .tensors = {.dense_first = 1, .has_router_bias = true}},
     // Stability's StableLM. Source: transformers modeling_stablelm.py.
-    {.is = {"stablelm stablelm_epoch", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "use_qkv_bias", .o_bias = "", .qk_norm = QkNorm::kEveryHead, .qk_norm_key = "qk_layernorm",
-     .norm_style = NormStyle::kLayerNorm}, .norms = stablelm_norms},
+    {.is = {"stablelm stablelm_epoch", kExecutedClass}, .tensors = {.qkv_bias = "use_qkv_bias", .o_bias = "",
+     .qk_norm = QkNorm::kEveryHead, .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm},
+     .norms = [](const Inventory& inventory, std::uint64_t usual) {
+     return inventory.text.flag("use_parallel_residual", false) ? 1 : usual; }},
     // China Telecom's TeleChat. Source: the checkpoints' modeling_telechat*.py.
-    {.is = {"telechat telechat2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"telechat3", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
+    {.is = {"telechat telechat2", kExecutedClass}},
+    {.is = {"telechat3"}, .tensors = {.may_have_more = true}},
     // Sber's GigaChat 3.5. Source: vLLM configs/gigachat3_5.py.
-    {.is = {"gigachat3_5", "gigachat"}, .layers = read_gigachat, .tensors = {.may_have_more = true, .norms = 4,
+    {.is = {"gigachat3_5"}, .layers = read_gigachat, .rule = "gigachat", .tensors = {.may_have_more = true, .norms = 4,
      .dense_first = 3, .has_router_bias = true}},
     // Apple's OpenELM: heads and widths grow from layer to layer. Source: its modeling_openelm.py.
-    {.is = {"openelm", "openelm"}, .layers = read_openelm, .tensors = {.qkv_bias = "", .o_bias = "",
+    {.is = {"openelm"}, .layers = read_openelm, .rule = "openelm", .tensors = {.qkv_bias = "", .o_bias = "",
      .qk_norm = QkNorm::kHead, .qk_norm_key = "normalize_qk_projections", .fuses_qkv = true, .fuses_gate_up = true,
      .ties_by_default = true}, .mlps = plan_openelm},
     // NXAI's xLSTM. Source: transformers modeling_xlstm.py.
-    {.is = {"xlstm", "xlstm", Arch::kXlstm, "executed class"}, .layers = read_xlstm, .mlp_width = xlstm_width},
+    {.is = {"xlstm", kExecutedClass, Arch::kXlstm}, .layers = read_xlstm, .rule = "xlstm", .mlp_width = xlstm_width},
   };
   return kRows;
 }

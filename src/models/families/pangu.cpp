@@ -6,10 +6,9 @@ namespace kvplan {
 // clang-format off
 std::span<const Family> pangu_family() {
   static constexpr Family kRows[] = {
-    {.is = {"pangu", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
-    {.is = {"panguembedded", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
-    {.is = {"pangu_ultra_moe", "mla", Arch::kPanguUltraMoe}, .layers = read_mla,
+    {.is = {"pangu"}, .tensors = {.may_have_more = true}},
+    {.is = {"panguembedded", kPublishedTotal}, .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
+    {.is = {"pangu_ultra_moe", kUnchecked, Arch::kPanguUltraMoe}, .layers = read_mla,
      .tensors = {.sandwich_norms = "sandwich_norm", .router_bias_key = "router_enable_expert_bias"}},
   };
   return kRows;

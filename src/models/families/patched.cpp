@@ -117,8 +117,8 @@ static void write_evolla(Inventory& out) {
 // clang-format off
 std::span<const Family> patched_family() {
   static constexpr Family kRows[] = {
-    {.is = {"blt_local_decoder blt", "plain", Arch::kOther, "executed class"}, .layers = read_blt, .all = write_blt},
-    {.is = {"evolla", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_evolla},
+    {.is = {"blt_local_decoder blt", kExecutedClass}, .layers = read_blt, .rule = "plain", .all = write_blt},
+    {.is = {"evolla", kExecutedClass}, .extras = write_evolla},
   };
   return kRows;
 }

@@ -20,14 +20,14 @@ static void read_phi4flash(Reader& reader) {
     const bool recurrent = i % step == 0;
     if (i >= middle + 2) {
       if (recurrent)
-        reader.model.layers.push_back({{None{}}});
+        reader.add({{None{}}});
       else
-        reader.model.layers.push_back({{Shared{middle + 1, heads, Tokens(0)}}});
+        reader.add({{Shared{middle + 1, heads, Tokens(0)}}});
     } else if (recurrent) {
-      reader.model.layers.push_back({{ssm}});
+      reader.add({{ssm}});
     } else {
       const Tokens own = windows && i < windows->size() ? Tokens((*windows)[i]) : i < middle ? window : Tokens(0);
-      reader.model.layers.push_back({{attention_mixer(reader, Label::kSliding, heads, own)}});
+      reader.add({{attention_mixer(reader, Label::kSliding, heads, own)}});
     }
   }
 }
@@ -70,35 +70,26 @@ static void write_phi3_v(Inventory& out) {
   p.plain("separators", 2 * 4096);
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kPhiModules[] = {
-    "self_attn.o_proj=self_attn.dense mlp.up_proj=mlp.fc1 mlp.down_proj=mlp.fc2"};
-constexpr std::string_view kPhimoeModules[] = {
-    "mlp=block_sparse_moe experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
-    "experts.*.down_proj=experts.*.w2",
-    "mlp.gate=mlp.router"};
-
 // clang-format off
 std::span<const Family> phi_family() {
   static constexpr Family kRows[] = {
-    {.is = {"phi", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
-     .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}, .modules = kPhiModules},
-    {.is = {"phi3small", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .fuses_qkv = true, .fuses_gate_up = true,
-     .ties_by_default = true}},
-    {.is = {"mixformer-sequential phixtral", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"phi3", "windowed", Arch::kPhi3, "executed class"}, .layers = read_windowed, .tensors = {.qkv_bias = "",
-     .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}},
-    {.is = {"phimoe", "windowed", Arch::kPhi3, "executed class"}, .layers = read_windowed,
-     .tensors = {.head_bias = "lm_head_bias", .norm_style = NormStyle::kLayerNorm}, .modules = kPhimoeModules},
-    {.is = {"phi4_multimodal", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}},
-    {.is = {"phi4mm", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .extras = write_phi4_senses},
-    {.is = {"phi3_v", "windowed", Arch::kPhi3V, "executed class"}, .layers = read_windowed, .tensors = {.qkv_bias = "",
-     .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}, .extras = write_phi3_v},
-    {.is = {"phi4flash sambay", "phi4flash"}, .layers = read_phi4flash, .tensors = {.may_have_more = true}},
+    {.is = {"phi", kExecutedClass}, .tensors = {.biases = "+", .head_bias = "+", .qk_norm = QkNorm::kHeadBias,
+     .qk_norm_key = "qk_layernorm", .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false},
+     .modules = "self_attn.o_proj=self_attn.dense mlp.up_proj=mlp.fc1 mlp.down_proj=mlp.fc2"},
+    {.is = {"phi3small", kPublishedTotal}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
+     .fuses_qkv = true, .fuses_gate_up = true, .ties_by_default = true}},
+    {.is = {"mixformer-sequential phixtral", kExecutedClass}},
+    {.is = {"phi3", kExecutedClass, Arch::kPhi3}, .layers = read_windowed, .tensors = {.qkv_bias = "", .o_bias = "",
+     .fuses_qkv = true, .fuses_gate_up = true}},
+    {.is = {"phimoe", kExecutedClass, Arch::kPhi3}, .layers = read_windowed, .tensors = {.head_bias = "lm_head_bias",
+     .norm_style = NormStyle::kLayerNorm}, .modules = "mlp=block_sparse_moe experts.*.gate_proj=experts.*.w1 "
+     "experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2 | mlp.gate=mlp.router"},
+    {.is = {"phi4_multimodal", kExecutedClass}, .layers = read_windowed, .tensors = {.qkv_bias = "", .o_bias = "",
+     .fuses_qkv = true, .fuses_gate_up = true}},
+    {.is = {"phi4mm", kExecutedClass}, .layers = read_windowed, .extras = write_phi4_senses},
+    {.is = {"phi3_v", kExecutedClass, Arch::kPhi3V}, .layers = read_windowed, .tensors = {.qkv_bias = "", .o_bias = "",
+     .fuses_qkv = true, .fuses_gate_up = true}, .extras = write_phi3_v},
+    {.is = {"phi4flash sambay"}, .layers = read_phi4flash, .rule = "phi4flash", .tensors = {.may_have_more = true}},
   };
   return kRows;
 }

@@ -38,10 +38,9 @@ static void read_plamo2(Reader& reader) {
     // As in its code: short models have attention only in the last layer.
     const bool attends = !mamba || step == 0 || (layers <= step / 2 ? i == layers - 1 : i % step == step / 2);
     if (!attends)
-      reader.model.layers.push_back({{ssm}});
+      reader.add({{ssm}});
     else
-      reader.model.layers.push_back(
-          {{attention_mixer(reader, full[i] ? Label::kFull : Label::kSliding, heads, window)}});
+      reader.add({{attention_mixer(reader, full[i] ? Label::kFull : Label::kSliding, heads, window)}});
   }
 }
 
@@ -66,12 +65,12 @@ static bool write_plamo2(Inventory& out, const Mixer& mixer) {
 // clang-format off
 std::span<const Family> plamo_family() {
   static constexpr Family kRows[] = {
-    {.is = {"plamo3", "windowed", Arch::kPlamo3, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 8}},
-    {.is = {"plamo", "plamo"}, .layers = read_plamo, .tensors = {.norms = 1}},
-    {.is = {"plamo2", "plamo2", Arch::kPlamo2, "published total", {.overflows_float16 = true}}, .layers = read_plamo2,
-     .tensors = {.qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true}, .mixer = write_plamo2},
+    {.is = {"plamo3", kExecutedClass, Arch::kPlamo3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .norms = 4, .ties_by_default = true}, .pattern = full_every(8)},
+    {.is = {"plamo"}, .layers = read_plamo, .rule = "plamo", .tensors = {.norms = 1}},
+    {.is = {"plamo2", kPublishedTotal, Arch::kPlamo2, {.overflows_float16 = true}}, .layers = read_plamo2,
+     .rule = "plamo2", .tensors = {.qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true},
+     .mixer = write_plamo2},
   };
   return kRows;
 }

@@ -88,52 +88,45 @@ static void write_qwen4_exp(Inventory& out) {
   mixer("model.hyper_connection_mixer", 1, false);
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kQwenModules[] = {
-    "layers.*=h.* self_attn.qkv_proj=attn.c_attn self_attn.o_proj=attn.c_proj mlp.gate_proj=mlp.w2 "
-    "mlp.up_proj=mlp.w1 mlp.down_proj=mlp.c_proj embed_tokens=wte"};
-constexpr std::string_view kQwen2MoeModules[] = {"shared_experts=shared_expert"};
-constexpr std::string_view kQwen3NextModules[] = {
-    "shared_experts=shared_expert linear_attn.in_proj_qkv=linear_attn.in_proj_qkvz "
-    "linear_attn.in_proj_z=linear_attn.in_proj_qkvz",
-    "shared_experts=shared_expert linear_attn.in_proj_ba=linear_attn.in_proj_b",
-    "shared_experts=shared_expert linear_attn.in_proj_ba=linear_attn.in_proj_a"};
+constexpr std::string_view kQwen3NextModules =
+    "shared_experts=shared_expert "
+    "linear_attn.in_proj_qkv=linear_attn.in_proj_qkvz linear_attn.in_proj_z=linear_attn.in_proj_qkvz | "
+    "shared_experts=shared_expert linear_attn.in_proj_ba=linear_attn.in_proj_b | shared_experts=shared_expert "
+    "linear_attn.in_proj_ba=linear_attn.in_proj_a";
 
 // clang-format off
 std::span<const Family> qwen_family() {
   static constexpr Family kRows[] = {
-    {.is = {"qwen", "plain", Arch::kQwen}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "",
-     .mlp_bias = "", .fuses_qkv = true, .halves_mlp_width = true}, .modules = kQwenModules},
-    {.is = {"qwen2_audio_text", "plain", Arch::kQwen}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = ""}},
-    {.is = {"qwen3_omni_moe_talker_text", "plain", Arch::kQwen}, .layers = read_plain,
-     .tensors = {.may_have_more = true}},
-    {.is = {"qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", "qwen", Arch::kQwen, "executed class"},
+    {.is = {"qwen", kUnchecked, Arch::kQwen}, .tensors = {.qkv_bias = "+", .o_bias = "", .mlp_bias = "",
+     .fuses_qkv = true, .halves_mlp_width = true}, .modules = "layers.*=h.* self_attn.qkv_proj=attn.c_attn "
+     "self_attn.o_proj=attn.c_proj mlp.gate_proj=mlp.w2 mlp.up_proj=mlp.w1 mlp.down_proj=mlp.c_proj embed_tokens=wte"},
+    {.is = {"qwen2_audio_text", kUnchecked, Arch::kQwen}, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"qwen3_omni_moe_talker_text", kUnchecked, Arch::kQwen}, .tensors = {.may_have_more = true}},
+    {.is = {"qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", kExecutedClass, Arch::kQwen},
      .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
-    {.is = {"qwen2_5_omni_text", "qwen", Arch::kQwen, "executed class"}, .layers = read_qwen,
-     .tensors = {.qkv_bias = "+", .o_bias = "", .stores_head = true}},
-    {.is = {"qwen2_moe", "qwen", Arch::kQwen, "executed class"}, .layers = read_qwen,
-     .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .shared_gate = "+"}, .modules = kQwen2MoeModules},
-    {.is = {"qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text qwen3_omni_moe_text qwen3_asr_text", "qwen", Arch::kQwen,
-     "executed class"}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead}},
-    {.is = {"internvl_chat_text dream", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen,
-     .tensors = {.qkv_bias = "+", .o_bias = ""}},
-    {.is = {"sdar sdar_moe", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen,
-     .tensors = {.qk_norm = QkNorm::kHead}},
-    {.is = {"llava_qwen", "qwen"}, .layers = read_qwen},
-    {.is = {"qwen3_omni_moe_talker_code_predictor", "qwen", Arch::kQwen}, .layers = read_qwen},
-    {.is = {"qwen2_5_omni_talker", "qwen", Arch::kQwen}, .layers = read_qwen, .tensors = {.may_have_more = true}},
-    {.is = {"qwen3_next", "gated_delta_net", Arch::kQwen3Next, "executed class"}, .layers = read_gated_delta_net,
+    {.is = {"qwen2_5_omni_text", kExecutedClass, Arch::kQwen}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
+     .o_bias = "", .stores_head = true}},
+    {.is = {"qwen2_moe", kExecutedClass, Arch::kQwen}, .layers = read_qwen, .tensors = {.qkv_bias = "qkv_bias",
+     .o_bias = "", .shared_gate = "+"}, .modules = "shared_experts=shared_expert"},
+    {.is = {"qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text qwen3_omni_moe_text qwen3_asr_text", kExecutedClass,
+     Arch::kQwen}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead}},
+    {.is = {"internvl_chat_text dream", kExecutedClass}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
+     .o_bias = ""}},
+    {.is = {"sdar sdar_moe", kExecutedClass}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead}},
+    {.is = {"llava_qwen"}, .layers = read_qwen},
+    {.is = {"qwen3_omni_moe_talker_code_predictor", kUnchecked, Arch::kQwen}, .layers = read_qwen},
+    {.is = {"qwen2_5_omni_talker", kUnchecked, Arch::kQwen}, .layers = read_qwen, .tensors = {.may_have_more = true}},
+    {.is = {"qwen3_next", kExecutedClass, Arch::kQwen3Next}, .layers = read_gated_delta_net,
      .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery, .shared_gate = "+"},
      .modules = kQwen3NextModules},
-    {.is = {"qwen3_5_text qwen3_5_moe_text", "gated_delta_net", Arch::kQwen3p5, "executed class"},
-     .layers = read_gated_delta_net, .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery,
-     .shared_gate = "+"}, .modules = kQwen3NextModules},
-    {.is = {"qwen4_exp_text", "qwen4_exp", Arch::kQwen4Exp}, .layers = read_qwen4_exp,
+    {.is = {"qwen3_5_text qwen3_5_moe_text", kExecutedClass, Arch::kQwen3p5}, .layers = read_gated_delta_net,
+     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery, .shared_gate = "+"},
+     .modules = kQwen3NextModules},
+    {.is = {"qwen4_exp_text", kUnchecked, Arch::kQwen4Exp}, .layers = read_qwen4_exp, .rule = "qwen4_exp",
      .tensors = {.may_have_more = true, .qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery, .norms = 0,
      .has_final_norm = false, .shared_gate = "+"}, .extras = write_qwen4_exp, .modules = kQwen3NextModules},
-    {.is = {"qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next", "qwen4_exp", Arch::kQwen4Exp},
-     .layers = read_qwen4_exp},
+    {.is = {"qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next", kUnchecked, Arch::kQwen4Exp},
+     .layers = read_qwen4_exp, .rule = "qwen4_exp"},
   };
   return kRows;
 }

@@ -25,7 +25,7 @@ Rwkv read_rwkv_mixer(const Fields& config) {
 
 static void read_rwkv(Reader& reader) {
   const Rwkv rwkv = read_rwkv_mixer(reader.text);
-  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{rwkv}});
+  reader.model.layers.assign(reader.num_layers(), Layer{{rwkv}});
 }
 
 static void write_first_norm(Inventory& out) {
@@ -125,11 +125,12 @@ static bool write_rwkv_mixer(Inventory& out, const Mixer& mixer) {
 // clang-format off
 std::span<const Family> rwkv_family() {
   static constexpr Family kRows[] = {
-    {.is = {"rwkv rwkv5 rwkv6 rwkv7", "rwkv", Arch::kRwkv, "executed class"}, .layers = read_rwkv,
+    {.is = {"rwkv rwkv5 rwkv6 rwkv7", kExecutedClass, Arch::kRwkv}, .layers = read_rwkv, .rule = "rwkv",
      .tensors = {.norms = 2, .norm_style = NormStyle::kLayerNorm, .has_mlps = false}, .extras = write_first_norm,
      .mixer = write_rwkv_mixer},
-    {.is = {"rwkv6qwen2", "rwkv", Arch::kRwkv}, .layers = read_rwkv, .tensors = {.may_have_more = true}},
-    {.is = {"arwkv7", "rwkv"}, .layers = read_rwkv},
+    {.is = {"rwkv6qwen2", kUnchecked, Arch::kRwkv}, .layers = read_rwkv, .rule = "rwkv",
+     .tensors = {.may_have_more = true}},
+    {.is = {"arwkv7"}, .layers = read_rwkv, .rule = "rwkv"},
   };
   return kRows;
 }

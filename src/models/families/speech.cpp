@@ -160,18 +160,15 @@ std::span<const Family> speech_family() {
   static constexpr Traits kTied{.has_final_norm = false, .ties_by_default = true};
   static constexpr Traits kBiased{.head_bias = "+", .has_final_norm = false};
   static constexpr Family kRows[] = {
-    {.is = {"moonshine", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_moonshine},
-    {.is = {"dia_decoder", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_dia},
-    {.is = {"cohere_asr canary_decoder", "encoder_decoder", Arch::kOther, "executed class"},
-     .layers = read_encoder_decoder, .tensors = kBiased, .all = write_transcriber},
-    {.is = {"speecht5", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_speecht5},
-    {.is = {"seamless_m4t seamless_m4t_v2", "encoder_decoder", Arch::kOther, "executed class"},
-     .layers = read_encoder_decoder, .tensors = kTied, .all = write_seamless},
-    {.is = {"moonshine_streaming", "encoder_decoder"}, .layers = read_encoder_decoder,
-     .tensors = {.has_final_norm = false}, .all = write_unknown_stacks},
+    {.is = {"moonshine", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied, .all = write_moonshine},
+    {.is = {"dia_decoder", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied, .all = write_dia},
+    {.is = {"cohere_asr canary_decoder", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kBiased,
+     .all = write_transcriber},
+    {.is = {"speecht5", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied, .all = write_speecht5},
+    {.is = {"seamless_m4t seamless_m4t_v2", kExecutedClass}, .layers = read_encoder_decoder, .tensors = kTied,
+     .all = write_seamless},
+    {.is = {"moonshine_streaming"}, .layers = read_encoder_decoder, .tensors = {.has_final_norm = false},
+     .all = write_unknown_stacks},
   };
   return kRows;
 }

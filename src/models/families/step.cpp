@@ -12,7 +12,7 @@ static void read_step3p5(Reader& reader) {
     reader.text.touch("attention_other_setting");
     sliding = read_heads(*other, {"num_attention_heads", "num_attention_groups", "head_dim", ""}, full);
   }
-  const std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullFirstOf, 4});
+  const std::vector<Label> labels = layer_labels(reader.text, layers, full_first_of(4));
   push_attention(reader, labels, full, sliding);
 }
 
@@ -32,18 +32,15 @@ static bool write_shared_query(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// Names of the modules in files and in the class.
-constexpr std::string_view kStep3p5Modules[] = {"moe.shared_experts=share_expert moe.experts.*=moe",
-                                                "moe.shared_experts=share_expert"};
-
 // clang-format off
 std::span<const Family> step_family() {
   static constexpr Family kRows[] = {
-    {.is = {"step1", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"step3p5 step3p7", "step3p5", Arch::kStep3p5, "executed class"}, .layers = read_step3p5, .tensors = {.qk_norm = QkNorm::kHead,
-     .gate = Gate::kHead, .dense_first = 3, .has_router_bias = true, .moe = "moe"}, .modules = kStep3p5Modules},
-    {.is = {"step3_text", "step3p5", Arch::kOther, "published total"}, .layers = read_step3p5,
-     .tensors = {.qkv_bias = "", .o_bias = "", .dense_first = 1}, .mixer = write_shared_query},
+    {.is = {"step1", kExecutedClass}},
+    {.is = {"step3p5 step3p7", kExecutedClass, Arch::kStep3p5}, .layers = read_step3p5, .rule = "step3p5",
+     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kHead, .dense_first = 3, .has_router_bias = true,
+     .moe = "moe"}, .modules = "moe.shared_experts=share_expert moe.experts.*=moe | moe.shared_experts=share_expert"},
+    {.is = {"step3_text", kPublishedTotal}, .layers = read_step3p5, .rule = "step3p5", .tensors = {.qkv_bias = "",
+     .o_bias = "", .dense_first = 1}, .mixer = write_shared_query},
   };
   return kRows;
 }

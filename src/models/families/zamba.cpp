@@ -22,7 +22,7 @@ static void push_zamba(Reader& reader, const std::vector<Label>& labels, const S
     Layer layer{{ssm}};
     if (label == Label::kHybrid || label == Label::kFull)
       layer.mixers.insert(layer.mixers.begin(), FullAttention{heads});
-    reader.model.layers.push_back(std::move(layer));
+    reader.add(std::move(layer));
   }
 }
 
@@ -109,14 +109,6 @@ static void write_shared_blocks(Inventory& out, bool second) {
   out.norms("shared_transformer.pre_ff_layernorm", h);
 }
 
-static void write_zamba(Inventory& out) {
-  write_shared_blocks(out, false);
-}
-
-static void write_zamba2(Inventory& out) {
-  write_shared_blocks(out, true);
-}
-
 // The attention is the block that all hybrid layers share, which write_shared_blocks writes.
 static bool skips_shared_block(Inventory&, const Mixer& mixer) {
   return std::holds_alternative<FullAttention>(mixer);
@@ -140,10 +132,9 @@ static Layer zaya_layer(const Reader& reader, Label label, const Heads& heads, T
 // Layers have a window where one is set.
 static void read_zaya(Reader& reader) {
   const Heads heads = read_heads(reader.text);
-  const std::vector<Label> labels = layer_labels(
-      reader.text, reader.num_layers(), {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""});
+  const std::vector<Label> labels = layer_labels(reader.text, reader.num_layers(), in_all_layers(Label::kHybrid));
   const Tokens window = read_window(reader.text);
-  for (const Label label : labels) reader.model.layers.push_back(zaya_layer(reader, label, heads, window));
+  for (const Label label : labels) reader.add(zaya_layer(reader, label, heads, window));
 }
 
 // Weights and biases on the residual stream and on what a block adds to it; routers see the previous layer's.
@@ -189,12 +180,14 @@ static bool write_zaya_experts(Inventory& out, const Ffn& ffn) {
 // clang-format off
 std::span<const Family> zamba_family() {
   static constexpr Family kRows[] = {
-    {.is = {"zamba", "zamba", Arch::kOther, "executed class"}, .layers = read_zamba, .tensors = {.norms = 1,
-     .has_mlps = false, .ties_by_default = true}, .extras = write_zamba, .mixer = skips_shared_block},
-    {.is = {"zamba2", "zamba2", Arch::kOther, "executed class"}, .layers = read_zamba2, .tensors = {.norms = 1,
-     .has_mlps = false, .ties_by_default = true}, .extras = write_zamba2, .mixer = skips_shared_block},
+    {.is = {"zamba", kExecutedClass}, .layers = read_zamba, .rule = "zamba", .tensors = {.norms = 1, .has_mlps = false,
+     .ties_by_default = true}, .extras = [](Inventory& out) { write_shared_blocks(out, false); },
+     .mixer = skips_shared_block},
+    {.is = {"zamba2", kExecutedClass}, .layers = read_zamba2, .rule = "zamba2", .tensors = {.norms = 1,
+     .has_mlps = false, .ties_by_default = true}, .extras = [](Inventory& out) { write_shared_blocks(out, true); },
+     .mixer = skips_shared_block},
     // Zyphra's ZAYA: compressed convolutional attention (arXiv 2510.04476). Source: transformers modeling_zaya.py.
-    {.is = {"zaya", "conv_attention", Arch::kZaya, "executed class"}, .layers = read_zaya, .extras = write_zaya,
+    {.is = {"zaya", kExecutedClass, Arch::kZaya}, .layers = read_zaya, .rule = "conv_attention", .extras = write_zaya,
      .mixer = write_zaya_conv, .experts = write_zaya_experts},
   };
   return kRows;

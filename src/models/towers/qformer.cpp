@@ -1,5 +1,5 @@
-// Q-Formers: queries that attend to a tower's output in some of their layers; and BLIP-2, where they come from. Source:
-// transformers modeling_blip_2.py, modeling_instructblip.py.
+// Q-Formers: queries that attend to a tower's output in some of their layers. Source: transformers modeling_blip_2.py,
+// modeling_instructblip.py.
 #include <algorithm>
 
 #include "models/towers/tower.h"
@@ -26,14 +26,6 @@ void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, 
   p.linear("qformer.words.fc1", inner, h, true, layers);
   p.linear("qformer.words.fc2", h, inner, true, layers);
   p.plain("qformer.words.norm", times(2, h), layers);
-}
-
-void write_blip_vision(const TowerWriter& s) {
-  write_blip_tower(s, {.width = 1408, .inner = 6144, .layers = 39, .image = 224, .patch = 14}, true);
-  s.root.touch("qformer_config");
-  const Fields looking = s.root.child("qformer_config").value_or(Fields::empty());
-  write_qformer(s.p, looking, s.root.count_or("num_query_tokens", 32), s.root_type != "blip-2");
-  s.p.linear("language_projection", s.out, looking.count_or("hidden_size", 768), true);
 }
 
 }  // namespace kvplan

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,12 +22,17 @@ struct Blocks {
   std::uint64_t extra = 0;                // other elements of a layer
   std::uint64_t heads = 0;                // ranks that do not divide them replicate the whole tower; 0: not known
   std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys; 0: the tower's
+
+  void set_biases(bool of_attention, bool of_mlp) {
+    qkv_bias = of_attention ? 3 : 0;
+    out_bias = of_attention;
+    mlp_bias = of_mlp;
+  }
 };
 
 // Blocks as in a Llama: RMS norms, gated MLPs and, with `has_bias` false, no biases.
 inline Blocks llama_blocks(Blocks sizes, bool has_bias = false) {
-  sizes.qkv_bias = has_bias ? 3 : 0;
-  sizes.out_bias = sizes.mlp_bias = has_bias;
+  sizes.set_biases(has_bias, has_bias);
   sizes.gated = true;
   sizes.layer_norm = false;
   return sizes;
@@ -63,6 +69,9 @@ struct TowerWriter {
   std::uint64_t count(std::initializer_list<std::string_view> keys, std::uint64_t fallback) const;
   std::uint64_t count(std::string_view key, std::uint64_t fallback) const { return count({key}, fallback); }
   std::uint64_t merge() const;  // patches merged into one token
+  // Blocks of this width, with the class's other default sizes.
+  Blocks sizes(std::uint64_t width, std::uint64_t inner, std::uint64_t layers,
+               std::string_view layers_key = "num_hidden_layers") const;
   // The patch embedding; over several frames at once where a key says so.
   void patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const;
   void frames(std::string_view name, std::uint64_t width, bool bias, std::string_view key = "temporal_patch_size",
@@ -77,90 +86,28 @@ inline std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
   return patch == 0 ? 0 : square(image / patch);
 }
 
-// Unusual vision towers: vision.cpp.
-void write_dots_vision(const TowerWriter& s);
-void write_ernie_vision(const TowerWriter& s);
-void write_gemma3n_vision(const TowerWriter& s);
-void write_gemma4_vision(const TowerWriter& s);
-void write_glm4v(const TowerWriter& s);
-void write_glm_ocr_vision(const TowerWriter& s);
-void write_internvl(const TowerWriter& s);
-void write_llama4_vision(const TowerWriter& s);
-void write_minimax_vision(const TowerWriter& s);
-void write_mllama_vision(const TowerWriter& s);
-void write_molmo2_vision(const TowerWriter& s);
-void write_moonvit(const TowerWriter& s);
-void write_muse_vision(const TowerWriter& s);
-void write_ovis2_vision(const TowerWriter& s);
-void write_pix2struct_vision(const TowerWriter& s);
-void write_pixtral(const TowerWriter& s);
-void write_radio_vision(const TowerWriter& s);
-void write_qwen2_5_vision(const TowerWriter& s);
-void write_qwen2_vision(const TowerWriter& s);
-void write_qwen3_vision(const TowerWriter& s);
-
-// Towers based on SigLIP, CLIP or SAM: vits.cpp.
-void write_aria_vision(const TowerWriter& s);
-void write_blip_own_vision(const TowerWriter& s);
-void write_cohere_vision(const TowerWriter& s);
-void write_cosmos_vision(const TowerWriter& s);
-void write_deepseek_ocr(const TowerWriter& s);
-void write_deepseek_vl_hybrid(const TowerWriter& s);
-void write_deepseek_vl_vision(const TowerWriter& s);
-void write_gemma3_vision(const TowerWriter& s);
-void write_git_vision(const TowerWriter& s);
-void write_got_ocr(const TowerWriter& s);
-void write_formulanet_vision(const TowerWriter& s);
-void write_idefics_vision(const TowerWriter& s);
-void write_idefics2_vision(const TowerWriter& s);
-void write_idefics3_vision(const TowerWriter& s);
-void write_kosmos_vision(const TowerWriter& s);
-void write_lfm2_vision(const TowerWriter& s);
-void write_llava_vision(const TowerWriter& s);
-void write_minicpmv_vision(const TowerWriter& s);
-void write_paddleocr_vision(const TowerWriter& s);
-void write_minicpmv4_vision(const TowerWriter& s);
-void write_paligemma_vision(const TowerWriter& s);
-void write_step_vision(const TowerWriter& s);
-void write_unlimited_ocr(const TowerWriter& s);
-void write_video_llama_vision(const TowerWriter& s);
-// Position numbers, which classes keep as a buffer.
-void write_position_ids(const Tower& t, std::uint64_t positions);
-// BLIP's ViT, with the class's default sizes; `has_bias_switch`: a key may switch off the biases of Q, K and V.
-struct BlipSizes {
-  std::uint64_t width = 0, inner = 0, layers = 0, image = 0, patch = 0;
-};
-void write_blip_tower(const TowerWriter& s, const BlipSizes& usual, bool has_bias_switch = false);
-
+// Parts that several towers have.
+void write_position_ids(const Tower& t, std::uint64_t positions);  // position numbers, which classes keep as a buffer
 // CLIP ViT-L/14, at 336 pixels by default; `layers` of its 24 are stored.
 void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577);
 void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias);
-
 // A Q-Former between a tower and the decoder; with `reads` it also attends to a text: qformer.cpp.
 void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, bool reads);
-void write_blip_vision(const TowerWriter& s);
 
-// Audio encoders: audio.cpp.
-void write_flamingo_audio(const TowerWriter& s);
-void write_gemma3n_audio(const TowerWriter& s);
-void write_glm_audio(const TowerWriter& s);
-void write_granite_speech(const TowerWriter& s);
-void write_moss_audio(const TowerWriter& s);
-void write_muse_audio(const TowerWriter& s);
-void write_omni_audio(const TowerWriter& s);
-void write_qwen2_audio(const TowerWriter& s);
-void write_qwen3_audio(const TowerWriter& s);
-void write_voxtral(const TowerWriter& s);
-void write_voxtral_realtime(const TowerWriter& s);
+// Whole towers that something besides their row writes.
+void write_deepseek_ocr(const TowerWriter& s);
+void write_gemma3_vision(const TowerWriter& s);
 
-// SigLIP with its pooling head, whatever the config says about that: vits.cpp.
-void write_siglip_with_head(const TowerWriter& s);
-
-// Towers of single models: single.cpp.
-void write_florence_vision(const TowerWriter& s);
-void write_fun_asr_audio(const TowerWriter& s);
-void write_phi4_audio(const TowerWriter& s);
-void write_phi4_vision(const TowerWriter& s);
+// What each tower is, by the model_type of the whole file or of the tower. The first row that matches either counts,
+// unless `fits` says that the tower's own type contradicts it.
+struct TowerRow {
+  std::string_view names;
+  void (*write)(const TowerWriter& s);
+  bool (*fits)(std::string_view own) = nullptr;
+};
+std::span<const TowerRow> vit_towers();     // based on SigLIP, CLIP or SAM: vits.cpp
+std::span<const TowerRow> vision_towers();  // others: vision.cpp
+std::span<const TowerRow> audio_towers();
 
 // Audio encoders of encoder-decoders: speech.cpp.
 void write_wave_encoder(const Tower& t, const Fields& config);

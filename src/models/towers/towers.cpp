@@ -67,6 +67,10 @@ std::uint64_t TowerWriter::merge() const {
   return square(count("spatial_merge_size", 2));
 }
 
+Blocks TowerWriter::sizes(std::uint64_t width, std::uint64_t inner, std::uint64_t layers, std::string_view key) const {
+  return {width, count("intermediate_size", inner), count(key, layers)};
+}
+
 void TowerWriter::patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const {
   t.linear(name, width, times(3, square(count("patch_size", usual))), bias);
 }
@@ -77,8 +81,6 @@ void TowerWriter::frames(std::string_view name, std::uint64_t width, bool bias, 
   t.linear(name, width, times(times(channels, count(key, usual)), patch), bias);
 }
 
-// An estimate for an unknown tower: a ViT of the size in the config, with a wide range; a billion parameters where it
-// gives none.
 void estimate_tower(Inventory& out, const Fields& side, Component component, const std::string& what) {
   const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"}, 0);
   const std::uint64_t layers =
@@ -104,89 +106,8 @@ void estimate_tower(Inventory& out, const Fields& side, Component component, con
 
 namespace {
 
-bool is_clip_or_siglip(std::string_view own) {
-  return own == "clip_vision_model" || (own.starts_with("siglip") && own != "siglip2_vision_model");
-}
-
-bool is_siglip(std::string_view own) {
-  return is_clip_or_siglip(own) && own != "clip_vision_model";
-}
-
-// What each tower is, by the model_type of the whole file or of the tower. The first row that matches either counts,
-// unless the tower's own type contradicts it.
-struct Row {
-  std::string_view names;
-  void (*write)(const TowerWriter& s);
-  bool (*fits)(std::string_view own) = nullptr;
-};
-constexpr Row kVision[] = {
-    {"qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
-     "qwen3_vl_vision qwen3_omni_moe_vision_encoder",
-     write_qwen3_vision},
-    {"qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder", write_qwen2_5_vision},
-    {"qwen2_vl qwen2_vl_vision", write_qwen2_vision},
-    {"gemma4 gemma4_vision", write_gemma4_vision},
-    {"kimi_k25 kimi_k3 kimi_vl moonvit kimi_k25_vision", write_moonvit},
-    {"llama4 llama4_vision_model", write_llama4_vision},
-    {"glm4v glm4v_moe glm46v glm4v_vision glm4v_moe_vision", write_glm4v},
-    {"minimax_m3_vl", write_minimax_vision},
-    {"gemma3n", write_gemma3n_vision},
-    {"got_ocr2 pp_chart2table", write_got_ocr},
-    {"pp_formulanet", write_formulanet_vision},
-    {"minicpmv minicpmo", write_minicpmv_vision},
-    {"aria", write_aria_vision},
-    {"paddleocr_vl", write_paddleocr_vision},
-    {"glm_ocr glm5_next", write_glm_ocr_vision},
-    {"ernie4_5_vl_moe", write_ernie_vision},
-    {"molmo2", write_molmo2_vision},
-    {"cosmos3_edge", write_cosmos_vision},
-    {"muse_glimmer muse_spark", write_muse_vision},
-    {"dots_ocr", write_dots_vision},
-    {"lfm2_vl lfm2-vl", write_lfm2_vision},
-    {"idefics2", write_idefics2_vision},
-    {"blip", write_blip_own_vision},
-    {"florence2", write_florence_vision},
-    {"phi4_multimodal", write_phi4_vision},
-    {"git", write_git_vision},
-    {"idefics", write_idefics_vision},
-    {"kosmos-2", write_kosmos_vision},
-    {"pix2struct kosmos-2.5", write_pix2struct_vision},
-    {"mllama", write_mllama_vision},
-    {"minicpmv4_6 minicpmv4_7 minicpm_ocr", write_minicpmv4_vision},
-    {"video_llama_3", write_video_llama_vision},
-    {"ovis2", write_ovis2_vision, [](std::string_view own) { return own == "ovis2_vision"; }},
-    {"step3p7", write_step_vision},
-    {"unlimited_ocr", write_unlimited_ocr},
-    {"blip-2 instructblip instructblipvideo", write_blip_vision},
-    {"deepseek_vl", write_deepseek_vl_vision, is_clip_or_siglip},
-    {"deepseek_vl_hybrid", write_deepseek_vl_hybrid, is_clip_or_siglip},
-    {"nemotron_h_omni", write_radio_vision, [](std::string_view own) { return own == "radio"; }},
-    {"internvl intern_vit_6b interns1 interns1_vision qianfan_ocr qianfan_ocr_vision", write_internvl},
-    {"pixtral", write_pixtral, [](std::string_view own) { return own == "pixtral"; }},
-    {"gemma3 shieldgemma2", write_gemma3_vision},
-    {"paligemma", write_paligemma_vision},
-    {"llava llava_next llava_next_video llava_onevision vipllava video_llava", write_llava_vision, is_clip_or_siglip},
-    {"idefics3 smolvlm idefics3_vision smolvlm_vision", write_idefics3_vision},
-    {"cohere2_vision aya_vision", write_cohere_vision, is_siglip},
-};
-constexpr Row kAudio[] = {
-    {"qwen2_audio", write_qwen2_audio},
-    {"audioflamingo3_encoder", write_flamingo_audio},
-    {"moss_transcribe_diarize_audio", write_moss_audio},
-    {"glmasr_encoder", write_glm_audio},
-    {"granite_speech_encoder granite_speech_plus_encoder", write_granite_speech},
-    {"qwen3_asr_encoder qwen3_omni_moe_audio_encoder", write_qwen3_audio},
-    {"gemma3n", write_gemma3n_audio},
-    {"qwen2_5_omni_audio_encoder", write_omni_audio},
-    {"voxtral_realtime", write_voxtral_realtime},
-    {"voxtral", write_voxtral},
-    {"muse_spark_audio", write_muse_audio},
-    {"phi4_multimodal_audio", write_phi4_audio},
-    {"fun_asr_nano_encoder", write_fun_asr_audio},
-};
-
-bool write_side(std::span<const Row> rows, const TowerWriter& side) {
-  for (const Row& row : rows)
+bool write_side(std::span<const TowerRow> rows, const TowerWriter& side) {
+  for (const TowerRow& row : rows)
     if ((has_word(row.names, side.root_type) || has_word(row.names, side.own)) &&
         (row.fits == nullptr || row.fits(side.own))) {
       row.write(side);
@@ -199,7 +120,7 @@ bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std
                   const std::string& own) {
   const TowerWriter side{{out, Component::kVision}, {out, Component::kProjector}, v, root, out.hidden, root_type, own};
   if (v.is_object("width") && v.child("width")->is_object("sam_vit_b")) return write_deepseek_ocr(side), true;
-  if (write_side(kVision, side)) return true;
+  if (write_side(vit_towers(), side) || write_side(vision_towers(), side)) return true;
   root.touch("model_type");
   return false;
 }
@@ -209,7 +130,7 @@ bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std:
   const TowerWriter side{
       {out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
   side.count({"d_model", "hidden_size"}, 0);  // reported as a fact of the plan, whether or not a row knows the encoder
-  return write_side(kAudio, side);
+  return write_side(audio_towers(), side);
 }
 
 // A part of the config that no rule read and that has a width gets an estimate where it gives its layers, else a note:

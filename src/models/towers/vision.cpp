@@ -20,7 +20,7 @@ static void write_frequencies(const TowerWriter& s, std::uint64_t count) {
 }
 
 // Qwen3-VL, Qwen3.5 and similar: a merger, and another for each deepstack level.
-void write_qwen3_vision(const TowerWriter& s) {
+static void write_qwen3_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t patch = s.count("patch_size", 16);
   const std::uint64_t wide = times(s.merge(), h);
@@ -38,7 +38,7 @@ void write_qwen3_vision(const TowerWriter& s) {
   if (levels > 0) s.p.plain("visual.deepstack_merger_list.norm", times(2, wide), levels);
 }
 
-void write_qwen2_vision(const TowerWriter& s) {
+static void write_qwen2_vision(const TowerWriter& s) {
   const std::uint64_t e = s.count("embed_dim", 1280);
   const std::uint64_t wide = times(s.merge(), e);
   s.frames("visual.patch_embed", e, false);
@@ -49,15 +49,13 @@ void write_qwen2_vision(const TowerWriter& s) {
   s.p.down("visual.merger.mlp.2", s.count("hidden_size", s.out), wide);
 }
 
-void write_qwen2_5_vision(const TowerWriter& s) {
+static void write_qwen2_5_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t wide = times(s.merge(), h);
   s.frames("visual.patch_embed", h, false);
-  Blocks blocks{.width = h,
-                .inner = s.count("intermediate_size", 3420),
-                .layers = s.count("depth", 32),
-                .gated = true,
-                .layer_norm = false};
+  Blocks blocks = s.sizes(h, 3420, 32, "depth");
+  blocks.gated = true;
+  blocks.layer_norm = false;
   // In EXAONE 4.5's towers heads share keys.
   const std::uint64_t heads = s.count("num_heads", 16);
   if (const std::uint64_t kv = s.v.count_or("num_key_value_heads", heads); heads > 0 && kv < heads)
@@ -70,7 +68,7 @@ void write_qwen2_5_vision(const TowerWriter& s) {
   if (s.root_type == "hyperclovax_vision_v2") s.p.linear("projector", s.out, s.count("out_hidden_size", s.out), true);
 }
 
-void write_gemma4_vision(const TowerWriter& cut) {
+static void write_gemma4_vision(const TowerWriter& cut) {
   TowerWriter s = cut;
   s.t.cuts = false;  // vLLM loads it with transformers
   const std::uint64_t h = s.count("hidden_size", 768);
@@ -78,11 +76,10 @@ void write_gemma4_vision(const TowerWriter& cut) {
   s.patches("vision_tower.patch_embedder.input_proj", h, 16, false);
   s.t.plain("vision_tower.patch_embedder.position_embedding_table",
             times(2 * s.count("position_embedding_size", 10240), h));
-  s.t.blocks("vision_tower.layers.", llama_blocks({.width = h,
-                                                   .inner = s.count("intermediate_size", 3072),
-                                                   .layers = s.count("num_hidden_layers", 16),
-                                                   .norms = 4,
-                                                   .extra = times(2, d)}));
+  Blocks blocks = llama_blocks(s.sizes(h, 3072, 16));
+  blocks.norms = 4;
+  blocks.extra = times(2, d);
+  s.t.blocks("vision_tower.layers.", blocks);
   write_frequencies(s, d / 4);
   if (s.v.bare().flag("standardize", false)) s.t.derived("vision_tower.std_bias, std_scale", times(2, h));
   s.p.derived("embed_vision.embedding_pre_projection_norm", h);
@@ -90,7 +87,7 @@ void write_gemma4_vision(const TowerWriter& cut) {
 }
 
 // MoonViT, the tower of Kimi-VL and Kimi-K2.5.
-void write_moonvit(const TowerWriter& s) {
+static void write_moonvit(const TowerWriter& s) {
   const std::uint64_t h = s.count({"hidden_size", "vt_hidden_size"}, 1152);
   const bool bias = s.v.flag("linear_bias", true);
   const bool layer_norm = s.v.find_string("norm_type").value_or("layernorm") != "rmsnorm";
@@ -103,10 +100,8 @@ void write_moonvit(const TowerWriter& s) {
   Blocks blocks{.width = h,
                 .inner = s.count({"intermediate_size", "vt_intermediate_size"}, 4304),
                 .layers = s.count({"num_hidden_layers", "vt_num_hidden_layers"}, 27),
-                .qkv_bias = s.v.flag("attn_bias", true) ? 3U : 0U,
-                .out_bias = s.v.flag("attn_bias", true),
-                .mlp_bias = bias,
                 .layer_norm = layer_norm};
+  blocks.set_biases(s.v.flag("attn_bias", true), bias);
   blocks.attention = s.count("qkv_hidden_size", 0);
   blocks.heads = s.count({"num_attention_heads", "vt_num_attention_heads"}, 0);
   s.t.blocks("vision_tower.blocks.", blocks);
@@ -119,11 +114,11 @@ void write_moonvit(const TowerWriter& s) {
 }
 
 // ERNIE 4.5 VL: Qwen2-VL's tower, and a resampler of neighbouring patches, then of consecutive frames.
-void write_ernie_vision(const TowerWriter& s) {
+static void write_ernie_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t wide = times(s.merge(), h);
   s.patches("vision_tower.patch_embed", h, 14, false);
-  s.t.blocks("vision_tower.blocks.", {h, s.count("intermediate_size", 5120), s.count("depth", 32)});
+  s.t.blocks("vision_tower.blocks.", s.sizes(h, 5120, 32, "depth"));
   s.t.plain("vision_tower.ln", times(2, h));
   s.p.linear("resampler_model.spatial_linear", wide, wide, true, 2);
   s.p.linear("resampler_model.temporal_linear.fc1", wide, times(s.count("temporal_merge_size", 2), wide), true);
@@ -134,11 +129,11 @@ void write_ernie_vision(const TowerWriter& s) {
 }
 
 // Molmo 2: a plain ViT; attention pools two of its layers together, and a gated MLP projects them.
-void write_molmo2_vision(const TowerWriter& s) {
+static void write_molmo2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.patches("vision_tower.patch_embedding", h, 14, true);
   s.t.plain("vision_tower.positional_embedding", times(s.count("num_position_embeddings", 729), h));
-  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 4304), s.count("num_hidden_layers", 25)});
+  s.t.blocks("vision_tower.layers.", s.sizes(h, 4304, 25));
   const Fields own = with_class(s.root.child("adapter_config").value_or(Fields::empty()), "molmo2_adapter");
   const std::uint64_t wide = own.count_or("hidden_size", 1152);
   const std::uint64_t inner = own.count_or("intermediate_size", 18944);
@@ -150,28 +145,23 @@ void write_molmo2_vision(const TowerWriter& s) {
 }
 
 // Ovis 2: AIMv2, and a head that selects rows of a table of visual words for each patch.
-void write_ovis2_vision(const TowerWriter& s) {
+static void write_ovis2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t words = s.count("vocab_size", 16384);
   const std::uint64_t head_words = checked_sub(words, s.count("num_visual_indicator_tokens", 5), "the visual words");
   s.patches("vision_tower.patch_embedding", h, 14, true);
   s.t.plain("vision_tower.position_embedding",
             times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)), h));
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 2816),
-                                      .layers = s.count("num_hidden_layers", 24),
-                                      .qkv_bias = s.v.flag("qkv_bias", false) ? 3U : 0U,
-                                      .out_bias = s.v.flag("qkv_bias", false),
-                                      .mlp_bias = s.v.flag("mlp_bias", false),
-                                      .gated = true,
-                                      .layer_norm = false});
+  Blocks blocks = llama_blocks(s.sizes(h, 2816, 24));
+  blocks.set_biases(s.v.flag("qkv_bias", false), s.v.flag("mlp_bias", false));
+  s.t.blocks("vision_tower.layers.", blocks);
   s.t.plain("vision_tower.rms_norms", times(2, h));
   s.t.linear("vision_tower.head_linear", head_words, times(square(s.count("hidden_stride", 1)), h), false);
   s.t.plain("vision_tower.head_norm", times(2, head_words));
   s.p.plain("visual_embeddings_table", times(words, s.root.count_or("hidden_size", s.out)));
 }
 
-void write_llama4_vision(const TowerWriter& s) {
+static void write_llama4_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1408);
   const std::uint64_t inner = s.count("intermediate_size", 5632);
   const std::uint64_t patch = s.count("patch_size", 14);
@@ -200,7 +190,7 @@ static void write_glm_merger(const Tower& p, std::uint64_t wide, std::uint64_t o
   p.linear("visual.merger.down_proj", out, context, false);
 }
 
-void write_glm4v(const TowerWriter& s) {
+static void write_glm4v(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1536);
   const std::uint64_t out = s.count("out_hidden_size", s.out);
   const std::uint64_t patch = s.count("patch_size", 14);
@@ -211,31 +201,26 @@ void write_glm4v(const TowerWriter& s) {
   s.t.plain("visual.layernorms", times(2, h));
   const std::uint64_t layers = s.count("depth", 24);
   const bool bias = s.v.flag("attention_bias", false);
-  s.t.blocks("visual.blocks.", {.width = h,
-                                .inner = out,
-                                .layers = layers,
-                                .qkv_bias = bias ? 3U : 0U,
-                                .out_bias = bias,
-                                .mlp_bias = false,
-                                .gated = true,
-                                .layer_norm = false});
+  Blocks blocks = llama_blocks({h, out, layers});
+  blocks.set_biases(bias, false);
+  s.t.blocks("visual.blocks.", blocks);
   write_patch_angles(s, h, s.count("num_heads", 12));
   write_position_ids(s.t, patches_of(s.count("image_size", 336), patch));
   write_glm_merger(s.p, wide, out, context);
 }
 
-void write_minimax_vision(const TowerWriter& s) {
+static void write_minimax_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   s.frames("vision_tower.patch_embed", h, false);
   s.t.plain("vision_tower.pre_layernorm", times(2, h));
-  s.t.blocks("vision_tower.blocks.", {h, s.count("intermediate_size", 5120), s.count("num_hidden_layers", 32)});
+  s.t.blocks("vision_tower.blocks.", s.sizes(h, 5120, 32));
   s.p.linear("multi_modal_projector.linear_1", s.out, h, true);
   s.p.linear("multi_modal_projector.linear_2", s.out, s.out, true);
   s.p.linear("patch_merge.linear_1", s.out, times(s.merge(), s.out), true);
   s.p.linear("patch_merge.linear_2", s.out, s.out, true);
 }
 
-void write_mllama_vision(const TowerWriter& s) {
+static void write_mllama_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t inner = s.count("intermediate_size", 5120);
   const std::uint64_t patch = s.count("patch_size", 14);
@@ -249,8 +234,7 @@ void write_mllama_vision(const TowerWriter& s) {
   s.t.plain("vision_model.tile_positional_embedding", times(times(ratios + 1, tiles), h) + 1, 2);
   s.t.plain("vision_model.layernorms", times(4, h));
   Blocks blocks{h, inner, s.count("num_hidden_layers", 32)};
-  blocks.qkv_bias = 0;
-  blocks.out_bias = false;
+  blocks.set_biases(false, true);
   s.t.blocks("vision_model.transformer.", blocks);
   blocks.layers = s.count("num_global_layers", 8);
   blocks.extra = 2;
@@ -258,15 +242,11 @@ void write_mllama_vision(const TowerWriter& s) {
   s.p.linear("multi_modal_projector", s.out, s.count("vision_output_dim", 7680), true);
 }
 
-void write_pixtral(const TowerWriter& s) {
+static void write_pixtral(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   s.patches("vision_tower.patch_conv", h, 16, false);
   s.t.plain("vision_tower.ln_pre", h);
-  s.t.blocks("vision_tower.layers.", llama_blocks({
-                                         .width = h,
-                                         .inner = s.count("intermediate_size", 4096),
-                                         .layers = s.count("num_hidden_layers", 24),
-                                     }));
+  s.t.blocks("vision_tower.layers.", llama_blocks(s.sizes(h, 4096, 24)));
   if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0) write_frequencies(s, h / heads / 2);
   // Where the file lacks the key, Pixtral's own projector has biases and Mistral 3's, which follows a merger, has none.
   const bool merges = has_word("mistral3 mistral_large4 lighton_ocr", s.root_type);
@@ -279,7 +259,7 @@ void write_pixtral(const TowerWriter& s) {
   write_two_linears(s.p, from, s.out, s.root.flag("multimodal_projector_bias", !merges));
 }
 
-void write_internvl(const TowerWriter& s) {
+static void write_internvl(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const auto sizes = s.v.counts("image_size");
   const auto patches = s.v.counts("patch_size");
@@ -288,7 +268,7 @@ void write_internvl(const TowerWriter& s) {
   s.t.linear("vision_tower.patch_embeddings", h, times(3, square(patch)), true);
   s.t.plain("vision_tower.cls_token", h);
   s.t.plain("vision_tower.position_embeddings", times(patches_of(image, patch) + 1, h));
-  Blocks blocks{h, s.count("intermediate_size", 4096), s.count("num_hidden_layers", 24)};
+  Blocks blocks = s.sizes(h, 4096, 24);
   blocks.qkv_bias = s.v.flag("attention_bias", s.v.flag("qkv_bias", false)) ? 3 : 0;
   blocks.layer_norm = s.v.find_string("norm_type").value_or("layer_norm") == "layer_norm";
   blocks.extra = times(2 + (s.v.flag("use_qk_norm", s.v.flag("qk_normalization", false)) ? 2 : 0), h);  // layer scales
@@ -302,43 +282,35 @@ void write_internvl(const TowerWriter& s) {
 }
 
 // dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens are merged into one.
-void write_dots_vision(const TowerWriter& s) {
+static void write_dots_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("embed_dim", 1536);
   const std::uint64_t wide = times(s.merge(), h);
   const bool bias = s.v.flag("use_bias", false);
   s.frames("vision_tower.patch_embed", h, true, "temporal_patch_size", 1);
   s.t.plain("vision_tower.norms", times(s.v.flag("post_norm", true) ? 2 : 1, h));
-  s.t.blocks("vision_tower.blocks.", llama_blocks(
-                                         {
-                                             .width = h,
-                                             .inner = s.count("intermediate_size", 4224),
-                                             .layers = s.count("num_hidden_layers", 42),
-                                         },
-                                         bias));
+  s.t.blocks("vision_tower.blocks.", llama_blocks(s.sizes(h, 4224, 42), bias));
   s.p.plain("vision_tower.merger.ln_q", times(2, h));
   s.p.linear("vision_tower.merger.mlp.0", wide, wide, true);
   s.p.linear("vision_tower.merger.mlp.2", s.out, wide, true);
 }
 
 // GLM-OCR: GLM-4V's merger after blocks with biases, norms of queries and keys, and no table of positions.
-void write_glm_ocr_vision(const TowerWriter& s) {
+static void write_glm_ocr_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t heads = std::max<std::uint64_t>(1, s.count("num_heads", 16));
   const std::uint64_t out = s.count("out_hidden_size", s.out);
   const std::uint64_t channels = s.count("in_channels", 3);
   const bool bias = s.v.flag("attention_bias", true);
   s.frames("visual.patch_embed", h, true, "temporal_patch_size", 2, channels);
-  s.t.blocks("visual.blocks.", llama_blocks({.width = h,
-                                             .inner = s.count("intermediate_size", 4096),
-                                             .layers = s.count("depth", 24),
-                                             .extra = times(2, h / heads)},
-                                            bias));
+  Blocks blocks = llama_blocks(s.sizes(h, 4096, 24, "depth"), bias);
+  blocks.extra = times(2, h / heads);
+  s.t.blocks("visual.blocks.", blocks);
   write_patch_angles(s, h, heads);
   s.t.plain("visual.post_layernorm", h);
   write_glm_merger(s.p, times(s.merge(), h), out, s.count("projection_intermediate_size", times(out, channels)));
 }
 
-void write_muse_vision(const TowerWriter& s) {
+static void write_muse_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1536);
   const std::uint64_t inner = s.root.count_or("projector_hidden_size", 4096);
   s.frames("vision_tower.patch_embed", h, false, "patch_temporal");
@@ -346,7 +318,7 @@ void write_muse_vision(const TowerWriter& s) {
   const std::uint64_t rows = s.count("pos_emb_height", 32);
   s.t.plain("vision_tower.position_embedding", times(times(rows, columns), h));
   s.t.plain("vision_tower.layernorms", times(4, h));
-  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 8960), s.count("num_hidden_layers", 50)});
+  s.t.blocks("vision_tower.layers.", s.sizes(h, 8960, 50));
   s.p.linear("vision_adapter.fc1", inner, times(square(s.count("merge_size", 2)), h), false);
   s.p.linear("vision_adapter.fc2", inner, inner, false);
   s.p.linear("vision_projection", s.out, inner, false);
@@ -354,8 +326,65 @@ void write_muse_vision(const TowerWriter& s) {
 
 // Gemma 3n's towers have only one size (MobileNet-V5 of 300 million, and a Conformer of twelve blocks): the parameters
 // of both published checkpoints outside of their decoder.
-void write_gemma3n_vision(const TowerWriter& s) {
+static void write_gemma3n_vision(const TowerWriter& s) {
   s.t.plain("vision_tower", 298'744'640);
+}
+
+// Florence-2: DaViT, whose blocks attend within windows and then over channels, each with two convolutions.
+static void write_florence_vision(const TowerWriter& s) {
+  const auto widths = s.v.counts("embed_dim"), depths = s.v.counts("depths"), patches = s.v.counts("patch_size");
+  if (!widths || !depths || !patches || widths->empty() || depths->size() != widths->size() ||
+      patches->size() != widths->size())
+    return estimate_tower(s.t.inventory, s.v.bare(), Component::kVision, "the vision tower (" + s.own + ")");
+  const double ratio = s.v.find_real("mlp_ratio").value_or(4);
+  std::uint64_t before = s.count("in_channels", 3);
+  for (std::size_t i = 0; i < widths->size(); ++i) {
+    const std::uint64_t h = (*widths)[i];
+    const std::uint64_t inner = whole_width(ratio * static_cast<double>(h), "mlp_ratio");
+    const std::string at = "vision_tower.blocks." + std::to_string(i) + ".";
+    const std::uint64_t blocks = times(2, (*depths)[i]);
+    s.t.linear("vision_tower.convs." + std::to_string(i), h, times(before, square((*patches)[i])), true);
+    // The first stage normalises its output, the others their input.
+    s.t.plain("vision_tower.convs." + std::to_string(i) + ".norm", times(2, i == 0 ? h : before));
+    s.t.plain(at + "convolutions", times(20, h), blocks);
+    s.t.plain(at + "norms", times(4, h), blocks);
+    s.t.linear(at + "qkv", times(3, h), h, s.v.flag("qkv_bias", true), blocks);
+    s.t.linear(at + "proj", h, h, true, blocks);
+    s.t.linear(at + "fc1", inner, h, true, blocks);
+    s.t.linear(at + "fc2", h, inner, true, blocks);
+    before = h;
+  }
+  const std::uint64_t out = s.count("projection_dim", 1024);
+  s.p.linear("multi_modal_projector.image_projection", out, before, false);
+  s.p.plain("multi_modal_projector.image_proj_norm", times(2, out));
+  s.p.plain("multi_modal_projector.image_position_embed", times(s.count("max_position_embeddings", 50), before));
+}
+
+std::span<const TowerRow> vision_towers() {
+  static constexpr TowerRow kRows[] = {
+      {"qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
+       "qwen3_vl_vision qwen3_omni_moe_vision_encoder",
+       write_qwen3_vision},
+      {"qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder", write_qwen2_5_vision},
+      {"qwen2_vl qwen2_vl_vision", write_qwen2_vision},
+      {"gemma4 gemma4_vision", write_gemma4_vision},
+      {"kimi_k25 kimi_k3 kimi_vl moonvit kimi_k25_vision", write_moonvit},
+      {"llama4 llama4_vision_model", write_llama4_vision},
+      {"glm4v glm4v_moe glm46v glm4v_vision glm4v_moe_vision", write_glm4v},
+      {"minimax_m3_vl", write_minimax_vision},
+      {"gemma3n", write_gemma3n_vision},
+      {"glm_ocr glm5_next", write_glm_ocr_vision},
+      {"ernie4_5_vl_moe", write_ernie_vision},
+      {"molmo2", write_molmo2_vision},
+      {"muse_glimmer muse_spark", write_muse_vision},
+      {"dots_ocr", write_dots_vision},
+      {"florence2", write_florence_vision},
+      {"mllama", write_mllama_vision},
+      {"ovis2", write_ovis2_vision, [](std::string_view own) { return own == "ovis2_vision"; }},
+      {"internvl intern_vit_6b interns1 interns1_vision qianfan_ocr qianfan_ocr_vision", write_internvl},
+      {"pixtral", write_pixtral, [](std::string_view own) { return own == "pixtral"; }},
+  };
+  return kRows;
 }
 
 }  // namespace kvplan

@@ -69,7 +69,7 @@ static void write_vit(const TowerWriter& s, const Vit& form = {}) {
   if (form.has_head) write_siglip_head(s.t, h, inner);
 }
 
-void write_siglip_with_head(const TowerWriter& s) {
+static void write_siglip_with_head(const TowerWriter& s) {
   write_vit(s, {.has_head = true});
 }
 
@@ -102,14 +102,14 @@ void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, 
 }
 
 // LFM2-VL: SigLIP2 with the positions it was trained with, and a projector over merged patches.
-void write_lfm2_vision(const TowerWriter& s) {
+static void write_lfm2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);
   const std::uint64_t inner = s.root.count_or("projector_hidden_size", 2560);
   const bool bias = s.root.flag("projector_bias", true);
   s.patches("vision_tower.patch_embedding", h, 16, true);
   s.t.plain("vision_tower.position_embedding", times(s.count("num_patches", 256), h));
-  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
+  s.t.blocks("vision_tower.layers.", s.sizes(h, 3072, 12));
   s.t.plain("vision_tower.post_layernorm", times(2, h));
   // The released checkpoints disable the class's head.
   if (s.v.bare().flag("vision_use_head", false)) write_siglip_head(s.t, h, s.count("intermediate_size", 3072));
@@ -119,12 +119,12 @@ void write_lfm2_vision(const TowerWriter& s) {
 }
 
 // Cosmos 3 Edge: SigLIP2 with the positions it was trained with, and a merger of another width.
-void write_cosmos_vision(const TowerWriter& s) {
+static void write_cosmos_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t inner = s.root.count_or("projector_hidden_size", 11520);
   s.patches("visual.patch_embedding", h, 16, true);
   s.t.plain("visual.position_embedding", times(s.count("num_patches", 256), h));
-  s.t.blocks("visual.layers.", {h, s.count("intermediate_size", 4304), s.count("num_hidden_layers", 27)});
+  s.t.blocks("visual.layers.", s.sizes(h, 4304, 27));
   s.t.plain("visual.post_layernorm", times(2, h));
   s.p.plain("projector.norm", times(2, h));
   s.p.linear("projector.linear_fc1", inner, times(s.merge(), h), true);
@@ -172,7 +172,7 @@ void write_deepseek_ocr(const TowerWriter& s) {
 }
 
 // The same in transformers' form: CLIP reads only SAM's output, and has no patch embedding.
-void write_unlimited_ocr(const TowerWriter& s) {
+static void write_unlimited_ocr(const TowerWriter& s) {
   const auto part = [&](std::string_view key) {
     TowerWriter out = s;
     if (const auto own = s.v.child(key)) out.v = with_class(*own, own->find_string("model_type").value_or(""));
@@ -191,14 +191,14 @@ void write_unlimited_ocr(const TowerWriter& s) {
   s.p.plain("image_newline, view_seperator", times(2, s.out));
 }
 
-void write_got_ocr(const TowerWriter& s) {
+static void write_got_ocr(const TowerWriter& s) {
   write_sam(s);
   write_sam_nets(s.p);
   s.p.linear("multi_modal_projector", s.out, 1024, true);
 }
 
 // MiniCPM-V: SigLIP at 980 pixels, and queries that attend to its patches once. Source: vLLM models/minicpmv.py.
-void write_minicpmv_vision(const TowerWriter& s) {
+static void write_minicpmv_vision(const TowerWriter& s) {
   const std::uint64_t from = s.count("hidden_size", 1152);
   write_vit(s);
   s.p.plain("resampler.query", times(s.root.count_or("query_num", 64), s.out));
@@ -210,7 +210,7 @@ void write_minicpmv_vision(const TowerWriter& s) {
 }
 
 // Aria: as many queries as the largest image needs; projections before those of the attention itself.
-void write_aria_vision(const TowerWriter& s) {
+static void write_aria_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   write_vit(s, {.reads_post_norm = false});
   std::uint64_t queries = 0;
@@ -227,7 +227,7 @@ void write_aria_vision(const TowerWriter& s) {
 }
 
 // PaddleOCR-VL: SigLIP and a merger of four patches.
-void write_paddleocr_vision(const TowerWriter& s) {
+static void write_paddleocr_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t wide = times(s.merge(), h);
   write_vit(s, {.has_ids = true});
@@ -239,16 +239,15 @@ void write_paddleocr_vision(const TowerWriter& s) {
 }
 
 // Step 3.7: scaled residuals, a separate table of positions for 728 pixels, and two convolutions that halve each side.
-void write_step_vision(const TowerWriter& s) {
+static void write_step_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1536);
   s.patches("vision_tower.patch_embedding", h, 14, false);
   s.t.plain("vision_tower.position_embedding",
             times(patches_of(s.count("image_size", 728), s.count("patch_size", 14)), h));
   s.t.plain("vision_tower.pre_layernorm", times(2, h));
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 8960),
-                                      .layers = s.count("num_hidden_layers", 47),
-                                      .extra = times(2, h)});
+  Blocks blocks = s.sizes(h, 8960, 47);
+  blocks.extra = times(2, h);
+  s.t.blocks("vision_tower.layers.", blocks);
   s.t.linear("vision_tower.downsampler1", times(2, h), times(9, h), true);
   s.t.linear("vision_tower.downsampler2", times(4, h), times(18, h), true);
   s.p.linear("multi_modal_projector", s.out, times(4, h), s.root.flag("projector_bias", false));
@@ -256,7 +255,7 @@ void write_step_vision(const TowerWriter& s) {
 
 // The first MiniCPM-V in transformers' own form: four patches are merged within the tower, and four of the results
 // after it.
-void write_minicpmv4_vision(const TowerWriter& s) {
+static void write_minicpmv4_vision(const TowerWriter& s) {
   write_vit(s);
   const std::uint64_t h = s.count("hidden_size", 768);
   const std::uint64_t wide = times(4, h);
@@ -272,23 +271,23 @@ void write_minicpmv4_vision(const TowerWriter& s) {
 }
 
 // VideoLLaMA 3: SigLIP with rotary positions.
-void write_video_llama_vision(const TowerWriter& s) {
+static void write_video_llama_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   s.patches("vision_tower.patch_embedding", h, 16, true);
-  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
+  s.t.blocks("vision_tower.layers.", s.sizes(h, 3072, 12));
   s.t.plain("vision_tower.post_layernorm", times(2, h));
   write_two_linears(s.p, h, s.out, true);
 }
 
 // DeepSeek-VL's smaller form: SigLIP only.
-void write_deepseek_vl_vision(const TowerWriter& s) {
+static void write_deepseek_vl_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
   write_two_linears(s.p, s.count("hidden_size", 768), s.out, true);
 }
 
 // DeepSeek-VL's larger form: also SAM for the image at 1024 pixels, whose outputs at two depths are resized to
 // SigLIP's.
-void write_deepseek_vl_hybrid(const TowerWriter& s) {
+static void write_deepseek_vl_hybrid(const TowerWriter& s) {
   write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
   s.root.touch("high_res_vision_config");
   TowerWriter fine = s;
@@ -326,37 +325,40 @@ static void write_kosmos_queries(const TowerWriter& s, std::uint64_t from) {
   s.p.linear("image_to_text_projection.x_attn", times(4, s.out), s.out, true);
 }
 
-void write_git_vision(const TowerWriter& s) {
+static void write_git_vision(const TowerWriter& s) {
   write_vit(s, {.is_clip = true, .image = 224});
   s.p.linear("visual_projection", s.out, s.count("hidden_size", 768), true);
   s.p.plain("visual_projection.layer_norm", times(2, s.out));
 }
 
-void write_idefics_vision(const TowerWriter& s) {
+static void write_idefics_vision(const TowerWriter& s) {
   write_vit(s, {.is_clip = true, .image = 224});
 }
 
+struct BlipSizes {
+  std::uint64_t width = 0, inner = 0, layers = 0, image = 0, patch = 0;
+};
+
 // BLIP: like CLIP, without the norm before the blocks and with a bias in the patch embedding.
-void write_blip_tower(const TowerWriter& s, const BlipSizes& usual, bool has_bias_switch) {
+static void write_blip_tower(const TowerWriter& s, const BlipSizes& usual, bool has_bias_switch = false) {
   const std::uint64_t h = s.count("hidden_size", usual.width);
   s.patches("vision_tower.patch_embedding", h, usual.patch, true);
   s.t.plain("vision_tower.class_embedding", h);
   s.t.plain("vision_tower.position_embedding",
             times(patches_of(s.count("image_size", usual.image), s.count("patch_size", usual.patch)) + 1, h));
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", usual.inner),
-                                      .layers = s.count("num_hidden_layers", usual.layers),
-                                      .qkv_bias = !has_bias_switch || s.v.flag("qkv_bias", true) ? 3U : 0U});
+  Blocks blocks = s.sizes(h, usual.inner, usual.layers);
+  blocks.qkv_bias = !has_bias_switch || s.v.flag("qkv_bias", true) ? 3 : 0;
+  s.t.blocks("vision_tower.layers.", blocks);
   s.t.plain("vision_tower.post_layernorm", times(2, h));
 }
 
-void write_blip_own_vision(const TowerWriter& s) {
+static void write_blip_own_vision(const TowerWriter& s) {
   write_blip_tower(s, {.width = 768, .inner = 3072, .layers = 12, .image = 384, .patch = 16});
 }
 
 // RADIO in Nemotron's omni models: patches of images and of pairs of frames, positions for the largest image, scaled
 // residuals; four patches are merged into one.
-void write_radio_vision(const TowerWriter& s) {
+static void write_radio_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t patch = s.count("patch_size", 16);
   const double ratio = s.v.find_real("mlp_ratio").value_or(4);
@@ -378,20 +380,20 @@ void write_radio_vision(const TowerWriter& s) {
 }
 
 // PP-FormulaNet: SAM as in GOT-OCR, and a projection in two steps.
-void write_formulanet_vision(const TowerWriter& s) {
+static void write_formulanet_vision(const TowerWriter& s) {
   write_sam(s);
   write_sam_nets(s.p);
   s.p.linear("multi_modal_projector.linear_1", 1024, 1024, true);
   s.p.linear("multi_modal_projector.linear_2", s.count("decoder_hidden_size", s.out), 1024, true);
 }
 
-void write_kosmos_vision(const TowerWriter& s) {
+static void write_kosmos_vision(const TowerWriter& s) {
   write_vit(s, {.is_clip = true, .image = 224});
   write_kosmos_queries(s, s.count("hidden_size", 1024));
 }
 
 // Pix2Struct and Kosmos-2.5: patches with their row and column, RMS norms, a gated MLP and no biases.
-void write_pix2struct_vision(const TowerWriter& s) {
+static void write_pix2struct_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   s.t.linear("vision_tower.patch_projection", h, s.count("patch_embed_hidden_size", 768), true);
   s.t.plain("vision_tower.row_and_column_embedder", times(times(2, s.count({"seq_len", "max_num_patches"}, 4096)), h));
@@ -404,12 +406,12 @@ void write_pix2struct_vision(const TowerWriter& s) {
   if (s.root_type != "pix2struct") write_kosmos_queries(s, h);
 }
 
-void write_paligemma_vision(const TowerWriter& s) {
+static void write_paligemma_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   s.p.linear("multi_modal_projector.linear", s.out, s.count("hidden_size", 1152), true);
 }
 
-void write_llava_vision(const TowerWriter& s) {
+static void write_llava_vision(const TowerWriter& s) {
   const bool is_clip = s.own == "clip_vision_model";
   const bool is_onevision = s.root_type == "llava_onevision";
   const Vit form{.is_clip = is_clip,
@@ -430,20 +432,20 @@ void write_llava_vision(const TowerWriter& s) {
   if (!has_word("llava video_llava", s.root_type)) s.p.plain("image_newline", s.out);
 }
 
-void write_idefics2_vision(const TowerWriter& s) {
+static void write_idefics2_vision(const TowerWriter& s) {
   TowerWriter named = s;
   named.v = with_class(s.v, "idefics2_vision");
   write_vit(named);
   write_perceiver(s, named.count("hidden_size", 768));
 }
 
-void write_idefics3_vision(const TowerWriter& s) {
+static void write_idefics3_vision(const TowerWriter& s) {
   write_vit(s);
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.p.linear("connector.modality_projection", s.out, times(square(s.root.count_or("scale_factor", 2)), h), false);
 }
 
-void write_cohere_vision(const TowerWriter& s) {
+static void write_cohere_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);
@@ -452,6 +454,64 @@ void write_cohere_vision(const TowerWriter& s) {
   if (is_aya) s.p.plain("multi_modal_projector.layernorm", times(2, wide));
   s.p.linear("multi_modal_projector.linear_1", inner, wide, true);
   s.p.linear("multi_modal_projector.linear_2", s.out, inner / 2, true);
+}
+
+// Phi-4 multimodal: SigLIP with its head, followed by two vectors and two projections.
+static void write_phi4_vision(const TowerWriter& s) {
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  write_siglip_with_head(s);
+  s.p.plain("image_embed.img_feature_extensors", times(2, h));
+  s.p.linear("image_embed.img_projection_up", s.out, h, true);
+  s.p.linear("image_embed.img_projection_down", s.out, s.out, true);
+}
+
+static void write_blip_vision(const TowerWriter& s) {
+  write_blip_tower(s, {.width = 1408, .inner = 6144, .layers = 39, .image = 224, .patch = 14}, true);
+  s.root.touch("qformer_config");
+  const Fields looking = s.root.child("qformer_config").value_or(Fields::empty());
+  write_qformer(s.p, looking, s.root.count_or("num_query_tokens", 32), s.root_type != "blip-2");
+  s.p.linear("language_projection", s.out, looking.count_or("hidden_size", 768), true);
+}
+
+static bool is_clip_or_siglip(std::string_view own) {
+  return own == "clip_vision_model" || (own.starts_with("siglip") && own != "siglip2_vision_model");
+}
+
+static bool is_siglip(std::string_view own) {
+  return is_clip_or_siglip(own) && own != "clip_vision_model";
+}
+
+std::span<const TowerRow> vit_towers() {
+  static constexpr TowerRow kRows[] = {
+      {"got_ocr2 pp_chart2table", write_got_ocr},
+      {"pp_formulanet", write_formulanet_vision},
+      {"minicpmv minicpmo", write_minicpmv_vision},
+      {"aria", write_aria_vision},
+      {"paddleocr_vl", write_paddleocr_vision},
+      {"cosmos3_edge", write_cosmos_vision},
+      {"lfm2_vl lfm2-vl", write_lfm2_vision},
+      {"idefics2", write_idefics2_vision},
+      {"blip", write_blip_own_vision},
+      {"phi4_multimodal", write_phi4_vision},
+      {"git", write_git_vision},
+      {"idefics", write_idefics_vision},
+      {"kosmos-2", write_kosmos_vision},
+      {"pix2struct kosmos-2.5", write_pix2struct_vision},
+      {"minicpmv4_6 minicpmv4_7 minicpm_ocr", write_minicpmv4_vision},
+      {"video_llama_3", write_video_llama_vision},
+      {"step3p7", write_step_vision},
+      {"unlimited_ocr", write_unlimited_ocr},
+      {"blip-2 instructblip instructblipvideo", write_blip_vision},
+      {"deepseek_vl", write_deepseek_vl_vision, is_clip_or_siglip},
+      {"deepseek_vl_hybrid", write_deepseek_vl_hybrid, is_clip_or_siglip},
+      {"nemotron_h_omni", write_radio_vision, [](std::string_view own) { return own == "radio"; }},
+      {"gemma3 shieldgemma2", write_gemma3_vision},
+      {"paligemma", write_paligemma_vision},
+      {"llava llava_next llava_next_video llava_onevision vipllava video_llava", write_llava_vision, is_clip_or_siglip},
+      {"idefics3 smolvlm idefics3_vision smolvlm_vision", write_idefics3_vision},
+      {"cohere2_vision aya_vision", write_cohere_vision, is_siglip},
+  };
+  return kRows;
 }
 
 }  // namespace kvplan
