@@ -192,11 +192,7 @@ std::optional<PlainRotation> read_plain_rotation(const Reader& reader) {
   const Fields text = reader.text.quietly();
   const Settings settings = settings_of(text);
   if (settings.apart) return std::nullopt;
-  if (settings.full) {
-    std::string type = settings.full->find_string("rope_type").value_or("");
-    if (type.empty()) type = settings.full->find_string("type").value_or("default");
-    if (type != "default") return std::nullopt;
-  }
+  if (type_of(settings.full) != "default") return std::nullopt;
   const std::optional<double> theta = real_of(settings.full, text, "rope_theta");
   if (!theta) return std::nullopt;
   PlainRotation out;

@@ -8,15 +8,9 @@
 
 namespace kvplan {
 
-// The attention of a decoder's first layer.
-static Heads own_heads(const Inventory& out) {
-  const Mixer& mixer = out.reader.model.layers.front().mixers.front();
-  const auto* full = std::get_if<FullAttention>(&mixer);
-  return full == nullptr ? Heads{} : full->heads;
-}
-
 static Stack decoder_of(const Inventory& out) {
-  const Heads heads = own_heads(out);
+  const Heads* first = heads_of(out.reader.model.layers.front().mixers.front());
+  const Heads heads = first == nullptr ? Heads{} : *first;
   Stack stack;
   stack.width = out.hidden;
   stack.inner = first_count(out.text, {"decoder_ffn_dim", "intermediate_size"});
