@@ -16,6 +16,7 @@
 #include "engines/estimates.h"
 #include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
+#include "engines/release.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 
@@ -35,25 +36,63 @@ constexpr EngineVersion kVersions[] = {
 };
 constexpr std::uint64_t kBatch = 512;
 
-// Families whose own engine keeps more than llama.cpp would. Windows: model/models/*/model.go, NewSWAMemCache. States:
-// kvcache/recurrent.go, DefaultCheckpointCount.
+// What its own engine keeps more of than llama.cpp would, and whether it still runs in it.
+struct OllamaRules {
+  bool starts_llama_server = false;
+  std::uint64_t gpt_oss_window = 0, gemma4_window = 0;  // least tokens of a window; 0 where llama.cpp runs the family
+  std::uint64_t checkpoints = 0;                        // copies of a sequence's states
+};
+constexpr Release kServer{0, 30, 0};
+constexpr Rule<OllamaRules> kRules[] = {
+    {&OllamaRules::gpt_oss_window,
+     4096,
+     {0, 11},
+     kServer,
+     "gpt-oss keeps windows of at least so many tokens.",
+     "model/models/gptoss/model.go, NewSWAMemCache; a log"},
+    {&OllamaRules::gemma4_window,
+     4096,
+     {0, 20},
+     kServer,
+     "Gemma 4 keeps windows of at least so many tokens.",
+     "model/models/gemma4/model.go, NewSWAMemCache"},
+    {&OllamaRules::checkpoints,
+     24,
+     {0, 17},
+     kServer,
+     "Recurrent states have so many checkpoints.",
+     "kvcache/recurrent.go, DefaultCheckpointCount; a log"},
+    {&OllamaRules::starts_llama_server, 1, kServer, kNoEnd,
+     "llama-server runs every GGUF, and batches grow with the context.", "llm/llama_server.go; server/sched.go; a log"},
+};
+OllamaRules rules_of(const Request& request) {
+  return resolve_rules(kRules, release_of(request));
+}
+std::vector<RuleRow> rules() {
+  return rule_rows(kRules);
+}
+
+// The families that ran in its own engine.
 struct OwnEngine {
-  std::initializer_list<Arch> of;
-  std::uint64_t since;
-  LlamaKeeps keeps;
+  Arch arch;
+  std::uint64_t OllamaRules::*window;
+  std::uint64_t OllamaRules::*checkpoints;
 };
-const OwnEngine kOwnEngine[] = {
-    {{Arch::kGptOss}, 11, {.window = 4096}},
-    {{Arch::kGemma4}, 20, {.window = 4096}},
-    {{Arch::kQwen3Next, Arch::kQwen3p5, Arch::kNemotronH, Arch::kLfm2}, 17, {.checkpoints = 24}},
+constexpr OwnEngine kOwnEngine[] = {
+    {Arch::kGptOss, &OllamaRules::gpt_oss_window, nullptr}, {Arch::kGemma4, &OllamaRules::gemma4_window, nullptr},
+    {Arch::kQwen3Next, nullptr, &OllamaRules::checkpoints}, {Arch::kQwen3p5, nullptr, &OllamaRules::checkpoints},
+    {Arch::kNemotronH, nullptr, &OllamaRules::checkpoints}, {Arch::kLfm2, nullptr, &OllamaRules::checkpoints},
 };
-constexpr std::uint64_t kLlamaServerSince = 30;
 
 std::optional<LlamaKeeps> own_engine(const EngineInput& input) {
-  const std::uint64_t version = engine_version(engine_of(input.request), input.request);
-  if (version >= kLlamaServerSince) return std::nullopt;
-  for (const OwnEngine& row : kOwnEngine)
-    if (version >= row.since && is_one_of(input.model.arch, row.of)) return row.keeps;
+  const OllamaRules rules = rules_of(input.request);
+  for (const OwnEngine& row : kOwnEngine) {
+    if (row.arch != input.model.arch) continue;
+    LlamaKeeps out;
+    if (row.window != nullptr) out.window = rules.*row.window;
+    if (row.checkpoints != nullptr) out.checkpoints = rules.*row.checkpoints;
+    if (out.window + out.checkpoints > 0) return out;
+  }
   return std::nullopt;
 }
 
@@ -64,8 +103,7 @@ std::uint64_t batch_for(std::uint64_t tokens) {
 
 // Whether the batch, and with it the micro-batch, depends on the context.
 bool has_batch_rule(const Request& request) {
-  return !request.llama_cpp.n_batch && !request.llama_cpp.n_ubatch &&
-         engine_version(engine_of(request), request) >= kLlamaServerSince;
+  return !request.llama_cpp.n_batch && !request.llama_cpp.n_ubatch && rules_of(request).starts_llama_server;
 }
 
 // The request as the llama.cpp underneath sees it; with the batch for `load` where one is given.
@@ -121,6 +159,7 @@ Tokens default_context(std::optional<Bytes> card) {
 
 Engine ollama_engine() {
   Engine out{"ollama", "", "llama.cpp with Ollama's defaults", kVersions, 1.0, resolve, layout, overhead};
+  out.rules = rules;
   out.kv_choices = "float16 q8_0 q4_0";
   out.weight_choices = llama_cpp_engine().weight_choices;
   out.wraps_engine = true;
