@@ -11,7 +11,6 @@ namespace kvplan {
 enum class RotaryLayers : std::uint8_t { kAll, kNone, kWindowed, kAllButEveryFourth };
 
 struct GraphFacts {
-  bool norms_have_bias = false;      // the layers' norms, where a config tells
   bool norms_subtract_mean = false;  // LayerNorm, for models whose norms have no bias to tell it by
   bool scales_embedding = false;     // the embedding is multiplied before the first layer
   bool scales_tokens = false;        // the same, but not where a batch brings embeddings

@@ -107,27 +107,11 @@ void read_graph_facts(const GgufKeys& keys, std::string_view architecture, Model
   }
 }
 
+// A graph is only built for a GGUF: a config tells what the estimate depends on.
 void read_graph_facts(const Fields& config, ModelSpec& model) {
   const Fields text = config.quietly();
-  GraphFacts& out = model.graph;
-  const std::string_view name = llama_cpp_name(model.model_type);
-  by_architecture(name, out);
-  const auto real = [&](std::string_view key) { return text.is_number(key) ? text.find_real(key).value_or(0.0) : 0.0; };
-  const auto count = [&](std::string_view key) {
-    return text.is_number(key) ? text.count_or(key, 0) : std::uint64_t{0};
-  };
-  out.index_topk = count("index_topk");
-  out.num_heads = static_cast<std::uint32_t>(std::min<std::uint64_t>(count("num_attention_heads"), kMostGraphHeads));
-  if (has_word(kScaledByKey, name)) out.scales_embedding = real("embedding_multiplier") != 0.0;
-  if (has_word(kScaledByKey, name) && text.is_string("position_embedding_type") &&
-      text.find_string("position_embedding_type") == "nope")
-    out.rotary = RotaryLayers::kNone;
-  if (has_word(kWeightsByKey, name)) out.normalizes_experts = text.flag("norm_topk_prob", true);
-  out.scales_experts = multiplies(real("routed_scaling_factor"));
-  if (const std::uint64_t groups = count("n_group"); groups > 1) {
-    out.expert_groups = groups;
-    out.expert_groups_used = count("topk_group");
-  }
+  by_architecture(llama_cpp_name(model.model_type), model.graph);
+  model.graph.index_topk = text.is_number("index_topk") ? text.count_or("index_topk", 0) : 0;
 }
 
 }  // namespace kvplan

@@ -224,21 +224,21 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
 }
 
 TEST_CASE("llama.cpp: compute of experts, by hand and as runs had it") {
-  // ub * 4 B * max(2 u E + E, 3 u Fe + 3 E) and the mask.
+  // ub * 4 B * (3 u Fe + 3 E), with u E where that is more than 2 u Fe, and the mask.
   EngineInput qwen = model_of("qwen35moe", 2048, 0, 248320, {16, 2, 256});
   qwen.model.experts = {256, 8, 512, 0};
-  check_run(compute(qwen, 16384), 512 * 4 * (2 * 8 * 2048 + 2048) + 512 * 16384 * 2, 88097024, 0.001);
+  check_run(compute(qwen, 16384), 512 * 4 * (3 * 8 * 512 + 8 * 2048 + 3 * 2048) + 512 * 16384 * 2, 88097024, 0.001);
   // gpt-oss-20b: 4 of 32, as wide as the model; a window of 128.
   EngineInput gpt_oss = model_of("gpt_oss", 2880, 2880, 201088, {64, 8, 64}, 128);
   gpt_oss.model.experts = {32, 4, 2880, 0};
   check_run(compute(gpt_oss, 16384), 512 * 4 * (3 * 4 * 2880 + 3 * 2880) + 512 * (16384 + 768) * 2, 108546176, 0.03);
   EngineInput minimax = model_of("minimax_m2", 3072, 1536, 200064, {48, 8, 128});
   minimax.model.experts = {256, 8, 1536, 0};
-  check_run(compute(minimax, 16384), 512 * 4 * (2 * 8 * 3072 + 3072) + 512 * 16384 * 2, 117450880, 0.06);
+  check_run(compute(minimax, 16384), 512 * 4 * (3 * 8 * 1536 + 3 * 3072) + 512 * 16384 * 2, 117450880, 0.06);
   // A dense layer among them counts where its MLP is wider.
   EngineInput glm = model_of("glm4moe", 4096, 30000, 151552, {96, 8, 128});
   glm.model.experts = {128, 8, 1408, 0};
-  CHECK(compute(glm, 8192).bytes == Bytes(512 * 4 * (2 * 8 * 4096 + 4096) + 512 * 8192 * 2));
+  CHECK(compute(glm, 8192).bytes == Bytes(512 * 4 * (3 * 8 * 1408 + 8 * 4096 + 3 * 4096) + 512 * 8192 * 2));
   glm.model.experts.dense_layers = 1;
   CHECK(compute(glm, 8192).bytes == Bytes(512 * 4 * 3 * (30000 + 4096) + 512 * 8192 * 2));
 }
@@ -264,8 +264,8 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
   mamba2.caches.push_back({0, "ssm", {heads, groups, matrix}, {heads, groups, matrix}});
   CHECK(compute(mamba2, 8192, 2).bytes ==
         Bytes(512 * 4 * (4 * 512 + 2 * (512 + 512)) + 2 * (8 * 64 * 128 + 512 + 512) * 4));
-  // An indexer: for each cell scores in float32, a mask, and one of the chosen cells as made and as used, 10 B; keys of
-  // 4 tokens are a quarter of the cells. The attention is that of 32 heads over a latent of 512 and 64.
+  // An indexer: for each cell scores in float32 and a mask, 6 B; keys of 4 tokens are a quarter of the cells. The
+  // attention is that of 32 heads over a latent of 512 and 64.
   EngineInput sparse = model_of("deepseek32", 512, 64, 1000, {32, 0, 0});
   Term latent{.name = "latent", .role = Role::kKey, .part = Part::kLatent};
   latent.shape.width = 512;
@@ -274,12 +274,12 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
   sparse.caches.push_back({0, "sparse_mla", {latent, rope}, {latent, rope}});
-  const std::uint64_t plain = 512 * 4 * (2 * 512 + 32 * 576 + 32 * 512) + 512 * 8192 * 2;
+  const std::uint64_t plain = 512 * 4 * (3 * 512 + 32 * (64 + 2 * 576)) + 512 * 8192 * 2;
   CHECK(compute(sparse, 8192).bytes == Bytes(plain));
   sparse.caches[0].compact.own().push_back(index);
-  CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 8192 * 10));
+  CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 8192 * 6));
   sparse.caches[0].compact.own()[2].stride = 4;
-  CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 2048 * 10));
+  CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 2048 * 6));
 }
 
 TEST_CASE("llama.cpp: what the host holds beside the layers") {

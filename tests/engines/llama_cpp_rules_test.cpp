@@ -3,7 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "engines/llama_cpp/cache.h"
-#include "engines/llama_cpp/models.h"
+#include "engines/llama_cpp/classes.h"
+#include "engines/llama_cpp/rules.h"
 #include "engines/requests.h"
 #include "kvplan/error.h"
 #include "models/registry.h"
@@ -344,15 +345,33 @@ TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
   CHECK(llama_cpp_runs(shape("gpt-oss", "", true)));
   CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLM", "some-new-name", true)));
   // EXAONE 4 keeps windows in the 32B alone, which has 64 layers.
-  CHECK(llama_cpp_keeps_windows(shape("", "exaone4")));
+  CHECK(llama_class(shape("", "exaone4")).keeps_windows);
   ModelShape small = shape("", "exaone4");
   small.num_layers = 30;
-  CHECK_FALSE(llama_cpp_keeps_windows(small));
-  CHECK(llama_cpp_keeps_windows(shape("", "gemma3_text")));
-  CHECK(llama_cpp_keeps_windows(shape("", "gpt-oss", true)));
-  CHECK_FALSE(llama_cpp_keeps_windows(shape("", "phi3")));
-  CHECK(llama_cpp_residual_streams(shape("", "gemma3n")) == 4);
-  CHECK(llama_cpp_residual_streams(shape("", "gemma3")) == 1);
+  CHECK_FALSE(llama_class(small).keeps_windows);
+  CHECK(llama_class(shape("", "gemma3_text")).keeps_windows);
+  CHECK(llama_class(shape("", "gpt-oss", true)).keeps_windows);
+  CHECK_FALSE(llama_class(shape("", "phi3")).keeps_windows);
+  CHECK(llama_class(shape("", "gemma3n")).residual_streams == 4);
+  CHECK(llama_class(shape("", "gemma3")).residual_streams == 1);
+}
+
+TEST_CASE("llama.cpp: builds count by the version that was made of them") {
+  const auto rules = [](const std::string& release) { return llama_rules(request_for("llama.cpp@" + release, 8192)); };
+  CHECK_FALSE(rules("b5130").caches_latents);
+  CHECK(rules("b5131").caches_latents);
+  CHECK_FALSE(rules("b10999").limits_outputs);
+  CHECK(rules("b11000").limits_outputs);
+  CHECK(rules("v0.5.0").speculative_names);
+  CHECK_FALSE(rules("b11433").mixes_batches);
+  CHECK_FALSE(rules("0.5").mixes_batches);
+  for (const char* release : {"b11434", "b11739", "0.6", "1.0"}) {
+    CHECK(rules(release).mixes_batches);
+    CHECK(rules(release).speculative_names);
+  }
+  const std::vector<RuleRow> rows = llama_rule_rows();
+  CHECK(rows.front().since == "b5131");
+  CHECK(rows.back().since == "0.6");
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include "engines/capacity.h"
 #include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/compute.h"
-#include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "sources/load.h"

@@ -7,7 +7,6 @@
 #include "engines/capacity.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/llama_cpp/compute_graph.h"
-#include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
 
@@ -69,23 +68,21 @@ std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
 
 LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine, BatchRule batch_rule)
     : input_(input),
+      rules_(llama_rules(input.request)),
+      class_(llama_class(input.model)),
       own_engine_(own_engine),
       batch_rule_(batch_rule),
       flash_attention_(llama_flash_attention(input)),
-      keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.llama_cpp.swa_full),
+      keeps_windows_(class_.keeps_windows && !input.request.llama_cpp.swa_full),
       rollback_rows_(own_engine ? own_engine->checkpoints : 0),
       placement_(input) {
   const Request& request = input_.request;
   const bool rolls_back = request.mtp || input_.draft_method == DraftMethod::kEagle3;
-  if (rolls_back && llama_cpp_rolls_back(input_.model))
+  if (rolls_back && class_.rolls_back)
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
   devices_.resize(placement_.gpus + 1);
-  constexpr std::uint64_t kFirstLatent = 5131;  // the first build that caches MLA's latent
-  // About the first build that caches it once; before, as K and as V (#19067).
-  constexpr std::uint64_t kFirstAlone = 7830;
-  const std::uint64_t build = llama_build(request).value_or(kFirstAlone);
-  const bool expands = llama_cpp_expands_latents(input_.model) || build < kFirstLatent;
-  keeps_latents_twice_ = !expands && build < kFirstAlone;
+  const bool expands = class_.expands_latents || !rules_.caches_latents;
+  keeps_latents_twice_ = !expands && !rules_.caches_latents_once;
   const LayerCache* last_attention = nullptr;
   std::map<std::string, CacheGroup> groups;
   compressed_ = llama_keeps_sequences_apart(input_);
@@ -108,7 +105,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeep
     }
     if (cache.compact.front().growth == Growth::kToken) last_attention = &cache;
   }
-  if (widest_value_ > 0 && llama_cpp_keeps_empty_layers(input_.model)) add_empty_layers();
+  if (widest_value_ > 0 && class_.keeps_empty_layers) add_empty_layers();
   if (request.mtp && last_attention != nullptr) {
     for (std::uint64_t i = 0; i < input_.model.num_nextn_layers; ++i) {
       LayerCache cache = *last_attention;
@@ -167,8 +164,8 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       tensor.widest = entry_bytes(widest, input_.types) - tensor.cell;
     }
     tensor.row_padding = row_padding(tensor, kept, row_elements(terms, term));
-    if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
-    if (term.role == Role::kIndex && llama_cpp_keeps_pooled_keys(input_.model) && llama_is_0_6(input_.request)) {
+    if (term.role == Role::kIndex && class_.index_has_values) add_index_values(tensor, terms);
+    if (term.role == Role::kIndex && class_.keeps_pooled_keys && rules_.pooled_keys) {
       tensor.row_padding = row_padding(tensor, kept, 2 * row_elements(terms, term));
       add_extra(tensor, kept, kPooledKeys);
     }

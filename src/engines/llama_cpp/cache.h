@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/llama_cpp/classes.h"
+#include "engines/llama_cpp/rules.h"
 #include "engines/term_sum.h"
 
 namespace kvplan {
@@ -43,14 +45,8 @@ bool llama_keeps_sequences_apart(const EngineInput& input);
 
 // Whether "auto" resolves to flash attention, by the head sizes that CUDA has kernels for.
 bool llama_flash_attention(const EngineInput& input);
-// The number of a build like "b6900"; nothing for other versions.
-std::optional<std::uint64_t> llama_build(const Request& request);
 // Rows of logits that a graph has room for.
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);
-// Whether the request is for v0.5.0 or later, not for a build before it (about b11000).
-bool llama_is_0_5(const Request& request);
-// v0.6.0 (b11434) or later.
-bool llama_is_0_6(const Request& request);
 
 // Whether no card is there or used: only the memory of a machine is named.
 bool llama_without_gpu(const Request& request);
@@ -60,6 +56,7 @@ struct LlamaPlacement {
   std::uint64_t gpus = 1;
   std::uint64_t first_on_gpu = 0;  // layers before it stay in host memory
   std::uint64_t units_on_gpu = 0;
+  bool pipelined = false;  // several GPUs, with everything on them, take micro-batches one after another
 
   // `num_layers` includes the MTP layers of a file, whether or not they are used (load_tensors: n_layer_all).
   LlamaPlacement(const Request& request, std::uint64_t num_layers);
@@ -143,6 +140,8 @@ class LlamaCppLayout : public CacheLayout {
   RankCache explain_device(std::size_t device, const Load& load) const;
 
   EngineInput input_;
+  LlamaRules rules_;
+  LlamaClass class_;
   std::optional<LlamaKeeps> own_engine_;  // Ollama's
   BatchRule batch_rule_;                  // null: the request's, or llama.cpp's
   bool flash_attention_;

@@ -6,30 +6,36 @@
 //
 //   mask = ub * (n_kv of each cache) * 2, or 4 without flash attention
 //   logits     rows * (V + E)                                       rows: one for each slot of a server
-//   MLP        ub * (3F + 3E) + mask
-//   experts    ub * max(2uE + E, 3u*Fe + 3E) + mask
+//   MLP        ub * (3F + R) + mask; F + R without a gate              R what a layer holds throughout: 3E, or 4E where
+//   experts    ub * (3u*Fe + R) + mask                              a batch may mix tokens and embeddings
+//              + ub * uE where that is more than 2u*Fe
 //   attention  ub * (2E + q + o) + mask                             with flash attention
 //              ub * (2E + 2q + kv) + mask + n_kv * ub * H           without: the scores
-//              + ub * n_kv * 10 where an indexer chooses the cells     a fused indexer, as CUDA has it
-//   recurrence ub * (3I + 2C + I) + rows of states                  I inner width, C channels of the convolution
+//   latents    ub * (R + H * (k + 2l)) + mask                       k a head's key, l the latent with its rope part
+//   indexer    ub * n_kv * 6 more with its mask, and the chosen keys of every layer that has one
+//   recurrence ub * (4I + 2C) + rows of states                      I inner width, C channels of the convolution
+//   RWKV-7     ub * 18E + rows of states; RWKV-6 ub * 13E + twice the rows of states
 //
-// plus a copy in 16 bit of one layer's K and V where the cache has another type (CUDA's kernels read no other). Several
-// GPUs with all layers on them run as a pipeline, four copies of the inputs on each. Layers left on the host are
-// multiplied on the GPU all the same, by batches of 32 tokens and more: their largest matrix is copied there as stored
-// (8B in f16, -ngl 16: 84 + 112 MiB; the experts of Qwen3-30B-A3B in f16: 84 + 384 MiB).
+// plus a copy in 16 bit of one layer's K and V where the cache has another type (CUDA's kernels read no other), and of
+// one layer's K and V where the host keeps them. Several GPUs with all layers on them run as a pipeline, four copies of
+// the inputs on each. Layers left on the host are multiplied on the first GPU all the same, by batches of 32 tokens and
+// more: their largest matrix is copied there as stored (8B in f16, -ngl 16: 84 + 112 MiB; the experts of Qwen3-30B-A3B
+// in f16: 84 + 384 MiB).
 //
-// Checked against: runs of v0.5.0 with a GPU that holds no memory (781 contexts: 74 % within 5 %, 84 % within 10 %);
-// logs. The range is the one that covers 95 % of them: 1.1 times the figure and 32 MiB. Experts with a shared one or
-// sigmoid gates keep less than others, which no config says: up to 20 % off.
+// Checked against: every context of testdata/conformance (v0.5.0 and b11739): three quarters of 9,600 buffers are within
+// 5 %. The range, 1.1 times the figure and 32 MiB, holds 97 % on one GPU, and 82 % where several GPUs or the host have
+// layers. Experts with a shared one or sigmoid gates keep less than others, which no config says: up to 20 % off.
 #include "engines/llama_cpp/compute.h"
 
 #include <algorithm>
+#include <set>
 
 #include "engines/drafts.h"
 #include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/compute_buffers.h"
 #include "engines/llama_cpp/compute_graph.h"
-#include "engines/llama_cpp/models.h"
+#include "engines/llama_cpp/rules.h"
 
 namespace kvplan {
 
@@ -53,19 +59,25 @@ struct Widths {
   std::uint64_t query = 0, output = 0, key_value = 0;  // attention
   std::uint64_t copied = 0;                            // elements of K and V in a type that the kernels do not read
   std::uint64_t inner = 0, channels = 0, state = 0;    // recurrence: I, C, elements of the states
+  std::uint64_t latent = 0;                            // of all heads: keys, and latents twice
   bool full = false;                                   // some cache has no window
+  bool shifts = false;                                 // RWKV
   std::uint64_t index_stride = 0;                      // tokens per index key; 0 without an indexer
+  std::uint64_t indexers = 0;                          // layers that have one
   std::uint64_t window = 0;
+  std::set<std::uint64_t> strides;  // tokens of a compressed key
 };
 
 void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool keeps_windows) {
   std::uint64_t key = 0, value = 0, key_elements = 0, value_elements = 0, latent = 0;
   std::uint64_t channels = 0, state = 0, inner = 0;
-  for (const Term& term : llama_cpp_expands_latents(input.model) ? cache.expanded : cache.compact) {
+  for (const Term& term : llama_class(input.model).expands_latents ? cache.expanded : cache.compact) {
     if (term.growth == Growth::kSequence && term.role == Role::kState) {
       const std::uint64_t elements = mul(mul(term.shape.units, term.shape.vectors), term.shape.width);
       if (term.shape.columns > 0) {
         channels = add(channels, elements);
+      } else if (term.storage == Storage::kModel) {
+        out.shifts = true;
       } else if (elements > state) {
         state = elements;
         inner = mul(term.shape.units, term.shape.vectors);
@@ -73,12 +85,17 @@ void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool 
       continue;
     }
     if (term.role == Role::kState || term.growth != Growth::kToken) continue;
-    if (term.role == Role::kIndex)
+    if (term.role == Role::kIndex) {
+      ++out.indexers;
       out.index_stride = out.index_stride == 0 ? term.stride : std::min(out.index_stride, term.stride);
+    }
     const bool windowed = keeps_windows && term.stride == 1 && term.limit.kind != LimitKind::kNone;
     if (windowed) out.window = std::max(out.window, term.limit.tokens.count());
-    if (!windowed) out.full = true;
-    if (term.stride > 1) continue;
+    if (!windowed && term.stride == 1 && term.role != Role::kIndex) out.full = true;
+    if (term.stride > 1) {
+      if (term.role == Role::kKey) out.strides.insert(term.stride);
+      continue;
+    }
     if (term.role == Role::kKey) {
       key = add(key, term.shape.width);
       key_elements = add(key_elements, term.elements().count());
@@ -90,11 +107,15 @@ void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool 
   }
   if (value == 0) value = value_elements = latent;  // read from the latent
   const std::uint64_t heads = input.model.num_heads;
+  std::uint64_t head = 0;  // of the keys that the latent expands to
+  for (const Term& term : cache.expanded)
+    if (latent > 0 && term.role == Role::kKey && term.part != Part::kLatent) head = add(head, term.shape.width);
+  if (latent > 0) out.latent = std::max(out.latent, mul(heads, add(head, mul(2, key))));
   out.query = std::max(out.query, mul(heads, key));
   out.output = std::max(out.output, mul(heads, value));
   out.key_value = std::max(out.key_value, add(key_elements, value_elements));
   std::uint64_t copied = input.types.key == Dtype::kFloat16 ? 0 : key_elements;
-  if (input.types.value != Dtype::kFloat16) copied = add(copied, value_elements);
+  if (input.types.value != Dtype::kFloat16 && latent == 0) copied = add(copied, value_elements);
   out.copied = std::max(out.copied, copied);
   out.inner = std::max(out.inner, inner);
   out.channels = std::max(out.channels, channels);
@@ -111,69 +132,166 @@ struct Moment {
 struct Graph {
   LlamaContext context;
   std::uint64_t mask = 0, hidden = 0;  // of a micro-batch
-  Moment logits, work;                 // the largest moment of a layer
+  std::uint64_t embeddings = 0;        // inputs as wide as the hidden state: those of the batch, and their rows
+  std::uint64_t layer_inputs = 0;
+  bool copies_unused = false;  // a pipeline copies inputs that no node reads
+  Moment logits, work;         // the largest moment of a layer
 };
 
-Graph graph_of(const EngineInput& input, const Load& load) {
-  const ModelShape& model = input.model;
-  Graph out;
-  out.context = llama_context(input, load);
-  const LlamaContext& context = out.context;
-  const bool flash_attention = llama_flash_attention(input);
-  const bool keeps_windows = llama_cpp_keeps_windows(model) && !input.request.llama_cpp.swa_full;
+// The columns of a tensor; 0 where the model has none of this name.
+std::uint64_t columns_of(const ModelShape& model, std::string_view name) {
+  for (const TensorGroup& group : model.tensors)
+    if (group.module == name) return group.columns;
+  return 0;
+}
+
+// Elements of the layers' own embeddings of a token.
+std::uint64_t layer_inputs(const ModelShape& model) {
+  return std::max(columns_of(model, "model.embed_tokens_per_layer"), columns_of(model, "per_layer_token_embd.weight"));
+}
+
+// The width of the dense MLP, and how many rows of it are alive at once: gate, up and their product, or one without a
+// gate.
+struct MlpShape {
+  std::uint64_t width = 0, rows = 3;
+};
+MlpShape mlp_shape(const ModelShape& model) {
+  MlpShape out;
+  std::uint64_t up = 0, down = 0;
+  for (const TensorGroup& group : model.tensors) {
+    if (group.component != Component::kMlp || group.role != TensorRole::kLinear) continue;
+    if (group.columns == model.hidden_size) up = add(up, mul(group.rows, group.num_layers()));
+    if (group.rows != model.hidden_size) continue;
+    down = add(down, mul(group.columns, group.num_layers()));
+    out.width = std::max(out.width, group.columns);
+  }
+  if (out.width == 0) out.width = model.intermediate_size;
+  if (down > 0 && up < add(down, down / 2)) out.rows = 1;
+  return out;
+}
+
+// What the moments of a graph are made of: elements of a token, unless said otherwise.
+struct Parts {
+  const EngineInput& input;
+  LlamaContext context;
   Widths widths;
-  for (const LayerCache& cache : input.caches) widen(widths, cache, input, keeps_windows);
+  bool flash_attention = false, mixes = false, has_streams = false;
+  std::uint64_t full_cells = 0, window_cells = 0;
+  std::uint64_t row = 0;       // bytes of one element of every token
+  std::uint64_t hidden = 0;    // its width
+  std::uint64_t resident = 0;  // what a layer holds throughout
+};
 
-  const std::uint64_t ub = context.n_ubatch;
-  const std::uint64_t row = mul(ub, kFloat);
-  const std::uint64_t hidden = model.hidden_size;
-  const std::uint64_t window_cells =
-      widths.window > 0 ? llama_window_cells(context, widths.window, llama_keeps_sequences_apart(input)) : 0;
-  const std::uint64_t full_cells = widths.full ? context.n_ctx_seq : 0;
-  out.mask = mul(mul(ub, add(full_cells, window_cells)), flash_attention ? 2 : 4);
-  out.hidden = mul(row, hidden);
+Parts parts_of(const EngineInput& input, const Load& load) {
+  const LlamaClass is = llama_class(input.model);
+  Parts out{input, llama_context(input, load), {}};
+  const bool keeps_windows = is.keeps_windows && !input.request.llama_cpp.swa_full;
+  for (const LayerCache& cache : input.caches) widen(out.widths, cache, input, keeps_windows);
+  out.flash_attention = llama_flash_attention(input);
+  out.mixes = llama_rules(input.request).mixes_batches && input.model.graph.mixes_batches;
+  out.has_streams = is.residual_streams > 1;
+  if (out.widths.full) out.full_cells = out.context.n_ctx_seq;
+  if (out.widths.window > 0)
+    out.window_cells = llama_window_cells(out.context, out.widths.window, llama_keeps_sequences_apart(input));
+  out.row = mul(out.context.n_ubatch, kFloat);
+  out.hidden = input.model.hidden_size;
+  // Further residual streams, and the layers' own embeddings, exist throughout.
+  const std::uint64_t streams = out.has_streams ? 9 : out.mixes ? 4 : 3;
+  out.resident = add(mul(streams, out.hidden), layer_inputs(input.model));
+  return out;
+}
 
-  std::uint64_t rows = context.num_seqs;
-  if (input.request.mtp || input.draft_method)
-    rows = mul(rows,
-               1 + (input.request.num_speculative_tokens > 0 ? input.request.num_speculative_tokens : kDefaultDraft));
-  if (llama_build(input.request)) rows = ub;  // builds before n_outputs_max existed
-  out.logits = {"logits", mul(mul(std::min(rows, ub), add(model.vocab_size, hidden)), kFloat)};
+std::uint64_t mask_bytes(const Parts& parts) {
+  const std::uint64_t width = parts.flash_attention ? 2 : 4;
+  std::uint64_t out = mul(add(parts.full_cells, parts.window_cells), width);
+  const auto cells = [&](std::uint64_t stride) { return ceil_div(parts.context.n_ctx_seq, stride); };
+  for (const std::uint64_t stride : parts.widths.strides)
+    out = add(out, mul(round_up(cells(stride), parts.context.pad, kElements), width));
+  if (parts.widths.index_stride > 0) out = add(out, mul(cells(parts.widths.index_stride), 2));
+  return mul(parts.context.n_ubatch, out);
+}
 
-  // Further residual streams (Gemma 3n, DeepSeek-V4) exist throughout.
-  const std::uint64_t residual = mul(3 * llama_cpp_residual_streams(model), hidden);
-  const auto widest = [&out](std::string_view what, std::uint64_t bytes, bool is_scores = false) {
-    if (bytes > out.work.bytes) out.work = {what, bytes, is_scores};
+void take(Graph& out, std::string_view what, std::uint64_t bytes, bool is_scores = false) {
+  if (bytes > out.work.bytes) out.work = {what, bytes, is_scores};
+}
+
+void take_mlp(const Parts& parts, Graph& out) {
+  const ExpertShape& experts = parts.input.model.experts;
+  if (experts.used == 0 || experts.dense_layers > 0) {
+    const MlpShape mlp = mlp_shape(parts.input.model);
+    take(out, "MLP", add(mul(parts.row, add(mul(mlp.rows, mlp.width), parts.resident)), out.mask));
+  }
+  if (experts.used == 0) return;
+  const std::uint64_t inside = mul(experts.used, experts.width), outside = mul(experts.used, parts.hidden);
+  const std::uint64_t gathered = outside > 2 * inside ? outside : 0;
+  take(out, "experts", add(mul(parts.row, add(mul(3, inside), gathered, parts.resident)), out.mask));
+}
+
+// For an indexer: scores in float32, and the chosen keys of each layer.
+std::uint64_t indexer_bytes(const Parts& parts) {
+  const Widths& widths = parts.widths;
+  if (widths.index_stride == 0) return 0;
+  const std::uint64_t seen = ceil_div(parts.context.n_ctx_seq, widths.index_stride);
+  const std::uint64_t topk = std::min(parts.input.model.graph.index_topk, seen);
+  const std::uint64_t layers = parts.has_streams ? widths.indexers / 2 : widths.indexers;  // in 16 bit
+  return add(mul(mul(parts.context.n_ubatch, seen), kFloat), mul(mul(parts.row, topk), layers));
+}
+
+void take_attention(const Parts& parts, Graph& out) {
+  const Widths& widths = parts.widths;
+  if (widths.query == 0) return;
+  const std::uint64_t cells = std::max(parts.full_cells, parts.window_cells), chosen = indexer_bytes(parts);
+  const auto of_cells = [&](std::uint64_t elements) {
+    return mul(mul(mul(cells, parts.context.streams), elements), 2);
   };
-  const ExpertShape& experts = model.experts;
-  if (experts.used == 0 || experts.dense_layers > 0)
-    widest("MLP", add(mul(row, add(mul(3, model.intermediate_size), residual)), out.mask));
-  if (experts.used > 0) {
-    const std::uint64_t gathered = add(mul(2, mul(experts.used, hidden)), hidden);
-    const std::uint64_t inside = add(mul(3, mul(experts.used, experts.width)), residual);
-    widest("experts", add(mul(row, std::max(gathered, inside)), out.mask));
+  const bool on_host = parts.input.request.llama_cpp.no_kv_offload || LlamaPlacement(parts.input).first_on_gpu > 0;
+  const auto bytes = [&](std::uint64_t width, std::uint64_t more) {
+    return add(mul(parts.row, width), out.mask, chosen, more);
+  };
+  if (on_host)
+    take(out, "keys and values of the host", add(mul(parts.row, parts.resident), out.mask, of_cells(widths.key_value)));
+  if (!parts.flash_attention) {
+    const std::uint64_t scores = mul(mul(cells, parts.context.n_ubatch), mul(parts.input.model.num_heads, kFloat));
+    take(out, "attention scores", bytes(add(2 * parts.hidden, 2 * widths.query, widths.key_value), scores), true);
+  } else if (parts.has_streams && widths.index_stride > 0) {
+    take(out, "attention", bytes(add(parts.resident, parts.hidden, mul(2, widths.query)), 0));
+  } else if (widths.latent > 0) {
+    take(out, "attention", bytes(add(parts.resident, widths.latent), of_cells(widths.copied)));
+  } else {
+    take(out, "attention", bytes(add(2 * parts.hidden, widths.query, widths.output), of_cells(widths.copied)));
   }
-  if (widths.query > 0) {
-    const std::uint64_t cells = std::max(full_cells, window_cells);
-    // For an indexer: scores in float32, its own mask, and a mask of the chosen cells in two types.
-    const std::uint64_t chosen =
-        widths.index_stride > 0 ? mul(mul(ub, ceil_div(cells, widths.index_stride)), 4 + 2 + 4) : 0;
-    if (flash_attention)
-      widest("attention", add(mul(row, add(2 * hidden, widths.query, widths.output)), add(out.mask, chosen),
-                              mul(mul(mul(cells, context.streams), widths.copied), 2)));
-    else
-      widest("attention scores",
-             add(mul(row, add(2 * hidden, 2 * widths.query, widths.key_value)), out.mask,
-                 mul(mul(cells, ub), mul(model.num_heads, kFloat))),
-             true);
-  }
-  if (widths.inner > 0) {
+}
+
+void take_states(const Parts& parts, Graph& out) {
+  const Widths& widths = parts.widths;
+  const std::uint64_t states = mul(mul(parts.context.num_seqs, widths.state), kFloat);
+  if (widths.shifts) {
+    const bool is_sixth = columns_of(parts.input.model, "blk.*.time_mix_decay.weight") > 0;
+    const std::uint64_t alive = (is_sixth ? 13U : 18U) + (parts.mixes ? 1U : 0U);
+    take(out, "time mix", add(mul(parts.row, mul(alive, parts.hidden)), is_sixth ? mul(2, states) : states));
+  } else if (widths.inner > 0) {
     // The projection (inner, gate and what passes the convolution), the convolution's input and output, time steps, the
     // scan.
     const std::uint64_t channels = std::max(widths.channels, widths.inner);
-    const std::uint64_t alive = add(mul(4, widths.inner), mul(2, channels));
-    widest("recurrence", add(mul(row, alive), mul(mul(context.num_seqs, widths.state), kFloat)));
+    take(out, "recurrence", add(mul(parts.row, add(mul(4, widths.inner), mul(2, channels))), states));
   }
+}
+
+Graph graph_of(const EngineInput& input, const Load& load) {
+  const Parts parts = parts_of(input, load);
+  Graph out;
+  out.context = parts.context;
+  out.mask = mask_bytes(parts);
+  out.hidden = mul(parts.row, parts.hidden);
+  out.embeddings = parts.mixes ? 2 : 1;
+  out.layer_inputs = mul(parts.row, layer_inputs(input.model));
+  out.copies_unused = llama_rules(input.request).copies_unused_inputs;
+  const std::uint64_t rows = mul(llama_output_rows(input, parts.context), kFloat);
+  const std::uint64_t logits = mul(rows, add(input.model.vocab_size, parts.hidden));
+  out.logits = {"logits", add(logits, parts.mixes ? mul(4, out.hidden) : 0)};
+  take_mlp(parts, out);
+  take_attention(parts, out);
+  take_states(parts, out);
   return out;
 }
 
@@ -236,7 +354,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   const Graph graph = graph_of(input, in.load);
   const LlamaPlacement placement(input);
   const bool last = in.stage + 1 == placement.gpus;
-  const bool pipelined = placement.gpus > 1 && placement.first_on_gpu == 0;
+  const bool pipelined = placement.pipelined;
 
   Moment most = graph.work;
   Template formula{" of a micro-batch of {n_ubatch} tokens", {{"n_ubatch", graph.context.n_ubatch}}};
@@ -244,7 +362,8 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     // The copies include the masks.
     most.bytes -= std::min(most.bytes, graph.mask);
     if (last && graph.logits.bytes > most.bytes) most = graph.logits;
-    const std::uint64_t inputs = add(graph.mask, mul(graph.hidden, in.stage == 0 ? 1 : 2));
+    const std::uint64_t embeddings = in.stage > 0 ? 2 : graph.embeddings == 2 ? 3 : 1;
+    const std::uint64_t inputs = add(graph.mask, mul(graph.hidden, embeddings), in.stage > 0 ? 0 : graph.layer_inputs);
     most.bytes = add(most.bytes, mul(kPipelineCopies, inputs));
     formula += ", 4 copies of its inputs";
   } else if (last && graph.logits.bytes > most.bytes) {
@@ -255,10 +374,11 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   Bytes low(most.bytes / 20 * (most.is_scores ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
-  // Smaller batches are multiplied where the weights are.
+  // The first GPU multiplies with them; smaller batches are multiplied where the weights are.
   constexpr std::uint64_t kLeastCopied = 32;
-  if ((placement.first_on_gpu > 0 || experts_on_host) && graph.context.n_ubatch >= kLeastCopied) {
-    std::uint64_t matrix = mul(model.hidden_size, model.intermediate_size);
+  const bool copies = in.stage == 0 && (placement.first_on_gpu > 0 || experts_on_host);
+  if (copies && graph.context.n_ubatch >= kLeastCopied) {
+    std::uint64_t matrix = mul(model.hidden_size, mlp_shape(model).width);
     if (model.experts.used > 0)
       matrix = std::max(matrix, mul(model.experts.count, mul(model.hidden_size, model.experts.width)));
     if (placement.units_on_gpu == 0) matrix = std::max(matrix, mul(model.vocab_size, model.hidden_size));
@@ -277,7 +397,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      "llama.cpp sched_reserve; checked against runs of v0.5.0",
                      LineId::kComputeBuffer,
                      Basis::kEstimate};
-  if (const auto buffers = llama_compute_buffers(input, in.load, in.weight_bits))
+  if (const auto buffers = llama_compute_buffers(input, in.load))
     compute = graph_line(in, graph, placement, (*buffers)[in.stage]);
   LedgerLine runtime{Section::kRuntime,
                      "driver context and libraries",
@@ -305,7 +425,10 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
 
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load) {
   const Graph graph = graph_of(input, load);
-  Bytes compute(add(mul(2, graph.hidden), graph.mask));
+  const LlamaPlacement placement(input);
+  const bool pipelined = placement.pipelined;
+  const std::uint64_t copies = pipelined ? kPipelineCopies : 1, given = graph.copies_unused ? copies : 1;
+  Bytes compute(add(mul(copies, graph.mask), mul(mul(graph.embeddings, 1 + given), graph.hidden), graph.layer_inputs));
   Template formula("inputs of a micro-batch and its masks");
   const bool alone = llama_without_gpu(input.request);
   if (alone) {

@@ -7,7 +7,6 @@
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/graph_builder.h"
 #include "engines/llama_cpp/graph_memory.h"
-#include "engines/llama_cpp/models.h"
 
 namespace kvplan {
 
@@ -24,7 +23,6 @@ using Buffers = std::optional<std::vector<std::uint64_t>>;
 struct Known {
   Request request;
   LlamaContext context;
-  double weight_bits = 0;
   std::shared_ptr<const GraphWeights> weights;
   Buffers buffers;
 };
@@ -35,31 +33,28 @@ struct Memo : EngineMemo {
 };
 
 Buffers compute_buffers(const EngineInput& input, const LlamaContext& context, const GraphWeights& weights) {
-  if (input.model.tensors.empty() || weights.has_unknown()) return std::nullopt;
   GraphQuestion question{&input, context, LlamaPlacement(input)};
+  question.rules = llama_rules(input.request);
+  question.of_class = llama_class(input.model);
   question.outputs = llama_output_rows(input, question.context);
   question.flash_attention = llama_flash_attention(input);
   question.transposes_values =
-      input.request.llama_cpp.flash_attention == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model);
-  question.is_0_5 = llama_is_0_5(input.request);
-  question.is_0_6 = llama_is_0_6(input.request);
+      input.request.llama_cpp.flash_attention == FlashAttention::kOff || question.of_class.forbids_flash_attention;
   GraphBuilder builder(question, weights);
   if (!builder.build() || builder.graph().nodes().size() > kMostNodes) return std::nullopt;
 
   Devices devices;
   devices.gpus = static_cast<int>(question.placement.gpus);
-  const bool overrides = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0;
-  if (devices.gpus > 1 && question.placement.first_on_gpu == 0 && !overrides && !input.request.llama_cpp.no_kv_offload)
-    devices.copies = kPipelineCopies;
-  devices.copies_unused_inputs = question.is_0_6;
+  if (question.placement.pipelined) devices.copies = kPipelineCopies;
+  devices.copies_unused_inputs = question.rules.copies_unused_inputs;
   devices.takes_over = !llama_without_gpu(input.request);
   return reserve_graph(builder.graph(), devices);
 }
 
 }  // namespace
 
-std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load,
-                                                                std::optional<double> weight_bits) {
+std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load) {
+  if (!input.model.is_gguf || input.model.tensors.empty()) return std::nullopt;
   // Resets what no graph depends on.
   LlamaContext context = llama_context(input, load);
   context.unpadded = 0;
@@ -71,16 +66,14 @@ std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInpu
   if (const auto* before = dynamic_cast<const Memo*>(input.memo.get())) memo->known = before->known;
   for (auto at = memo->known.rbegin(); at != memo->known.rend(); ++at) {
     const Known& known = **at;
-    const bool same_weights = !weight_bits || known.weight_bits == *weight_bits;
     LlamaContext known_context = known.context;
     // A graph has the same nodes at any length: a model that is not covered at one length never is.
     if (!known.buffers) known_context.n_ctx_seq = context.n_ctx_seq;
-    if (same_weights && known_context == context && known.request == request) return known.buffers;
+    if (known_context == context && known.request == request) return known.buffers;
   }
-  Known fresh{std::move(request), context, weight_bits.value_or(16), nullptr, {}};
-  for (const auto& known : memo->known)
-    if (known->weight_bits == fresh.weight_bits) fresh.weights = known->weights;
-  if (fresh.weights == nullptr) fresh.weights = std::make_shared<const GraphWeights>(input.model, fresh.weight_bits);
+  Known fresh{std::move(request), context, nullptr, {}};
+  fresh.weights =
+      memo->known.empty() ? std::make_shared<const GraphWeights>(input.model) : memo->known.front()->weights;
   fresh.buffers = compute_buffers(input, context, *fresh.weights);
   if (memo->known.size() >= kMostKnown) memo->known.erase(memo->known.begin());
   memo->known.push_back(std::make_shared<const Known>(std::move(fresh)));

@@ -11,10 +11,9 @@
 
 namespace kvplan {
 
-// One for each GPU, then the host's. `weight_bits`: bits of a stored weight where no file gives its type; absent: as in
-// the previous call. Nothing where kvplan cannot build the model's graph.
-std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load,
-                                                                std::optional<double> weight_bits = {});
+// One for each GPU, then the host's. Nothing for a config, which does not tell every tensor, and where kvplan cannot
+// build the model's graph.
+std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan
 

@@ -1,8 +1,8 @@
-// How a context is sized, and how that depends on the release.
+// How a context is sized.
 #include <algorithm>
 
 #include "engines/llama_cpp/cache.h"
-#include "kvplan/numbers.h"
+#include "engines/llama_cpp/rules.h"
 
 namespace kvplan {
 
@@ -10,15 +10,8 @@ namespace {
 
 constexpr std::string_view kContextCells = "the cells of a cache";
 constexpr std::uint64_t kDefaultBatch = 2048;
-constexpr std::uint64_t kFirstFixedPad = 6980;  // the first build that pads to 256 with and without flash attention
 
 }  // namespace
-
-std::optional<std::uint64_t> llama_build(const Request& request) {
-  const std::string& text = request.engine_version;
-  if (text.size() < 2 || text.front() != 'b') return std::nullopt;
-  return whole_number(std::string_view(text).substr(1)).value_or(0);
-}
 
 LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule batch_rule) {
   const Request& request = input.request;
@@ -26,8 +19,7 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
   out.num_seqs = load.num_seqs;
   out.unified = load.pooled || load.num_seqs == 1;
   out.unpadded = load.max_model_len.count();
-  const auto build = llama_build(request);
-  if (build && *build < kFirstFixedPad && request.llama_cpp.flash_attention == FlashAttention::kOff) out.pad = 32;
+  if (request.llama_cpp.flash_attention == FlashAttention::kOff && !llama_rules(request).fixed_padding) out.pad = 32;
   out.n_ctx_seq = round_up(out.unpadded, out.pad, kContextCells);
   out.streams = out.unified ? 1 : load.num_seqs;
   // n_batch is limited by what was asked for, before padding.
@@ -42,9 +34,7 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
 
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context) {
   const Request& request = input.request;
-  // Older servers do not limit the rows to those of their slots.
-  if (!llama_is_0_5(request)) return context.n_ubatch;
-  if (request.llama_cpp.all_logits) return context.n_ubatch;
+  if (request.llama_cpp.all_logits || !llama_rules(request).limits_outputs) return context.n_ubatch;
   std::uint64_t rows = context.num_seqs;
   if (request.mtp || input.draft_method)
     rows = checked_mul(rows, 1 + (request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft),
@@ -55,17 +45,6 @@ std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& co
 bool llama_without_gpu(const Request& request) {
   const CardRequest& card = request.card;
   return card.host_memory && !card.gpu && !card.memory && request.llama_cpp.gpu_layers.value_or(0) == 0;
-}
-
-bool llama_is_0_5(const Request& request) {
-  constexpr std::uint64_t kRelease05 = 11000;
-  return llama_build(request).value_or(kRelease05) >= kRelease05;
-}
-
-bool llama_is_0_6(const Request& request) {
-  constexpr std::uint64_t kRelease06 = 11434;
-  if (const auto build = llama_build(request)) return *build >= kRelease06;
-  return engine_version(llama_cpp_engine(), request) >= 6;
 }
 
 }  // namespace kvplan

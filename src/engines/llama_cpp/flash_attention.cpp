@@ -3,7 +3,7 @@
 #include <array>
 
 #include "engines/llama_cpp/cache.h"
-#include "engines/llama_cpp/models.h"
+#include "engines/llama_cpp/classes.h"
 
 namespace kvplan {
 
@@ -47,14 +47,13 @@ bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
 
 bool llama_flash_attention(const EngineInput& input) {
   const FlashAttention asked = input.request.llama_cpp.flash_attention;
-  if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
+  const LlamaClass is = llama_class(input.model);
+  if (asked == FlashAttention::kOff || is.forbids_flash_attention) return false;
   if (asked == FlashAttention::kOn || is_quantized(input.types.value)) return true;
-  const bool expands = llama_cpp_expands_latents(input.model);
-  const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
   const LlamaPlacement placement(input);
   for (const LayerCache& cache : input.caches) {
     if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for every head size
-    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact, whole_values);
+    const HeadSizes head = head_sizes(is.expands_latents ? cache.expanded : cache.compact, is.whole_values);
     if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
   }
   return true;

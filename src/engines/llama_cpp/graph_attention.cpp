@@ -6,7 +6,6 @@
 #include <array>
 
 #include "engines/llama_cpp/graph_builder.h"
-#include "engines/llama_cpp/models.h"
 #include "kvplan/ggml_types.h"
 
 namespace kvplan {
@@ -33,17 +32,13 @@ std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
 // Finds the caches of plain keys and values; false where a layer has another kind of cache.
 bool GraphBuilder::read_caches() {
   caches_.resize(model_.num_layers);
-  const bool keeps_windows = llama_cpp_keeps_windows(model_);
+  const bool keeps_windows = question_.of_class.keeps_windows;
   const bool is_apart = llama_keeps_sequences_apart(input_);
   for (const LayerCache& cache : input_.caches) {
     if (cache.layer >= caches_.size()) continue;
     KvCache& out = caches_[cache.layer];
-    for (const Term& term : llama_cpp_expands_latents(model_) ? cache.expanded : cache.compact) {
+    for (const Term& term : question_.of_class.expands_latents ? cache.expanded : cache.compact) {
       if (term.role == Role::kState) continue;
-      if (term.role == Role::kIndex && term.growth == Growth::kToken && term.stride <= 1 && term.shape.units == 1) {
-        out.index = term.shape.width;
-        continue;
-      }
       if (term.growth != Growth::kToken || term.stride > 1) return false;
       if (term.role == Role::kKey) {
         out.heads = term.shape.units;
@@ -70,9 +65,6 @@ bool GraphBuilder::read_caches() {
   for (const KvCache& cache : caches_) widest = std::max(widest, cache.heads * cache.value);
   make_inputs(full_);
   if (has_windows_) make_inputs(window_);
-  const auto indexed =
-      std::find_if(caches_.begin(), caches_.end(), [](const KvCache& cache) { return cache.index > 0; });
-  if (indexed != caches_.end()) make_index_inputs(indexed->index);
   for (layer_ = 0; layer_ < caches_.size(); ++layer_) {
     KvCache& cache = caches_[layer_];
     if (cache.heads == 0) continue;
@@ -83,7 +75,6 @@ bool GraphBuilder::read_caches() {
     const std::uint64_t streams = question_.context.streams;
     const std::uint64_t values = question_.transposes_values ? widest : cache.heads * cache.value;
     cache.k = graph_.cache(key_type, {cache.heads * cache.key, cells, streams, 1}, device);
-    if (cache.index > 0) cache.index_k = graph_.cache(key_type, {cache.index, cells, streams, 1}, device);
     if (cache.latent == 0) cache.v = graph_.cache(value_type, {values, cells, streams, 1}, device);
   }
   layer_ = 0;
@@ -256,7 +247,7 @@ TensorId GraphBuilder::attend_heads(TensorId q, TensorId key, TensorId value, Te
   q = graph_.permute(q, {0, 2, 1, 3});
   key = graph_.permute(key, {0, 2, 1, 3});
   value = graph_.permute(value, {0, 2, 1, 3});
-  const bool transposes = is_latent || keeps_nothing_ || compresses() || !question_.transposes_values;
+  const bool transposes = is_latent || keeps_nothing_ || !question_.transposes_values;
   TensorId out = kNoTensor;
   const Dims ne = graph_.at(q).ne;
   if (question_.flash_attention) {
@@ -363,13 +354,11 @@ TensorId GraphBuilder::attention(TensorId x) {
   if (has("attn_k_norm") && heads.k != kNoTensor) heads.k = norm(heads.k, "attn_k_norm");
   if (doubled) gate = graph_.cont(gate, {output->ne[0], tokens(), 1, 1});
   if (wide) heads = {shaped(heads.q, cache.key), shaped(heads.k, cache.key), shaped(heads.v, cache.value)};
-  const bool norms_values =
-      is_one_of(model_.arch, {Arch::kGemma3n, Arch::kGemma4, Arch::kGemma4Unified}) && heads.v != kNoTensor;
-  if (norms_values) heads.v = graph_.unary(heads.v);
+  if (question_.of_class.norms_values && heads.v != kNoTensor) heads.v = graph_.unary(heads.v);
   if (rotates()) {
     heads.q = rope(heads.q);
     if (heads.k != kNoTensor) heads.k = rope(heads.k);
-  } else if (model_.arch == Arch::kLlama4) {
+  } else if (question_.of_class.scales_unrotated) {
     heads.q = graph_.mul(heads.q, position_scale());
   }
   TensorId out = keeps_nothing_ ? attend_batch(heads) : attend(cache, heads, weight("attn_sinks"));

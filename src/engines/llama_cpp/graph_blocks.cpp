@@ -62,7 +62,7 @@ TensorId GraphBuilder::embed() {
   TensorId x = graph_.rows(weight("token_embd"), token_ids_);
   graph_.expand(x);
   graph_.expand(graph_.input(kElementF32, {width, tokens(), 1, 1}));
-  if (question_.is_0_6 && model_.graph.mixes_batches) {
+  if (question_.rules.mixes_batches && model_.graph.mixes_batches) {
     // The tokens' rows are written into a copy of the embeddings.
     const TensorId ids = graph_.input(kElementI32, {tokens(), 1, 1, 1});
     const TensorId slots = graph_.input(kElementI64, {tokens(), 1, 1, 1});
@@ -70,8 +70,10 @@ TensorId GraphBuilder::embed() {
     const TensorId copy = graph_.like(Op::kOther, given);
     graph_.expand(graph_.write_rows(copy, graph_.rows(weight("token_embd"), ids), slots));
   }
-  if (model_.graph.scales_embedding || (model_.graph.scales_tokens && !question_.is_0_6)) x = graph_.unary(x);
-  if (model_.graph.scales_tokens && question_.is_0_6) x = graph_.mul(x, graph_.input(kElementF32, {1, tokens(), 1, 1}));
+  if (model_.graph.scales_embedding || (model_.graph.scales_tokens && !question_.rules.mixes_batches))
+    x = graph_.unary(x);
+  if (model_.graph.scales_tokens && question_.rules.mixes_batches)
+    x = graph_.mul(x, graph_.input(kElementF32, {1, tokens(), 1, 1}));
   graph_.expand(x);
   if (has("position_embd")) x = graph_.add(x, graph_.rows(weight("position_embd"), position_ids()));
   if (has("token_embd_norm") && has("output_norm")) x = norm(x, "token_embd_norm");
@@ -169,12 +171,11 @@ TensorId GraphBuilder::experts(TensorId x) {
   constexpr std::uint64_t kMostUsed = 1024;
   if (used == 0 || used > std::min(count, kMostUsed)) throw NotCovered();
   const std::uint64_t rows = graph_.at(x).ne[1];
-  const bool weighs_first = model_.arch == Arch::kLlama4;
+  const bool weighs_first = question_.of_class.weighs_experts_first;
   const bool weighs_chosen = has("ffn_gate_inp.bias");  // softmax over the chosen experts only
 
   const TensorId logits = linear_with_bias("ffn_gate_inp", x);
   TensorId probs = weighs_chosen ? logits : graph_.unary(logits);
-  if (compresses()) probs = graph_.unary(probs);  // sqrt(softplus)
   TensorId choice = weighs_first ? logits : probs;
   for (const std::string_view bias : {"exp_probs_b.bias", "exp_probs_b"})
     if (has(bias)) choice = graph_.add(probs, weight(bias));
@@ -188,9 +189,7 @@ TensorId GraphBuilder::experts(TensorId x) {
     const TensorId kept = graph_.rows(grouped, ids);
     choice = graph_.reshape(graph_.write_rows(graph_.unary(grouped), kept, ids), {count, rows, 1, 1});
   }
-  // In the first layers of DeepSeek-V4 a table gives the experts of each token.
-  const TensorId ids = has("ffn_gate_tid2eid") ? graph_.rows(weight("ffn_gate_tid2eid"), token_ids_)
-                                               : graph_.first_of_sorted(choice, used);
+  const TensorId ids = graph_.first_of_sorted(choice, used);
   TensorId weights = graph_.rows(graph_.reshape(probs, {1, count, rows, 1}), ids);
   if (weighs_chosen) {
     weights = graph_.unary(graph_.reshape(weights, {used, rows, 1, 1}));
@@ -250,7 +249,7 @@ TensorId GraphBuilder::shared_expert(TensorId x) {
 
 TensorId GraphBuilder::head(TensorId x) {
   is_outside_ = true;
-  const bool before_norm = model_.arch == Arch::kGptOss;
+  const bool before_norm = question_.of_class.chooses_before_norm;
   if (chooses_late() && before_norm) x = chosen(x);
   TensorId normed = norm(x, has("output_norm") ? "output_norm" : "token_embd_norm");
   if (chooses_late() && !before_norm) normed = chosen(normed);

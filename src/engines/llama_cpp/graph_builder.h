@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/compute_graph.h"
 #include "engines/llama_cpp/graph_weights.h"
+#include "engines/llama_cpp/rules.h"
 
 namespace kvplan {
 
@@ -26,8 +28,8 @@ struct GraphQuestion {
   // The cache stores values by channel, as it does where flash attention was off from the start. Where the context only
   // later finds no kernel for the model's heads, they stay stored by token.
   bool transposes_values = false;
-  bool is_0_5 = true;
-  bool is_0_6 = true;  // v0.6.0 or later: a batch may mix tokens and embeddings, states are gathered at once
+  LlamaRules rules{};
+  LlamaClass of_class{};
 };
 
 // Thrown where a block lacks a tensor that it needs.
@@ -50,8 +52,6 @@ class GraphBuilder {
     bool windowed = false;
     bool is_shared = false;  // it is another layer's
     TensorId k = kNoTensor, v = kNoTensor;
-    std::uint64_t index = 0;  // width of an index key
-    TensorId index_k = kNoTensor;
   };
   // The states of one layer.
   struct States {
@@ -66,21 +66,6 @@ class GraphBuilder {
   };
   struct Heads {
     TensorId q = kNoTensor, k = kNoTensor, v = kNoTensor;
-  };
-  // What one layer's compressor keeps: keys of finished blocks, and the sums for the next ones.
-  struct Compressed {
-    TensorId keys = kNoTensor, sums = kNoTensor, scores = kNoTensor;
-  };
-  // The inputs that all compressors of a kind share.
-  struct Compressor {
-    std::uint64_t ratio = 0, blocks = 0;  // tokens of a block; blocks that may end in one batch
-    Cells cells;
-    TensorId positions = kNoTensor, read_ids = kNoTensor, block_positions = kNoTensor;
-    TensorId kept_ids = kNoTensor, kept_slots = kNoTensor;
-  };
-  // Residual streams merged into one, and how a block's output is added back to them.
-  struct Mixed {
-    TensorId x = kNoTensor, post = kNoTensor, combined = kNoTensor;
   };
 
   // Weights of the current layer.
@@ -130,29 +115,7 @@ class GraphBuilder {
 
   // graph_latent.cpp
   TensorId latent_attention(TensorId x);
-  TensorId attend_latent(const KvCache& cache, const Heads& heads, TensorId chosen);
-
-  // graph_indexer.cpp
-  void make_index_inputs(std::uint64_t width);
-  TensorId chosen_keys(TensorId x, TensorId low_rank);
-  TensorId best_keys(TensorId x, TensorId low_rank, TensorId kept, std::uint64_t streams);
-  TensorId mask_of_chosen(TensorId mask, TensorId chosen);
-
-  // graph_compressed.cpp
-  bool compresses() const { return model_.arch == Arch::kDeepseekV4; }
-  bool read_compressed();
-  void make_compressor(Compressor& out, std::uint64_t ratio, std::uint64_t width);
-  Compressed keep_compressed(const Compressor& compressor, std::uint64_t width);
-  std::uint64_t own_streams() const;
-  TensorId blocks_of(TensorId stored, TensorId fresh, const Compressor& compressor);
-  void compress(TensorId x, const Compressor& compressor, const Compressed& kept, const std::string& name);
-  TensorId compressed_attention(TensorId x);
-  TensorId expanded(TensorId x);
-  Mixed mix_streams(TensorId x, const std::string& name);
-  TensorId copied_streams(TensorId x);
-  TensorId split_stream(TensorId x, TensorId streams, const Mixed& mixed);
-  TensorId compressed_layer(TensorId x);
-  TensorId compressed_head(TensorId x);
+  TensorId attend_latent(const KvCache& cache, const Heads& heads);
 
   // graph_recurrent.cpp
   bool read_states();
@@ -164,29 +127,12 @@ class GraphBuilder {
   TensorId mamba2(TensorId x);
   TensorId short_convolution(TensorId x);
   TensorId delta_net(TensorId x);
-  TensorId kimi_delta(TensorId x);
 
   // graph_per_layer.cpp
   TensorId slice(TensorId x);
-  bool looks_up_layers_first() const;
   TensorId look_up_layers();
   void embed_layers(TensorId x, TensorId looked_up);
   TensorId layer_input(TensorId x);
-  std::uint64_t streams() const;
-  TensorId magnitude(TensorId x);
-  TensorId make_streams(TensorId x);
-  TensorId merge_streams(TensorId x);
-  TensorId modalities(TensorId x);
-  TensorId altup_layer(TensorId x);
-
-  // graph_rwkv.cpp
-  TensorId low_rank(std::string_view first, std::string_view second, TensorId x, bool bends);
-  TensorId norm_of_heads(TensorId x, std::uint64_t head);
-  TensorId mixed_states(TensorId mixed);
-  TensorId time_mix6(TensorId x, TensorId before);
-  TensorId time_mix7(TensorId x, TensorId before);
-  TensorId channel_mix(TensorId x, TensorId before);
-  TensorId rwkv_layer(TensorId x);
 
   // graph_decoder.cpp
   bool covers() const;
@@ -213,13 +159,9 @@ class GraphBuilder {
   bool has_states_ = false;
   bool keeps_nothing_ = false;         // attention is within the batch only
   TensorId layer_inputs_ = kNoTensor;  // the layers' own embeddings
-  TensorId first_value_ = kNoTensor;   // RWKV-7's values of the first layer
   // State indices: of all sequences, of those read, of all but the first, of none.
   TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
   Cells full_, window_;
-  Cells index_;                                            // of index keys
-  std::vector<Compressed> compressed_, compressed_index_;  // by layer
-  Compressor overlapping_, distinct_, of_index_;
   bool has_windows_ = false;  // windows have a second cache
   // Weights in the graph: by name, then by layer; the last entry is for weights outside of the layers.
   std::map<std::string, std::vector<TensorId>, std::less<>> made_;

@@ -30,9 +30,7 @@ bool GraphBuilder::covers() const {
 
 // Whether the rows whose logits are wanted are selected after the last layer, since a draft may want all hidden states.
 bool GraphBuilder::chooses_late() const {
-  if (!question_.is_0_5) return false;
-  return model_.graph.chooses_late || is_one_of(model_.arch, {Arch::kQwen3p5, Arch::kQwen3Next, Arch::kNemotronH,
-                                                              Arch::kGptOss, Arch::kGemma4, Arch::kStep3p5});
+  return question_.rules.chooses_late && (model_.graph.chooses_late || question_.of_class.chooses_late);
 }
 
 bool GraphBuilder::build() {
@@ -46,20 +44,18 @@ bool GraphBuilder::build() {
 }
 
 bool GraphBuilder::build_all() {
-  if (!covers() || !read_states() || !(compresses() ? read_compressed() : read_caches())) return false;
-  const bool has_streams = weights_.any("altup_router"), embeds_layers = weights_.any("inp_gate");
+  if (!covers() || !read_states() || !read_caches()) return false;
+  const bool embeds_layers = weights_.any("inp_gate");
   TensorId of_layers = kNoTensor;
-  if (embeds_layers && looks_up_layers_first()) graph_.expand(of_layers = look_up_layers());
+  if (embeds_layers && question_.rules.looks_up_layers_first) graph_.expand(of_layers = look_up_layers());
   TensorId x = embed();
   if (embeds_layers) embed_layers(x, of_layers != kNoTensor ? of_layers : look_up_layers());
-  if (has_streams) x = make_streams(x);
-  if (compresses()) x = copied_streams(x);
   for (layer_ = 0; layer_ < model_.num_layers; ++layer_) {
     last_ = layer_ + 1 == model_.num_layers && !chooses_late();
     x = layer(x);
     if (x == kNoTensor) return false;
   }
-  graph_.expand(compresses() ? compressed_head(x) : head(has_streams ? merge_streams(x) : x));
+  graph_.expand(head(x));
   return weights_.all_used(
       [this](std::string_view name) { return made_.find(name) != made_.end() || is_replaced(name); });
 }
@@ -67,10 +63,7 @@ bool GraphBuilder::build_all() {
 // Tensors that files may have and the graph does not read: from old files of Qwen3-Next, and of a dense MLP beside
 // experts.
 bool GraphBuilder::is_replaced(std::string_view name) const {
-  if (name.starts_with("ssm_in")) return model_.arch == Arch::kQwen3Next && weights_.any("attn_gate");
-  // Kimi Linear's graph reads only the matrices.
-  if (name.ends_with(".bias") || name.ends_with(".scale"))
-    if ((name.starts_with("attn_") || name == "ssm_beta.scale") && weights_.any("ssm_conv1d_q")) return true;
+  if (name.starts_with("ssm_in")) return question_.of_class.fuses_gates && weights_.any("attn_gate");
   constexpr std::string_view kDense = "ffn_up ffn_gate ffn_down ffn_up.scale ffn_gate.scale ffn_down.scale";
   return has_word(kDense, name) && !made_.contains("ffn_up") && weights_.any("ffn_gate_inp");
 }
@@ -80,7 +73,6 @@ TensorId GraphBuilder::mixer(TensorId x) {
   if (has("shortconv.in_proj")) return short_convolution(x);
   if (has("ssm_in") && has("ssm_x")) return mamba(x);
   if (has("ssm_conv1d") && has("attn_gate")) return delta_net(x);
-  if (has("ssm_conv1d_q") && has("attn_q")) return kimi_delta(x);
   if (has("ssm_in") && has("ssm_conv1d") && !has("ssm_ba")) return mamba2(x);
   if (caches_[layer_].heads == 0) return kNoTensor;
   if (has("attn_kv_a_mqa")) return latent_attention(x);
@@ -94,9 +86,6 @@ TensorId GraphBuilder::mlp_or_experts(TensorId x) {
 }
 
 TensorId GraphBuilder::layer(TensorId x) {
-  if (has("time_mix_output")) return rwkv_layer(x);
-  if (has("altup_router")) return altup_layer(x);
-  if (compresses()) return compressed_layer(x);
   const bool has_mlp = has("ffn_up") || has("ffn_gate_inp");
   const bool has_mixer = has("attn_output") || has("ssm_out") || has("shortconv.out_proj");
   if (has("attn_output") && has("ssm_in")) return parallel_mixer_layer(x);
@@ -105,7 +94,7 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (has_mlp && has_mixer && !has_second_norm) return parallel_layer(x);
   TensorId residual = x;
   TensorId out = has("attn_norm") ? norm(x, "attn_norm") : x;
-  if ((has("ssm_conv1d") && has("attn_qkv")) || weights_.any("ssm_conv1d_q")) graph_.expand(out);
+  if (has("ssm_conv1d") && has("attn_qkv")) graph_.expand(out);
   if (has_mixer) out = mixer(out);
   if (out == kNoTensor) return kNoTensor;
   if (!has_mixer && has_mlp) out = mlp_or_experts(out);
@@ -116,8 +105,8 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (!has_mixer || !has_mlp) return graph_.add(out, residual);
   const bool is_second_norm = !has("ffn_norm") && !has("post_ffw_norm");  // then it is applied before the MLP
   if (has("post_attention_norm") && !is_second_norm) out = norm(out, "post_attention_norm");
-  const bool residual_first = is_one_of(model_.arch, {Arch::kJamba, Arch::kLfm2});
-  const TensorId middle = residual_first ? graph_.add(residual, out) : graph_.add(out, residual);
+  const LlamaClass& is = question_.of_class;
+  const TensorId middle = is.adds_to_residual ? graph_.add(residual, out) : graph_.add(out, residual);
   out = middle;
   for (const std::string_view name : {"ffn_norm", "post_attention_norm", "attn_output_norm"}) {
     if (!has(name) || (name == "post_attention_norm" && !is_second_norm)) continue;
@@ -130,7 +119,7 @@ TensorId GraphBuilder::layer(TensorId x) {
     const TensorId whole = graph_.add(out, middle);
     return graph_.add(whole, layer_input(whole));
   }
-  return residual_first || model_.arch == Arch::kPhi3 ? graph_.add(middle, out) : graph_.add(out, middle);
+  return is.adds_to_residual || is.adds_to_last_residual ? graph_.add(middle, out) : graph_.add(out, middle);
 }
 
 // Attention and Mamba-2 in parallel (Falcon-H1).
@@ -154,7 +143,7 @@ TensorId GraphBuilder::parallel_layer(TensorId x) {
   }
   const TensorId attended = out;
   out = mlp_or_experts(normed);
-  if (model_.arch == Arch::kCohere2) return graph_.add(graph_.add(out, x), attended);
+  if (question_.of_class.adds_residual_first) return graph_.add(graph_.add(out, x), attended);
   return graph_.add(graph_.add(out, attended), x);
 }
 

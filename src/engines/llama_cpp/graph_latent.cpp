@@ -10,10 +10,9 @@ TensorId GraphBuilder::latent_attention(TensorId x) {
   const KvCache& cache = caches_[layer_];
   const std::uint64_t rank = need("attn_kv_a_norm").ne[0], rope_width = need("attn_kv_a_mqa").ne[1] - rank;
   const bool absorbs = has("attn_k_b");
-  TensorId q = kNoTensor, chosen = kNoTensor;
+  TensorId q = kNoTensor;
   if (has("attn_q_a")) {
     const TensorId low_rank = norm(graph_.matrix(weight("attn_q_a"), x), "attn_q_a_norm");
-    if (has("indexer.proj")) chosen = chosen_keys(x, low_rank);
     q = graph_.matrix(weight("attn_q_b"), low_rank);
   } else {
     q = graph_.matrix(weight("attn_q"), x);
@@ -42,7 +41,7 @@ TensorId GraphBuilder::latent_attention(TensorId x) {
     made.k = graph_.concat(value, k_rope, 0);
     made.v = value;
     if (model_.graph.scales_by_position) made.q = graph_.mul(made.q, position_scale());
-    return linear_with_bias("attn_output", attend_latent(cache, made, chosen));
+    return linear_with_bias("attn_output", attend_latent(cache, made));
   }
   const TensorId expanded = graph_.matrix(weight("attn_kv_b"), latent);
   const std::uint64_t value_width = graph_.at(expanded).ne[0] / heads - nope;
@@ -59,13 +58,12 @@ TensorId GraphBuilder::latent_attention(TensorId x) {
 }
 
 // One head of keys, whose first part is the values; the result is expanded afterwards.
-TensorId GraphBuilder::attend_latent(const KvCache& cache, const Heads& heads, TensorId chosen) {
+TensorId GraphBuilder::attend_latent(const KvCache& cache, const Heads& heads) {
   graph_.expand(heads.q);
   graph_.expand(heads.v);
   graph_.expand(heads.k);
   store(cache, {heads.q, heads.k, kNoTensor});
-  const TensorId mask = cells_of(cache).mask;
-  return attention_of(cache, heads.q, kNoTensor, chosen == kNoTensor ? mask : mask_of_chosen(mask, chosen));
+  return attention_of(cache, heads.q, kNoTensor, cells_of(cache).mask);
 }
 
 }  // namespace kvplan

@@ -6,8 +6,6 @@
 
 namespace kvplan {
 
-namespace {}  // namespace
-
 bool GraphBuilder::read_states() {
   states_.resize(model_.num_layers);
   for (const LayerCache& cache : input_.caches) {
@@ -69,7 +67,7 @@ TensorId GraphBuilder::read_state(TensorId stored, const std::function<TensorId(
   graph_.expand(graph_.add_tensor(zero));
   const Dims strides = graph_.at(stored).nb;
   const TensorId none = graph_.view(stored, {width, 0, 1, 1}, strides);
-  if (!read && question_.is_0_6) {
+  if (!read && question_.rules.gathers_states) {
     const TensorId all = graph_.rows(states, all_state_ids_);
     const TensorId out = graph_.view(all, graph_.at(all).ne, graph_.at(all).nb);
     graph_.expand(out);
@@ -78,7 +76,7 @@ TensorId GraphBuilder::read_state(TensorId stored, const std::function<TensorId(
   }
   const TensorId out = read ? read(states) : graph_.rows(states, state_ids_);
   graph_.expand(out);
-  if (question_.is_0_6) {
+  if (question_.rules.gathers_states) {
     const TensorId others = graph_.rows(states, other_state_ids_);
     copy_into(graph_.view(others, {width, 0, 1, 1}, graph_.at(others).nb), none);
   } else {
@@ -260,51 +258,6 @@ TensorId GraphBuilder::delta_net(TensorId x) {
   out = graph_.mul(out, graph_.unary(gate));
   out = linear("ssm_out", graph_.reshape(out, {inner, each, seqs, 1}));
   return graph_.reshape(out, {graph_.at(out).ne[0], tokens(), 1, 1});
-}
-
-// Kimi Linear's KDA: queries, keys and values each have a matrix and a convolution.
-TensorId GraphBuilder::kimi_delta(TensorId x) {
-  const States& states = states_[layer_];
-  const std::uint64_t seqs = question_.context.num_seqs, each = tokens() / seqs;
-  const std::uint64_t inner = need("attn_output").ne[0], head = need("ssm_norm").ne[0], heads = inner / head;
-  const std::uint64_t columns = need("ssm_conv1d_q").ne[0], kept = columns - 1;
-  const Dims past{kept, inner, seqs, 1};
-  const Dims strides{kFloat, kept * kFloat, states.conv_elements * kFloat, states.conv_elements * seqs * kFloat};
-  const TensorId before = read_state(states.conv);
-  const auto joined = [&](std::string_view name) {
-    const TensorId now = graph_.reshape(graph_.matrix(weight(name), x), {inner, each, seqs, 1});
-    const TensorId out = graph_.concat(graph_.view(before, past, strides), graph_.transpose(now), 0);
-    copy_into(graph_.view(out, past, graph_.at(out).nb), graph_.view(states.conv, past, strides));
-    return out;
-  };
-  const TensorId q_in = joined("attn_q"), k_in = joined("attn_k"), v_in = joined("attn_v");
-  const auto convolved = [&](TensorId in, std::string_view name) {
-    const TensorId kernel = graph_.reshape(weight(name), {columns, inner, 1, 1});
-    const TensorId out = graph_.make(Op::kOther, kElementF32, {inner, each, seqs, 1}, {in, kernel});
-    return graph_.reshape(graph_.unary(graph_.reshape(out, {inner, tokens(), 1, 1})), {head, heads, each, seqs});
-  };
-  const TensorId state = graph_.reshape(read_state(states.state), {head, head, heads, seqs});
-  const TensorId q = graph_.unary(graph_.unary(convolved(q_in, "ssm_conv1d_q")));
-  const TensorId k = graph_.unary(graph_.unary(convolved(k_in, "ssm_conv1d_k")));
-  const TensorId v = convolved(v_in, "ssm_conv1d_v");
-  TensorId decay = graph_.matrix(weight("ssm_f_b"), graph_.matrix(weight("ssm_f_a"), x));
-  decay = graph_.unary(graph_.add(decay, weight("ssm_dt.bias")));
-  decay =
-      graph_.mul(graph_.reshape(decay, {head, heads, tokens(), 1}), graph_.reshape(weight("ssm_a"), {1, heads, 1, 1}));
-  decay = graph_.reshape(decay, {head, heads, each, seqs});
-  const TensorId beta = graph_.unary(graph_.reshape(graph_.matrix(weight("ssm_beta"), x), {1, heads, each, seqs}));
-  const TensorId both =
-      graph_.make(Op::kOther, kElementF32, {inner, tokens() + head * seqs, 1, 1}, {q, k, v, decay, beta, state});
-  const Dims shape{head, heads, each, seqs}, kept_shape{head, head, heads, seqs};
-  const TensorId output = graph_.cont(graph_.view(both, shape, contiguous(kElementF32, shape)));
-  copy_into(graph_.view(both, kept_shape, contiguous(kElementF32, kept_shape)),
-            graph_.view(states.state, {states.elements * seqs, 1, 1, 1}, graph_.at(states.state).nb));
-  const TensorId flat = graph_.reshape(x, graph_.at(x).ne);
-  TensorId gate = graph_.matrix(weight("ssm_g_b"), graph_.matrix(weight("ssm_g_a"), flat));
-  gate = graph_.reshape(gate, {head, heads, tokens(), 1});
-  TensorId out = norm(graph_.reshape(output, {head, heads, tokens(), 1}), "ssm_norm");
-  out = graph_.mul(out, graph_.unary(gate));
-  return graph_.matrix(weight("attn_output"), graph_.cont(out, {inner, tokens(), 1, 1}));
 }
 
 }  // namespace kvplan

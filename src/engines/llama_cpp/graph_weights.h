@@ -1,4 +1,4 @@
-// The tensors of a model under llama.cpp's names: which of them exist determines the graph.
+// The tensors of a GGUF: which of them exist determines the graph.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
 
@@ -19,15 +19,12 @@ struct GraphWeight {
 
 class GraphWeights {
  public:
-  // `weight_bits`: bits of an element, where no file gives its type.
-  GraphWeights(const ModelShape& model, double weight_bits);
+  explicit GraphWeights(const ModelShape& model);
   // "attn_q" and "attn_q.bias" of a layer, "token_embd" outside of them; null where there is none.
   const GraphWeight* find(std::string_view name, std::uint64_t layer) const;
   const GraphWeight* find(std::string_view name) const;
   // Whether some layer has it.
   bool any(std::string_view name) const { return in_layers_.find(name) != in_layers_.end(); }
-  // Whether the model has a tensor whose place in the graph is not known.
-  bool has_unknown() const { return has_unknown_; }
   // Names in layers that no part of a graph asked for, other than scales and rotation factors.
   template <class Used>
   bool all_used(const Used& is_used) const {
@@ -39,14 +36,11 @@ class GraphWeights {
  private:
   static bool is_beside(std::string_view name);
   void add(const ModelShape& model, const TensorGroup& group);
-  void add_module(const ModelShape& model, const TensorGroup& group);
   void put(const ModelShape& model, std::string_view name, const TensorGroup& group, const GraphWeight& weight);
 
   // An entry without elements: that layer lacks it.
   std::map<std::string, std::vector<GraphWeight>, std::less<>> in_layers_;
   std::map<std::string, GraphWeight, std::less<>> outside_;
-  double weight_bits_;
-  bool has_unknown_ = false;
 };
 
 }  // namespace kvplan

@@ -1,6 +1,7 @@
 // How llama-server is started. Source: llama.cpp common/arg.cpp of b11739.
 #include "engines/engine.h"
 #include "engines/launch_words.h"
+#include "engines/llama_cpp/rules.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -16,12 +17,9 @@ std::string_view ggml_name(Dtype type) {
   }
 }
 
-// Since then options of drafts have their own names, and the old ones are refused. Builds before v0.5.0 count as older.
-constexpr std::uint64_t kSpeculativeNamesSince = 5;
-
 void add_extras(const LaunchInput& input, Arguments& out) {
   const ExtrasRequest& extras = input.request->extras;
-  const bool renamed = engine_version(engine_of(*input.request), *input.request) >= kSpeculativeNamesSince;
+  const bool renamed = llama_rules(*input.request).speculative_names;
   if (input.draft) {
     const bool is_hub = input.draft->is_hub && input.draft->is_gguf;
     out.add(is_hub ? "-hfd" : "-md", input.draft->is_gguf ? input.draft->name : input.draft->name + ".gguf");

@@ -41,8 +41,9 @@
 #include "engines/latents.h"
 #include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/compute.h"
-#include "engines/llama_cpp/models.h"
+#include "engines/llama_cpp/rules.h"
 #include "engines/with_draft.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
@@ -126,9 +127,9 @@ void check_blocks(const EngineInput& input, bool flash_attention) {
 void check_types(const EngineInput& input) {
   bool k_only = false;
   bool has_values = false;
-  const bool expands = llama_cpp_expands_latents(input.model);
+  const LlamaClass is = llama_class(input.model);
   for (const LayerCache& cache : input.caches) {
-    if (expands) continue;
+    if (is.expands_latents) continue;
     for (const Term& term : cache.compact) {
       k_only = k_only || term.part == Part::kLatent;
       has_values = has_values || (term.role == Role::kValue && term.growth == Growth::kToken);
@@ -138,17 +139,15 @@ void check_types(const EngineInput& input) {
     refuse("llama.cpp keeps the latent of MLA as K and reads V from it: the types " +
                std::string(name(input.types.key)) + " and " + std::string(name(input.types.value)) + " differ",
            "give --cache-type-k and --cache-type-v the same type");
-  const bool has_none =
-      input.request.llama_cpp.flash_attention == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model);
+  const bool has_none = input.request.llama_cpp.flash_attention == FlashAttention::kOff || is.forbids_flash_attention;
   if (is_quantized(input.types.value) && has_none)
     refuse("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
   check_blocks(input, llama_flash_attention(input));
 }
 
-// The draft's context. v0.5.0: as long as the model's, with as many sequences; builds: one sequence as long as a slot;
-// -cd where given.
+// The draft's context; -cd where given.
 std::function<Load(const Load&)> draft_load(const Request& request) {
-  const bool one = llama_build(request).has_value();
+  const bool one = !llama_rules(request).whole_draft;
   return [one, own = request.extras.draft_ctx](const Load& load) {
     Load out = load;
     if (one) {
@@ -226,6 +225,7 @@ Engine llama_cpp_engine() {
                 resolve,
                 layout,
                 llama_cpp_overhead};
+  engine.rules = llama_rule_rows;
   engine.model_prefix = "llama.cpp:";
   engine.model_suffix = ".gguf";
   engine.names_latents = llama_cpp_names_latents;

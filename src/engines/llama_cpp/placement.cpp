@@ -9,6 +9,8 @@ LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers)
   const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
   units_on_gpu = std::min(request.llama_cpp.gpu_layers.value_or(llama_without_gpu(request) ? 0 : units), units);
   first_on_gpu = units - units_on_gpu;
+  const bool overrides = request.llama_cpp.cpu_moe_layers.value_or(0) > 0;
+  pipelined = gpus > 1 && first_on_gpu == 0 && !overrides && !request.llama_cpp.no_kv_offload;
   float sum = 0;
   for (const double share : request.llama_cpp.tensor_split) ends_.push_back(sum += static_cast<float>(share));
   for (float& end : ends_) end /= sum;

@@ -201,7 +201,6 @@ void build_inventory(Reader& reader) {
     inventory.in_layers(runs_of(group.indices), std::string(inventory.traits.layer) + ".");
     for (const Mixer& mixer : layer.mixers) write_mixer(inventory, mixer);
     write_ffn(inventory, ffn);
-    inventory.reader.model.graph.norms_have_bias = inventory.traits.norm_style == NormStyle::kLayerNorm;
     inventory.norms("input_layernorm", inventory.hidden, norms_of(inventory, layer, ffn),
                     inventory.traits.norm_style == NormStyle::kLayerNorm);
   }

@@ -1,0 +1,88 @@
+// Source: llama.cpp v0.5.0, src/models/*.cpp (which ones set swa_type, and their graphs),
+// llm_arch_supports_rs_rollback; scripts/llama_cpp_classes.py writes classes.txt.
+#include "engines/llama_cpp/classes.h"
+
+#include <string>
+
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+struct ClassRow {
+  Arch arch;
+  LlamaClass is;
+};
+constexpr ClassRow kClasses[] = {
+    {Arch::kAfmoe, {.keeps_windows = true}},
+    {Arch::kBailingHybrid, {.rolls_back = true}},
+    {Arch::kCohere2, {.keeps_windows = true, .adds_residual_first = true}},
+    {Arch::kDeepseekV4, {.keeps_windows = true, .rolls_back = true, .whole_values = true, .residual_streams = 4}},
+    {Arch::kDflash, {.keeps_windows = true, .whole_values = true}},
+    {Arch::kDots3Note, {.keeps_windows = true}},
+    {Arch::kExaoneMoe, {.keeps_windows = true}},
+    {Arch::kGemma2, {.keeps_windows = true}},
+    {Arch::kGemma3, {.keeps_windows = true}},
+    {Arch::kGemma3n, {.keeps_windows = true, .residual_streams = 4, .norms_values = true}},
+    {Arch::kGemma4, {.keeps_windows = true, .chooses_late = true, .norms_values = true}},
+    {Arch::kGemma4Unified, {.keeps_windows = true, .norms_values = true}},
+    {Arch::kGptOss, {.keeps_windows = true, .chooses_late = true, .chooses_before_norm = true}},
+    {Arch::kGraniteMoeSwa, {.keeps_windows = true}},
+    {Arch::kGraniteSwa, {.keeps_windows = true}},
+    {Arch::kGrok, {.forbids_flash_attention = true}},
+    {Arch::kJamba, {.adds_to_residual = true}},
+    {Arch::kKimiK3, {.rolls_back = true}},
+    {Arch::kLaguna, {.keeps_windows = true}},
+    {Arch::kLfm2, {.keeps_windows = true, .rolls_back = true, .adds_to_residual = true}},
+    {Arch::kLlama4, {.keeps_windows = true, .weighs_experts_first = true, .scales_unrotated = true}},
+    {Arch::kMaple, {.keeps_windows = true}},
+    {Arch::kMellum, {.keeps_windows = true}},
+    {Arch::kMimoV2, {.keeps_windows = true}},
+    {Arch::kMinicpm3, {.expands_latents = true}},
+    {Arch::kMinimaxM3, {.index_has_values = true}},
+    {Arch::kMuseGlimmer, {.keeps_windows = true}},
+    {Arch::kNemotronH, {.rolls_back = true, .chooses_late = true}},
+    {Arch::kNemotronNas, {.keeps_empty_layers = true}},
+    {Arch::kOlmo3, {.keeps_windows = true}},
+    {Arch::kPhi3, {.adds_to_last_residual = true}},
+    {Arch::kPlamo3, {.keeps_windows = true}},
+    {Arch::kPlm, {.expands_latents = true}},
+    {Arch::kQwen3Next, {.chooses_late = true, .fuses_gates = true}},
+    {Arch::kQwen3p5, {.rolls_back = true, .chooses_late = true}},
+    {Arch::kQwen4Exp, {.keeps_pooled_keys = true, .rolls_back = true}},
+    {Arch::kSmallthinker, {.keeps_windows = true}},
+    {Arch::kSpark2p5, {.keeps_windows = true}},
+    {Arch::kStep3p5, {.keeps_windows = true, .chooses_late = true}},
+};
+
+// Whether classes.txt has "class NAME" or "arch NAME", in any spelling.
+bool registers(std::string_view sort, std::string_view name) {
+  const std::string wanted = folded(name);
+  for (std::string_view line : llama_cpp_class_lines().subspan(1))
+    if (line.starts_with(sort) && folded(line.substr(sort.size())) == wanted) return true;
+  return false;
+}
+
+constexpr std::string_view kClass = "class ";
+constexpr std::string_view kArch = "arch ";
+
+}  // namespace
+
+LlamaClass llama_class(const ModelShape& model) {
+  LlamaClass out;
+  for (const ClassRow& row : kClasses)
+    if (row.arch == model.arch) out = row.is;
+  // EXAONE 4: only the 32B has windows, and llama.cpp recognises it by its 64 layers.
+  if (model.arch == Arch::kExaone4) out.keeps_windows = model.num_layers == 64;
+  out.expands_latents = out.expands_latents || model.expanded_latents;
+  return out;
+}
+
+bool llama_cpp_runs(const ModelShape& model) {
+  if (model.is_gguf) return registers(kArch, model.architecture);
+  // A class may have several names: then its model_type decides.
+  return model.architecture.empty() || registers(kClass, model.architecture) || registers(kArch, model.model_type);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,81 @@
+#include "engines/llama_cpp/rules.h"
+
+#include "kvplan/numbers.h"
+
+namespace kvplan {
+
+namespace {
+
+using L = LlamaRules;
+
+// A build before the first version: b6980.
+constexpr Release build(std::uint64_t number) {
+  return {0, 0, number};
+}
+constexpr Release k05{0, 5, 0}, k06{0, 6, 0};
+
+// The builds that versions were made of. Earlier builds are numbered by themselves.
+struct Tag {
+  std::uint64_t build;
+  Release release;
+};
+constexpr Tag kTags[] = {{11434, k06}, {11000, k05}};  // v0.5.0 is about b11000
+
+constexpr Rule<L> since(Release release, bool L::*sets, std::string_view what, std::string_view evidence,
+                        RuleBasis basis = RuleBasis::kRead) {
+  return {sets, 1, release, kNoEnd, what, evidence, basis};
+}
+
+constexpr Rule<L> kRules[] = {
+    since(build(5131), &L::caches_latents, "MLA's latent is cached; before, the keys and values that it expands to.",
+          "a log of b5130 (April 2025)"),
+    since(build(6980), &L::fixed_padding, "Cells are padded to 256; before, to 32 where flash attention is off.",
+          "start-up logs (November 2025)"),
+    since(build(7830), &L::caches_latents_once, "MLA's latent is cached as K alone; before, as V too.",
+          "ggml-org/llama.cpp#19067; about that build"),
+    since(k05, &L::limits_outputs, "A graph has one row of logits for each slot; before, for each token of a batch.",
+          "llama-context.cpp n_outputs_max", RuleBasis::kExecuted),
+    since(k05, &L::chooses_late, "Some architectures select the rows of logits after the last layer.",
+          "src/models of v0.5.0"),
+    since(k05, &L::whole_draft,
+          "A draft's context is as long as the model's, with as many sequences; before, one sequence of a slot.",
+          "common/speculative.cpp of v0.5.0"),
+    since(k05, &L::speculative_names, "Options of drafts have their own names, and the old ones are refused.",
+          "common/arg.cpp of v0.5.0"),
+    since(k06, &L::pooled_keys, "An index row holds its own key and that of its pool.", "llama-kv-cache.cpp of b11739",
+          RuleBasis::kExecuted),
+    since(k06, &L::mixes_batches, "A batch may mix tokens and embeddings, whose rows the graph then holds twice.",
+          "llm_arch_supports_mixed_batch", RuleBasis::kExecuted),
+    since(k06, &L::gathers_states, "The states of all sequences are gathered at once.", "llama-graph.cpp build_rs",
+          RuleBasis::kExecuted),
+    since(k06, &L::copies_unused_inputs, "A pipeline of GPUs also copies inputs that no node reads.",
+          "ggml-backend.cpp of v0.6.0", RuleBasis::kExecuted),
+    since(k06, &L::looks_up_layers_first,
+          "Gemma 4 looks up the layers' own embeddings first, and scales them where it adds them.",
+          "src/models/gemma4.cpp of v0.6.0", RuleBasis::kExecuted),
+};
+
+Release release_of_build(std::uint64_t number) {
+  for (const Tag& tag : kTags)
+    if (number >= tag.build) return tag.release;
+  return build(number);
+}
+
+}  // namespace
+
+LlamaRules llama_rules(const Request& request) {
+  const std::string_view text = request.engine_version;
+  const bool is_build = text.size() > 1 && text.front() == 'b';
+  return resolve_rules(kRules, is_build ? release_of_build(whole_number(text.substr(1)).value_or(0))
+                                        : release_of(*engine_named("llama.cpp"), request));
+}
+
+std::vector<RuleRow> llama_rule_rows() {
+  std::vector<RuleRow> out = rule_rows(kRules);
+  constexpr std::string_view kBuild = "0.0.";
+  for (RuleRow& row : out)
+    if (row.since.starts_with(kBuild)) row.since = "b" + row.since.substr(kBuild.size());
+  return out;
+}
+
+}  // namespace kvplan

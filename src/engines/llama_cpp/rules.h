@@ -1,0 +1,27 @@
+// What changed in llama.cpp from release to release. Every behaviour that depends on a release is a row of rules.cpp.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_RULES_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_RULES_H_
+
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/release.h"
+
+namespace kvplan {
+
+// The behaviour of one release. The rows of rules.cpp say what each member means.
+struct LlamaRules {
+  bool caches_latents = false, caches_latents_once = false;
+  bool fixed_padding = false;
+  bool limits_outputs = false, chooses_late = false;
+  bool whole_draft = false, speculative_names = false;
+  bool pooled_keys = false;
+  bool mixes_batches = false, gathers_states = false, copies_unused_inputs = false, looks_up_layers_first = false;
+};
+
+LlamaRules llama_rules(const Request& request);
+std::vector<RuleRow> llama_rule_rows();
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_RULES_H_
