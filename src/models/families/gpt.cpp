@@ -118,49 +118,49 @@ constexpr std::string_view kGptjModules =
     "layers.*=h.* self_attn=attn o_proj=out_proj mlp.up_proj=mlp.fc_in "
     "mlp.down_proj=mlp.fc_out embed_tokens=wte";
 
+// GPT-2's shape: biases everywhere, LayerNorms, MLPs of two matrices.
+static constexpr Traits gpt_like(Traits own) {
+  own.biases = "+";
+  own.norm_style = NormStyle::kLayerNorm;
+  own.has_gated_mlp = false;
+  return own;
+}
+
 // clang-format off
 std::span<const Family> gpt_family() {
   static constexpr Family kRows[] = {
     {.is = {"jais"}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm, .fuses_qkv = true,
      .ties_by_default = true}},
     {.is = {"jais2", kExecutedClass}, .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
-    {.is = {"xglm", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .ties_by_default = true}, .modules = kXglmModules},
-    {.is = {"biogpt opt", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .has_position_table = true, .position_offset = 2, .ties_by_default = true},
-     .modules = kXglmModules},
-    {.is = {"gpt2", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true},
-     .modules = kGpt2Modules},
+    {.is = {"xglm", kExecutedClass}, .tensors = gpt_like({.ties_by_default = true}), .modules = kXglmModules},
+    {.is = {"biogpt opt", kExecutedClass}, .tensors = gpt_like({.has_position_table = true, .position_offset = 2,
+     .ties_by_default = true}), .modules = kXglmModules},
+    {.is = {"gpt2", kExecutedClass}, .tensors = gpt_like({.fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true,
+     .ties_by_default = true}), .modules = kGpt2Modules},
     {.is = {"gptj", kExecutedClass}, .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "+", .head_bias = "+",
      .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .mlp_ratio = 4}, .modules = kGptjModules},
     {.is = {"codegen", kExecutedClass}, .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "+", .head_bias = "+",
      .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4},
      .modules = kGptjModules},
-    {.is = {"gpt_neox", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true}, .modules = "self_attn.qkv_proj=attention.query_key_value "
-     "self_attn.o_proj=attention.dense mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h lm_head=embed_out "
-     "embed_tokens=embed_in | ="},
+    {.is = {"gpt_neox", kExecutedClass}, .tensors = gpt_like({.fuses_qkv = true}),
+     .modules = "self_attn.qkv_proj=attention.query_key_value self_attn.o_proj=attention.dense "
+     "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h lm_head=embed_out embed_tokens=embed_in | ="},
     {.is = {"gpt_neox_japanese", kExecutedClass}, .tensors = {.biases = "", .norm_style = NormStyle::kLayerNorm,
      .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4}, .extras = write_neox_japanese},
-    {.is = {"bloom", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .ties_by_default = true}, .extras = write_bloom,
-     .modules = kBloomModules},
-    {.is = {"codeshell", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true, .ties_by_default = true}},
-    {.is = {"ctrl", kExecutedClass}, .tensors = {.biases = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .mlp_width = "dff", .ties_by_default = true}},
-    {.is = {"openai-gpt", kExecutedClass}, .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_final_norm = false, .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true,
-     .ties_by_default = true}},
+    {.is = {"bloom", kExecutedClass}, .tensors = gpt_like({.fuses_qkv = true, .mlp_ratio = 4, .ties_by_default = true}),
+     .extras = write_bloom, .modules = kBloomModules},
+    {.is = {"codeshell", kExecutedClass}, .tensors = gpt_like({.fuses_qkv = true, .ties_by_default = true})},
+    {.is = {"ctrl", kExecutedClass}, .tensors = gpt_like({.head_bias = "+", .mlp_width = "dff",
+     .ties_by_default = true})},
+    {.is = {"openai-gpt", kExecutedClass}, .tensors = gpt_like({.has_final_norm = false, .fuses_qkv = true,
+     .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true})},
     {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt clvp_decoder reformer", kExecutedClass}},
-    {.is = {"kosmos_2_text_model kosmos_2_5_text_model", kExecutedClass}, .tensors = {.biases = "+",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true}, .extras = write_kosmos},
-    {.is = {"git", kExecutedClass}, .tensors = {.biases = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_final_norm = false, .has_gated_mlp = false, .has_position_table = true}, .extras = write_git},
-    {.is = {"xlm", kExecutedClass}, .tensors = {.biases = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_final_norm = false, .has_gated_mlp = false, .mlp_ratio = 4, .has_position_table = true,
-     .ties_by_default = true}, .extras = write_xlm},
+    {.is = {"kosmos_2_text_model kosmos_2_5_text_model", kExecutedClass},
+     .tensors = gpt_like({.ties_by_default = true}), .extras = write_kosmos},
+    {.is = {"git", kExecutedClass}, .tensors = gpt_like({.head_bias = "+", .has_final_norm = false,
+     .has_position_table = true}), .extras = write_git},
+    {.is = {"xlm", kExecutedClass}, .tensors = gpt_like({.head_bias = "+", .has_final_norm = false, .mlp_ratio = 4,
+     .has_position_table = true, .ties_by_default = true}), .extras = write_xlm},
     {.is = {"xlnet", kExecutedClass}, .tensors = {.mlp_bias = "+", .head_bias = "+",
      .norm_style = NormStyle::kLayerNorm, .has_final_norm = false, .has_gated_mlp = false, .mlp_width = "d_inner",
      .ties_by_default = true}, .extras = write_xlnet},
@@ -176,9 +176,8 @@ std::span<const Family> gpt_family() {
      .has_position_table = true, .ties_by_default = true}, .pattern = full_every(2), .modules = "layers.*=h.* "
      "self_attn=attn.attention o_proj=out_proj mlp.up_proj=mlp.c_fc mlp.down_proj=mlp.c_proj embed_tokens=wte"},
     {.is = {"gpt_bigcode", kExecutedClass}, .layers = read_gpt_bigcode, .rule = "gpt_bigcode",
-     .tensors = {.biases = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true,
-     .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}, .extras = write_gpt_bigcode,
-     .modules = kGpt2Modules},
+     .tensors = gpt_like({.fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}),
+     .extras = write_gpt_bigcode, .modules = kGpt2Modules},
     {.is = {"mpt", kExecutedClass}, .layers = read_attn_config, .rule = "attn_config", .tensors = {.biases = "",
      .has_gated_mlp = false, .fuses_qkv = true, .mlp_width = "expansion_ratio", .ties_by_default = true},
      .mlp_width = [](const Inventory& inventory, std::uint64_t ratio) {
