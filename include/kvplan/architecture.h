@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 
 #include "kvplan/traits.h"
@@ -97,11 +96,8 @@ enum class Arch : std::uint8_t {
   kXlstm,
 };
 
-inline bool is_one_of(Arch arch, std::span<const Arch> some) {
-  return std::find(some.begin(), some.end(), arch) != some.end();
-}
 inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
-  return is_one_of(arch, std::span(some.begin(), some.size()));
+  return std::find(some.begin(), some.end(), arch) != some.end();
 }
 
 // What an architecture's weights were held against; unchecked: nothing, and the plan says so.
