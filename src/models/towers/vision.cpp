@@ -153,7 +153,8 @@ static void write_ovis2_vision(const TowerWriter& s) {
   s.t.plain("vision_tower.position_embedding",
             times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)), h));
   Blocks blocks = llama_blocks(s.sizes(h, 2816, 24));
-  blocks.set_biases(s.v.flag("qkv_bias", false), s.v.flag("mlp_bias", false));
+  const bool bias = s.v.flag("qkv_bias", false);  // read first: reports list keys in the order of reading
+  blocks.set_biases(bias, s.v.flag("mlp_bias", false));
   s.t.blocks("vision_tower.layers.", blocks);
   s.t.plain("vision_tower.rms_norms", times(2, h));
   s.t.linear("vision_tower.head_linear", head_words, times(square(s.count("hidden_stride", 1)), h), false);
