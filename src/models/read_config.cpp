@@ -41,16 +41,16 @@ std::optional<Fields> nested_text(const Fields& root) {
   return std::nullopt;
 }
 
-struct TowerRow {
+struct TowerKey {
   std::string_view key;
   TowerKind what;
 };
 constexpr std::array kTowers{
-    TowerRow{"vision_config", TowerKind::kVision},       TowerRow{"visual", TowerKind::kVision},
-    TowerRow{"vision_tower_config", TowerKind::kVision}, TowerRow{"vit_config", TowerKind::kVision},
-    TowerRow{"vision_encoder", TowerKind::kVision},      TowerRow{"audio_config", TowerKind::kAudio},
-    TowerRow{"audio_encoder_config", TowerKind::kAudio}, TowerRow{"encoder", TowerKind::kEncoder},
-    TowerRow{"text_encoder", TowerKind::kTextEncoder},
+    TowerKey{"vision_config", TowerKind::kVision},       TowerKey{"visual", TowerKind::kVision},
+    TowerKey{"vision_tower_config", TowerKind::kVision}, TowerKey{"vit_config", TowerKind::kVision},
+    TowerKey{"vision_encoder", TowerKind::kVision},      TowerKey{"audio_config", TowerKind::kAudio},
+    TowerKey{"audio_encoder_config", TowerKind::kAudio}, TowerKey{"encoder", TowerKind::kEncoder},
+    TowerKey{"text_encoder", TowerKind::kTextEncoder},
 };
 
 // A number of a tower's config, where a few files have a list.
@@ -85,7 +85,7 @@ void measure_vision(const Fields& object, const Fields& side, TowerModel& out) {
 }
 
 void name_towers(const Fields& object, ModelSpec& model) {
-  for (const TowerRow& row : kTowers) {
+  for (const TowerKey& row : kTowers) {
     const auto side = object.child(row.key);
     if (!side) continue;
     TowerModel out{row.what, class_word(side->find_string("model_type").value_or("")), 0};
