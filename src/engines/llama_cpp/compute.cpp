@@ -22,9 +22,10 @@
 // more: their largest matrix is copied there as stored (8B in f16, -ngl 16: 84 + 112 MiB; the experts of Qwen3-30B-A3B
 // in f16: 84 + 384 MiB).
 //
-// Checked against: every context of testdata/conformance (v0.5.0 and b11739): three quarters of 9,600 buffers are within
-// 5 %. The range, 1.1 times the figure and 32 MiB, holds 97 % on one GPU, and 82 % where several GPUs or the host have
-// layers. Experts with a shared one or sigmoid gates keep less than others, which no config says: up to 20 % off.
+// Checked against: every context of testdata/conformance (v0.5.0 and b11739): three quarters of 9,600 buffers are
+// within 5 %. The range, 1.1 times the figure and 32 MiB, holds 97 % on one GPU, and 82 % where several GPUs or the
+// host have layers. Experts with a shared one or sigmoid gates keep less than others, which no config says: up to 20 %
+// off.
 #include "engines/llama_cpp/compute.h"
 
 #include <algorithm>
@@ -266,9 +267,9 @@ void take_states(const Parts& parts, Graph& out) {
   const Widths& widths = parts.widths;
   const std::uint64_t states = mul(mul(parts.context.num_seqs, widths.state), kFloat);
   if (widths.shifts) {
-    const bool is_sixth = columns_of(parts.input.model, "blk.*.time_mix_decay.weight") > 0;
-    const std::uint64_t alive = (is_sixth ? 13U : 18U) + (parts.mixes ? 1U : 0U);
-    take(out, "time mix", add(mul(parts.row, mul(alive, parts.hidden)), is_sixth ? mul(2, states) : states));
+    const bool is_seventh = columns_of(parts.input.model, "blk.*.time_mix_w0.weight") > 0;
+    const std::uint64_t alive = (is_seventh ? 18U : 13U) + (parts.mixes ? 1U : 0U);
+    take(out, "time mix", add(mul(parts.row, mul(alive, parts.hidden)), is_seventh ? states : mul(2, states)));
   } else if (widths.inner > 0) {
     // The projection (inner, gate and what passes the convolution), the convolution's input and output, time steps, the
     // scan.
@@ -315,9 +316,13 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
       "llama.cpp common/speculative.cpp, sched_reserve"};
 }
 
+// llama.cpp's --fit counts copies of the hidden state for later GPUs, which a run does not make.
+std::uint64_t fitted_copies(const Graph& graph) {
+  return mul(kPipelineCopies, graph.hidden);
+}
+
 // The buffer by ggml's own steps. It is exact on one GPU that holds everything, if a file describes the graph and
-// contexts of its architecture were executed. On cards with the kernel CUDA keeps experts longer, for the fused sum;
-// llama.cpp's --fit counts a copy of the hidden state for later GPUs, which a run does not make.
+// contexts of its architecture were executed. On cards with the kernel CUDA keeps experts longer, for the fused sum.
 LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPlacement& placement,
                       std::uint64_t bytes) {
   const EngineInput& input = *in.engine;
@@ -337,7 +342,7 @@ LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPl
   if (model.is_gguf && model.graph.is_checked && model.experts.used == 0 && all_on_gpu && placement.gpus == 1)
     return out;
   std::uint64_t more = mul(model.experts.used, graph.hidden);
-  if (placement.gpus > 1 && in.stage > 0) more = add(more, mul(kPipelineCopies, graph.hidden));
+  if (placement.gpus > 1 && in.stage > 0) more = add(more, fitted_copies(graph));
   const std::uint64_t unsure = model.graph.is_checked && all_on_gpu ? bytes / 20 : bytes / 4;
   out.low = Bytes(bytes - unsure);
   out.high = Bytes(add(bytes, unsure, more));
@@ -362,7 +367,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     // The copies include the masks.
     most.bytes -= std::min(most.bytes, graph.mask);
     if (last && graph.logits.bytes > most.bytes) most = graph.logits;
-    const std::uint64_t embeddings = in.stage > 0 ? 2 : graph.embeddings == 2 ? 3 : 1;
+    const std::uint64_t embeddings = in.stage == 0 && graph.embeddings == 2 ? 3 : 1;
     const std::uint64_t inputs = add(graph.mask, mul(graph.hidden, embeddings), in.stage > 0 ? 0 : graph.layer_inputs);
     most.bytes = add(most.bytes, mul(kPipelineCopies, inputs));
     formula += ", 4 copies of its inputs";
@@ -373,6 +378,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   // Apart from the scores, fewer tensors may exist at once.
   Bytes low(most.bytes / 20 * (most.is_scores ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
+  if (pipelined && in.stage > 0) high += Bytes(fitted_copies(graph));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
   // The first GPU multiplies with them; smaller batches are multiplied where the weights are.
   constexpr std::uint64_t kLeastCopied = 32;
