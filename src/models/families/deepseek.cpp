@@ -66,7 +66,7 @@ static void note_choice(Inventory& out) {
 std::span<const Family> deepseek_family() {
   static constexpr Family kRows[] = {
     {.is = {"deepseek deepseek_v1", kExecutedClass, Arch::kDeepseek}},
-    {.is = {"unlimited_ocr_text", kExecutedClass}},
+    {.is = {"unlimited_ocr_text", kExecutedClass, Arch::kUnlimitedOcr}},
     {.is = {"deepseek_ocr2_encoder", kUnchecked, Arch::kDeepseekOcr}, .layers = read_qwen},
     {.is = {"deepseek_v2 deepseek_vl_v2", kExecutedClass, Arch::kDeepseekV3}, .layers = read_mla},
     {.is = {"deepseek_v3 deepseek_mtp", kExecutedClass, Arch::kDeepseekV3}, .layers = read_mla,

@@ -102,12 +102,12 @@ static bool write_inkling_mixer(Inventory& out, const Mixer& mixer) {
 // clang-format off
 std::span<const Family> inkling_family() {
   static constexpr Family kRows[] = {
-    {.is = {"inkling_text", kExecutedClass}, .layers = read_inkling, .rule = "conv_attention",
+    {.is = {"inkling_text", kExecutedClass, Arch::kInkling}, .layers = read_inkling, .rule = "conv_attention",
      .tensors = {.qk_norm = QkNorm::kHead, .routes_shared = "shared_expert_sink", .has_router_bias = true},
      .extras = write_inkling, .mixer = write_inkling_mixer, .modules = "self_attn.q_proj=attn.wq_du "
      "self_attn.k_proj=attn.wk_dv self_attn.v_proj=attn.wv_dv self_attn.o_proj=attn.wo_ud self_attn.r_proj=attn.wr_du "
      "mlp.gate_proj=mlp.w13_dn mlp.up_proj=mlp.w13_dn mlp.down_proj=mlp.w2_md | ="},
-    {.is = {"inkling2_text", kExecutedClass}, .layers = read_inkling, .rule = "conv_attention",
+    {.is = {"inkling2_text", kExecutedClass, Arch::kInkling2}, .layers = read_inkling, .rule = "conv_attention",
      .tensors = {.gate = Gate::kWide, .has_router_bias = true}, .extras = write_inkling2, .mixer = write_inkling_mixer},
   };
   return kRows;

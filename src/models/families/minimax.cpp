@@ -37,9 +37,10 @@ std::span<const Family> minimax_family() {
      .modules = "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2 | "
      "block_sparse_moe=mlp | block_sparse_moe=mlp shared_experts.gate_proj=shared_experts.gate_up_proj "
      "shared_experts.up_proj=shared_experts.gate_up_proj"},
-    {.is = {"minimax", kExecutedClass}, .layers = read_lightning, .tensors = {.moe = "block_sparse_moe"},
-     .pattern = full_first_of(2, Label::kRecurrent), .modules = kMixtralModules},
-    {.is = {"minimax_text_01 minimax_m1", kExecutedClass}, .layers = read_lightning,
+    {.is = {"minimax", kExecutedClass, Arch::kMinimax}, .layers = read_lightning,
+     .tensors = {.moe = "block_sparse_moe"}, .pattern = full_first_of(2, Label::kRecurrent),
+     .modules = kMixtralModules},
+    {.is = {"minimax_text_01 minimax_m1", kExecutedClass, Arch::kMinimax}, .layers = read_lightning,
      .tensors = {.moe = "block_sparse_moe"}, .pattern = full_every(8, Label::kRecurrent), .modules = kMixtralModules},
   };
   return kRows;

@@ -68,7 +68,7 @@ std::span<const Family> plamo_family() {
     {.is = {"plamo3", kExecutedClass, Arch::kPlamo3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
      .norms = 4, .ties_by_default = true}, .pattern = full_every(8)},
     {.is = {"plamo"}, .layers = read_plamo, .rule = "plamo", .tensors = {.norms = 1}},
-    {.is = {"plamo2", kPublishedTotal, Arch::kOther, {.overflows_float16 = true}}, .layers = read_plamo2,
+    {.is = {"plamo2", kPublishedTotal, Arch::kPlamo2, {.overflows_float16 = true}}, .layers = read_plamo2,
      .rule = "plamo2", .tensors = {.qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true},
      .mixer = write_plamo2},
   };

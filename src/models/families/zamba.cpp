@@ -187,7 +187,7 @@ std::span<const Family> zamba_family() {
      .has_mlps = false, .ties_by_default = true}, .extras = [](Inventory& out) { write_shared_blocks(out, true); },
      .mixer = skips_shared_block},
     // Zyphra's ZAYA: compressed convolutional attention (arXiv 2510.04476). Source: transformers modeling_zaya.py.
-    {.is = {"zaya", kExecutedClass}, .layers = read_zaya, .rule = "conv_attention", .extras = write_zaya,
+    {.is = {"zaya", kExecutedClass, Arch::kZaya}, .layers = read_zaya, .rule = "conv_attention", .extras = write_zaya,
      .mixer = write_zaya_conv, .experts = write_zaya_experts},
   };
   return kRows;
