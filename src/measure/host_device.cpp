@@ -97,7 +97,9 @@ class HostDevice : public Device {
   // Bytes of the buffers' pages that are in memory or in swap.
   std::uint64_t resident() const {
     constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;
-    std::ifstream pages("/proc/self/pagemap", std::ios::binary);
+    std::ifstream pages;
+    pages.rdbuf()->pubsetbuf(nullptr, 0);  // the kernel refuses reads of parts of an entry, which a buffer's end makes
+    pages.open("/proc/self/pagemap", std::ios::binary);
     std::vector<std::uint64_t> entries;
     std::uint64_t count = 0;
     for (const auto& [id, buffer] : buffers_) {
