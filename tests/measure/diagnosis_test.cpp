@@ -382,6 +382,13 @@ TEST_CASE("remedies are options of the engine that wrote the log, though another
   CHECK(of_ollama.find("OLLAMA_CONTEXT_LENGTH") != std::string::npos);
 }
 
+TEST_CASE("a remedy has the name of what it changes") {
+  CHECK(name(LogCure::kNothing) == "nothing");
+  CHECK(name(LogCure::kShorterLength) == "shorter_length");
+  CHECK(name(LogCure::kNoGraphs) == "no_graphs");
+  CHECK(name(LogCure::kMoreHostMemory) == "more_host_memory");
+}
+
 TEST_CASE("a figure beyond any engine's is no figure") {
   CHECK(read_log("GPU KV cache size: 18446744073709551615 tokens\n").observations.empty());
   CHECK(read_log("Model loading took 99999999999.0 GiB memory\n").observations.empty());
