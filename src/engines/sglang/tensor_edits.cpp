@@ -262,9 +262,10 @@ constexpr TensorEdit kEdits[] = {
     // Float32 in place of a byte for each block of 32.
     {kDeepseekV4, AddCopy{"<experts>", "scales_in_float32", 3, 64}, "", {.holds = has_wide_scales}},
     {kMllama, join_image_rows},
-    // Triton's format. Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95 without.
-    {"", AddBeside{"<experts>", "g_idx", {.columns = 2}, true, SplitLike::kColumns}, "CompressedTensorsWNA16TritonMoE",
-     {.holds = keeps_group_indices}},
+    // Triton's format, whose gate and up projection are one. Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95
+    // without.
+    {"", AddBeside{"<experts> -gate_proj", "g_idx", {.columns = 2}, true, SplitLike::kColumns},
+     "CompressedTensorsWNA16TritonMoE", {.holds = keeps_group_indices}},
     // For FlashInfer's TRT-LLM kernels a rank's part of an expert is whole blocks.
     {kPadsExperts, PadParts{"<experts> -<mtp>", 128, true},
      "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell",
