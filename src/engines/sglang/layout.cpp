@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "engines/capacity.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/pools.h"
 #include "engines/sglang/share.h"
@@ -155,12 +156,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
       out.tokens = std::min(load.max_model_len.count(), most_tokens_) / page_ * page_;
       out.num_blocks = *out.tokens / page_;
     }
-    out.max_num_seqs = largest([&](std::uint64_t n) {
-      return fits(budget, {load.max_model_len, n, load.source_tokens});
-    });
-    out.max_model_len = largest([&](std::uint64_t n) {
-      return fits(budget, {Tokens(n), load.num_seqs, load.source_tokens});
-    });
+    out.max_num_seqs = most_sequences(*this, budget, load);
+    out.max_model_len = longest_sequence(*this, budget, load);
     const std::uint64_t one = round_up(load.max_model_len.count(), page_, "a sequence");
     if (grows())
       out.max_concurrency = static_cast<double>(tokens) / static_cast<double>(std::max<std::uint64_t>(one, 1));

@@ -1,5 +1,7 @@
 #include "engines/sglang/pools.h"
 
+#include "kvplan/numbers.h"
+
 namespace kvplan {
 
 std::uint64_t SglangPools::ring_rows(const Load& load) const {
@@ -135,12 +137,7 @@ Bytes SglangPools::least_budget(const Load& load) const {
   const auto enough = [&](std::uint64_t budget) { return holds(pools_of(Bytes(budget), load), need); };
   std::uint64_t high = std::max<std::uint64_t>(fullest(load).count(), 1);
   while (high < (std::uint64_t{1} << 56) && !enough(high)) high *= 2;
-  std::uint64_t low = 0;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (enough(middle) ? high : low) = middle;
-  }
-  return Bytes(high);
+  return Bytes(last_good(0, high, [&](std::uint64_t budget) { return !enough(budget); }) + 1);
 }
 
 Bytes SglangPools::bytes(const SglangStage& stage, const SglangCounts& pools, const Load& load) const {

@@ -15,7 +15,6 @@
 #include "engines/sglang/class_table.h"
 #include "engines/sglang/rules.h"
 #include "engines/term_sum.h"
-#include "kvplan/error.h"
 
 namespace kvplan {
 
@@ -59,27 +58,6 @@ class SglangPools {
 
   static constexpr std::uint64_t kMost = kAnyCount;
 
-  template <class Fits>
-  static std::uint64_t largest(const Fits& fits) {
-    const auto good = [&](std::uint64_t n) {
-      try {
-        return fits(n);
-      } catch (const Error& error) {
-        take_as_misfit(error);
-        return false;  // an overflow exceeds any pool
-      }
-    };
-    if (!good(1)) return 0;
-    std::uint64_t low = 1;
-    while (low < kMost && good(low * 2)) low *= 2;
-    if (low >= kMost) return kMost;
-    std::uint64_t high = low * 2;
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (good(middle) ? low : high) = middle;
-    }
-    return low;
-  }
   static bool holds(const SglangCounts& have, const SglangCounts& need) {
     return have.full >= need.full && have.windows >= need.windows && have.slots >= need.slots;
   }
