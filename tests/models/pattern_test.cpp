@@ -26,7 +26,7 @@ std::string letters(const std::vector<Label>& labels) {
   return out;
 }
 
-constexpr PatternRule kRecurrentOther{PatternRule::Default::kAllFull, 0, false, Label::kRecurrent, ""};
+constexpr PatternRule kRecurrentOther{PatternRule::Default::kAllFull, 0, Label::kRecurrent};
 
 TEST_CASE("one pattern, a dozen spellings") {
   struct Row {
@@ -58,7 +58,7 @@ TEST_CASE("one pattern, a dozen spellings") {
       {"{}", 4, {Default::kWindowEverywhere}, "SSSS"},
       {"{}", 6, {Default::kFullEvery, 3}, "SSFSSF"},
       {"{}", 6, {Default::kFullFirstOf, 3}, "FSSFSS"},
-      {"{}", 4, {Default::kFullEvery, 3, true}, "SSFF"},
+      {"{}", 4, {.fallback = Default::kFullEvery, .period = 3, .last_full = true}, "SSFF"},
       {R"({"use_sliding_window": true, "max_window_layers": 2})", 4, {Default::kQwen}, "FFSS"},
       {R"({"use_sliding_window": false, "max_window_layers": 2})", 4, {Default::kQwen}, "FFFF"},
       // The list wins over everything else.
