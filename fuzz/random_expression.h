@@ -84,7 +84,7 @@ inline std::string difference(const std::string& expression, const std::vector<s
     const bool matches = ours->matches_start(text, steps);
     if (matches != theirs.matches_start(text))
       return "\"" + expression + "\" on \"" + text + "\": we say " + (matches ? "yes" : "no");
-    if (steps > (text.size() + 1) * ours->states() + ours->least_steps(text))
+    if (steps > (text.size() + 1) * ours->states() + ours->least_steps())
       return "\"" + expression + "\" on \"" + text + "\": " + std::to_string(steps) + " steps";
   }
   return "";

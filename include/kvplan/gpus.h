@@ -2,6 +2,8 @@
 #ifndef KVPLAN_GPUS_H_
 #define KVPLAN_GPUS_H_
 
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +35,8 @@ class GpuCatalogue {
   };
   std::vector<Own> own_;
   std::vector<Gpu> rows_;
+  std::map<std::string_view, const Gpu*> names_;                // as written
+  std::map<std::string, const Gpu*, std::less<>> known_names_;  // names and aliases, in small letters and digits
 };
 
 // The built-in table alone.

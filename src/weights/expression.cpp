@@ -1,9 +1,9 @@
-// Thompson's construction, searched depth first. Each state is entered at most once at each place of the text, so there
-// is no exponential backtracking.
+// Thompson's construction: all states at a place of the text, then all at the next one. None is entered twice at a
+// place, so there is no exponential backtracking.
 #include "weights/expression.h"
 
 #include <algorithm>
-#include <utility>
+#include <array>
 
 #include "kvplan/strings.h"
 
@@ -201,32 +201,48 @@ bool Expression::takes(const State& state, char c) const {
 }
 
 bool Expression::matches_start(std::string_view text, std::uint64_t& steps) const {
-  const std::size_t places = text.size() + 1;
-  std::vector<bool> entered(states_.size() * places);
-  std::vector<std::pair<int, std::size_t>> open{{0, 0}};  // states to enter, each with a place in the text
-  steps += least_steps(text);
-  while (!open.empty()) {
-    auto [index, at] = open.back();
-    open.pop_back();
-    const auto number = static_cast<std::size_t>(index);
-    if (entered[number * places + at]) continue;
-    entered[number * places + at] = true;
-    ++steps;
-    const State& state = states_[number];
+  // The states at a place of the text and at the next one, and at which place, counted from 1, each was last entered.
+  struct Place {
+    std::array<std::uint16_t, kMaxStates> states;
+    std::array<std::uint32_t, kMaxStates> entered;
+    std::size_t count = 0;
+  } places[2];
+  for (Place& place : places) std::fill_n(place.entered.begin(), states_.size(), 0);
+  const auto enter = [&](std::size_t at, int state) {
+    Place& place = places[at % 2];
+    const auto number = static_cast<std::size_t>(state);
+    if (place.entered[number] == at + 1) return;
+    place.entered[number] = static_cast<std::uint32_t>(at + 1);
+    place.states[place.count++] = static_cast<std::uint16_t>(number);
+  };
+  steps += least_steps();
+  enter(0, 0);
+  for (std::size_t at = 0; at <= text.size() && places[at % 2].count > 0; ++at) {
+    Place& here = places[at % 2];
     const bool is_end = at == text.size();
     const bool is_boundary = (at > 0 && is_word(text[at - 1])) != (!is_end && is_word(text[at]));
-    bool passes = true;
-    switch (state.kind) {
-      case Kind::kMatch: return true;
-      case Kind::kSplit: open.emplace_back(index + state.to, at); break;
-      case Kind::kJump: index += state.to - 1; break;
-      case Kind::kBegin: passes = at == 0; break;
-      case Kind::kEnd: passes = is_end; break;
-      case Kind::kBoundary: passes = is_boundary; break;
-      case Kind::kNoBoundary: passes = !is_boundary; break;
-      default: passes = !is_end && takes(state, text[at++]);
+    for (std::size_t i = 0; i < here.count; ++i, ++steps) {
+      const int index = here.states[i];
+      const State& state = states_[here.states[i]];
+      switch (state.kind) {
+        case Kind::kMatch: return true;
+        case Kind::kSplit: enter(at, index + state.to); [[fallthrough]];
+        case Kind::kJump: enter(at, state.kind == Kind::kJump ? index + state.to : index + 1); break;
+        case Kind::kBegin:
+          if (at == 0) enter(at, index + 1);
+          break;
+        case Kind::kEnd:
+          if (is_end) enter(at, index + 1);
+          break;
+        case Kind::kBoundary:
+        case Kind::kNoBoundary:
+          if (is_boundary == (state.kind == Kind::kBoundary)) enter(at, index + 1);
+          break;
+        default:
+          if (!is_end && takes(state, text[at])) enter(at + 1, index + 1);
+      }
     }
-    if (passes) open.emplace_back(index + 1, at);
+    here.count = 0;
   }
   return false;
 }

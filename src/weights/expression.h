@@ -18,6 +18,7 @@ class Expression {
  public:
   // Expressions written by people have tens of characters. A character makes at most two states.
   static constexpr std::size_t kMaxLength = 300;
+  static constexpr std::size_t kMaxStates = 2 * kMaxLength + 1;
   static constexpr std::size_t kMaxNesting = 32;  // of groups
 
   // Nothing where the expression is wrong, unsupported, or beyond a limit.
@@ -28,7 +29,8 @@ class Expression {
   bool matches_start(std::string_view text, std::uint64_t& steps) const;
 
   std::size_t states() const { return states_.size(); }
-  std::uint64_t least_steps(std::string_view text) const { return 4 + states_.size() * (text.size() + 1) / 512; }
+  // The cost of a call that ends at once.
+  std::uint64_t least_steps() const { return 4 + states_.size() / 16; }
 
  private:
   enum class Kind : std::uint8_t { kByte, kAny, kSet, kJump, kSplit, kBegin, kEnd, kBoundary, kNoBoundary, kMatch };

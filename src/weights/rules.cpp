@@ -20,8 +20,9 @@ constexpr std::size_t kMaxExpressions = 5000;  // at most 6 KiB each: 30 MiB
 constexpr std::size_t kMaxGlobs = 50'000;      // some 100 bytes each: 5 MB
 // For all matching together, a third of a second. 378 expressions on 126 layers of 7 modules take half of it.
 constexpr std::uint64_t kMaxSteps = 100'000'000;
-// For finding rules that match no module, for a note: 50 ms.
+// For finding rules that match no module, for a note: 50 ms, and a quarter of a second for the names.
 constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
+constexpr std::size_t kMaxRulesOfNotes = 100'000;
 
 // Refuses a list, by its config key.
 [[noreturn]] void refuse_list(const SchemeRule& rule, const std::string& what) {
@@ -362,6 +363,7 @@ class RuleBook::Marker {
 };
 
 std::vector<const SchemeRule*> RuleBook::unmatched(const std::vector<Module>& modules) const {
+  if (rules_->size() > kMaxRulesOfNotes) return {};
   // Has its own limit, and does not count towards the other one.
   const std::uint64_t before = std::exchange(steps_, kMaxSteps - kMaxStepsOfNotes);
   Marker marker(*this);

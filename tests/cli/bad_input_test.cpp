@@ -150,7 +150,7 @@ TEST_CASE("bad usage") {
       {model, "--num-seqs", "18446744073709551615"},
       {model, "--gpu-count", "1152921504606846976"},
       {model, "-dp", "65536"},
-      {"engines", "vllm"},
+      {"engines", "zzz"},
       {"man", "kvplan"},
   };
   for (const auto& arguments : rows) {

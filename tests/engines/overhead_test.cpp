@@ -328,6 +328,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   input.draft_method = DraftMethod::kNgram;
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(49ULL * 1004 * 4));
   input.model.arch = test_arch("deepseek_v4");
+  input.memo.reset();  // it is another model
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(257ULL * 1004 * 4));
   input.request.parallel.tensor = input.request.parallel.data = 8;
   input.request.parallel.dp_attention = true;

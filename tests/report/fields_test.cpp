@@ -107,6 +107,7 @@ TEST_CASE("fields: a cell is no formula") {
 // An enumerator without its word would move the words of all that follow.
 TEST_CASE("fields: the last enumerators have the last words") {
   const auto is_last = [](auto last, std::string_view word) {
+    CAPTURE(word);
     CHECK(name(last) == word);
     CHECK(name(static_cast<decltype(last)>(static_cast<int>(last) + 1)).empty());
   };
@@ -121,7 +122,7 @@ TEST_CASE("fields: the last enumerators have the last words") {
   is_last(LogEventId::kMark, "mark");
   is_last(LogVerdict::kCannotTell, "cannot_tell");
   is_last(LogPhase::kServing, "serving");
-  is_last(LogCure::kNothing, "nothing");
+  is_last(LogCure::kMoreHostMemory, "more_host_memory");
 }
 
 TEST_CASE("fields: enumerations by name, none as null") {
