@@ -10,8 +10,7 @@
 // Source: Xiao et al. 2023 (arXiv 2309.17453), section 3.2.
 // Checked against: arithmetic: 80 layers, 8 KV heads of 128, 4 + 4096 tokens in 16 bit are 1,343,488,000 B.
 // Engines differ: vLLM has no such cache for a stock model; transformers' SinkCache was removed in 4.53.
-#ifndef KVPLAN_FORMULAS_ATTENTION_SINK_H_
-#define KVPLAN_FORMULAS_ATTENTION_SINK_H_
+#pragma once
 
 #include "formulas/heads.h"
 
@@ -35,5 +34,3 @@ struct AttentionSink {
 static_assert(AttentionKind<AttentionSink>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_ATTENTION_SINK_H_

@@ -10,8 +10,7 @@
 // Source: Llama 4 (transformers models/llama4, attention_chunk_size); vLLM ChunkedLocalAttentionSpec.
 // Checked against: testdata/configs/llama-4-scout.json: 36 chunked and 12 full layers of 2 * 8 * 128 elements.
 // Engines differ: llama.cpp treats the chunk as a window and adds one ubatch; older vLLM held every token.
-#ifndef KVPLAN_FORMULAS_CHUNKED_H_
-#define KVPLAN_FORMULAS_CHUNKED_H_
+#pragma once
 
 #include "formulas/heads.h"
 
@@ -34,5 +33,3 @@ struct Chunked {
 static_assert(AttentionKind<Chunked>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_CHUNKED_H_

@@ -23,8 +23,7 @@
 //   llama.cpp llama_kv_cache_dsv4, whose float32 states have the same sizes.
 // Checked against: testdata/configs/deepseek-v4-flash.json; vLLM 0.22's "6.66 GiB" gate line for 30,000 tokens.
 // Engines differ: vLLM packs an entry as 584 bytes (448 FP8 + 8 scales + 64 bf16) and an index key as 132.
-#ifndef KVPLAN_FORMULAS_COMPRESSED_H_
-#define KVPLAN_FORMULAS_COMPRESSED_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -56,5 +55,3 @@ struct Compressed {
 static_assert(AttentionKind<Compressed>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_COMPRESSED_H_

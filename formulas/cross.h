@@ -10,8 +10,7 @@
 // Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.3; vLLM CrossAttentionSpec.
 // Checked against: testdata/configs/whisper-medium.json: 24 layers * 2 * 1024 * 1500 elements.
 // Engines differ: vLLM rounds E to pages; Llama 3.2 Vision keeps (tiles * patches) of the prompt's images.
-#ifndef KVPLAN_FORMULAS_CROSS_H_
-#define KVPLAN_FORMULAS_CROSS_H_
+#pragma once
 
 #include "formulas/heads.h"
 
@@ -33,5 +32,3 @@ struct Cross {
 static_assert(AttentionKind<Cross>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_CROSS_H_

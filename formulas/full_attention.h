@@ -17,8 +17,7 @@
 //   al. 2023 (2305.13245), grouped-query. Engines: vLLM FullAttentionSpec, llama.cpp llama_kv_cache.
 // Checked against: testdata/configs/llama-3.1-8b.json: 32 * 2 * 8 * 128 = 65,536 elements, 131,072 B a token in bf16.
 // Engines differ: pages (vLLM 16 tokens), cells (llama.cpp 256), none (transformers). The elements are the same.
-#ifndef KVPLAN_FORMULAS_FULL_ATTENTION_H_
-#define KVPLAN_FORMULAS_FULL_ATTENTION_H_
+#pragma once
 
 #include "formulas/heads.h"
 
@@ -40,5 +39,3 @@ struct FullAttention {
 static_assert(AttentionKind<FullAttention>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_FULL_ATTENTION_H_

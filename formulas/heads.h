@@ -1,6 +1,5 @@
 // The head geometry that most kinds share, and the K and V terms it gives.
-#ifndef KVPLAN_FORMULAS_HEADS_H_
-#define KVPLAN_FORMULAS_HEADS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -28,5 +27,3 @@ std::uint64_t head_macs(const Heads& heads);
 void project_heads(Projections& out, const Heads& heads, bool has_own_kv = true, std::string_view block = "self_attn.");
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_HEADS_H_

@@ -1,7 +1,6 @@
 // What every attention kind offers. A kind is a plain struct of dimensions. It knows no engine, no JSON and no bytes:
 // it yields terms (counts of elements) and tensors, and explains how they come about.
-#ifndef KVPLAN_FORMULAS_KIND_H_
-#define KVPLAN_FORMULAS_KIND_H_
+#pragma once
 
 #include <concepts>
 #include <cstdint>
@@ -33,5 +32,3 @@ concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Fo
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_KIND_H_

@@ -1,6 +1,5 @@
 // The variant of all kinds. To add a kind, include its header and add it to the list.
-#ifndef KVPLAN_FORMULAS_KINDS_H_
-#define KVPLAN_FORMULAS_KINDS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -47,5 +46,3 @@ std::vector<KindInfo> all_kinds();
 std::vector<std::string> derivation(std::string_view kind);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_KINDS_H_

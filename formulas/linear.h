@@ -17,8 +17,7 @@
 // Checked against: testdata/configs/qwen3.5-27b.json: 48 layers of 48*128*128 float32 and 3 * 10,240 bf16 are
 //   153,944,064 B a sequence, the figure behind vLLM's 784-token blocks.
 // Engines differ: SGLang and llama.cpp keep the delta net's state in float32 always, vLLM as the config names it.
-#ifndef KVPLAN_FORMULAS_LINEAR_H_
-#define KVPLAN_FORMULAS_LINEAR_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -46,5 +45,3 @@ struct Linear {
 static_assert(AttentionKind<Linear>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_LINEAR_H_

@@ -21,8 +21,7 @@
 // Source: DeepSeek-V2 (arXiv 2405.04434), section 2.1 and table 1; vLLM MLAAttentionSpec.
 // Checked against: testdata/configs/deepseek-v3.json: 70,272 B a token in bf16, the figure of vLLM's and SGLang's logs.
 // Engines differ: FlashMLA pages of 64 tokens; fp8_ds_mla 656 B a token; llama.cpp's K-only cache (V is a view of K).
-#ifndef KVPLAN_FORMULAS_MLA_H_
-#define KVPLAN_FORMULAS_MLA_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -63,5 +62,3 @@ struct Mla {
 static_assert(AttentionKind<Mla>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_MLA_H_

@@ -1,6 +1,5 @@
 // A model as kvplan sees it: plain data that src/models fills and everything after it uses.
-#ifndef KVPLAN_FORMULAS_MODEL_H_
-#define KVPLAN_FORMULAS_MODEL_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -117,5 +116,3 @@ std::string model_attention(const ModelSpec& model);
 std::string index_ranges(const std::vector<std::uint64_t>& indices);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_MODEL_H_

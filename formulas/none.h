@@ -6,8 +6,7 @@
 // Source: NVIDIA Nemotron-H (arXiv 2504.03624); Puzzle (2411.19146), block_configs.
 // Checked against: testdata/configs/nemotron-super-49b.json: 31 of 80 layers; hybrid_override_pattern "-" and "E".
 // Engines differ: none.
-#ifndef KVPLAN_FORMULAS_NONE_H_
-#define KVPLAN_FORMULAS_NONE_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -27,5 +26,3 @@ struct None {
 static_assert(AttentionKind<None>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_NONE_H_

@@ -1,7 +1,6 @@
 // The projections of a mixer: the matrices, convolutions and vectors of one layer. The attention kind writes them; what
 // its sizes leave open (biases, gates, norms, names) the model's family decides.
-#ifndef KVPLAN_FORMULAS_PROJECTIONS_H_
-#define KVPLAN_FORMULAS_PROJECTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -78,5 +77,3 @@ class Projections : public TensorWriter {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_PROJECTIONS_H_

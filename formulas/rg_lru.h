@@ -8,8 +8,7 @@
 // Source: De et al. 2024 (arXiv 2402.19427), section 2.4; transformers models/recurrent_gemma.
 // Checked against: testdata/configs/recurrentgemma-2b.json: 18 layers of 3 * 2560 + 2560 elements.
 // Engines differ: transformers keeps the recurrent part in float32.
-#ifndef KVPLAN_FORMULAS_RG_LRU_H_
-#define KVPLAN_FORMULAS_RG_LRU_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -33,5 +32,3 @@ struct RgLru {
 static_assert(AttentionKind<RgLru>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_RG_LRU_H_

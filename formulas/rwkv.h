@@ -10,8 +10,7 @@
 // Source: Peng et al. 2023 (arXiv 2305.13048), 2025 (2503.14456); llama.cpp token_shift_count, wkv.head_size.
 // Checked against: a llama.cpp run of rwkv7-2.9b, 20.62 MiB of float32; testdata/configs/rwkv7-2.9b.json.
 // Engines differ: llama.cpp keeps everything in float32, others the shifts in the model's type.
-#ifndef KVPLAN_FORMULAS_RWKV_H_
-#define KVPLAN_FORMULAS_RWKV_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -36,5 +35,3 @@ struct Rwkv {
 static_assert(AttentionKind<Rwkv>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_RWKV_H_

@@ -9,8 +9,7 @@
 //   transformers num_kv_shared_layers.
 // Checked against: a llama.cpp run of gemma-3n-e4b: 20 of 35 layers hold a cache, 64 MiB at 4,096 tokens.
 // Engines differ: transformers before 4.5x kept a cache in such layers.
-#ifndef KVPLAN_FORMULAS_SHARED_H_
-#define KVPLAN_FORMULAS_SHARED_H_
+#pragma once
 
 #include "formulas/heads.h"
 
@@ -34,5 +33,3 @@ struct Shared {
 static_assert(AttentionKind<Shared>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_SHARED_H_

@@ -8,8 +8,7 @@
 // Source: LFM2 (transformers models/lfm2, Lfm2ShortConv); llama.cpp shortconv.l_cache.
 // Checked against: a llama.cpp run of lfm2-1.2b, 0.156 MiB; testdata/configs/lfm2-1.2b.json: 10 * 2 * 2048 elements.
 // Engines differ: transformers keeps all k columns; llama.cpp float32.
-#ifndef KVPLAN_FORMULAS_SHORT_CONV_H_
-#define KVPLAN_FORMULAS_SHORT_CONV_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -32,5 +31,3 @@ struct ShortConv {
 static_assert(AttentionKind<ShortConv>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_SHORT_CONV_H_

@@ -12,8 +12,7 @@
 // Checked against: testdata/configs/gpt-oss-20b.json: 12 layers of 128 tokens keep 12*128*1024 elements.
 // Engines differ: vLLM reserves the window and the prefill chunks in flight, rounded to pages; llama.cpp the window
 // and one ubatch, rounded to 256 cells; transformers pins the whole prefill until the first decoded token.
-#ifndef KVPLAN_FORMULAS_SLIDING_WINDOW_H_
-#define KVPLAN_FORMULAS_SLIDING_WINDOW_H_
+#pragma once
 
 #include "formulas/heads.h"
 
@@ -36,5 +35,3 @@ struct SlidingWindow {
 static_assert(AttentionKind<SlidingWindow>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_SLIDING_WINDOW_H_

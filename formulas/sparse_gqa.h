@@ -11,8 +11,7 @@
 // Source: MiniMax-M3 (transformers models/minimax_m3_vl, MiniMaxM3VLSparseCacheLayer; vLLM sparse_index_dim).
 // Checked against: testdata/configs/minimax-m3.json: 60 * 1,024 + 57 * 128 elements, 137,472 B a token in bf16.
 // Engines differ: SGLang keeps one key head as here; calculators that multiply by index_n_heads overstate it.
-#ifndef KVPLAN_FORMULAS_SPARSE_GQA_H_
-#define KVPLAN_FORMULAS_SPARSE_GQA_H_
+#pragma once
 
 #include "formulas/heads.h"
 
@@ -36,5 +35,3 @@ struct SparseGqa {
 static_assert(AttentionKind<SparseGqa>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_SPARSE_GQA_H_

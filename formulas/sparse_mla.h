@@ -15,8 +15,7 @@
 // Checked against: testdata/configs/deepseek-v3.2.json: 61 * (576*2 + 132) = 78,324 B a token in bf16; a vLLM log of
 //   GLM-5.2 with 22 indexer caches over 79 layers.
 // Engines differ: llama.cpp keeps index keys at the K type; SGLang gives every layer index keys.
-#ifndef KVPLAN_FORMULAS_SPARSE_MLA_H_
-#define KVPLAN_FORMULAS_SPARSE_MLA_H_
+#pragma once
 
 #include "formulas/mla.h"
 
@@ -41,5 +40,3 @@ struct SparseMla {
 static_assert(AttentionKind<SparseMla>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_SPARSE_MLA_H_

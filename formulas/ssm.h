@@ -21,8 +21,7 @@
 // Checked against: a llama.cpp run of mamba-2.8b (23.75 MiB) and mamba2-2.7b (163.94 MiB);
 // testdata/configs/mamba-2.8b.json. Engines differ: transformers keeps k columns, vLLM k - 1 plus one for each
 // speculative token; llama.cpp float32.
-#ifndef KVPLAN_FORMULAS_SSM_H_
-#define KVPLAN_FORMULAS_SSM_H_
+#pragma once
 
 #include "formulas/kind.h"
 
@@ -53,5 +52,3 @@ struct Ssm {
 static_assert(AttentionKind<Ssm>);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_SSM_H_

@@ -1,6 +1,5 @@
 // Writes tensor groups: the functions with which kinds and families describe what a layer consists of.
-#ifndef KVPLAN_FORMULAS_TENSOR_WRITER_H_
-#define KVPLAN_FORMULAS_TENSOR_WRITER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -68,5 +67,3 @@ std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices);
 std::uint64_t times(std::uint64_t a, std::uint64_t b);  // a * b for tensor sizes; Error where it overflows
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMULAS_TENSOR_WRITER_H_

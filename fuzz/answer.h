@@ -1,6 +1,5 @@
 // What every fuzzer of a reader asks: an answer, or an Error of one line.
-#ifndef KVPLAN_FUZZ_ANSWER_H_
-#define KVPLAN_FUZZ_ANSWER_H_
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ void answer(const Function& function) {
 }
 
 }  // namespace kvplan::fuzz
-
-#endif  // KVPLAN_FUZZ_ANSWER_H_

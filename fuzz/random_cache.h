@@ -1,6 +1,5 @@
 // Random caches out of a fuzzer's bytes, and the same cache counted the slow way: token by token, element by element.
-#ifndef KVPLAN_FUZZ_RANDOM_CACHE_H_
-#define KVPLAN_FUZZ_RANDOM_CACHE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -162,5 +161,3 @@ inline std::uint64_t packed(const Term& term, const Cost& kv, const Cost& state)
 }
 
 }  // namespace kvplan::fuzz
-
-#endif  // KVPLAN_FUZZ_RANDOM_CACHE_H_

@@ -1,6 +1,5 @@
 // Expressions and names out of random bytes, and what RE2 says where src/weights/expression.h says something.
-#ifndef KVPLAN_FUZZ_RANDOM_EXPRESSION_H_
-#define KVPLAN_FUZZ_RANDOM_EXPRESSION_H_
+#pragma once
 
 #ifdef KVPLAN_HAS_RE2
 #include <re2/re2.h>
@@ -93,5 +92,3 @@ inline std::string difference(const std::string& expression, const std::vector<s
 #endif
 
 }  // namespace kvplan::fuzz
-
-#endif  // KVPLAN_FUZZ_RANDOM_EXPRESSION_H_

@@ -1,6 +1,5 @@
 // The bytes of a fuzzer, or of a random generator, as numbers to build from.
-#ifndef KVPLAN_FUZZ_SOURCE_H_
-#define KVPLAN_FUZZ_SOURCE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -27,5 +26,3 @@ class Source {
 };
 
 }  // namespace kvplan::fuzz
-
-#endif  // KVPLAN_FUZZ_SOURCE_H_

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -178,6 +179,56 @@ TEST_CASE("rules: an architecture is asked, and its name compared nowhere but wh
                              "architecture ==", "architecture !=", "architecture.starts_with("})
       CHECK_MESSAGE(file.text.find(call) == std::string::npos, file.path << ": " << std::string(call));
   }
+}
+
+TEST_CASE("rules: a release is compared in the engines' tables of rules alone") {
+  for (const File& file : sources()) {
+    const bool is_table = file.path.ends_with("/rules.cpp") || file.path == "src/engines/ollama/ollama.cpp" ||
+                          file.path == "src/engines/tensorrt_llm/tensorrt_llm.cpp" ||
+                          file.path == "src/engines/known_errors.cpp";
+    // Their interpreters, and whether a release is known at all.
+    const bool reads = file.path.starts_with("src/engines/release.") || file.path == "src/engines/tensor_edits.h" ||
+                       file.path.starts_with("src/engines/engine") || file.path == "src/plan/facts.cpp";
+    if (is_table || reads) continue;
+    for (const char* call : {"engine_version(", "engine_patch(", "release_of(engine", "release_of(request", "Since ="})
+      CHECK_MESSAGE(file.text.find(call) == std::string::npos, file.path << ": " << call);
+  }
+}
+
+// Whether the word stands by itself in the text.
+bool has_identifier(std::string_view text, std::string_view word) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
+    if ((at == 0 || !is_part(text[at - 1])) && (at + word.size() >= text.size() || !is_part(text[at + word.size()])))
+      return true;
+  return false;
+}
+
+TEST_CASE("rules: an architecture is named in its family and in the engines' tables of classes") {
+  const std::vector<File> files = sources();
+  const std::string list = test_file("include/kvplan/architecture.h");
+  const std::set<std::string> shared = {"kOther", "kQwen"};  // words of other enumerations too
+  // The header, the family, and of each engine the table of classes and that of tensors.
+  constexpr std::size_t kMostFiles = 8;
+  std::size_t count = 0;
+  for (auto at = list.find("\n  k"); at != std::string::npos; at = list.find("\n  k", at + 1)) {
+    const std::string name = list.substr(at + 3, list.find(',', at) - at - 3);
+    if (name.find_first_of(" ;=") != std::string::npos || shared.count(name) == 1) continue;
+    ++count;
+    std::set<std::string> in;
+    for (const File& file : files)
+      if (has_identifier(file.text, name)) in.insert(file.path);
+    CAPTURE(name);
+    CHECK(in.size() <= kMostFiles);
+    for (const std::string& path : in) {
+      CAPTURE(path);
+      const bool is_table = path.ends_with("/class_table.cpp") || path.ends_with("/classes.cpp") ||
+                            path.ends_with("/tensor_edits.cpp") || path == "src/engines/transformers/rules.cpp" ||
+                            path == "src/engines/ollama/ollama.cpp";
+      CHECK((is_table || !path.starts_with("src/engines/")));
+    }
+  }
+  CHECK(count > 60);
 }
 
 TEST_CASE("rules: what depends on an engine is in its folder, and its name compared nowhere else") {

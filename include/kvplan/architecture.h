@@ -1,6 +1,5 @@
 // The architecture of a model: found once, when the model is read. Nothing after that compares names.
-#ifndef KVPLAN_ARCHITECTURE_H_
-#define KVPLAN_ARCHITECTURE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -125,5 +124,3 @@ struct Architecture {
 inline constexpr Architecture kNoArchitecture{""};
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ARCHITECTURE_H_

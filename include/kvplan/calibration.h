@@ -1,7 +1,6 @@
 // What --measure and check-log learned: figures of a card, or of an engine with a model on it, with their spread. A
 // later plan for the same card takes them in place of its estimates.
-#ifndef KVPLAN_CALIBRATION_H_
-#define KVPLAN_CALIBRATION_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -70,5 +69,3 @@ struct Calibration {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CALIBRATION_H_

@@ -1,7 +1,6 @@
 // What `kvplan measure card` finds out about a card: its identity, the memory it keeps for itself, how it allocates,
 // and how fast it is.
-#ifndef KVPLAN_CARD_MEASUREMENT_H_
-#define KVPLAN_CARD_MEASUREMENT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -53,5 +52,3 @@ struct CardMeasurement {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CARD_MEASUREMENT_H_

@@ -1,6 +1,5 @@
 // Characters of arbitrary text: which are valid, which may be printed, and how the others are written.
-#ifndef KVPLAN_CHARACTERS_H_
-#define KVPLAN_CHARACTERS_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -32,5 +31,3 @@ std::string json_string(std::string_view text);
 std::string printable_json(std::string_view json);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CHARACTERS_H_

@@ -1,6 +1,5 @@
 // The known names nearest to an unknown one, and the remedy of an error about it.
-#ifndef KVPLAN_DID_YOU_MEAN_H_
-#define KVPLAN_DID_YOU_MEAN_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -34,5 +33,3 @@ std::vector<std::string_view> nearest_names(std::string_view wanted, std::span<c
                                             std::size_t count = 3);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_DID_YOU_MEAN_H_

@@ -1,7 +1,6 @@
 // Errors that a user can act on: what is wrong and what to do, with the exit code that says which sort it is.
 // One type, thrown where the trouble is seen and caught once, in main.
-#ifndef KVPLAN_ERROR_H_
-#define KVPLAN_ERROR_H_
+#pragma once
 
 #include <cstdint>
 #include <stdexcept>
@@ -83,5 +82,3 @@ auto with_source(std::string_view source, const Work& work) {
 std::string one_line(std::string_view text, std::size_t max_length = 400);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ERROR_H_

@@ -1,6 +1,5 @@
 // The shape of a mixture of experts, as far as the model gives it; all 0 where every MLP is dense.
-#ifndef KVPLAN_EXPERTS_H_
-#define KVPLAN_EXPERTS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -14,5 +13,3 @@ struct ExpertShape {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_EXPERTS_H_

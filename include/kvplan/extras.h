@@ -1,6 +1,5 @@
 // What a deployment adds to a model: speculative decoding, LoRA adapters, an image projector, beams and samples.
-#ifndef KVPLAN_EXTRAS_H_
-#define KVPLAN_EXTRAS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -117,5 +116,3 @@ struct ExtrasRequest {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_EXTRAS_H_

@@ -1,6 +1,5 @@
 // Quantities in sentences: reasons, notes, errors. Tables and JSON format theirs elsewhere.
-#ifndef KVPLAN_FORMAT_BYTES_H_
-#define KVPLAN_FORMAT_BYTES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -20,5 +19,3 @@ std::string format_bytes_up(Bytes bytes);
 std::string counted(std::uint64_t n, std::string_view word);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMAT_BYTES_H_

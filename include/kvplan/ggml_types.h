@@ -1,7 +1,6 @@
 // The storage types of tensors in a GGUF file: elements and bytes of a block. The GGUF reader checks files with this
 // table, and the weights are counted with it.
-#ifndef KVPLAN_GGML_TYPES_H_
-#define KVPLAN_GGML_TYPES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -34,5 +33,3 @@ std::optional<GgmlType> find_ggml_type(std::string_view name);
 Bytes tensor_bytes(const GgmlType& type, std::span<const std::uint64_t> dims);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_GGML_TYPES_H_

@@ -1,6 +1,5 @@
 // One card of the catalogue.
-#ifndef KVPLAN_GPU_H_
-#define KVPLAN_GPU_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -54,5 +53,3 @@ inline bool is_gaudi(const Gpu& card) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_GPU_H_

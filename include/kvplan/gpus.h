@@ -1,6 +1,5 @@
 // The catalogue of cards.
-#ifndef KVPLAN_GPUS_H_
-#define KVPLAN_GPUS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -57,5 +56,3 @@ std::span<const Gpu> gpu_slices();
 std::span<const Gpu> gpu_table();  // gpu_table.cpp
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_GPUS_H_

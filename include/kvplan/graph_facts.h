@@ -1,7 +1,6 @@
 // What the graph of a model's operations depends on apart from its layers and tensors. Read by engines whose buffers
 // follow from the graph (llama.cpp).
-#ifndef KVPLAN_GRAPH_FACTS_H_
-#define KVPLAN_GRAPH_FACTS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -30,5 +29,3 @@ struct GraphFacts {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_GRAPH_FACTS_H_

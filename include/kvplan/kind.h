@@ -1,6 +1,5 @@
 // What reports say about a kind of attention.
-#ifndef KVPLAN_KIND_H_
-#define KVPLAN_KIND_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -25,5 +24,3 @@ struct Symbol {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_KIND_H_

@@ -4,8 +4,7 @@
 //   kvplan::Request request;
 //   request.max_model_len = kvplan::Tokens(32768);
 //   const kvplan::MemoryPlan plan = model.plan("vllm", request);
-#ifndef KVPLAN_KVPLAN_H_
-#define KVPLAN_KVPLAN_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -62,5 +61,3 @@ class Model {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_KVPLAN_H_

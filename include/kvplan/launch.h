@@ -1,6 +1,5 @@
 // The engine's own command line for a plan.
-#ifndef KVPLAN_LAUNCH_H_
-#define KVPLAN_LAUNCH_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -19,5 +18,3 @@ struct Launch {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_LAUNCH_H_

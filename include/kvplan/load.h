@@ -1,6 +1,5 @@
 // The lengths and the number of the sequences that a plan holds.
-#ifndef KVPLAN_LOAD_H_
-#define KVPLAN_LOAD_H_
+#pragma once
 
 #include <cstdint>
 
@@ -21,5 +20,3 @@ struct Load {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_LOAD_H_

@@ -1,6 +1,5 @@
 // A plan held against a real device: what was allocated there, and what it took.
-#ifndef KVPLAN_MEASUREMENT_H_
-#define KVPLAN_MEASUREMENT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -110,5 +109,3 @@ struct Measurement {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASUREMENT_H_

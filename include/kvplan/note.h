@@ -1,6 +1,5 @@
 // What the reader of a plan should know: assumptions, warnings, differences.
-#ifndef KVPLAN_NOTE_H_
-#define KVPLAN_NOTE_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -33,5 +32,3 @@ struct ConfigFact {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_NOTE_H_

@@ -1,6 +1,5 @@
 // Numbers as text.
-#ifndef KVPLAN_NUMBERS_H_
-#define KVPLAN_NUMBERS_H_
+#pragma once
 
 #include <charconv>
 #include <cstdint>
@@ -43,5 +42,3 @@ std::uint64_t largest_near(std::uint64_t guess, std::uint64_t most, const Good& 
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_NUMBERS_H_

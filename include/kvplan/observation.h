@@ -1,6 +1,5 @@
 // What an engine's start-up log contains: figures with their line numbers, and the options the engine was started with.
-#ifndef KVPLAN_OBSERVATION_H_
-#define KVPLAN_OBSERVATION_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -196,5 +195,3 @@ struct LogReading {
 std::string_view unit_name(LogUnit unit);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_OBSERVATION_H_

@@ -1,6 +1,5 @@
 // The answer: a ledger of memory per GPU, with the formula and the source of every line.
-#ifndef KVPLAN_PLAN_H_
-#define KVPLAN_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -246,5 +245,3 @@ struct TotalReport {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_H_

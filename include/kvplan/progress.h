@@ -1,6 +1,5 @@
 // One line on a terminal's standard error that shows how far a long run is; it is overwritten, and removed at the end.
-#ifndef KVPLAN_PROGRESS_H_
-#define KVPLAN_PROGRESS_H_
+#pragma once
 
 #include <chrono>
 #include <string_view>
@@ -25,5 +24,3 @@ class ProgressLine {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PROGRESS_H_

@@ -1,7 +1,6 @@
 // Counts, tokens and bytes as different types with checked arithmetic: an overflow is an error that names what
 // overflowed, never a wrapped number. Dimensionless counts (heads, widths, layers) stay plain uint64_t.
-#ifndef KVPLAN_QUANTITY_H_
-#define KVPLAN_QUANTITY_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -62,5 +61,3 @@ using Elements = Quantity<ElementsTag>;
 using Bytes = Quantity<BytesTag>;
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_QUANTITY_H_

@@ -1,7 +1,6 @@
 // What a checkpoint says about the quantization of its weights, whatever the dialect. src/formats fills it, src/weights
 // turns it into bytes.
-#ifndef KVPLAN_QUANTIZATION_H_
-#define KVPLAN_QUANTIZATION_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -57,5 +56,3 @@ struct Mxfp4Layout {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_QUANTIZATION_H_

@@ -1,6 +1,5 @@
 // Ranges of estimates: how far recorded figures lay from the plan, as fitted by scripts/ranges.py.
-#ifndef KVPLAN_RANGES_H_
-#define KVPLAN_RANGES_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -49,5 +48,3 @@ Range range_of(const Lines& lines) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_RANGES_H_

@@ -1,6 +1,5 @@
 // What the user asks for: the options of the command line as plain data. Absent means "as the engine chooses".
-#ifndef KVPLAN_REQUEST_H_
-#define KVPLAN_REQUEST_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -185,5 +184,3 @@ struct Request {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REQUEST_H_

@@ -1,7 +1,6 @@
 // How positions are rotated: the tables of cosines and sines that engines keep beside the weights, and the settings
 // that YaRN scales.
-#ifndef KVPLAN_ROTARY_H_
-#define KVPLAN_ROTARY_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -28,5 +27,3 @@ struct PlainRotation {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ROTARY_H_

@@ -1,5 +1,4 @@
-#ifndef KVPLAN_SHA256_H_
-#define KVPLAN_SHA256_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -10,5 +9,3 @@ namespace kvplan {
 std::string sha256(std::string_view text);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SHA256_H_

@@ -1,6 +1,5 @@
 // Storage types of a cache, and the only place where terms become bytes.
-#ifndef KVPLAN_STORAGE_H_
-#define KVPLAN_STORAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -96,5 +95,3 @@ Bytes entry_bytes(const Term& term, const CacheTypes& types, std::uint64_t units
 Bytes entry_bytes(const Term& term, const CacheTypes& types);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_STORAGE_H_

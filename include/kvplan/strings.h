@@ -1,6 +1,5 @@
 // Text helpers for every room: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
-#ifndef KVPLAN_STRINGS_H_
-#define KVPLAN_STRINGS_H_
+#pragma once
 
 #include <functional>
 #include <initializer_list>
@@ -43,5 +42,3 @@ std::string join(const List& list, std::string_view between = ", ", TextOf text_
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_STRINGS_H_

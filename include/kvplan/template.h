@@ -1,8 +1,7 @@
 // A constant text with named values, "{tokens} tokens * {hidden_size} * 2 B": how a figure was worked out, or what an
 // engine says. Reports put the values in. "{num_seqs:sequence}" is a count of things, "1 sequence" or "3 sequences";
 // "{needed:GiB}" are bytes in GiB, "{needed:size}" in the unit that suits them, "{needed:size_up}" rounded up.
-#ifndef KVPLAN_TEMPLATE_H_
-#define KVPLAN_TEMPLATE_H_
+#pragma once
 
 #include <concepts>
 #include <cstdint>
@@ -68,5 +67,3 @@ class Template {
 std::string in_words(const Template& text);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TEMPLATE_H_

@@ -1,7 +1,6 @@
 // The weights of a model as a short list of groups of like tensors. Parameters, active parameters, bytes and the share
 // of a rank all come from this one list; weight types turn it into bytes, and nothing else multiplies parameters.
-#ifndef KVPLAN_TENSORS_H_
-#define KVPLAN_TENSORS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -125,5 +124,3 @@ struct Parameters {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TENSORS_H_

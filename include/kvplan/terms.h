@@ -1,7 +1,6 @@
 // The narrow waist of kvplan: a formula turns a layer into a short list of terms, an engine turns terms into bytes. A
 // formula knows no engine and no type's size; an engine knows no attention kind.
-#ifndef KVPLAN_TERMS_H_
-#define KVPLAN_TERMS_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -89,5 +88,3 @@ using CacheTerms = std::vector<Term>;
 enum class Form { kCompact, kExpanded };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TERMS_H_

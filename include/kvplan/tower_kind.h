@@ -1,6 +1,5 @@
 // Models beside the decoder (vision, audio, encoders), each described by an object of the config.
-#ifndef KVPLAN_TOWER_KIND_H_
-#define KVPLAN_TOWER_KIND_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -21,5 +20,3 @@ constexpr std::string_view name(TowerKind side) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TOWER_KIND_H_

@@ -1,7 +1,6 @@
 // What engines and weights need to know of an architecture besides its layers and tensors. A family's file sets them in
 // its rows: {.is = {"glm4", kExecutedClass, Arch::kGlm4, {.overflows_float16 = true}}, ...}.
-#ifndef KVPLAN_TRAITS_H_
-#define KVPLAN_TRAITS_H_
+#pragma once
 
 namespace kvplan {
 
@@ -12,5 +11,3 @@ struct ModelTraits {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TRAITS_H_

@@ -1,6 +1,5 @@
 // An engine's start as watched from outside: its memory over time, and what each stage took.
-#ifndef KVPLAN_WATCHED_H_
-#define KVPLAN_WATCHED_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -57,5 +56,3 @@ struct Watched {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WATCHED_H_

@@ -1,7 +1,6 @@
 // The view of a model that the weights need: its tensors, and the few dimensions that llama.cpp's mixtures look at. The
 // model must outlive it.
-#ifndef KVPLAN_WEIGHT_MODEL_H_
-#define KVPLAN_WEIGHT_MODEL_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -30,5 +29,3 @@ struct WeightModel {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHT_MODEL_H_

@@ -1,6 +1,5 @@
 // A library that is opened at run time, so that the program also runs where it is not installed.
-#ifndef KVPLAN_BASE_LIBRARY_H_
-#define KVPLAN_BASE_LIBRARY_H_
+#pragma once
 
 #include <string>
 
@@ -33,5 +32,3 @@ class Library {
 std::string environment_or(const char* variable, const char* fallback);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_BASE_LIBRARY_H_

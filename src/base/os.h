@@ -1,7 +1,6 @@
 // What the program asks of the operating system, except for measuring, which only Linux has. Implemented in
 // os_posix.cpp and os_windows.cpp. Paths are UTF-8. Where a call fails, errno says why.
-#ifndef KVPLAN_BASE_OS_H_
-#define KVPLAN_BASE_OS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -79,5 +78,3 @@ std::string plain_path(std::string path);
 bool begins_with_drive(std::string_view path);  // "C:/models", which is no Hub id
 
 }  // namespace kvplan::os
-
-#endif  // KVPLAN_BASE_OS_H_

@@ -1,6 +1,5 @@
 // A command line as CLI11 parses it: a command, words, and options of the table with their values.
-#ifndef KVPLAN_CLI_ARGUMENTS_H_
-#define KVPLAN_CLI_ARGUMENTS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -29,5 +28,3 @@ struct ParsedArguments {
 ParsedArguments parse_arguments(std::vector<std::string> arguments);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_ARGUMENTS_H_

@@ -1,6 +1,5 @@
 // The answer of check-log: about a log alone, or against the plan of a model.
-#ifndef KVPLAN_CLI_CHECK_LOG_COMMAND_H_
-#define KVPLAN_CLI_CHECK_LOG_COMMAND_H_
+#pragma once
 
 #include "cli/options.h"
 #include "plan/answer.h"
@@ -12,5 +11,3 @@ namespace kvplan {
 LogCheck checked_log(const Invocation& call);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_CHECK_LOG_COMMAND_H_

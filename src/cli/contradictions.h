@@ -1,6 +1,5 @@
 // Options that cannot all apply at once.
-#ifndef KVPLAN_CLI_CONTRADICTIONS_H_
-#define KVPLAN_CLI_CONTRADICTIONS_H_
+#pragma once
 
 #include <functional>
 #include <string_view>
@@ -14,5 +13,3 @@ namespace kvplan {
 void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_CONTRADICTIONS_H_

@@ -1,6 +1,5 @@
 // Which engines have an option. An option that no engine lists belongs to all of them.
-#ifndef KVPLAN_CLI_ENGINE_OPTIONS_H_
-#define KVPLAN_CLI_ENGINE_OPTIONS_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -18,5 +17,3 @@ std::string check_engine_option(std::string_view option, std::span<const std::st
 std::string_view implied_engine(std::string_view model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_ENGINE_OPTIONS_H_

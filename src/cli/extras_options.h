@@ -1,6 +1,5 @@
 // The options of extras: speculative decoding, LoRA, an image projector, beams and samples.
-#ifndef KVPLAN_CLI_EXTRAS_OPTIONS_H_
-#define KVPLAN_CLI_EXTRAS_OPTIONS_H_
+#pragma once
 
 #include <string_view>
 
@@ -22,5 +21,3 @@ struct ModelAndRequest {
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_EXTRAS_OPTIONS_H_

@@ -1,6 +1,5 @@
 // Options that take one value or several: "vllm,sglang", "fp8,int4".
-#ifndef KVPLAN_CLI_LIST_OPTIONS_H_
-#define KVPLAN_CLI_LIST_OPTIONS_H_
+#pragma once
 
 #include <optional>
 #include <string_view>
@@ -21,5 +20,3 @@ void set_weights(Invocation& call, std::string_view list, std::string_view optio
 void set_kv_types(Invocation& call, std::string_view list, std::string_view option);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_LIST_OPTIONS_H_

@@ -1,6 +1,5 @@
 // Answers over several engines, cards and weight types.
-#ifndef KVPLAN_CLI_MANY_H_
-#define KVPLAN_CLI_MANY_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -48,5 +47,3 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_MANY_H_

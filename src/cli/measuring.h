@@ -1,6 +1,5 @@
 // --measure, and the calibration files that it and check-log write.
-#ifndef KVPLAN_CLI_MEASURING_H_
-#define KVPLAN_CLI_MEASURING_H_
+#pragma once
 
 #include <string>
 
@@ -31,5 +30,3 @@ void save_calibration(const std::string& path, const CalibrationRecord& record);
 std::string today();  // "2026-11-21", UTC
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_MEASURING_H_

@@ -1,6 +1,5 @@
 // The command line: one table of options feeds parsing, help and completion.
-#ifndef KVPLAN_CLI_OPTIONS_H_
-#define KVPLAN_CLI_OPTIONS_H_
+#pragma once
 
 #include <optional>
 #include <span>
@@ -85,5 +84,3 @@ std::span<const Command> commands();
 std::optional<Invocation> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_OPTIONS_H_

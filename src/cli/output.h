@@ -1,7 +1,6 @@
 // Where a report goes: standard output, or a file, which is replaced whole where the system allows that. SECURITY.md
 // has the rules.
-#ifndef KVPLAN_CLI_OUTPUT_H_
-#define KVPLAN_CLI_OUTPUT_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -17,5 +16,3 @@ void write_output(const std::string& path, std::string_view text);
 std::string folder_of(const std::string& path);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_OUTPUT_H_

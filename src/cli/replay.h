@@ -1,6 +1,5 @@
 // The command that plans one row of a table, a grid or an answer again.
-#ifndef KVPLAN_CLI_REPLAY_H_
-#define KVPLAN_CLI_REPLAY_H_
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ namespace kvplan {
 OptionValues replay(const Invocation& call, const std::string& source, const Request& planned);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_REPLAY_H_

@@ -1,6 +1,5 @@
 // What is printed from the table of options: help, completions, the man page.
-#ifndef KVPLAN_CLI_SHELL_H_
-#define KVPLAN_CLI_SHELL_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -34,5 +33,3 @@ std::string completions(std::string_view shell);
 std::string man_page();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_SHELL_H_

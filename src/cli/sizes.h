@@ -1,6 +1,5 @@
 // Numbers as people type them: 32k tokens, 24GiB, 0.9.
-#ifndef KVPLAN_CLI_SIZES_H_
-#define KVPLAN_CLI_SIZES_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -26,5 +25,3 @@ Bytes parse_gib(std::string_view text, std::string_view option);
 double parse_share(std::string_view text, std::string_view option);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_SIZES_H_

@@ -1,6 +1,5 @@
 // kvplan measure: watches an engine's start, or rehearses the plan on a device.
-#ifndef KVPLAN_CLI_WATCH_COMMAND_H_
-#define KVPLAN_CLI_WATCH_COMMAND_H_
+#pragma once
 
 #include "cli/extras_options.h"
 #include "report/report.h"
@@ -11,5 +10,3 @@ namespace kvplan {
 int run_watch(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_CLI_WATCH_COMMAND_H_

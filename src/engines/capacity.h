@@ -1,6 +1,5 @@
 // The inverse questions, which every engine answers in the same way: the largest load that fits a budget.
-#ifndef KVPLAN_ENGINES_CAPACITY_H_
-#define KVPLAN_ENGINES_CAPACITY_H_
+#pragma once
 
 #include "engines/engine.h"
 
@@ -21,5 +20,3 @@ inline Template too_small(Bytes need, Bytes budget) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_CAPACITY_H_

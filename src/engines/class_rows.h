@@ -1,7 +1,6 @@
 // The table of what an engine does differently for some classes of models. It is the only file of an engine that names
 // architectures or classes; a model resolves it once into a plain struct of flags.
-#ifndef KVPLAN_ENGINES_CLASS_ROWS_H_
-#define KVPLAN_ENGINES_CLASS_ROWS_H_
+#pragma once
 
 #include <initializer_list>
 #include <span>
@@ -29,5 +28,3 @@ Its resolve_class(std::span<const ClassRow<Its>> rows, Arch arch, std::string_vi
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_CLASS_ROWS_H_

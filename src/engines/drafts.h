@@ -1,6 +1,5 @@
 // Draft models and heads of speculative decoding, as layers with their own cache.
-#ifndef KVPLAN_ENGINES_DRAFTS_H_
-#define KVPLAN_ENGINES_DRAFTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -28,5 +27,3 @@ std::vector<LayerCache> mtp_layers(const EngineInput& input);
 std::uint64_t step_draft_tokens(const EngineInput& input, std::uint64_t otherwise);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_DRAFTS_H_

@@ -2,8 +2,7 @@
 // read a term's role, shape, growth, limit and form, a layer's index and the architecture.
 //
 // To add an engine: one folder, one row in engines.cpp.
-#ifndef KVPLAN_ENGINES_ENGINE_H_
-#define KVPLAN_ENGINES_ENGINE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -446,5 +445,3 @@ Engine mistralrs_engine();
 Engine ollama_engine();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_ENGINE_H_

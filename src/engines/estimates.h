@@ -1,6 +1,5 @@
 // Estimates that several engines share: the peak of a forward pass, and the memory of a process.
-#ifndef KVPLAN_ENGINES_ESTIMATES_H_
-#define KVPLAN_ENGINES_ESTIMATES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -57,5 +56,3 @@ LedgerLine unverified_line(const OverheadInput& in);
 void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_ESTIMATES_H_

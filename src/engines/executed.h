@@ -1,6 +1,5 @@
 // Which models each engine's own code was run with: executed.txt, written by scripts/executed_models.py.
-#ifndef KVPLAN_ENGINES_EXECUTED_H_
-#define KVPLAN_ENGINES_EXECUTED_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -16,5 +15,3 @@ std::span<const std::string_view> executed_lines();
 bool was_executed(std::string_view engine, const ModelShape& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_EXECUTED_H_

@@ -1,6 +1,5 @@
 // Index keys of sparse attention, for engines whose classes give every layer some, whatever the model shares.
-#ifndef KVPLAN_ENGINES_INDEXES_H_
-#define KVPLAN_ENGINES_INDEXES_H_
+#pragma once
 
 #include <vector>
 
@@ -12,5 +11,3 @@ namespace kvplan {
 std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_INDEXES_H_

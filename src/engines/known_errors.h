@@ -1,7 +1,6 @@
 // Known differences between kvplan's figures and what the engines' own code gives. One table serves two purposes: the
 // conformance tests explain every miss by a row, and the plan of an affected model says what is wrong with it.
-#ifndef KVPLAN_ENGINES_KNOWN_ERRORS_H_
-#define KVPLAN_ENGINES_KNOWN_ERRORS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -53,5 +52,3 @@ bool concerns(const KnownError& error, std::string_view engine, Release release,
 bool affects(const KnownError& error, const EngineInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_KNOWN_ERRORS_H_

@@ -1,6 +1,5 @@
 // The models whose latents (MLA) an engine's own lists name (Engine::names_latents).
-#ifndef KVPLAN_ENGINES_LATENTS_H_
-#define KVPLAN_ENGINES_LATENTS_H_
+#pragma once
 
 #include "engines/engine.h"
 
@@ -14,5 +13,3 @@ bool llama_cpp_names_latents(const EngineInput& input);
 bool mistralrs_names_latents(const EngineInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LATENTS_H_

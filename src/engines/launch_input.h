@@ -1,6 +1,5 @@
 // What an engine's command line is written from: a plan, with the names and types that a launcher needs.
-#ifndef KVPLAN_ENGINES_LAUNCH_INPUT_H_
-#define KVPLAN_ENGINES_LAUNCH_INPUT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -51,5 +50,3 @@ Launch sglang_launch(const LaunchInput& input);
 Launch tensorrt_llm_launch(const LaunchInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LAUNCH_INPUT_H_

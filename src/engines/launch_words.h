@@ -1,6 +1,5 @@
 // The words of a command line, and options that several engines spell in the same way.
-#ifndef KVPLAN_ENGINES_LAUNCH_WORDS_H_
-#define KVPLAN_ENGINES_LAUNCH_WORDS_H_
+#pragma once
 
 #include <cstdint>
 #include <initializer_list>
@@ -91,5 +90,3 @@ std::string_view draft_quantization(const LaunchInput& input);
 void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LAUNCH_WORDS_H_

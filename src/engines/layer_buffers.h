@@ -1,7 +1,6 @@
 // The layout of engines that keep a separate buffer for each layer and sequence: a list of buffers, each with the bytes
 // of an entry and a rule for the number of entries. Such an engine only says how it stores a term.
-#ifndef KVPLAN_ENGINES_LAYER_BUFFERS_H_
-#define KVPLAN_ENGINES_LAYER_BUFFERS_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -58,5 +57,3 @@ struct LayerBufferRules {
 std::unique_ptr<CacheLayout> layer_buffers_layout(const EngineInput& input, const LayerBufferRules& rules);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LAYER_BUFFERS_H_

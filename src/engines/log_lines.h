@@ -1,7 +1,6 @@
 // What kvplan knows about an engine's log and about the options that cure a failure. Each engine fills in its own
 // (ENGINE/log.cpp).
-#ifndef KVPLAN_ENGINES_LOG_LINES_H_
-#define KVPLAN_ENGINES_LOG_LINES_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -113,5 +112,3 @@ EngineLog mistralrs_log();
 extern const std::span<const LogTemplate> kSystemLogEvents;
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LOG_LINES_H_

@@ -1,6 +1,5 @@
 // The request that a log's options make, and what has to be assumed where the log is silent.
-#ifndef KVPLAN_ENGINES_LOG_REQUEST_H_
-#define KVPLAN_ENGINES_LOG_REQUEST_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -55,5 +54,3 @@ void llama_cpp_read_request(const LogReading& log, LogRequest& out);
 bool is_host_device(std::string_view device);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LOG_REQUEST_H_

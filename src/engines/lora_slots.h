@@ -1,7 +1,6 @@
 // What an engine allocates for LoRA adapters at its start: how many slots, of which rank, around which modules. The
 // bytes of a slot are computed in src/weights/lora.h.
-#ifndef KVPLAN_ENGINES_LORA_SLOTS_H_
-#define KVPLAN_ENGINES_LORA_SLOTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -36,5 +35,3 @@ struct LoraSlots {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LORA_SLOTS_H_

@@ -1,6 +1,5 @@
 // How tensor and pipeline parallelism divide a cache, as far as engines agree.
-#ifndef KVPLAN_ENGINES_PARALLEL_H_
-#define KVPLAN_ENGINES_PARALLEL_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -43,5 +42,3 @@ std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, s
 std::vector<std::vector<LayerCache>> split_stages(const EngineInput& input, StageSplit split);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_PARALLEL_H_

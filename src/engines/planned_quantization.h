@@ -1,7 +1,6 @@
 // How the weights of a plan are quantized, in the words of a checkpoint: by --weights, else by the checkpoint itself.
 // Refusals ask this, so that a type is refused wherever it came from.
-#ifndef KVPLAN_ENGINES_PLANNED_QUANTIZATION_H_
-#define KVPLAN_ENGINES_PLANNED_QUANTIZATION_H_
+#pragma once
 
 #include "engines/engine.h"
 
@@ -11,5 +10,3 @@ namespace kvplan {
 QuantDeclaration planned_quantization(const EngineInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_PLANNED_QUANTIZATION_H_

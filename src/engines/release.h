@@ -1,7 +1,6 @@
 // Releases of an engine, and the table of what depends on them. A release is compared here and nowhere else: an engine
 // lists its rules as rows (ENGINE/rules.cpp), and a request resolves the table once into a plain struct.
-#ifndef KVPLAN_ENGINES_RELEASE_H_
-#define KVPLAN_ENGINES_RELEASE_H_
+#pragma once
 
 #include <compare>
 #include <cstddef>
@@ -74,5 +73,3 @@ std::vector<RuleRow> rule_rows(const Rule<Rules> (&table)[N]) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_RELEASE_H_

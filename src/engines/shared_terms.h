@@ -1,7 +1,6 @@
 // The terms of a layer, shared by copies of it: engines copy layers by the dozen, and most layers of a model repeat
 // another. A change is made to a copy of its own.
-#ifndef KVPLAN_ENGINES_SHARED_TERMS_H_
-#define KVPLAN_ENGINES_SHARED_TERMS_H_
+#pragma once
 
 #include <algorithm>
 #include <initializer_list>
@@ -47,5 +46,3 @@ class SharedTerms {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_SHARED_TERMS_H_

@@ -8,8 +8,7 @@
 //
 // Tensors are selected by words: the end of a module's name ("self_attn.k_proj"), its beginning ("audio_tower.*"), a
 // part of it ("*.indexer.*") or a kind of tensor ("<routers>", tensor_edits.cpp has the list). "-word" leaves out.
-#ifndef KVPLAN_ENGINES_TENSOR_EDITS_H_
-#define KVPLAN_ENGINES_TENSOR_EDITS_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -175,5 +174,3 @@ void add_rule_rows(const Row (&table)[N], std::vector<RuleRow>& out) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_TENSOR_EDITS_H_

@@ -1,7 +1,6 @@
 // What the architecture needs: the terms of many layers added up, so that a load takes a handful of multiplications. No
 // rounding, no allocator.
-#ifndef KVPLAN_ENGINES_TERM_SUM_H_
-#define KVPLAN_ENGINES_TERM_SUM_H_
+#pragma once
 
 #include <vector>
 
@@ -34,5 +33,3 @@ class TermSum {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_TERM_SUM_H_

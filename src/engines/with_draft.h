@@ -1,6 +1,5 @@
 // A draft model's cache in addition to the model's: two layouts of one engine, asked together.
-#ifndef KVPLAN_ENGINES_WITH_DRAFT_H_
-#define KVPLAN_ENGINES_WITH_DRAFT_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -16,5 +15,3 @@ std::unique_ptr<CacheLayout> with_draft(std::unique_ptr<CacheLayout> main, std::
                                         std::function<Load(const Load&)> load_of, Template label);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_WITH_DRAFT_H_

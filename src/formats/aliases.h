@@ -1,6 +1,5 @@
 // Other names of a key.
-#ifndef KVPLAN_FORMATS_ALIASES_H_
-#define KVPLAN_FORMATS_ALIASES_H_
+#pragma once
 
 #include <string_view>
 
@@ -13,5 +12,3 @@ std::string_view aliases_of(std::string_view key);
 std::string_view alias_group(std::string_view key);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_ALIASES_H_

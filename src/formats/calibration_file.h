@@ -1,6 +1,5 @@
 // Reads a calibration file that --save-calibration wrote.
-#ifndef KVPLAN_FORMATS_CALIBRATION_FILE_H_
-#define KVPLAN_FORMATS_CALIBRATION_FILE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -22,5 +21,3 @@ std::string default_calibration_path();
 std::shared_ptr<const Calibration> choose_calibration(const std::string& named);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_CALIBRATION_FILE_H_

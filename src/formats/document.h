@@ -1,6 +1,5 @@
 // The JSON behind a Fields, for those who write it: the parser, and translators of other formats.
-#ifndef KVPLAN_FORMATS_DOCUMENT_H_
-#define KVPLAN_FORMATS_DOCUMENT_H_
+#pragma once
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -37,5 +36,3 @@ struct Fields::Document {
 std::shared_ptr<Fields::Document> parse_document(std::string_view text);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_DOCUMENT_H_

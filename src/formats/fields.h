@@ -1,7 +1,6 @@
 // A model's config under Hugging Face's keys: typed look-ups that record which keys were read and where each value came
 // from. Another format is translated to these keys; facts and errors still name the file's own.
-#ifndef KVPLAN_FORMATS_FIELDS_H_
-#define KVPLAN_FORMATS_FIELDS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -130,5 +129,3 @@ class Fields {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_FIELDS_H_

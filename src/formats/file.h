@@ -1,6 +1,5 @@
 // Files: read whole up to a limit, or in pieces; and standard input.
-#ifndef KVPLAN_FORMATS_FILE_H_
-#define KVPLAN_FORMATS_FILE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -61,5 +60,3 @@ class FileReader {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_FILE_H_

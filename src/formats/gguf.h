@@ -6,8 +6,7 @@
 // Files are untrusted: every length is checked against the rest of the file before it is used, and no allocation is
 // proportional to a number that the header merely claims. Arrays of strings (a vocabulary of 260k tokens) are skipped,
 // not stored. Files are read in pieces and not mapped: one that is cut short meanwhile is an error and not a signal.
-#ifndef KVPLAN_FORMATS_GGUF_H_
-#define KVPLAN_FORMATS_GGUF_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -105,5 +104,3 @@ class Gguf {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_GGUF_H_

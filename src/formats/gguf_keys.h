@@ -1,6 +1,5 @@
 // A GGUF header under Hugging Face's keys: a table of keys, and functions for what a table cannot translate.
-#ifndef KVPLAN_FORMATS_GGUF_KEYS_H_
-#define KVPLAN_FORMATS_GGUF_KEYS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -69,5 +68,3 @@ class GgufKeys {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_GGUF_KEYS_H_

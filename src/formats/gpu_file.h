@@ -1,7 +1,6 @@
 // A user's own list of cards as JSON: the output of `kvplan gpus --json`, edited, or the short form [{"name":
 // "lab-card", "memory": "40GiB", "bandwidth": 900}].
-#ifndef KVPLAN_FORMATS_GPU_FILE_H_
-#define KVPLAN_FORMATS_GPU_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -17,5 +16,3 @@ std::vector<GpuRecord> parse_gpu_file(std::string_view text);
 std::vector<GpuRecord> read_gpu_file(const std::string& path);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_GPU_FILE_H_

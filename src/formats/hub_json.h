@@ -1,6 +1,5 @@
 // The small JSON of the Hub: its list of a repository's files, and the sizes that the cache keeps beside a model.
-#ifndef KVPLAN_FORMATS_HUB_JSON_H_
-#define KVPLAN_FORMATS_HUB_JSON_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -23,5 +22,3 @@ struct KeptSizes {
 std::string sizes_text(const KeptSizes& sizes);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_HUB_JSON_H_

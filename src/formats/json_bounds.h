@@ -1,5 +1,4 @@
-#ifndef KVPLAN_FORMATS_JSON_BOUNDS_H_
-#define KVPLAN_FORMATS_JSON_BOUNDS_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -40,5 +39,3 @@ Json parse_own_json(std::string_view text, const JsonBounds& bounds, const Refus
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_JSON_BOUNDS_H_

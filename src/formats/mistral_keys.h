@@ -1,6 +1,5 @@
 // Mistral's own format, params.json, under Hugging Face's keys.
-#ifndef KVPLAN_FORMATS_MISTRAL_KEYS_H_
-#define KVPLAN_FORMATS_MISTRAL_KEYS_H_
+#pragma once
 
 #include <string_view>
 
@@ -12,5 +11,3 @@ namespace kvplan {
 Fields parse_config(std::string_view text);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_MISTRAL_KEYS_H_

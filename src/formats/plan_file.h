@@ -1,6 +1,5 @@
 // Reads a JSON plan that kvplan wrote earlier, for `kvplan diff`.
-#ifndef KVPLAN_FORMATS_PLAN_FILE_H_
-#define KVPLAN_FORMATS_PLAN_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -32,5 +31,3 @@ PlanDigest load_plan(const std::string& path);
 bool is_report(const std::string& path);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_PLAN_FILE_H_

@@ -1,6 +1,5 @@
 // A checkpoint's declaration of its quantization, in any dialect.
-#ifndef KVPLAN_FORMATS_QUANTIZATION_H_
-#define KVPLAN_FORMATS_QUANTIZATION_H_
+#pragma once
 
 #include <string_view>
 
@@ -17,5 +16,3 @@ bool has_quantization(const Fields& root, const Fields& text);
 QuantDeclaration read_quant_file(std::string_view hf_quant_config);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_QUANTIZATION_H_

@@ -4,8 +4,7 @@
 //   u64 little endian: header bytes | header: {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...} | data
 //
 // Files are untrusted: the header must be within the file, every tensor within its data, and no tensor over another.
-#ifndef KVPLAN_FORMATS_SAFETENSORS_H_
-#define KVPLAN_FORMATS_SAFETENSORS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -66,5 +65,3 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
                                           SafetensorsWalked& walked);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_FORMATS_SAFETENSORS_H_

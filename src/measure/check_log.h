@@ -1,7 +1,6 @@
 // Compares an engine's start-up log with a plan that is made with the log's options: each figure of the engine next to
 // the predicted one.
-#ifndef KVPLAN_MEASURE_CHECK_LOG_H_
-#define KVPLAN_MEASURE_CHECK_LOG_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -25,5 +24,3 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
 std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const LogCheck& check, std::string_view date);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_CHECK_LOG_H_

@@ -1,6 +1,5 @@
 // A program that kvplan starts and watches. Its output goes to a file, so that it can go on when kvplan ends.
-#ifndef KVPLAN_MEASURE_CHILD_PROCESS_H_
-#define KVPLAN_MEASURE_CHILD_PROCESS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -53,5 +52,3 @@ class ChildProcess {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_CHILD_PROCESS_H_

@@ -1,7 +1,6 @@
 // The cards of this machine, for --gpu auto: NVIDIA's through its management library, AMD's through sysfs. No library
 // is linked, and nothing is allocated on a card.
-#ifndef KVPLAN_MEASURE_DETECT_H_
-#define KVPLAN_MEASURE_DETECT_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -35,5 +34,3 @@ std::vector<DetectedCard> visible_cards(const std::vector<DetectedCard>& cards, 
 void use_cards(const std::vector<DetectedCard>& cards, Request& request);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_DETECT_H_

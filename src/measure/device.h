@@ -1,7 +1,6 @@
 // The interface to a device that --measure needs. The program has three (a GPU by CUDA or HIP, host memory), the tests
 // a fourth.
-#ifndef KVPLAN_MEASURE_DEVICE_H_
-#define KVPLAN_MEASURE_DEVICE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -96,5 +95,3 @@ std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index, bool shares)
 std::unique_ptr<Device> open_host();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_DEVICE_H_

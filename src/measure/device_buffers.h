@@ -1,6 +1,5 @@
 // The buffers of one measurement on a device: allocated, written, read back, and freed on every way out.
-#ifndef KVPLAN_MEASURE_DEVICE_BUFFERS_H_
-#define KVPLAN_MEASURE_DEVICE_BUFFERS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -43,5 +42,3 @@ class DeviceBuffers {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_DEVICE_BUFFERS_H_

@@ -1,6 +1,5 @@
 // Why an engine did not start, or what keeps it from serving, from its log alone.
-#ifndef KVPLAN_MEASURE_DIAGNOSIS_H_
-#define KVPLAN_MEASURE_DIAGNOSIS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -38,5 +37,3 @@ void try_remedies(const ModelSpec& model, const Request& base, const LogReading&
 std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_DIAGNOSIS_H_

@@ -1,7 +1,6 @@
 // CUDA's driver interface and HIP's, opened at run time. Both have the same calls under different names, so one table
 // of entry points serves both.
-#ifndef KVPLAN_MEASURE_GPU_API_H_
-#define KVPLAN_MEASURE_GPU_API_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -73,5 +72,3 @@ class GpuApi {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_GPU_API_H_

@@ -1,7 +1,6 @@
 // A GPU's memory as seen from outside of the programs on it: by NVIDIA's management library or AMD's sysfs. It shows
 // what opening the card takes, and that others use some of it.
-#ifndef KVPLAN_MEASURE_GPU_VIEW_H_
-#define KVPLAN_MEASURE_GPU_VIEW_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -42,5 +41,3 @@ std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::stri
 std::unique_ptr<GpuView> amd_view(const std::string& devices, const std::string& pci);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_GPU_VIEW_H_

@@ -1,7 +1,6 @@
 // A process between kvplan and a program that it starts. It is the parent of whatever the program leaves behind, and
 // ends all of it when kvplan ends, however that happens.
-#ifndef KVPLAN_MEASURE_GUARDIAN_H_
-#define KVPLAN_MEASURE_GUARDIAN_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -23,5 +22,3 @@ enum class GuardWord : char { kEnd = 'e', kLeave = 'l' };
 [[noreturn]] void guard(const std::vector<std::string>& command, int output, int line, bool outlives) noexcept;
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_GUARDIAN_H_

@@ -1,6 +1,5 @@
 // What the kernel reports about this machine's memory.
-#ifndef KVPLAN_MEASURE_HOST_MEMORY_H_
-#define KVPLAN_MEASURE_HOST_MEMORY_H_
+#pragma once
 
 #include <string>
 
@@ -18,5 +17,3 @@ struct HostMemory {
 HostMemory host_memory(const std::string& root = "");
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_HOST_MEMORY_H_

@@ -1,6 +1,5 @@
 // Ctrl-C during a measurement: it is noticed, so that everything can be freed, and then passed on.
-#ifndef KVPLAN_MEASURE_INTERRUPT_H_
-#define KVPLAN_MEASURE_INTERRUPT_H_
+#pragma once
 
 #include <csignal>
 
@@ -23,5 +22,3 @@ class InterruptGuard {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_INTERRUPT_H_

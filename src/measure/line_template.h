@@ -1,6 +1,5 @@
 // Matches lines of a log against the templates of engines/log_lines.h, and reads the values in their holes.
-#ifndef KVPLAN_MEASURE_LINE_TEMPLATE_H_
-#define KVPLAN_MEASURE_LINE_TEMPLATE_H_
+#pragma once
 
 #include <bitset>
 #include <cstdint>
@@ -84,5 +83,3 @@ class TemplateIndex {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_LINE_TEMPLATE_H_

@@ -1,6 +1,5 @@
 // Compares figures of a log with the ledger of a plan: buffers of devices, pools of tokens.
-#ifndef KVPLAN_MEASURE_LOG_COMPARE_H_
-#define KVPLAN_MEASURE_LOG_COMPARE_H_
+#pragma once
 
 #include <optional>
 #include <string_view>
@@ -42,5 +41,3 @@ LogCheck check_against(const ModelSpec& model, const LogRequest& stated, const L
 bool rests_on_assumptions(const LogCheck& check);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_LOG_COMPARE_H_

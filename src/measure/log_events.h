@@ -1,6 +1,5 @@
 // What a log reports besides figures, line by line: why an engine did not start, what it did instead, its traffic.
-#ifndef KVPLAN_MEASURE_LOG_EVENTS_H_
-#define KVPLAN_MEASURE_LOG_EVENTS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -60,5 +59,3 @@ class SlotTraffic {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_LOG_EVENTS_H_

@@ -1,6 +1,5 @@
 // How an engine was started, from the figures of its log.
-#ifndef KVPLAN_MEASURE_LOG_OPTIONS_H_
-#define KVPLAN_MEASURE_LOG_OPTIONS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -23,5 +22,3 @@ std::string release_of(std::string_view version);
 bool is_older(std::string_view a, std::string_view b);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_LOG_OPTIONS_H_

@@ -1,8 +1,7 @@
 // Reads an engine's log as observations: each known line becomes figures with their line number. It copes with any
 // text: prefixes of docker, journald and Kubernetes, JSON lines, ANSI colours, interleaved ranks, cut lines. Where a
 // log has several starts, the last one counts.
-#ifndef KVPLAN_MEASURE_LOG_READER_H_
-#define KVPLAN_MEASURE_LOG_READER_H_
+#pragma once
 
 #include <map>
 #include <set>
@@ -59,5 +58,3 @@ class LogReader {
 LogReading read_log(std::string_view text);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_LOG_READER_H_

@@ -1,6 +1,5 @@
 // The request that a log's options make, and what has to be assumed where the log is silent.
-#ifndef KVPLAN_MEASURE_LOG_REQUEST_H_
-#define KVPLAN_MEASURE_LOG_REQUEST_H_
+#pragma once
 
 #include "engines/log_request.h"
 
@@ -10,5 +9,3 @@ namespace kvplan {
 LogRequest read_request(const LogReading& reading, const Request& base);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_LOG_REQUEST_H_

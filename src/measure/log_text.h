@@ -1,6 +1,5 @@
 // The bytes of a log as UTF-8. Redirection in PowerShell writes UTF-16, which a byte order mark tells.
-#ifndef KVPLAN_MEASURE_LOG_TEXT_H_
-#define KVPLAN_MEASURE_LOG_TEXT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -37,5 +36,3 @@ LogRanks ranks_of(std::string_view plain);
 std::optional<std::string> unpacked(std::string_view line);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_LOG_TEXT_H_

@@ -1,6 +1,5 @@
 // Allocates the cache of a plan on a device, with the engine's own layout, and compares.
-#ifndef KVPLAN_MEASURE_MEASURE_H_
-#define KVPLAN_MEASURE_MEASURE_H_
+#pragma once
 
 #include <exception>
 #include <functional>
@@ -55,5 +54,3 @@ std::optional<Rehearsal> rehearse(const ModelSpec& model, const Plan& plan, Devi
                                   const MeasureOptions& options);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_MEASURE_H_

@@ -1,6 +1,5 @@
 // The memory that a started engine holds, counted from outside and without allocating anything.
-#ifndef KVPLAN_MEASURE_MEMORY_COUNTER_H_
-#define KVPLAN_MEASURE_MEMORY_COUNTER_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -34,5 +33,3 @@ std::unique_ptr<MemoryCounter> host_counter();
 std::unique_ptr<MemoryCounter> nvidia_counter(const std::string& library);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_MEMORY_COUNTER_H_

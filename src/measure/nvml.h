@@ -1,7 +1,6 @@
 // The part of NVIDIA's management library that is used here, as its C interface declares it. Its layout is stable since
 // 2012; newer calls are used where they exist.
-#ifndef KVPLAN_MEASURE_NVML_H_
-#define KVPLAN_MEASURE_NVML_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -56,5 +55,3 @@ class Nvml {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_NVML_H_

@@ -1,6 +1,5 @@
 // The cache of a plan as its engine allocates it: the buffers of the fullest GPU, for any load.
-#ifndef KVPLAN_MEASURE_PLANNED_CACHE_H_
-#define KVPLAN_MEASURE_PLANNED_CACHE_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -56,5 +55,3 @@ class PlannedCache {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_PLANNED_CACHE_H_

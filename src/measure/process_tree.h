@@ -1,6 +1,5 @@
 // A process and its descendants, by the kernel's /proc.
-#ifndef KVPLAN_MEASURE_PROCESS_TREE_H_
-#define KVPLAN_MEASURE_PROCESS_TREE_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -19,5 +18,3 @@ std::vector<pid_t> process_tree(pid_t root, const std::string& proc = "/proc");
 Bytes resident_memory(const std::vector<pid_t>& processes, const std::string& proc = "/proc");
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_PROCESS_TREE_H_

@@ -1,7 +1,6 @@
 // A kernel that only reads a block of a card's memory, for any card since Maxwell: the driver compiles it. It was
 // assembled for sm_75 to sm_120 and never run on a card.
-#ifndef KVPLAN_MEASURE_READ_KERNEL_H_
-#define KVPLAN_MEASURE_READ_KERNEL_H_
+#pragma once
 
 namespace kvplan {
 
@@ -49,5 +48,3 @@ END:
 )PTX";
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_READ_KERNEL_H_

@@ -1,6 +1,5 @@
 // Files of /proc and /sys that hold one value. A file that cannot be read gives nothing: every caller can do without.
-#ifndef KVPLAN_MEASURE_VALUE_FILE_H_
-#define KVPLAN_MEASURE_VALUE_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <fstream>
@@ -24,5 +23,3 @@ inline std::optional<std::uint64_t> number_in(const std::string& path) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_VALUE_FILE_H_

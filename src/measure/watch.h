@@ -1,6 +1,5 @@
 // Watches an engine's start: memory is sampled until it serves, and its log is read meanwhile. Nothing is allocated.
-#ifndef KVPLAN_MEASURE_WATCH_H_
-#define KVPLAN_MEASURE_WATCH_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -47,5 +46,3 @@ std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_vi
 void compare_start(WatchReport& report);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MEASURE_WATCH_H_

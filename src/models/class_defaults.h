@@ -1,6 +1,5 @@
 // The value of a key that a config leaves out because it equals its class's default.
-#ifndef KVPLAN_MODELS_CLASS_DEFAULTS_H_
-#define KVPLAN_MODELS_CLASS_DEFAULTS_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -24,5 +23,3 @@ Fields with_class_as(const Fields& fields, std::string_view model_type, std::str
 Fields with_class_inside(const Fields& nested, std::string_view outer_type, std::string_view model_type);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_CLASS_DEFAULTS_H_

@@ -1,6 +1,5 @@
 // Drafts that are no whole model: EAGLE's layer and Medusa's heads.
-#ifndef KVPLAN_MODELS_DRAFT_HEADS_H_
-#define KVPLAN_MODELS_DRAFT_HEADS_H_
+#pragma once
 
 #include <string_view>
 
@@ -16,5 +15,3 @@ ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRo
 void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_DRAFT_HEADS_H_

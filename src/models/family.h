@@ -1,8 +1,7 @@
 // A family's file: rows of architectures that are read in the same way, and the functions that read them. To add an
 // architecture, write its model_type in a row of its family's file; to add a family, write a file and its line in
 // registry.cpp.
-#ifndef KVPLAN_MODELS_FAMILY_H_
-#define KVPLAN_MODELS_FAMILY_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -115,5 +114,3 @@ struct Family {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_FAMILY_H_

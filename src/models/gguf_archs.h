@@ -1,7 +1,6 @@
 // The table of GGUF architectures (general.architecture): Hugging Face's name of each, and the facts about its layers
 // that the file does not give. To add one, write its name in a row of gguf_archs.cpp.
-#ifndef KVPLAN_MODELS_GGUF_ARCHS_H_
-#define KVPLAN_MODELS_GGUF_ARCHS_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -50,5 +49,3 @@ void read_latent_or_plain(Reader& reader);
 void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view architecture);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_GGUF_ARCHS_H_

@@ -1,6 +1,5 @@
 // The tensors of a GGUF file as groups, with the bytes stored in the file.
-#ifndef KVPLAN_MODELS_GGUF_TENSORS_H_
-#define KVPLAN_MODELS_GGUF_TENSORS_H_
+#pragma once
 
 #include "formats/gguf.h"
 #include "formulas/model.h"
@@ -12,5 +11,3 @@ namespace kvplan {
 void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_GGUF_TENSORS_H_

@@ -1,6 +1,5 @@
 // Fills ModelSpec::graph.
-#ifndef KVPLAN_MODELS_GRAPH_FACTS_H_
-#define KVPLAN_MODELS_GRAPH_FACTS_H_
+#pragma once
 
 #include "formats/fields.h"
 #include "formats/gguf_keys.h"
@@ -12,5 +11,3 @@ void read_graph_facts(const GgufKeys& keys, std::string_view architecture, Model
 void read_graph_facts(const Fields& text, ModelSpec& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_GRAPH_FACTS_H_

@@ -1,7 +1,6 @@
 // The class of a config's decoder: by its own name, by the composite around it, or the class that replaces one without
 // a row.
-#ifndef KVPLAN_MODELS_MODEL_CLASS_H_
-#define KVPLAN_MODELS_MODEL_CLASS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -26,5 +25,3 @@ std::string class_of(std::string type);
 std::string_view class_of_version(std::string_view type, const Fields& config);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_MODEL_CLASS_H_

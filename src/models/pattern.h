@@ -1,6 +1,5 @@
 // The kind of each layer: a dozen spellings of layer patterns become one label for each layer.
-#ifndef KVPLAN_MODELS_PATTERN_H_
-#define KVPLAN_MODELS_PATTERN_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -68,5 +67,3 @@ Label parse_label(std::string_view word, std::string_view key);
 std::vector<Label> layer_labels(const Fields& config, std::uint64_t num_layers, const PatternRule& rule);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_PATTERN_H_

@@ -1,6 +1,5 @@
 // Whether a model is for embeddings or scores rather than for generating.
-#ifndef KVPLAN_MODELS_PURPOSE_H_
-#define KVPLAN_MODELS_PURPOSE_H_
+#pragma once
 
 #include "models/reader.h"
 
@@ -9,5 +8,3 @@ namespace kvplan {
 void read_purpose(Reader& reader);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_PURPOSE_H_

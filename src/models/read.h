@@ -1,6 +1,5 @@
 // From the bytes of a config.json or a GGUF header to a ModelSpec. Opens no files and no network connection.
-#ifndef KVPLAN_MODELS_READ_H_
-#define KVPLAN_MODELS_READ_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -33,5 +32,3 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
 ProjectorFile read_gguf_projector(const Gguf& file);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_READ_H_

@@ -1,7 +1,6 @@
 // What a family's functions work with: the config, the model under construction, and the readings that most families
 // share. A family decides which mixer each layer has; everything here is about fields.
-#ifndef KVPLAN_MODELS_READER_H_
-#define KVPLAN_MODELS_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -107,5 +106,3 @@ void refuse_layers_that_are_no_list(const Fields& text);
 void check_layer_lists(const Reader& reader);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_READER_H_

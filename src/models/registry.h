@@ -1,6 +1,5 @@
 // All architectures, one file for each family, found by model_type or by a class's name.
-#ifndef KVPLAN_MODELS_REGISTRY_H_
-#define KVPLAN_MODELS_REGISTRY_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -24,5 +23,3 @@ std::span<const std::span<const Family>> families();
 PatternRule pattern_of(const Reader& reader, const PatternRule& otherwise);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_REGISTRY_H_

@@ -1,6 +1,5 @@
 // The rotary tables that a config asks for.
-#ifndef KVPLAN_MODELS_ROTARY_H_
-#define KVPLAN_MODELS_ROTARY_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -17,5 +16,3 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader);
 std::optional<PlainRotation> read_plain_rotation(const Reader& reader);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_ROTARY_H_

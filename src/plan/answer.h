@@ -1,8 +1,7 @@
 // The whole reply to a question, as data: everything that a report or a program may want to know about a plan. Nothing
 // is computed after it; a form that needs a number has it here. Unless stated otherwise, bytes are for the request as
 // it is, and tokens are of one sequence.
-#ifndef KVPLAN_PLAN_ANSWER_H_
-#define KVPLAN_PLAN_ANSWER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -406,5 +405,3 @@ struct EngineRule {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_ANSWER_H_

@@ -1,6 +1,5 @@
 // Replaces a plan's estimates by the figures of a calibration, where card and engine match.
-#ifndef KVPLAN_PLAN_CALIBRATE_H_
-#define KVPLAN_PLAN_CALIBRATE_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -30,5 +29,3 @@ std::optional<Figure> calibrated_bandwidth(const Request& request);
 void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::vector<AppliedFigure>& applied);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_CALIBRATE_H_

@@ -1,6 +1,5 @@
 // Changes of a request, as options to add to the user's command: what `fit` and the verdict suggest.
-#ifndef KVPLAN_PLAN_CHANGES_H_
-#define KVPLAN_PLAN_CHANGES_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -35,5 +34,3 @@ OptionValues layout_options(const Request& before, const Request& after);
 std::string options_text(const OptionValues& options);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_CHANGES_H_

@@ -1,6 +1,5 @@
 // Weight types and KV types side by side.
-#ifndef KVPLAN_PLAN_COMPARE_H_
-#define KVPLAN_PLAN_COMPARE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -20,5 +19,3 @@ struct TypeLists {
 Answers compare_types(const ModelSpec& model, const Request& request, const TypeLists& lists = {});
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_COMPARE_H_

@@ -1,6 +1,5 @@
 // What a plan that is shown has in addition to one that a search asks for.
-#ifndef KVPLAN_PLAN_COMPLETE_H_
-#define KVPLAN_PLAN_COMPLETE_H_
+#pragma once
 
 #include "plan/plan.h"
 
@@ -19,5 +18,3 @@ void suggest(const ModelSpec& model, Plan& plan);
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_COMPLETE_H_

@@ -1,6 +1,5 @@
 // What changed between two plans.
-#ifndef KVPLAN_PLAN_DIFF_H_
-#define KVPLAN_PLAN_DIFF_H_
+#pragma once
 
 #include "formats/plan_file.h"
 #include "plan/answer.h"
@@ -10,5 +9,3 @@ namespace kvplan {
 PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit = {}, const Limits& limits = {});
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_DIFF_H_

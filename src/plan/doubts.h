@@ -1,6 +1,5 @@
 // What makes a plan doubtful: errors that kvplan is known to make, and what nobody has checked.
-#ifndef KVPLAN_PLAN_DOUBTS_H_
-#define KVPLAN_PLAN_DOUBTS_H_
+#pragma once
 
 #include <vector>
 
@@ -15,5 +14,3 @@ struct Doubts {
 Doubts doubts_of(const EngineInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_DOUBTS_H_

@@ -1,6 +1,5 @@
 // A model and a request as engines see them, with every default filled in.
-#ifndef KVPLAN_PLAN_ENGINE_INPUT_H_
-#define KVPLAN_PLAN_ENGINE_INPUT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -25,5 +24,3 @@ std::optional<Bytes> card_memory(const Request& request);
 inline constexpr std::uint64_t kDefaultContext = 4096;
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_ENGINE_INPUT_H_

@@ -1,7 +1,6 @@
 // What a deployment adds to a model, as lines of the ledger: a draft's weights, LoRA slots and adapters, an image
 // projector. Caches (a draft's, the encoder's) are laid out by the engine.
-#ifndef KVPLAN_PLAN_EXTRAS_H_
-#define KVPLAN_PLAN_EXTRAS_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -29,5 +28,3 @@ struct ExtraLines {
 ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_EXTRAS_H_

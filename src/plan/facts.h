@@ -1,6 +1,5 @@
 // What an answer says about a model and its layers, so that no form has to look into either.
-#ifndef KVPLAN_PLAN_FACTS_H_
-#define KVPLAN_PLAN_FACTS_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -27,5 +26,3 @@ std::uint64_t num_heads(const Mixer& mixer);
 std::uint64_t most_heads(const std::vector<LayerGroup>& groups);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_FACTS_H_

@@ -1,6 +1,5 @@
 // What fits a card, and which cards a model fits.
-#ifndef KVPLAN_PLAN_FIT_H_
-#define KVPLAN_PLAN_FIT_H_
+#pragma once
 
 #include "plan/plan.h"
 
@@ -13,5 +12,3 @@ namespace kvplan {
 Answers fit_model(const ModelSpec& model, const Request& request);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_FIT_H_

@@ -1,6 +1,5 @@
 // Models against cards: what fits where, and how much.
-#ifndef KVPLAN_PLAN_GRID_H_
-#define KVPLAN_PLAN_GRID_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -22,5 +21,3 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
 Exit worst_of(const Grid& grid);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_GRID_H_

@@ -1,6 +1,5 @@
 // The largest loads that fit a plan's budget: the longest context and the most sequences.
-#ifndef KVPLAN_PLAN_LARGEST_LOAD_H_
-#define KVPLAN_PLAN_LARGEST_LOAD_H_
+#pragma once
 
 #include "plan/ledger.h"
 
@@ -10,5 +9,3 @@ namespace kvplan {
 void fill_capacity(const Pieces& pieces, Plan& plan);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_LARGEST_LOAD_H_

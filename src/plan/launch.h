@@ -1,6 +1,5 @@
 // A plan as the command line of its engine.
-#ifndef KVPLAN_PLAN_LAUNCH_H_
-#define KVPLAN_PLAN_LAUNCH_H_
+#pragma once
 
 #include "plan/plan.h"
 
@@ -15,5 +14,3 @@ Launch launch_of(const ModelSpec& model, const Plan& plan);
 void add_launch(const ModelSpec& model, Answers& answers);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_LAUNCH_H_

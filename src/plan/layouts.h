@@ -1,7 +1,6 @@
 // The layouts in common use: tensor and pipeline parallel, data parallel copies that share experts, ranks that share a
 // sequence's tokens.
-#ifndef KVPLAN_PLAN_LAYOUTS_H_
-#define KVPLAN_PLAN_LAYOUTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -42,5 +41,3 @@ Template reason_of_layout(PlanCache& cache, const Request& request);
 Request with_reserve(Request request);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_LAYOUTS_H_

@@ -1,6 +1,5 @@
 // The ledger of a plan: what every GPU and the host hold.
-#ifndef KVPLAN_PLAN_LEDGER_H_
-#define KVPLAN_PLAN_LEDGER_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -39,5 +38,3 @@ std::optional<Bytes> cache_budget(const Pieces& pieces, const Plan& plan);
 Occupancy occupy_stages(const Pieces& pieces, Plan& plan);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_LEDGER_H_

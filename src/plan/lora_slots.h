@@ -1,6 +1,5 @@
 // LoRA adapters as the engine keeps them: in slots allocated at the start, or as their files are.
-#ifndef KVPLAN_PLAN_LORA_SLOTS_H_
-#define KVPLAN_PLAN_LORA_SLOTS_H_
+#pragma once
 
 #include <vector>
 
@@ -12,5 +11,3 @@ namespace kvplan {
 void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_LORA_SLOTS_H_

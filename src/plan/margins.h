@@ -3,8 +3,7 @@
 // Exact lines have no range. An estimate has the range that was fitted to recorded logs for its engine, +-5 % where
 // there is none, or +-P % of --margin P% in place of both. The range of a total is narrower than the sum of its lines'
 // ends: the errors of one start hardly correlate (kvplan/ranges.h).
-#ifndef KVPLAN_PLAN_MARGINS_H_
-#define KVPLAN_PLAN_MARGINS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -25,5 +24,3 @@ Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMem
 std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_MARGINS_H_

@@ -3,8 +3,7 @@
 // Contiguous: max_model_len tokens for every sequence, as engines without pages reserve. Paged: the engine's own blocks
 // (16 tokens where it has none). A shared prefix is stored once, in whole pages, in layers that keep every token;
 // windows and states belong to one sequence.
-#ifndef KVPLAN_PLAN_MIX_H_
-#define KVPLAN_PLAN_MIX_H_
+#pragma once
 
 #include <optional>
 
@@ -23,5 +22,3 @@ void check_lengths(const Request& request, const Load& load);
 std::optional<MixReport> mix_of(const EngineInput& input, const CacheLayout& layout, const Load& load);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_MIX_H_

@@ -1,7 +1,6 @@
 // What the sequences of a request hold in the cache: all at full length, or of the lengths that the request states,
 // with a shared prefix counted once. A plan's memory, its verdict and its capacity are all about these bytes.
-#ifndef KVPLAN_PLAN_OCCUPANCY_H_
-#define KVPLAN_PLAN_OCCUPANCY_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -48,5 +47,3 @@ std::optional<std::uint64_t> runs_at_once(const Request& request, const CacheLay
                                           Bytes budget);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_OCCUPANCY_H_

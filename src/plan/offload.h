@@ -1,7 +1,6 @@
 // Models larger than their cards, in engines that can leave layers in host memory: the result of llama.cpp's own fit,
 // and uneven shares of the GPUs for a model that even shares do not hold.
-#ifndef KVPLAN_PLAN_OFFLOAD_H_
-#define KVPLAN_PLAN_OFFLOAD_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -31,5 +30,3 @@ std::optional<Request> unevenly_split(PlanCache& cache, const Request& request);
 std::string placement_text(const Request& before, const Request& after);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_OFFLOAD_H_

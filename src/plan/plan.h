@@ -1,6 +1,5 @@
 // The plan: a model, a request and an engine become a ledger per GPU, with totals, capacity and a verdict.
-#ifndef KVPLAN_PLAN_PLAN_H_
-#define KVPLAN_PLAN_PLAN_H_
+#pragma once
 
 #include <vector>
 
@@ -25,5 +24,3 @@ inline constexpr std::uint64_t kMostGpusOfPlan = 2048;
 std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_PLAN_H_

@@ -1,7 +1,6 @@
 // What plans of one model share: many questions about one model (fit, a table over cards and types) read it once, count
 // its weights once for each weight type and layout, and lay out its cache once for all lengths.
-#ifndef KVPLAN_PLAN_PLAN_CACHE_H_
-#define KVPLAN_PLAN_PLAN_CACHE_H_
+#pragma once
 
 #include <list>
 #include <memory>
@@ -82,5 +81,3 @@ class PlanCache {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_PLAN_CACHE_H_

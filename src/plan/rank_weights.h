@@ -1,6 +1,5 @@
 // The weights of each pipeline stage's ranks, as lines of the ledger.
-#ifndef KVPLAN_PLAN_RANK_WEIGHTS_H_
-#define KVPLAN_PLAN_RANK_WEIGHTS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -45,5 +44,3 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_RANK_WEIGHTS_H_

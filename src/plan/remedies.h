@@ -1,6 +1,5 @@
 // What makes a request fit.
-#ifndef KVPLAN_PLAN_REMEDIES_H_
-#define KVPLAN_PLAN_REMEDIES_H_
+#pragma once
 
 #include <vector>
 
@@ -15,5 +14,3 @@ namespace kvplan {
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_REMEDIES_H_

@@ -12,8 +12,7 @@
 // cache is what a sequence at full length attends to: for a window the tokens in it; for an indexer all keys and the
 // index_topk entries that it chooses; a layer that shares another's cache reads it again; recurrent states are read and
 // written. Experts are taken as chosen evenly, host memory as no slower than the card's.
-#ifndef KVPLAN_PLAN_ROOFLINE_H_
-#define KVPLAN_PLAN_ROOFLINE_H_
+#pragma once
 
 #include "plan/answer.h"
 #include "plan/rank_weights.h"
@@ -28,5 +27,3 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<La
 double decode_attention_flops(const std::vector<LayerGroup>& groups, const Load& load);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_ROOFLINE_H_

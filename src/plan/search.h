@@ -1,6 +1,5 @@
 // How much fits: the largest number of tokens or sequences whose plan holds.
-#ifndef KVPLAN_PLAN_SEARCH_H_
-#define KVPLAN_PLAN_SEARCH_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -39,5 +38,3 @@ std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);
 std::uint64_t most_that_fit(PlanCache& cache, const Request& request);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_SEARCH_H_

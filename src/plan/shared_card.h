@@ -1,6 +1,5 @@
 // Several models on one card, each in its own engine.
-#ifndef KVPLAN_PLAN_SHARED_CARD_H_
-#define KVPLAN_PLAN_SHARED_CARD_H_
+#pragma once
 
 #include <vector>
 
@@ -22,5 +21,3 @@ SharedCard share_card(const std::vector<CardUser>& users);
 Request further_request(const ModelSpec& model, const Request& first);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_SHARED_CARD_H_

@@ -1,6 +1,5 @@
 // How many GPUs hold all users at once.
-#ifndef KVPLAN_PLAN_USERS_H_
-#define KVPLAN_PLAN_USERS_H_
+#pragma once
 
 #include <optional>
 
@@ -19,5 +18,3 @@ std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& reque
 Template sentence_of(const UsersPlan& plan);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_USERS_H_

@@ -1,6 +1,5 @@
 // Whether a plan fits: the engine's own rule, the card, and the limits that the user set.
-#ifndef KVPLAN_PLAN_VERDICT_H_
-#define KVPLAN_PLAN_VERDICT_H_
+#pragma once
 
 #include "engines/engine.h"
 #include "plan/answer.h"
@@ -22,5 +21,3 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
 void advise(const CacheLayout& layout, Plan& plan);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_PLAN_VERDICT_H_

@@ -1,7 +1,6 @@
 // A field is one row of a table: its key, how it is read from the answer, and what it means. JSON, the JSON Schema and
 // CSV are made from the rows, so that they agree.
-#ifndef KVPLAN_REPORT_FIELDS_H_
-#define KVPLAN_REPORT_FIELDS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -139,5 +138,3 @@ std::string json_text(const Json& json);
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_FIELDS_H_

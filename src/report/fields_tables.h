@@ -1,6 +1,5 @@
 // Tables that several files use, and parts of an answer with their own table.
-#ifndef KVPLAN_REPORT_FIELDS_TABLES_H_
-#define KVPLAN_REPORT_FIELDS_TABLES_H_
+#pragma once
 
 #include <optional>
 #include <span>
@@ -96,5 +95,3 @@ std::string csv_of(const std::vector<FitEntry>& entries);
 std::string csv_of(const Grid& grid);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_FIELDS_TABLES_H_

@@ -1,6 +1,5 @@
 // How values of each type are written: as JSON, and in the schema.
-#ifndef KVPLAN_REPORT_FIELDS_VALUES_H_
-#define KVPLAN_REPORT_FIELDS_VALUES_H_
+#pragma once
 
 #include <concepts>
 #include <cstdint>
@@ -198,5 +197,3 @@ template <auto... members>
 constexpr Bounded<members...> bounded;
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_FIELDS_VALUES_H_

@@ -1,6 +1,5 @@
 // Names of enumeration values in JSON and CSV; "" after the last one.
-#ifndef KVPLAN_REPORT_NAMES_H_
-#define KVPLAN_REPORT_NAMES_H_
+#pragma once
 
 #include <string_view>
 
@@ -27,5 +26,3 @@ std::string_view name(LogPhase phase);
 std::string_view name(LogCure cure);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_NAMES_H_

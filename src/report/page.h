@@ -1,7 +1,6 @@
 // An answer for people, before it has a form: a headline, blocks, notes, the next command. Each question makes one
 // page, and every renderer can show it.
-#ifndef KVPLAN_REPORT_PAGE_H_
-#define KVPLAN_REPORT_PAGE_H_
+#pragma once
 
 #include <concepts>
 #include <optional>
@@ -140,5 +139,3 @@ struct Page {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_PAGE_H_

@@ -1,6 +1,5 @@
 // The forms of an answer: one row in the table of forms for each, for every question.
-#ifndef KVPLAN_REPORT_REPORT_H_
-#define KVPLAN_REPORT_REPORT_H_
+#pragma once
 
 #include <functional>
 #include <span>
@@ -87,5 +86,3 @@ std::string launch_k8s(const Plan& plan);
 std::string launch_warning(const Plan& plan);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_REPORT_H_

@@ -1,6 +1,5 @@
 // Helpers for pages: units, counts, widths.
-#ifndef KVPLAN_REPORT_TEXT_H_
-#define KVPLAN_REPORT_TEXT_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -31,5 +30,3 @@ std::size_t text_width(std::string_view text);
 std::string shell_word(const std::string& word);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_TEXT_H_

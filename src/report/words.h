@@ -1,6 +1,5 @@
 // Words that several pages share, each made in one place, so that no page contradicts another.
-#ifndef KVPLAN_REPORT_WORDS_H_
-#define KVPLAN_REPORT_WORDS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -81,5 +80,3 @@ PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t num
 PageTable without_columns_of(std::string_view empty, PageTable table);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_WORDS_H_

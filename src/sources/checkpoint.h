@@ -1,7 +1,6 @@
 // The parts of a checkpoint's directory other than its config: headers of safetensors, adapters, and layouts with
 // several models.
-#ifndef KVPLAN_SOURCES_CHECKPOINT_H_
-#define KVPLAN_SOURCES_CHECKPOINT_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -29,5 +28,3 @@ void refuse_layout(const std::string& directory);
 bool is_other_layout(const std::string& directory);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_CHECKPOINT_H_

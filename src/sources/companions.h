@@ -1,6 +1,5 @@
 // What is loaded in addition to a model: a draft model, LoRA adapters, an image projector.
-#ifndef KVPLAN_SOURCES_COMPANIONS_H_
-#define KVPLAN_SOURCES_COMPANIONS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -28,5 +27,3 @@ SpeculativeConfig parse_speculative_config(std::string_view text);
 AdapterFile read_gguf_adapter(const Gguf& file);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_COMPANIONS_H_

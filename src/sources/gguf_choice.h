@@ -1,6 +1,5 @@
 // Chooses the GGUF file that a name means among several.
-#ifndef KVPLAN_SOURCES_GGUF_CHOICE_H_
-#define KVPLAN_SOURCES_GGUF_CHOICE_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -20,5 +19,3 @@ std::string choose_gguf(const std::vector<std::string>& files, std::string_view 
 std::vector<std::string> files_of_set(const std::string& first);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_GGUF_CHOICE_H_

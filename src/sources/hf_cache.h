@@ -1,7 +1,6 @@
 // The cache of the Hugging Face tools: models--org--name/refs/REVISION contains a commit, snapshots/COMMIT/ has links
 // into blobs/. It is read, never written.
-#ifndef KVPLAN_SOURCES_HF_CACHE_H_
-#define KVPLAN_SOURCES_HF_CACHE_H_
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ std::string find_in_hf_cache(const std::string& cache, const std::string& repo, 
 std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HF_CACHE_H_

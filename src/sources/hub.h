@@ -1,7 +1,6 @@
 // A model by its name on the Hub: from the Hugging Face tools' cache, else from kvplan's own, else fetched. Fetching
 // takes its config.json and then the sizes of its weights, in two or three requests.
-#ifndef KVPLAN_SOURCES_HUB_H_
-#define KVPLAN_SOURCES_HUB_H_
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ namespace kvplan {
 ModelSpec load_from_hub(const std::string& argument, const SourceOptions& options);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_H_

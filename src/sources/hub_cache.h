@@ -9,8 +9,7 @@
 //
 // A snapshot is written beside its place and renamed: it is complete or absent, however many runs write it. Its
 // contents are read like a stranger's.
-#ifndef KVPLAN_SOURCES_HUB_CACHE_H_
-#define KVPLAN_SOURCES_HUB_CACHE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -92,5 +91,3 @@ std::string stand_in_commit(const std::string& revision, const std::string& text
 std::string repo_folder(const std::string& repo);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_CACHE_H_

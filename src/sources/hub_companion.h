@@ -1,7 +1,6 @@
 // Adapters and projectors by a Hub id or an address: they become a local path, for the readers of local files. A draft
 // is a model and needs none of this: load_model takes its name.
-#ifndef KVPLAN_SOURCES_HUB_COMPANION_H_
-#define KVPLAN_SOURCES_HUB_COMPANION_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -27,5 +26,3 @@ struct CompanionFile {
 CompanionFile local_companion(const std::string& argument, Companion what, const SourceOptions& options);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_COMPANION_H_

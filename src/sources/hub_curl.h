@@ -1,7 +1,6 @@
 // libcurl, opened only when a model must be fetched: linking it would slow down every local plan. The few functions and
 // numbers of its stable interface that are used are declared in the source file.
-#ifndef KVPLAN_SOURCES_HUB_CURL_H_
-#define KVPLAN_SOURCES_HUB_CURL_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -49,5 +48,3 @@ struct HttpResponse {
 HttpResponse http_get(const HttpRequest& request);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_CURL_H_

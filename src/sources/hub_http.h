@@ -1,7 +1,6 @@
 // Fetches files of a model from the Hub, or from a server that may misbehave: redirects are followed here, so that the
 // token goes only to the endpoint; attempts, bytes and seconds are limited.
-#ifndef KVPLAN_SOURCES_HUB_HTTP_H_
-#define KVPLAN_SOURCES_HUB_HTTP_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -81,5 +80,3 @@ class HubClient {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_HTTP_H_

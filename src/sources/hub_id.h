@@ -1,7 +1,6 @@
 // Names of models on the Hub: `org/name[:quantization][@revision]`, or the address of a model's page. Both come from
 // outside and become parts of URLs and cache paths, so anything that is not clearly a name is refused.
-#ifndef KVPLAN_SOURCES_HUB_ID_H_
-#define KVPLAN_SOURCES_HUB_ID_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -32,5 +31,3 @@ std::string percent_encoded(std::string_view text);
 std::string percent_decoded(std::string_view text);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_ID_H_

@@ -1,6 +1,5 @@
 // Settings for the Hub, from the environment and the command line: its address, the token, and the caches.
-#ifndef KVPLAN_SOURCES_HUB_SETTINGS_H_
-#define KVPLAN_SOURCES_HUB_SETTINGS_H_
+#pragma once
 
 #include <chrono>
 #include <string>
@@ -36,5 +35,3 @@ std::string home_folder(std::string_view beneath);
 std::string origin_of(std::string_view url);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_SETTINGS_H_

@@ -1,6 +1,5 @@
 // Headers of weights on the Hub, by range requests: of a safetensors file, or of the GGUF that a name means.
-#ifndef KVPLAN_SOURCES_HUB_WEIGHTS_H_
-#define KVPLAN_SOURCES_HUB_WEIGHTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -33,5 +32,3 @@ std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revisio
                                    std::string& commit);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_HUB_WEIGHTS_H_

@@ -1,6 +1,5 @@
 // Loads a ModelSpec from what a user names: a file, a directory, standard input, a model of the Hub or of a store.
-#ifndef KVPLAN_SOURCES_LOAD_H_
-#define KVPLAN_SOURCES_LOAD_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -40,5 +39,3 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
 std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_LOAD_H_

@@ -5,8 +5,7 @@
 //   lmstudio:publisher/model[@Q4_K_M]     ~/.lmstudio/models/publisher/model/*.gguf
 //   llama.cpp:org/name[:Q4_K_M]           LLAMA_CACHE, ~/.cache/llama.cpp: org_name_FILE.gguf; since 2026 the layout of
 //                                         the HF tools' cache, there or in that cache
-#ifndef KVPLAN_SOURCES_LOCAL_STORES_H_
-#define KVPLAN_SOURCES_LOCAL_STORES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -23,5 +22,3 @@ std::string lmstudio_models();
 std::string find_in_store(std::string_view argument);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_LOCAL_STORES_H_

@@ -1,6 +1,5 @@
 // A file that lists models, one on each line; empty lines and text after a # are ignored.
-#ifndef KVPLAN_SOURCES_MODEL_LIST_H_
-#define KVPLAN_SOURCES_MODEL_LIST_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -18,5 +17,3 @@ bool is_model_list(const std::string& argument);
 std::vector<std::string> read_model_list(const std::string& argument);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_MODEL_LIST_H_

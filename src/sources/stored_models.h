@@ -1,7 +1,6 @@
 // The models in the local stores, by the names that kvplan accepts for them. Only folders are listed, no file is
 // opened.
-#ifndef KVPLAN_SOURCES_STORED_MODELS_H_
-#define KVPLAN_SOURCES_STORED_MODELS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -13,5 +12,3 @@ namespace kvplan {
 std::vector<std::string> stored_models();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_SOURCES_STORED_MODELS_H_

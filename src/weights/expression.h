@@ -2,8 +2,7 @@
 // their length, whatever they contain. Python's syntax, as far as an automaton can match it: literals, ".", classes, \d
 // \w \s \D \W \S \b \B, escaped punctuation, "* + ?" greedy and lazy, "|", "(...)", "(?:...)", "^", "$". No
 // backreferences, counts in braces, look-around, flags or named classes.
-#ifndef KVPLAN_WEIGHTS_EXPRESSION_H_
-#define KVPLAN_WEIGHTS_EXPRESSION_H_
+#pragma once
 
 #include <bitset>
 #include <cstddef>
@@ -48,5 +47,3 @@ class Expression {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_EXPRESSION_H_

@@ -3,8 +3,7 @@
 //
 // Source: llama.cpp, src/llama-quant.cpp (type selection without an importance matrix, and the fallback of rows that
 // are no whole number of blocks).
-#ifndef KVPLAN_WEIGHTS_GGUF_MIXTURE_H_
-#define KVPLAN_WEIGHTS_GGUF_MIXTURE_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -62,5 +61,3 @@ class GgufMixture {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_GGUF_MIXTURE_H_

@@ -1,7 +1,6 @@
 // A model in the memory of an engine that runs on PyTorch: its tensors as the engine makes them, the tables of rotary
 // angles, and the allocator's blocks.
-#ifndef KVPLAN_WEIGHTS_LOADED_H_
-#define KVPLAN_WEIGHTS_LOADED_H_
+#pragma once
 
 #include <span>
 #include <vector>
@@ -32,5 +31,3 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
                              bool copies_latents, std::span<const Bytes> tables);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_LOADED_H_

@@ -6,8 +6,7 @@
 //   cut by input (o, down):             A cut, B whole                      with fully sharded slots B is cut
 //   neither (routers, MLA's first projections): both whole
 //   experts: a pair for each expert
-#ifndef KVPLAN_WEIGHTS_LORA_H_
-#define KVPLAN_WEIGHTS_LORA_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -44,5 +43,3 @@ LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request);
 bool lora_targets(const std::vector<std::string>& targets, std::string_view module);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_LORA_H_

@@ -1,6 +1,5 @@
 // Bytes of MXFP4 experts as an engine's kernels hold them.
-#ifndef KVPLAN_WEIGHTS_MXFP4_H_
-#define KVPLAN_WEIGHTS_MXFP4_H_
+#pragma once
 
 #include "kvplan/quantization.h"
 #include "kvplan/tensors.h"
@@ -15,5 +14,3 @@ Bytes mxfp4_matrix(const WeightType& type, const TensorGroup& group, Piece piece
 std::uint64_t mxfp4_bias_rows(const TensorGroup& group, std::uint64_t rows, const Mxfp4Layout& layout);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_MXFP4_H_

@@ -1,8 +1,7 @@
 // Finds the modules that a checkpoint's exclusion list or layer map names. Lists contain exact names, ends of names,
 // globs and "re:" expressions, often one for each of a hundred layers. What does not depend on a layer's number is
 // looked up once for all layers.
-#ifndef KVPLAN_WEIGHTS_RULES_H_
-#define KVPLAN_WEIGHTS_RULES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -114,5 +113,3 @@ class RuleBook {
 std::string_view bare_module(std::string_view module);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_RULES_H_

@@ -1,6 +1,5 @@
 // The part of a group of tensors that one rank of a layout holds.
-#ifndef KVPLAN_WEIGHTS_SHARE_H_
-#define KVPLAN_WEIGHTS_SHARE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -109,5 +108,3 @@ struct HeldLayers {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_SHARE_H_

@@ -1,7 +1,6 @@
 // A checkpoint's own sizes beside those that its config declares. An index gives one sum, headers give a sum for each
 // part; what a rank holds of them is computed from the config and scaled by how the two differ.
-#ifndef KVPLAN_WEIGHTS_STORED_H_
-#define KVPLAN_WEIGHTS_STORED_H_
+#pragma once
 
 #include <map>
 #include <set>
@@ -45,5 +44,3 @@ class StoredSizes {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_STORED_H_

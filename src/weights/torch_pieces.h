@@ -1,7 +1,6 @@
 // What PyTorch's caching allocator takes from a card for tensors that stay: engines that load a model through it print
 // its figures rather than the sum of the tensors.
-#ifndef KVPLAN_WEIGHTS_TORCH_PIECES_H_
-#define KVPLAN_WEIGHTS_TORCH_PIECES_H_
+#pragma once
 
 #include <set>
 #include <vector>
@@ -28,5 +27,3 @@ class TorchPieces {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_TORCH_PIECES_H_

@@ -1,6 +1,5 @@
 // The table of weight types: how a linear layer's matrix is stored, including its scales. One row for each type.
-#ifndef KVPLAN_WEIGHTS_TYPES_H_
-#define KVPLAN_WEIGHTS_TYPES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -64,5 +63,3 @@ Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t col
 std::string known_weight_types();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_TYPES_H_

@@ -1,6 +1,5 @@
 // Rules of a checkpoint's lists that match no module of the model: they have no effect, and the plan says so.
-#ifndef KVPLAN_WEIGHTS_UNMATCHED_H_
-#define KVPLAN_WEIGHTS_UNMATCHED_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -18,5 +17,3 @@ std::vector<std::string> names_of(const TensorGroup& group);
 std::vector<Note> notes_of_unmatched(const WeightModel& model, const RuleBook& book);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_UNMATCHED_H_

@@ -1,6 +1,5 @@
 // Parameters and bytes of a model's tensors, for the whole model or one rank of a layout.
-#ifndef KVPLAN_WEIGHTS_WEIGH_H_
-#define KVPLAN_WEIGHTS_WEIGH_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -97,5 +96,3 @@ void check_weight_type(std::string_view name, std::string_view option = "--weigh
 std::string declared_weight_type(const WeightModel& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_WEIGHTS_WEIGH_H_

@@ -1,6 +1,5 @@
 // What tests of command lines share.
-#ifndef KVPLAN_TESTS_CLI_COMMAND_LINE_H_
-#define KVPLAN_TESTS_CLI_COMMAND_LINE_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -29,5 +28,3 @@ inline void check_refuses(const Words& arguments, const std::string& part) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_CLI_COMMAND_LINE_H_

@@ -1,7 +1,6 @@
 // The misses of executed rows: each needs a row of src/engines/known_errors.cpp, and counts.jsonl has their numbers.
 // The numbers can be written anew; a known error is written by hand.
-#ifndef KVPLAN_TESTS_CONFORMANCE_CAUSES_H_
-#define KVPLAN_TESTS_CONFORMANCE_CAUSES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -23,5 +22,3 @@ void write_counts(const std::string& engine, const std::string& release, const s
 bool updating();  // KVPLAN_UPDATE_GOLDEN=1
 
 }  // namespace kvplan::conformance
-
-#endif  // KVPLAN_TESTS_CONFORMANCE_CAUSES_H_

@@ -1,6 +1,5 @@
 // Holds kvplan against one file of executed figures.
-#ifndef KVPLAN_TESTS_CONFORMANCE_CHECK_H_
-#define KVPLAN_TESTS_CONFORMANCE_CHECK_H_
+#pragma once
 
 #include <string>
 
@@ -10,5 +9,3 @@ namespace kvplan::conformance {
 void check_executed(const std::string& name);
 
 }  // namespace kvplan::conformance
-
-#endif  // KVPLAN_TESTS_CONFORMANCE_CHECK_H_

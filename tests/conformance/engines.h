@@ -1,7 +1,6 @@
 // How the rows of each engine become figures: what kvplan is asked, and where its report has each figure. Every file
 // begins with a table of those places; a report of another shape needs an edit there and nowhere else.
-#ifndef KVPLAN_TESTS_CONFORMANCE_ENGINES_H_
-#define KVPLAN_TESTS_CONFORMANCE_ENGINES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -42,5 +41,3 @@ Figure refusal(const std::string& name, const Reply& reply);
 std::string text(double number);  // "16384", "0.5"
 
 }  // namespace kvplan::conformance
-
-#endif  // KVPLAN_TESTS_CONFORMANCE_ENGINES_H_

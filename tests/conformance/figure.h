@@ -1,6 +1,5 @@
 // A figure that an engine's own code gave, and what kvplan says in its place.
-#ifndef KVPLAN_TESTS_CONFORMANCE_FIGURE_H_
-#define KVPLAN_TESTS_CONFORMANCE_FIGURE_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -51,5 +50,3 @@ inline constexpr std::array kBands{Band{"equal", 0},  Band{"0.01 %", 1e-4}, Band
                                    Band{"5 %", 0.05}, Band{"20 %", 0.2},    Band{"more", 1e300},  Band{"no figure", 0}};
 
 }  // namespace kvplan::conformance
-
-#endif  // KVPLAN_TESTS_CONFORMANCE_FIGURE_H_

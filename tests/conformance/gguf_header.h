@@ -1,6 +1,5 @@
 // GGUF files of llama.cpp's rows: a true header, and a hole where the tensors would be.
-#ifndef KVPLAN_TESTS_CONFORMANCE_GGUF_HEADER_H_
-#define KVPLAN_TESTS_CONFORMANCE_GGUF_HEADER_H_
+#pragma once
 
 #include <string>
 
@@ -12,5 +11,3 @@ namespace kvplan::conformance {
 std::string write_gguf(const Json& row, const std::string& folder);
 
 }  // namespace kvplan::conformance
-
-#endif  // KVPLAN_TESTS_CONFORMANCE_GGUF_HEADER_H_

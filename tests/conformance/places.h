@@ -1,6 +1,5 @@
 // Where a report has what the figures of several engines are held against.
-#ifndef KVPLAN_TESTS_CONFORMANCE_PLACES_H_
-#define KVPLAN_TESTS_CONFORMANCE_PLACES_H_
+#pragma once
 
 namespace kvplan::conformance {
 
@@ -13,5 +12,3 @@ inline constexpr const char* kAtOnce = "/verdict/runs_at_once";
 inline constexpr const char* kGraphSizes = "/engine_settings/cuda_graph_sizes";
 
 }  // namespace kvplan::conformance
-
-#endif  // KVPLAN_TESTS_CONFORMANCE_PLACES_H_

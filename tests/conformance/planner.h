@@ -1,6 +1,5 @@
 // Asks kvplan, in this process, what a release of an engine takes, and finds figures in its report by their names.
-#ifndef KVPLAN_TESTS_CONFORMANCE_PLANNER_H_
-#define KVPLAN_TESTS_CONFORMANCE_PLANNER_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -88,5 +87,3 @@ std::vector<Json> read_lines(const std::string& path);
 inline const std::string kFolder = KVPLAN_SOURCE_DIR "/testdata/conformance/";
 
 }  // namespace kvplan::conformance
-
-#endif  // KVPLAN_TESTS_CONFORMANCE_PLANNER_H_

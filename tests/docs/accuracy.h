@@ -1,6 +1,5 @@
 // The parts of docs/accuracy.md, each made where its figures are compared.
-#ifndef KVPLAN_TESTS_DOCS_ACCURACY_H_
-#define KVPLAN_TESTS_DOCS_ACCURACY_H_
+#pragma once
 
 #include <string>
 
@@ -19,5 +18,3 @@ std::string executed_section();    // conformance/accuracy.cpp
 std::string executed_headline();   // the same
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_DOCS_ACCURACY_H_

@@ -1,6 +1,5 @@
 // Requests as the engine tests ask them.
-#ifndef KVPLAN_TESTS_ENGINES_REQUESTS_H_
-#define KVPLAN_TESTS_ENGINES_REQUESTS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -39,5 +38,3 @@ inline std::unique_ptr<CacheLayout> layout_of(const EngineInput& input) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_ENGINES_REQUESTS_H_

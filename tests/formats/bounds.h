@@ -1,6 +1,5 @@
 // What the tests of bounds share.
-#ifndef KVPLAN_TESTS_FORMATS_BOUNDS_H_
-#define KVPLAN_TESTS_FORMATS_BOUNDS_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -33,5 +32,3 @@ inline std::string repeated(const std::string& unit, std::size_t count, const st
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_FORMATS_BOUNDS_H_

@@ -1,6 +1,5 @@
 // Dimensions of a model that several tests take.
-#ifndef KVPLAN_TESTS_FORMULAS_DEEPSEEK_H_
-#define KVPLAN_TESTS_FORMULAS_DEEPSEEK_H_
+#pragma once
 
 #include "formulas/mla.h"
 
@@ -9,5 +8,3 @@ namespace kvplan {
 inline constexpr Latent kDeepSeekV3{128, 512, 64, 128, 128, 1536};
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_FORMULAS_DEEPSEEK_H_

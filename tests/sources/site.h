@@ -1,6 +1,5 @@
 // A hub on loopback with models to order, and runs of the real program against it in a home of their own.
-#ifndef KVPLAN_TESTS_SOURCES_SITE_H_
-#define KVPLAN_TESTS_SOURCES_SITE_H_
+#pragma once
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -141,5 +140,3 @@ inline void check_refused(const Run& run, Exit exit, const std::string& part) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SOURCES_SITE_H_

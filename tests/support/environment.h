@@ -1,6 +1,5 @@
 // Variables of this process' environment for as long as the object lives.
-#ifndef KVPLAN_TESTS_SUPPORT_ENVIRONMENT_H_
-#define KVPLAN_TESTS_SUPPORT_ENVIRONMENT_H_
+#pragma once
 
 #include <cstdlib>
 #include <map>
@@ -29,5 +28,3 @@ class ScopedEnvironment {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_ENVIRONMENT_H_

@@ -1,6 +1,5 @@
 // A device for tests: it counts what is held, rounds it, and fails where it is told to.
-#ifndef KVPLAN_TESTS_SUPPORT_FAKE_DEVICE_H_
-#define KVPLAN_TESTS_SUPPORT_FAKE_DEVICE_H_
+#pragma once
 
 #include <cstring>
 #include <map>
@@ -108,5 +107,3 @@ class FakeDevice : public Device {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_FAKE_DEVICE_H_

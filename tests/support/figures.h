@@ -1,6 +1,5 @@
 // What tests ask of terms: bytes of a layer or of a model, worked out here a second time from the terms alone.
-#ifndef KVPLAN_TESTS_SUPPORT_FIGURES_H_
-#define KVPLAN_TESTS_SUPPORT_FIGURES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -44,5 +43,3 @@ ModelSpec parse_model(std::string_view config, const std::string& beside = "");
 std::string test_file(const std::string& path);  // the text of a file under the source folder
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_FIGURES_H_

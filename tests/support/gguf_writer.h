@@ -1,6 +1,5 @@
 // Writes small GGUF files in memory, in either byte order, honest or not.
-#ifndef KVPLAN_TESTS_SUPPORT_GGUF_WRITER_H_
-#define KVPLAN_TESTS_SUPPORT_GGUF_WRITER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -156,5 +155,3 @@ inline GgufWriter small_llama_gguf() {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_GGUF_WRITER_H_

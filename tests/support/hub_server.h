@@ -1,6 +1,5 @@
 // A small hub on loopback, with faults to order.
-#ifndef KVPLAN_TESTS_SUPPORT_HUB_SERVER_H_
-#define KVPLAN_TESTS_SUPPORT_HUB_SERVER_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -69,5 +68,3 @@ class HubServer {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_HUB_SERVER_H_

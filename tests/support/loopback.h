@@ -1,6 +1,5 @@
 // Sockets of the servers that tests run on loopback.
-#ifndef KVPLAN_TESTS_SUPPORT_LOOPBACK_H_
-#define KVPLAN_TESTS_SUPPORT_LOOPBACK_H_
+#pragma once
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -50,5 +49,3 @@ inline bool send_all(int connection, std::string_view text) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_LOOPBACK_H_

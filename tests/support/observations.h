@@ -1,6 +1,5 @@
 // Figures that somebody else recorded (testdata/observations) and what kvplan says in their place.
-#ifndef KVPLAN_TESTS_SUPPORT_OBSERVATIONS_H_
-#define KVPLAN_TESTS_SUPPORT_OBSERVATIONS_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -41,5 +40,3 @@ std::vector<RecordedFigure> plan_figures(const std::string& group);
 double reserved_bytes(const std::string& model, const std::vector<std::string>& arguments);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_OBSERVATIONS_H_

@@ -1,6 +1,5 @@
 // Runs the real program and says what a shell would see of it.
-#ifndef KVPLAN_TESTS_SUPPORT_PROGRAM_H_
-#define KVPLAN_TESTS_SUPPORT_PROGRAM_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -45,5 +44,3 @@ class TemporaryFolder {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_PROGRAM_H_

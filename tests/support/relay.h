@@ -1,6 +1,5 @@
 // What may stand between kvplan and a hub on loopback: a front that speaks TLS, or a proxy.
-#ifndef KVPLAN_TESTS_SUPPORT_RELAY_H_
-#define KVPLAN_TESTS_SUPPORT_RELAY_H_
+#pragma once
 
 #include <atomic>
 #include <mutex>
@@ -56,5 +55,3 @@ class Relay {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_RELAY_H_

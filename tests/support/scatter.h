@@ -1,6 +1,5 @@
 // One picture of planned against observed figures, as an SVG of its own.
-#ifndef KVPLAN_TESTS_SUPPORT_SCATTER_H_
-#define KVPLAN_TESTS_SUPPORT_SCATTER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -16,5 +15,3 @@ struct ScatterPoint {
 std::string scatter_svg(const std::vector<ScatterPoint>& points);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_SCATTER_H_

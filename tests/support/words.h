@@ -1,6 +1,5 @@
 // Texts and lists of words, as a command line has them.
-#ifndef KVPLAN_TESTS_SUPPORT_WORDS_H_
-#define KVPLAN_TESTS_SUPPORT_WORDS_H_
+#pragma once
 
 #include <iterator>
 #include <sstream>
@@ -34,5 +33,3 @@ inline std::string text_of(const Words& words) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_TESTS_SUPPORT_WORDS_H_

@@ -1,6 +1,5 @@
 // The cache of a model in llama.cpp: buffers of cells on each device. The rules are in llama_cpp.cpp.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -162,5 +161,3 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                                               BatchRule batch_rule = nullptr);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_

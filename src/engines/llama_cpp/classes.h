@@ -1,6 +1,5 @@
 // What llama.cpp does differently for an architecture.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_CLASSES_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_CLASSES_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -40,5 +39,3 @@ std::span<const std::string_view> llama_cpp_class_lines();
 bool llama_cpp_runs(const ModelShape& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_CLASSES_H_

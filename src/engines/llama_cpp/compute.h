@@ -1,6 +1,5 @@
 // What llama.cpp allocates on a GPU apart from weights and cache: the compute buffer and the driver's context.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_
+#pragma once
 
 #include <vector>
 
@@ -13,5 +12,3 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in);
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_

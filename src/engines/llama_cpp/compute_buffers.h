@@ -1,7 +1,6 @@
 // The compute buffers of a context by llama.cpp's own steps: the graph of a full micro-batch, distributed over the
 // devices, with its tensors placed.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_BUFFERS_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_BUFFERS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -16,5 +15,3 @@ namespace kvplan {
 std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_BUFFERS_H_

@@ -1,7 +1,6 @@
 // The graph that llama.cpp makes of one micro-batch, as far as memory depends on it: tensors with a shape, their
 // sources, and the order in which they are computed. Names and rules are ggml's.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -117,5 +116,3 @@ class ComputeGraph {
 Dims contiguous(ElementType type, const Dims& ne);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_

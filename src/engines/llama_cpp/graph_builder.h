@@ -1,7 +1,6 @@
 // Builds the graph of one micro-batch, block by block, in llama.cpp's order (src/llama-graph.cpp and src/models). The
 // tensors of a layer determine its blocks.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -169,5 +168,3 @@ class GraphBuilder {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_

@@ -1,7 +1,6 @@
 // The memory of a graph on each device: ggml's scheduler assigns nodes to devices and copies what crosses between them,
 // and ggml's allocator places the tensors.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -57,5 +56,3 @@ std::vector<std::uint64_t> allocate_graph(const ComputeGraph& graph, const Devic
 std::vector<std::uint64_t> reserve_graph(ComputeGraph& graph, const Devices& devices);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_

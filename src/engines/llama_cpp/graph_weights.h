@@ -1,6 +1,5 @@
 // The tensors of a GGUF: which of them exist determines the graph.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -44,5 +43,3 @@ class GraphWeights {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_

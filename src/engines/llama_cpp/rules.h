@@ -1,6 +1,5 @@
 // What changed in llama.cpp from release to release. Every behaviour that depends on a release is a row of rules.cpp.
-#ifndef KVPLAN_ENGINES_LLAMA_CPP_RULES_H_
-#define KVPLAN_ENGINES_LLAMA_CPP_RULES_H_
+#pragma once
 
 #include <vector>
 
@@ -23,5 +22,3 @@ LlamaRules llama_rules(const Request& request);
 std::vector<RuleRow> llama_rule_rows();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_LLAMA_CPP_RULES_H_

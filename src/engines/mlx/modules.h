@@ -1,6 +1,5 @@
 // How mlx-lm's modules, one file per model_type, treat a model: which caches it gets, and which layers are quantized.
-#ifndef KVPLAN_ENGINES_MLX_MODULES_H_
-#define KVPLAN_ENGINES_MLX_MODULES_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -52,5 +51,3 @@ std::uint64_t mlx_head_dim(const MlxModule& module, std::span<const ConfigFact> 
 void mlx_tensors(EngineTensors& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_MLX_MODULES_H_

@@ -1,7 +1,6 @@
 // What SGLang does differently for some classes of models: its own lists of them, and what its classes do in their
 // code.
-#ifndef KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_
-#define KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_
+#pragma once
 
 #include "engines/engine.h"
 
@@ -42,5 +41,3 @@ struct SglangClass {
 SglangClass sglang_class(const ModelShape& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_SGLANG_CLASS_TABLE_H_

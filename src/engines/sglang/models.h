@@ -1,7 +1,6 @@
 // What SGLang decides by the model and the options: pools, pages, types, state slots.
 // Source: configs/model_config.py, server_args.py, mem_cache/kv_cache_configurator.py (read).
-#ifndef KVPLAN_ENGINES_SGLANG_MODELS_H_
-#define KVPLAN_ENGINES_SGLANG_MODELS_H_
+#pragma once
 
 #include "engines/engine.h"
 
@@ -31,5 +30,3 @@ std::uint64_t sglang_running(const EngineInput& input);
 std::uint64_t sglang_verified(const EngineInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_SGLANG_MODELS_H_

@@ -1,8 +1,7 @@
 // SGLang's pools: the bytes of a token, a page and a slot on a rank, the smallest pools that hold a load, and the pools
 // that SGLang makes of a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py
 // (read).
-#ifndef KVPLAN_ENGINES_SGLANG_POOLS_H_
-#define KVPLAN_ENGINES_SGLANG_POOLS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -135,5 +134,3 @@ class SglangPools {
 };
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_SGLANG_POOLS_H_

@@ -1,7 +1,6 @@
 // What changed in SGLang from release to release. What a member means, since when and by what evidence is its row in
 // rules.cpp; the value here is that of the releases no row names.
-#ifndef KVPLAN_ENGINES_SGLANG_RULES_H_
-#define KVPLAN_ENGINES_SGLANG_RULES_H_
+#pragma once
 
 #include <vector>
 
@@ -47,5 +46,3 @@ SglangRules sglang_rules(const Request& request);
 std::vector<RuleRow> sglang_rule_rows();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_SGLANG_RULES_H_

@@ -1,6 +1,5 @@
 // The parts of SGLang that sglang.cpp puts together, and what they ask of each other.
-#ifndef KVPLAN_ENGINES_SGLANG_SGLANG_H_
-#define KVPLAN_ENGINES_SGLANG_SGLANG_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -51,5 +50,3 @@ Mxfp4Layout sglang_mxfp4_layout(const Request& request);
 Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_SGLANG_SGLANG_H_

@@ -1,7 +1,6 @@
 // The share of a card that SGLang uses for weights and pools where none is given, by release, and what it keeps back
 // from it. Source: server_args.py, arg_groups/memory_hook.py, kv_cache_configurator.py.
-#ifndef KVPLAN_ENGINES_SGLANG_SHARE_H_
-#define KVPLAN_ENGINES_SGLANG_SHARE_H_
+#pragma once
 
 #include <cstdint>
 
@@ -27,5 +26,3 @@ bool sglang_multimodal(const EngineInput& input);
 Bytes sglang_kept_back(const EngineInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_SGLANG_SHARE_H_

@@ -1,6 +1,5 @@
 // What changed in transformers from release to release, and which of its classes cache in a way of their own.
-#ifndef KVPLAN_ENGINES_TRANSFORMERS_RULES_H_
-#define KVPLAN_ENGINES_TRANSFORMERS_RULES_H_
+#pragma once
 
 #include <vector>
 
@@ -34,5 +33,3 @@ struct TransformersClass {
 TransformersClass transformers_class(const ModelShape& model);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_TRANSFORMERS_RULES_H_

@@ -1,6 +1,5 @@
 // What the cache layers of transformers store of each layer, by release.
-#ifndef KVPLAN_ENGINES_TRANSFORMERS_STORED_H_
-#define KVPLAN_ENGINES_TRANSFORMERS_STORED_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -22,5 +21,3 @@ bool expands_latents(const EngineInput& input);
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_TRANSFORMERS_STORED_H_

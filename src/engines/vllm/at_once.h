@@ -1,7 +1,6 @@
 // How many requests vLLM's scheduler runs together. The concurrency in its log is another number: it charges every
 // request what admission takes, such as a window's batches in flight, while running requests hold less.
-#ifndef KVPLAN_ENGINES_VLLM_AT_ONCE_H_
-#define KVPLAN_ENGINES_VLLM_AT_ONCE_H_
+#pragma once
 
 #include <vector>
 
@@ -28,5 +27,3 @@ std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const L
 std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Running& running);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_AT_ONCE_H_

@@ -1,6 +1,5 @@
 // What vLLM's classes of some models do differently from the others.
-#ifndef KVPLAN_ENGINES_VLLM_CLASS_TABLE_H_
-#define KVPLAN_ENGINES_VLLM_CLASS_TABLE_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -61,5 +60,3 @@ inline bool vllm_uses_mla(Arch arch) {
 }
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_CLASS_TABLE_H_

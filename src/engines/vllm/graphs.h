@@ -1,6 +1,5 @@
 // vLLM's CUDA graphs: which are captured, what they take, and what is kept free for them.
-#ifndef KVPLAN_ENGINES_VLLM_GRAPHS_H_
-#define KVPLAN_ENGINES_VLLM_GRAPHS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -35,5 +34,3 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
 bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_GRAPHS_H_

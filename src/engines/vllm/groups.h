@@ -1,6 +1,5 @@
 // Groups of layers that share a block table, and the bytes of a block of the pool (v1/core/kv_cache_utils.py).
-#ifndef KVPLAN_ENGINES_VLLM_GROUPS_H_
-#define KVPLAN_ENGINES_VLLM_GROUPS_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -42,5 +41,3 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
                      std::uint64_t last_layer);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_GROUPS_H_

@@ -1,6 +1,5 @@
 // What vLLM decides by the card: whether it runs on it, and its kernels as far as memory depends on them.
-#ifndef KVPLAN_ENGINES_VLLM_KERNELS_H_
-#define KVPLAN_ENGINES_VLLM_KERNELS_H_
+#pragma once
 
 #include <optional>
 
@@ -41,5 +40,3 @@ std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules);
 std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_KERNELS_H_

@@ -1,7 +1,6 @@
 // What vLLM allocates besides weights and cache: the activation peak of its profile run, memory outside of PyTorch,
 // CUDA graphs.
-#ifndef KVPLAN_ENGINES_VLLM_MEMORY_H_
-#define KVPLAN_ENGINES_VLLM_MEMORY_H_
+#pragma once
 
 #include <vector>
 
@@ -25,5 +24,3 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
 Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others, Bytes graphs);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_MEMORY_H_

@@ -1,6 +1,5 @@
 // What changed in vLLM from release to release. Every behaviour that depends on a release is a row of rules.cpp.
-#ifndef KVPLAN_ENGINES_VLLM_RULES_H_
-#define KVPLAN_ENGINES_VLLM_RULES_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -65,5 +64,3 @@ VllmRules vllm_rules(const Request& request);
 std::vector<RuleRow> vllm_rule_rows();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_RULES_H_

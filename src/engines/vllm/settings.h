@@ -1,6 +1,5 @@
 // What vLLM sets by itself where the user names nothing: its batches, prefix caching, drafts, and the towers it loads.
-#ifndef KVPLAN_ENGINES_VLLM_SETTINGS_H_
-#define KVPLAN_ENGINES_VLLM_SETTINGS_H_
+#pragma once
 
 #include "engines/engine.h"
 #include "engines/vllm/rules.h"
@@ -24,5 +23,3 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio);
 EngineSettings vllm_settings(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_SETTINGS_H_

@@ -1,7 +1,6 @@
 // A model's caches as vLLM's KVCacheSpecs: what a block of one layer holds, and how many blocks a request is charged
 // for.
-#ifndef KVPLAN_ENGINES_VLLM_SPECS_H_
-#define KVPLAN_ENGINES_VLLM_SPECS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -77,5 +76,3 @@ struct SpecList {
 SpecList vllm_specs(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_SPECS_H_

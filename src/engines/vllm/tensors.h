@@ -1,6 +1,5 @@
 // Tensors that vLLM adds to a checkpoint's, and sizes that it pads before loading.
-#ifndef KVPLAN_ENGINES_VLLM_TENSORS_H_
-#define KVPLAN_ENGINES_VLLM_TENSORS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -30,5 +29,3 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input);
 Mxfp4Layout vllm_mxfp4_layout(const Request& request);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_TENSORS_H_

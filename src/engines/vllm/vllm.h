@@ -1,6 +1,5 @@
 // The parts of vLLM's row in the table of engines, each in the file of its name.
-#ifndef KVPLAN_ENGINES_VLLM_VLLM_H_
-#define KVPLAN_ENGINES_VLLM_VLLM_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -34,5 +33,3 @@ inline constexpr std::string_view kVllmOptions =
 Launch vllm_launch(const LaunchInput& input);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_ENGINES_VLLM_VLLM_H_

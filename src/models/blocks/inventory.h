@@ -1,7 +1,6 @@
 // The tensors of a model, from its config and the layers that its family found. The family's traits say how it differs
 // from a Llama; other kinds of mixers have their own functions.
-#ifndef KVPLAN_MODELS_BLOCKS_INVENTORY_H_
-#define KVPLAN_MODELS_BLOCKS_INVENTORY_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -126,5 +125,3 @@ void name_modules(ModelSpec& model, std::string_view class_name);
 void build_inventory(Reader& reader);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_BLOCKS_INVENTORY_H_

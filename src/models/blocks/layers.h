@@ -1,6 +1,5 @@
 // Layers that several families share. Each function reads a whole decoder, or one of its mixers.
-#ifndef KVPLAN_MODELS_BLOCKS_LAYERS_H_
-#define KVPLAN_MODELS_BLOCKS_LAYERS_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -66,5 +65,3 @@ bool names_a_kind(const Reader& reader, std::string_view word);
 bool attends_plainly(const Family& family);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_BLOCKS_LAYERS_H_

@@ -1,7 +1,6 @@
 // Encoder and decoder of BART, T5 and similar models: the tensors of a stack of blocks with self-attention and, in a
 // decoder, cross attention to the encoder's output.
-#ifndef KVPLAN_MODELS_BLOCKS_STACKS_H_
-#define KVPLAN_MODELS_BLOCKS_STACKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -52,5 +51,3 @@ struct StackForm {
 bool write_stacks(Inventory& out, const StackForm& form);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_BLOCKS_STACKS_H_

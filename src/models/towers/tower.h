@@ -1,7 +1,6 @@
 // A tower beside the decoder: a vision tower or an audio encoder with its projector. towers.cpp has the table of all;
 // this is how their tensors are written.
-#ifndef KVPLAN_MODELS_TOWERS_TOWER_H_
-#define KVPLAN_MODELS_TOWERS_TOWER_H_
+#pragma once
 
 #include <cstdint>
 #include <initializer_list>
@@ -119,5 +118,3 @@ void write_seamless_speech(const Tower& t, const Fields& config);
 void estimate_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_MODELS_TOWERS_TOWER_H_

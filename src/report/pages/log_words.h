@@ -1,6 +1,5 @@
 // The words for a log's events: a sentence for each cause and each remedy, with its values.
-#ifndef KVPLAN_REPORT_PAGES_LOG_WORDS_H_
-#define KVPLAN_REPORT_PAGES_LOG_WORDS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -22,5 +21,3 @@ std::string_view verdict_title(LogVerdict verdict);
 std::string_view phase_text(LogPhase phase);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_PAGES_LOG_WORDS_H_

@@ -1,6 +1,5 @@
 // What the pages share.
-#ifndef KVPLAN_REPORT_PAGES_PAGES_H_
-#define KVPLAN_REPORT_PAGES_PAGES_H_
+#pragma once
 
 #include "report/fields_tables.h"
 #include "report/report.h"
@@ -33,5 +32,3 @@ void add_host(const Plan& plan, Page& page);
 void add_contexts_by_sequences(const ContextsBySequences& contexts, Page& page);
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_PAGES_PAGES_H_

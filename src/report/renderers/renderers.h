@@ -1,6 +1,5 @@
 // Renders a page as text: one renderer for each form, for every question.
-#ifndef KVPLAN_REPORT_RENDERERS_RENDERERS_H_
-#define KVPLAN_REPORT_RENDERERS_RENDERERS_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -27,5 +26,3 @@ std::string html_chart(const Chart& chart);
 std::span<const std::string_view> style_lines();
 
 }  // namespace kvplan
-
-#endif  // KVPLAN_REPORT_RENDERERS_RENDERERS_H_
