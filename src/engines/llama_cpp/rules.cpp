@@ -34,7 +34,7 @@ constexpr Rule<L> kRules[] = {
     since(build(7830), &L::caches_latents_once, "MLA's latent is cached as K alone; before, as V too.",
           "ggml-org/llama.cpp#19067; about that build"),
     since(k05, &L::limits_outputs, "A graph has one row of logits for each slot; before, for each token of a batch.",
-          "llama-context.cpp n_outputs_max", RuleBasis::kExecuted),
+          "llama-context.cpp n_outputs_max"),
     since(k05, &L::chooses_late, "Some architectures select the rows of logits after the last layer.",
           "src/models of v0.5.0"),
     since(k05, &L::whole_draft,
