@@ -41,7 +41,7 @@ void ask_each(const Invocation& call, const Request& asked, const std::function<
     for (const Gpu* card : or_as_asked(call.gpus)) {
       Choice choice{engine, std::string(card != nullptr ? card->name : ""), asked};
       try {
-        if (same) throw Error(*same);
+        if (same) throw *same;
         if (!engine.empty()) find_engine(engine, choice.request);
         if (card != nullptr) choice.request.card.gpu = card;
         ask(choice);
