@@ -9,9 +9,9 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/progress.h"
-#include "measure/measure.h"
 #include "measure/device.h"
 #include "measure/interrupt.h"
+#include "measure/measure.h"
 #include "plan/complete.h"
 
 namespace kvplan {

@@ -1,7 +1,7 @@
 // What a layer costs vLLM: pages of states beside attention (platforms/interface.py, models/config.py), modes of prefix
 // caching, drafts, widths of values, the manager that is switched off. Figures follow from published configs.
-#include "engines/vllm/vllm.h"
 #include "engines/vllm/specs.h"
+#include "engines/vllm/vllm.h"
 
 #include <doctest/doctest.h>
 
