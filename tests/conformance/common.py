@@ -1,8 +1,11 @@
 """What the harnesses share: the configs, an environment for an engine outside of the tree, rows, progress."""
+import collections
 import glob
 import importlib.util
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +14,7 @@ import zipfile
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TRUTHS = os.path.join(SOURCE, "testdata", "conformance")
+OTHER_CONFIGS = None  # a folder, in place of the project's configs
 
 
 class Failure(Exception):
@@ -35,12 +39,22 @@ def read_rows(path):
 
 def configs():
     """{name: {"config": ..., "hf_quant_config": ... or absent}}: the real ones, then those of testdata/configs."""
+    if OTHER_CONFIGS:
+        return dict(other_configs(OTHER_CONFIGS))
     out = {row["name"]: {k: row[k] for k in ("config", "hf_quant_config") if k in row}
            for row in read_rows(os.path.join(TRUTHS, "configs.jsonl"))}
     for path in sorted(glob.glob(os.path.join(SOURCE, "testdata", "configs", "*.json"))):
         with open(path) as f:
             out.setdefault(os.path.basename(path)[:-len(".json")], {"config": json.load(f)})
     return out
+
+
+def other_configs(folder):
+    for path in sorted(glob.glob(os.path.join(folder, "*.json")) + glob.glob(os.path.join(folder, "*", "config.json"))):
+        beside = os.path.dirname(path)
+        name = os.path.basename(beside if path.endswith("/config.json") else path).removesuffix(".json")
+        entry = {"config": path, "hf_quant_config": os.path.join(beside, "hf_quant_config.json")}
+        yield name, {key: json.load(open(file)) for key, file in entry.items() if os.path.exists(file) and (key == "config" or file != path)}
 
 
 def defaults(release):
@@ -63,8 +77,53 @@ def write_config(folder, name, entry):
     return path
 
 
-def wanted(name, only):
-    return not only or any(text in name for text in only)
+def requirements(source, package, without, exact=("transformers",)):
+    """What the wheel asks for, but for `without`. Lower bounds are left out, as they move with every release and say nothing
+    of memory; of `exact` every bound is kept: the newest that they allow is what a user gets."""
+    with open(glob.glob(os.path.join(source, f"{package}-*.dist-info", "METADATA"))[0]) as f:
+        asked = [line.removeprefix("Requires-Dist:").strip() for line in f if line.startswith("Requires-Dist:")]
+    for line in asked:
+        spec, _, marker = (part.strip() for part in line.partition(";"))
+        name = re.match(r"[\w.-]+", spec)[0]
+        if "extra ==" in marker or without.fullmatch(name):
+            continue
+        if name not in exact:
+            spec = re.sub(r"(>=|!=|>)[^,]+,?", "", spec).strip(" ,")
+        yield spec + (";" + marker if marker else "")
+
+
+class Choice:
+    """Which cases of a release are run: all of them, or a part, which then needs a file of its own."""
+
+    def __init__(self, only=(), kinds=(), sample=1, seed=None):
+        self.only, self.kinds, self.sample, self.seed = only, kinds, sample, seed
+
+    @property
+    def is_part(self):
+        return bool(self.only or self.kinds or self.sample > 1)
+
+    def of(self, cases, name=lambda case: case["config"] or case["kind"], kind=lambda case: case.get("kind", "")):
+        """Of the cases of each kind every `sample`th, so that a sample has all kinds."""
+        seen = collections.Counter()
+        out = []
+        for case in cases:
+            if (self.only and not any(text in name(case) for text in self.only)) or (self.kinds and kind(case) not in self.kinds):
+                continue
+            if seen[kind(case)] % self.sample == 0:
+                out.append(case)
+            seen[kind(case)] += 1
+        return out
+
+    def in_order(self, jobs):
+        """The jobs as they are asked: shuffled where a seed is given, to see that their order does not matter."""
+        jobs = list(jobs)
+        if self.seed is not None:
+            random.Random(self.seed).shuffle(jobs)
+        return jobs
+
+    def kept(self, room, name):
+        """The file of answers that a later run goes on from; none where the order is what is tried."""
+        return None if self.seed is not None else os.path.join(room.path, name)
 
 
 class Room:

@@ -1,79 +1,167 @@
-"""Processes in an engine's environment that each take a case at a time, as JSON lines; answers come in the order of the cases."""
-import concurrent.futures
+"""Processes in an engine's environment that each take a case at a time, as JSON lines (isolated.py answers them)."""
 import hashlib
 import json
 import os
+import queue
 import subprocess
 import threading
 
+import common
+
 COUNT = int(os.environ.get("KVPLAN_WORKERS", "2"))
+SAMPLE = 20  # of so many cases one runs again in other company, and must say the same
+
+
+class Answers:
+    """What was answered before: a run that was broken off goes on where it stopped. An answer holds as long as the scripts
+    that its case used are what they were."""
+
+    def __init__(self, path):
+        self.path, self.lock, self.known, self.sums = path, threading.Lock(), {}, {}
+        if path and os.path.exists(path):
+            for line in common.read_rows(path):
+                if all(self.sum_of(name) == text for name, text in line["scripts"].items()):
+                    self.known[line["key"]] = line["answer"]
+
+    def sum_of(self, script):
+        if script not in self.sums:
+            path = os.path.join(common.FOLDER, script)
+            self.sums[script] = hashlib.sha256(open(path, "rb").read()).hexdigest()[:16] if os.path.exists(path) else ""
+        return self.sums[script]
+
+    def put(self, key, answer, scripts=()):
+        with self.lock:
+            self.known[key] = answer
+            if self.path:
+                with open(self.path, "a") as f:
+                    f.write(json.dumps({"key": key, "answer": answer, "scripts": {name: self.sum_of(name) for name in scripts}}) + "\n")
+
+    def forget(self):
+        if self.path and os.path.exists(self.path):
+            os.remove(self.path)
+
+
+class Process:
+    """A worker of one group."""
+
+    def __init__(self, command, environment, log):
+        self.log = open(log, "a") if log else None
+        self.process = subprocess.Popen(["nice", "-n", "5", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+                                        text=True, env=environment)
+
+    def ask(self, case):
+        """What the worker said; {"died": signal} where it, or the fork of this case, was killed."""
+        try:
+            self.process.stdin.write(json.dumps(case) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if line:
+            return json.loads(line)
+        status = self.process.wait()
+        return {"died": -status, "worker": True} if status < 0 else {"ended": status}
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        if self.log:
+            self.log.close()
 
 
 class Workers:
-    """command is started COUNT times. kept is a folder: what is answered stays there, so that a run that was broken off
-    goes on; same is all that an answer hangs on beside its case (the scripts, the packages)."""
+    """command(group) starts a worker for cases of that group. `same` is what every answer hangs on beside its case and
+    the scripts: the versions of the packages."""
 
-    def __init__(self, command, kept=None, same=()):
-        self.command, self.kept, self.same = ["nice", "-n", "5", *command], kept, same
-        self.mine, self.all, self.lock = threading.local(), [], threading.Lock()
+    def __init__(self, command, answers, same=(), environment=None, logs=None):
+        self.command, self.answers, self.same, self.environment, self.logs = command, answers, same, environment, logs
+        self.progress = None
 
-    def __enter__(self):
-        return self
+    def each(self, jobs, asked=lambda job: job, sent=None, group=lambda job: "", name=lambda job: ""):
+        """(job, answer) in the order of the jobs; those of which the same is asked are run once. `sent` is what the worker
+        gets, where that is not what an answer hangs on (folders)."""
+        jobs = list(jobs)
+        keys = [self.key(asked(job), group(job)) for job in jobs]
+        todo = {}
+        for key, job in zip(keys, jobs):
+            todo.setdefault(key, (group(job), (sent or asked)(job), name(job)))
+        open_cases = {key: case for key, case in todo.items() if key not in self.answers.known}
+        again = [key for key in todo if int(key, 16) % SAMPLE == 0]
+        self.progress = common.Progress(len(open_cases) + (len(again) if open_cases else 0))
+        alone = self.run(open_cases)
+        self.run_alone({key: todo[key] for key in alone})
+        if open_cases:
+            self.compare(list(reversed([(key, todo[key]) for key in again])))
+        for job, key in zip(jobs, keys):
+            yield job, self.answers.known[key]
 
-    def __exit__(self, *_):
-        for process in self.all:
-            process.stdin.close()
-            process.wait()
+    def key(self, asked, group):
+        return hashlib.sha256(json.dumps([asked, str(group), self.same], sort_keys=True).encode()).hexdigest()[:16]
 
-    def each(self, jobs, asked=lambda job: job):
-        """(job, answer) in the order of the jobs; those of which the same is asked are run once."""
-        with concurrent.futures.ThreadPoolExecutor(COUNT) as threads:
-            seen, waiting = {}, []
-            for job in jobs:
-                key = hashlib.sha256(json.dumps([asked(job), self.same], sort_keys=True).encode()).hexdigest()[:32]
-                if key not in seen:
-                    seen[key] = threads.submit(self.answer, key, job)
-                waiting.append((job, seen[key]))
-            try:
-                for job, future in waiting:
-                    yield job, future.result()
-            finally:
-                for _, future in waiting:
-                    future.cancel()
+    def run(self, cases):
+        """Answers the cases, group by group; the keys of those whose process was killed, which says nothing of them yet."""
+        groups = {}
+        for key, (group, case, name) in cases.items():
+            groups.setdefault(str(group), (group, queue.Queue()))[1].put((key, case, name))
+        waiting, died, failures = list(groups.values()), [], []
+        threads = [threading.Thread(target=self.work, args=(waiting, died, failures, number)) for number in range(COUNT)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+        return died
 
-    def answer(self, key, job):
-        path = self.kept and os.path.join(self.kept, key + ".json")
-        if path and os.path.exists(path):
-            with open(path) as f:
-                return json.load(f)
-        answer = self.ask(job)
-        if path:
-            with open(path + ".part", "w") as f:
-                json.dump(answer, f)
-            os.replace(path + ".part", path)
-        return answer
+    def work(self, groups, died, failures, number):
+        for group, cases in groups:
+            process = None
+            while not failures:
+                try:
+                    key, case, name = cases.get_nowait()
+                except queue.Empty:
+                    break
+                fresh = process is None
+                process = process or self.start(group, number)
+                said = process.ask(case)
+                if "answer" in said:
+                    self.answers.put(key, said["answer"], said["scripts"])
+                elif "ended" in said and fresh:
+                    failures.append(common.Failure(f"a worker ended at its start with {said['ended']}; see {self.logs}"))
+                elif "not_run" in said:
+                    self.answers.put(key, {"not_run": said["not_run"]})
+                else:
+                    died.append(key)
+                if "ended" in said or "worker" in said:
+                    process = None
+                self.progress.next(name)
+            if process:
+                process.close()
 
-    def ask(self, job):
-        if not hasattr(self.mine, "process"):
-            self.mine.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            with self.lock:
-                self.all.append(self.mine.process)
-        process = self.mine.process
-        process.stdin.write(json.dumps(job) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-        if line:
-            return json.loads(line)
-        del self.mine.process  # the next case gets a new one
-        status = process.wait()
-        return {"not_run": f"its process ended by signal {-status}" if status < 0 else f"its process ended with {status}"}
+    def start(self, group, number):
+        return Process(self.command(group), self.environment, self.logs and os.path.join(self.logs, f"worker-{number}.txt"))
 
+    def run_alone(self, cases):
+        """Cases whose process was killed, one at a time: the machine may have had no memory for them beside others."""
+        for key, (group, case, name) in cases.items():
+            process = self.start(group, "alone")
+            said = process.ask(case)
+            why = f"its process ended by signal {said['died']}" if "died" in said else f"its process ended with {said.get('ended')}"
+            self.answers.put(key, said.get("answer", {"not_run": said.get("not_run", why)}), said.get("scripts", ()))
+            process.close()
 
-def scripts(folder):
-    """The text of the Python beside a harness: an answer that is kept holds for these scripts alone."""
-    out = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".py") and name != "harness.py":
-            with open(os.path.join(folder, name)) as f:
-                out.append(f.read())
-    return out
+    def compare(self, cases):
+        """Cases that run again after others than before: what differs was left by another case."""
+        processes = {}
+        for key, (group, case, name) in cases:
+            process = processes.setdefault(str(group), None) or self.start(group, "again")
+            processes[str(group)] = process
+            said = process.ask(case)
+            self.progress.next(name)
+            before = json.dumps(self.answers.known[key], default=str)
+            if "answer" in said and json.dumps(said["answer"], default=str) != before:
+                raise common.Failure(f"{name} answers otherwise in other company:\n{before[:2000]}\n{json.dumps(said['answer'])[:2000]}")
+            if "answer" not in said:
+                processes[str(group)] = None
+        for process in filter(None, processes.values()):
+            process.close()

@@ -15,7 +15,7 @@ import cases  # noqa: E402
 import common  # noqa: E402
 import gguf  # noqa: E402
 import library  # noqa: E402
-from workers import Workers  # noqa: E402
+from workers import Answers, Workers  # noqa: E402
 
 MODELS = os.path.join(common.TRUTHS, "llama.cpp-models.jsonl")
 WORKERS = 2
@@ -37,9 +37,9 @@ def program(room, release):
     return found, probe, stub
 
 
-def rows(room, release, only):
+def rows(room, release, choice):
     found, probe, stub = program(room, release)
-    models = [row for row in common.read_rows(MODELS) if common.wanted(row["model"], only)]
+    models = choice.of(common.read_rows(MODELS), lambda row: row["model"])
     jobs = [(row, gpus) for row in models for gpus in GPUS if cases.of(row, gpus)]
     folder = room.folder("models")
     progress = common.Progress(len(jobs))
@@ -124,5 +124,5 @@ def prepare_launches(room, release):
 
 def launches(room, release, cases):
     """(case, what the engine says of its lines) in the order of the cases."""
-    with Workers([room.python, os.path.join(HERE, "launch.py")]) as workers:
-        yield from workers.each(cases)
+    command = [room.python, os.path.join(HERE, "launch.py")]
+    yield from Workers(lambda group: command, Answers(None), room.versions("xllamacpp"), logs=room.folder("logs")).each(cases)

@@ -4,12 +4,14 @@ The parser is in the library of PyPI's xllamacpp, behind Python's object of its 
 seen through that object, so that a library with another layout is noticed. Each case is a fork: some words end a process.
 """
 import ctypes
-import json
 import os
 import sys
 import tempfile
 
 import xllamacpp
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from isolated import serve  # noqa: E402  (in the folder above)
 
 PARSE = "_Z19common_params_parseiPPcR13common_params13llama_examplePFviS0_E"
 HEAD = object.__basicsize__  # of a Python object, before the parameters
@@ -68,12 +70,7 @@ def answer(function, program, case):
     return {"accepted": True}
 
 
-def main():
-    function = parser()
-    program = server(function)
-    for line in sys.stdin:
-        print(json.dumps(answer(function, program, json.loads(line))), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    taken_by = parser()
+    number = server(taken_by)
+    serve(lambda case: answer(taken_by, number, case), lambda error: {"not_run": f"{type(error).__name__}: {error}"})

@@ -5,7 +5,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import common  # noqa: E402
-from workers import Workers, scripts  # noqa: E402
+from workers import Answers, Workers  # noqa: E402
 
 MLX = {"0.32.2": "0.32.4"}  # the mlx that an mlx-lm was published beside
 TRANSFORMERS = "5.23.0"  # whose class defaults are run, and fill in what a config leaves out
@@ -21,18 +21,22 @@ def versions(room):
     return room.versions("mlx-lm", "mlx", "transformers")
 
 
-def rows(room, release, only):
+def workers(room, answers, script):
+    command = [room.python, os.path.join(HERE, script)]
+    return Workers(lambda group: command, answers, versions(room), logs=room.folder("logs"))
+
+
+def rows(room, release, choice):
     configs = {**{name: entry["config"] for name, entry in common.configs().items()}, **common.defaults(TRANSFORMERS)}
-    jobs = [{"name": name, "config": config} for name, config in configs.items() if common.wanted(name, only)]
-    progress = common.Progress(len(jobs))
-    command = [room.python, os.path.join(HERE, "worker.py")]
-    with Workers(command, None if only else room.folder("rows"), [scripts(HERE), versions(room)]) as workers:
-        for job, done in workers.each(jobs, lambda job: job["config"]):
-            progress.next(job["name"])
-            yield {"config": job["name"], "release": release, **done}
+    jobs = choice.of([{"name": name, "config": config} for name, config in configs.items()], lambda job: job["name"])
+    answers = Answers(choice.kept(room, "answers.jsonl"))
+    done = {job["name"]: answer for job, answer in workers(room, answers, "worker.py").each(
+        choice.in_order(jobs), lambda job: job["config"], sent=lambda job: job, name=lambda job: job["name"])}
+    for job in jobs:
+        yield {"config": job["name"], "release": release, **done[job["name"]]}
+    answers.forget()
 
 
 def launches(room, release, cases):
     """(case, what the engine says of its lines) in the order of the cases."""
-    with Workers([room.python, os.path.join(HERE, "launch.py")]) as workers:
-        yield from workers.each(cases)
+    yield from workers(room, Answers(None), "launch.py").each(cases)

@@ -2,12 +2,13 @@
 """Runs in the engine's environment: the words of a mlx_lm.server a line on standard input, what it says of them on standard output."""
 import contextlib
 import io
-import json
 import os
 import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+import isolated  # noqa: E402  (in the folder above)
 from mlx_lm import server  # noqa: E402
 
 
@@ -35,6 +36,6 @@ def answer(case):
     return {"accepted": True}
 
 
-server.ModelProvider = reached
-for line in sys.stdin:
-    print(json.dumps(answer(json.loads(line))), flush=True)
+if __name__ == "__main__":
+    server.ModelProvider = reached
+    isolated.serve(answer, lambda error: {"not_run": f"{type(error).__name__}: {error}"})

@@ -1,20 +1,17 @@
 #!/usr/bin/env python3
-"""Runs in the engine's environment: a config a line on standard input, its row a line on standard output."""
-import gc
-import json
+"""Runs in the engine's environment: a config a line on standard input, its row a line on standard output.
+
+Each config has a fork of its own (isolated.py), which imports mlx: its threads would not be there after a fork.
+"""
 import os
-import signal
 import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "critical")
 
-import mlx.core as mx  # noqa: E402
-from caches import Caches  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import isolated  # noqa: E402  (in the folder above)
 from filled import filled  # noqa: E402
-from weights import build, dtype_of, quantized, sizes  # noqa: E402
-
-PATIENCE = 900  # seconds of a model, after which its process ends
 
 
 def row_of(config):
@@ -41,6 +38,9 @@ def words(e):
 
 
 def figures(config):
+    from caches import Caches
+    from weights import build, dtype_of, quantized, sizes
+
     dtype = dtype_of(config)
     model = build(config, dtype)
     parameters, size = sizes(model)
@@ -54,15 +54,5 @@ def figures(config):
     return {**row, "quantized": quantized(build(config, dtype), config)}  # a pass may have turned some weights into float32
 
 
-def main():
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what mlx-lm prints is no answer
-    for line in sys.stdin:
-        signal.alarm(PATIENCE)
-        print(json.dumps(row_of(json.loads(line)["config"])), file=answers, flush=True)
-        gc.collect()
-        mx.clear_cache()
-
-
 if __name__ == "__main__":
-    main()
+    isolated.serve(lambda job: row_of(job["config"]), said)

@@ -48,6 +48,8 @@ def at_once(configs):
     asked = [("80", *pair) for pair in zip(AT_ONCE[::2], AT_ONCE[1::2])]
     asked += [("180", *pair) for pair in zip(AT_ONCE_PAGED[::2], AT_ONCE_PAGED[1::2])]
     for card, name, tp in asked:
+        if name not in configs:
+            continue
         config = configs[name]["config"]
         text = config.get("text_config", config)
         bound = {"context_length": LONGEST} if text.get("max_position_embeddings", 0) > 4 * LONGEST else {}
@@ -83,4 +85,4 @@ def of_release():
     """(cases, {name: files of its config})"""
     configs = common.configs()
     files = {**configs, **class_defaults()}
-    return [*plans(), *at_once(configs), *starts()], files
+    return [case for case in [*plans(), *at_once(configs), *starts()] if case["config"] in files], files

@@ -1,43 +1,19 @@
-"""Answers cases, one JSON line after another: runs in the engine's environment, for one compute capability.
+"""Answers cases for one compute capability, in the engine's environment, each in a fork (isolated.py): a Qwen3-VL on
+Hopper sets variables that take 1 GiB from every model after it.
 
-    worker.py SOURCE RELEASE < cases.jsonl > answers.jsonl        sm of the first case is that of all
-
-Every case runs in a fork of this process: SGLang keeps what it settled in its modules and in the environment, where the
-next case would find it (a Qwen3-VL on Hopper sets variables that take 1 GiB from every model after it).
+    worker.py SOURCE RELEASE GPU MIB MAJOR MINOR < cases > answers
 """
 import contextlib
 import gc
 import importlib
 import io
-import json
 import logging
 import os
-import signal
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LONGEST = 900  # seconds of one case
-
-
-def in_fork(function, *args):
-    """What function(*args) returns in a fork; where that ends without an answer, why."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        signal.alarm(LONGEST)
-        try:
-            answer = function(*args)
-        except BaseException as error:  # the fork must not go on with its parent's work
-            answer = said(error)
-        with os.fdopen(write, "w") as out:
-            json.dump(answer, out, default=str)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as file:
-        text = file.read()
-    status = os.waitpid(child, 0)[1]
-    return json.loads(text) if text else {"not_run": f"its process ended with {os.waitstatus_to_exitcode(status)}"}
+sys.path.append(os.path.dirname(HERE))
+from isolated import in_fork, serve  # noqa: E402  (in the folder above)
 
 
 def said(error):
@@ -77,7 +53,7 @@ def at_once(release, case):
         return {name: row[name] for name in ("refused", "artefact") if name in row}
     out = {"context_len": row["model"]["context_len"], "page_size": row["args"]["page_size"], "kv_dtype": row["kv_dtype"]}
     scheduler.without_kernels()
-    asked = {name: in_fork(scheduler.ask, engine, case["mem"], name) for name in case["ask"]}
+    asked = {name: in_fork(scheduler.ask, engine, case["mem"], name, failed=said) for name in case["ask"]}
     for answer in asked.values():
         if "refused" in answer or "not_run" in answer:
             return {**out, **answer}
@@ -94,7 +70,7 @@ def launch(release, case):
     described_card.CARD.tell(case["mib"], case["sm"], case["gpu"], case["mib"] / 1024 - case["context_gib"])
     os.environ.update(case["environment"])
     for words in case["commands"]:
-        answer = in_fork(accept, words)
+        answer = in_fork(accept, words, failed=said)
         if "accepted" not in answer:
             return answer
     return {"accepted": True}
@@ -122,15 +98,11 @@ KINDS = {"plan": plan, "start": start, "at_once": at_once, "launch": launch}
 
 
 def main():
-    source, release_name = sys.argv[1:]
+    source, release_name, gpu, mib, *capability = sys.argv[1:]
     sys.path[:0] = [HERE, source]
     import described_card
 
-    cases = [json.loads(line) for line in sys.stdin]
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the engine prints is no answer
-    first = cases[0]
-    described_card.CARD.tell(first["mib"], first["sm"], first["gpu"], first["mib"] / 1024)
+    described_card.CARD.tell(int(mib), tuple(map(int, capability)), gpu, int(mib) / 1024)
     described_card.install()
     release = importlib.import_module("release_" + release_name.replace(".", "_"))
     release.import_engine()
@@ -140,8 +112,7 @@ def main():
     logging.disable(logging.CRITICAL)
     gc.collect()
     gc.freeze()  # the engine collects garbage before it measures; its modules are none
-    for case in cases:
-        print(json.dumps(in_fork(KINDS[case["kind"]], release, case)), file=answers, flush=True)
+    serve(lambda case: KINDS[case["kind"]](release, case), said)
 
 
 if __name__ == "__main__":

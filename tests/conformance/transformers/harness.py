@@ -9,7 +9,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import common  # noqa: E402
-from workers import Workers, scripts  # noqa: E402
+from workers import Answers, Workers  # noqa: E402
 
 TORCH = "torch==2.13.0"
 TOWERS = ("torchvision==0.28.0", "timm==1.0.31", "pillow==13.0.0")  # three classes build their vision tower with timm
@@ -27,14 +27,15 @@ def versions(room):
     return room.versions("transformers", "torch", "torchvision", "timm")
 
 
-def rows(room, release, only):
-    jobs = [job for job in [*default_jobs(room), *real_jobs()] if common.wanted(job["id"], only)]
-    progress = common.Progress(len(jobs))
+def rows(room, release, choice):
+    jobs = choice.of([*default_jobs(room), *real_jobs()], lambda job: job["id"], lambda job: job["id"].split("/")[0])
     command = [room.python, os.path.join(HERE, "worker.py")]
-    with Workers(command, None if only else room.folder("rows"), [scripts(HERE), versions(room)]) as workers:
-        for job, done in workers.each(jobs, asked):
-            progress.next(job["id"])
-            yield finished(job, release, done)
+    answers = Answers(choice.kept(room, "answers.jsonl"))
+    workers = Workers(lambda group: command, answers, versions(room), logs=room.folder("logs"))
+    done = {job["id"]: answer for job, answer in workers.each(choice.in_order(jobs), asked, sent=lambda job: job, name=lambda job: job["id"])}
+    for job in jobs:
+        yield finished(job, release, done[job["id"]])
+    answers.forget()
 
 
 def finished(job, release, done):

@@ -3,21 +3,19 @@
 
 Each model has a process of its own, forked from one that has imported the library and run a small model.
 """
-import json
 import os
-import resource
-import signal
 import sys
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import imports  # noqa: F401  (first)
 import torch
 import transformers
 from class_defaults import CONFIG_MAPPING, CONFIG_MAPPING_NAMES, class_name, default, encoder_only, over
 from filled import filled
+from isolated import serve
 from measured import build, measured, words
 
 MEMORY = 12 << 30  # bytes of address space of a model's process; meta tensors take none
-PATIENCE = 1800  # seconds; no model takes a tenth of that
 STATIC = {  # class defaults whose static cache is run too: one of each kind of layer
     "llama", "gemma2", "gemma3_text", "gemma4_text", "gpt_oss", "mistral", "cohere2", "llama4_text", "deepseek_v3", "glm_moe_dsa",
     "qwen3", "qwen3_moe", "qwen3_next", "qwen3_5_text", "olmo_hybrid", "minimax", "lfm2", "falcon_h1", "jamba", "bloom"}
@@ -31,7 +29,7 @@ def row_of(job):
         row.update(measured(config, row["class"], real, real or job["model_type"] in STATIC))
     except NoClass as e:
         row["not_run"] = str(e)
-    except BaseException as e:
+    except Exception as e:
         row["not_run"] = words(e)
     return row
 
@@ -68,35 +66,10 @@ def warm_up():
         getattr(transformers, name)
 
 
-def in_child(job):
-    """The row of a job, from a process of its own: none can end the worker, or take the machine's memory."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        signal.alarm(PATIENCE)
-        row = row_of(job)
-        with os.fdopen(write, "w") as f:
-            json.dump(row, f)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as f:
-        text = f.read()
-    _, status = os.waitpid(child, 0)
-    if text:
-        return json.loads(text)
-    return {"not_run": f"slower than {PATIENCE} s" if status == signal.SIGALRM else f"ended by signal {status & 127}"}
-
-
 def main():
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what models print is no answer
     torch.set_num_threads(1)
     warm_up()
-    for line in sys.stdin:
-        answers.write(json.dumps(in_child(json.loads(line))) + "\n")
-        answers.flush()
+    serve(row_of, lambda error: {"not_run": words(error)}, MEMORY)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,6 @@ def of_release(known):
     """(cases in the order of the file, {name: files of its config})"""
     configs = {name: with_producer(entry) for name, entry in common.configs().items()}
     defaults = class_defaults(known)
-    cases = [*plans(configs), *of_defaults(defaults), *at_once(), *starts(),
-             {"kind": "options", "config": None, "card": "h100"}]
-    return cases, {**configs, **defaults}
+    files = {**configs, **defaults}
+    cases = [*plans(configs), *of_defaults(defaults), *at_once(), *starts()]
+    return [*(case for case in cases if case["config"] in files), {"kind": "options", "config": None, "card": "h100"}], files

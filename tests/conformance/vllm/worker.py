@@ -1,23 +1,27 @@
-"""Answers cases for one card, in the environment of a release: a line of JSON in, a line of rows out.
+"""Answers cases for one card, in the environment of a release, each in a fork (isolated.py).
 
     worker.py SOURCE RELEASE CARD FLASHINFER(0|1) CACHE_FOLDER < cases > rows
 """
+import contextlib
 import gc
-import json
+import importlib
 import os
+import pkgutil
 import re
 import sys
-import traceback
 
-import card
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import card  # noqa: E402
+import isolated  # noqa: E402  (in the folder above)
 
-# What vLLM says where it will not serve a model. Of other errors this copy of a config, a stub or the transformers at hand may be the
+# What vLLM says where it will not serve a model. A NotImplementedError is a stub's, or of a function that this copy of the engine lacks. Of other errors this copy of a config, a stub or the transformers at hand may be the
 # cause (a class default is in the form of a newer one than an old release takes); of an assertion too, but for RULES.
-REFUSALS = (ValueError, NotImplementedError, AssertionError)
+REFUSALS = (ValueError, AssertionError)
 RULES = re.compile(r"divi|support")
 ELSEWHERE = re.compile(r"does not recognize this architecture|trust_remote_code|custom code|[Uu]nrecognized configuration class"
                        r"|failed to be inspected|kernel \w|meta tensor|device meta|No module named|not installed|Can't load"
-                       r"|requires the following fields in hf_quant_config|rope_type=axial|No model architectures are specified")
+                       r"|requires the following fields in hf_quant_config|rope_type=axial|No model architectures are specified"
+                       r"|swap space")  # of this machine's memory
 
 
 def failed(error):
@@ -51,25 +55,27 @@ def answer(case):
     return [{"starts": True, "cache_dtype": row["cache_dtype"], "backends": row["backends"], **doubt}]
 
 
+def import_engine():
+    """Every model's module, once: the cases run in forks of this process. Those that cannot be imported say so there."""
+    import plan
+    import vllm.model_executor.models as models
+
+    plan.register_configs()
+    for module in pkgutil.iter_modules(models.__path__):
+        with contextlib.suppress(Exception):
+            importlib.import_module(f"{models.__name__}.{module.name}")
+
+
 def main():
     source, release, name, flashinfer, cache = sys.argv[1:]
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the engine prints is not ours
     card.play(source, release, name, flashinfer == "1", cache)
-    import plan
-    plan.register_configs()
-    gc.disable()  # vLLM's modules are a million objects: looked through between cases, and those of the imports never
+    import_engine()
+    import torch
+
+    torch.set_num_threads(1)
+    gc.disable()  # a million objects of the imports: no fork looks through them
     gc.freeze()
-    for line in sys.stdin:
-        case = json.loads(line)
-        try:
-            rows = answer(case)
-        except Exception as error:
-            traceback.print_exc()
-            rows = [failed(error)]
-        out.write(json.dumps(rows, default=str) + "\n")
-        out.flush()
-        gc.collect()
+    isolated.serve(answer, lambda error: [failed(error)])
 
 
 if __name__ == "__main__":
