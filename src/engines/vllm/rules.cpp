@@ -1,6 +1,7 @@
 #include "engines/vllm/rules.h"
 
 #include "engines/vllm/tensors.h"
+
 namespace kvplan {
 
 namespace {
