@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -166,12 +167,12 @@ class Room:
         folder = os.path.join(self.path, "source")
         if not os.path.exists(folder):
             say("fetching " + requirement)
-            wheels = self.folder("wheels")
-            self.run([self.python, "-m", "pip", "download", "-q", "--no-deps", "--disable-pip-version-check", "-d", wheels, requirement])
-            part = folder + ".part"
+            wheels, part = self.folder("wheels"), folder + ".part"
+            self.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-cache-dir", "--disable-pip-version-check", "-d", wheels, requirement])
             with zipfile.ZipFile(glob.glob(os.path.join(wheels, "*.whl"))[0]) as z:
                 z.extractall(part, [name for name in z.namelist() if not name.endswith(tuple(without))])
             os.rename(part, folder)
+            shutil.rmtree(wheels)
         return folder
 
     def run(self, command, **more):

@@ -19,11 +19,14 @@ sentencepiece setproctitle tiktoken uvicorn uvloop watchfiles xxhash zstandard""
 REPORTED = ("torch", "transformers", "compressed-tensors")
 
 
+def source(room, release):
+    return room.unpacked(f"sglang=={release}")
+
+
 def prepare(room, release):
     if not os.path.exists(os.path.join(HERE, f"release_{release.replace('.', '_')}.py")):
         raise common.Failure(f"nothing here runs SGLang {release}; tests/conformance/sglang/README.md says what a release takes")
-    source = room.unpacked(f"sglang=={release}")
-    room.pip(TORCH, *common.requirements(source, "sglang", STATED, ("transformers", "compressed-tensors")), *PACKAGES)
+    room.pip(TORCH, *common.requirements(source(room, release), "sglang", STATED, ("transformers", "compressed-tensors")), *PACKAGES)
     return {"sglang": release, **room.versions(*REPORTED)}
 
 

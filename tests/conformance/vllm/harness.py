@@ -21,9 +21,12 @@ REPORTED = ("torch", "transformers", "compressed-tensors", "triton")
 GENERATING = ("_TEXT_GENERATION_MODELS", "_MULTIMODAL_MODELS", "_TRANSFORMERS_SUPPORTED_MODELS")
 
 
+def source(room, release):
+    return room.unpacked(f"vllm=={release}", PYTHON_ONLY)
+
+
 def prepare(room, release):
-    source = room.unpacked(f"vllm=={release}", PYTHON_ONLY)
-    room.pip(TORCH, TRITON, *common.requirements(source, "vllm", LEFT_OUT))
+    room.pip(TORCH, TRITON, *common.requirements(source(room, release), "vllm", LEFT_OUT))
     room.pip("--no-deps", "timm==1.0.31")  # the vision tower of Gemma 3n; torchvision is stubbed
     return {"vllm": release, **room.versions(*REPORTED)}
 

@@ -1,0 +1,73 @@
+"""What the releases of an engine declare, as data: testdata/conformance/declared-ENGINE.txt.
+
+Its first line has the releases that were read, oldest first. Every other line, sorted: a list, a name in it, what is said of
+the name, and the releases that say so ("0.9.0-0.12.0", "0.14.0-" to the newest), divided by tabulators.
+"""
+import importlib.util
+import os
+import re
+
+import common
+
+HEAD = "# releases read: "
+
+
+def path_of(engine):
+    return os.path.join(common.TRUTHS, f"declared-{engine}.txt")
+
+
+def order(release):
+    """0.5.9 before 0.5.10, and a build (b9093) before a version."""
+    return not release.startswith("b"), [int(n) for n in re.findall(r"\d+", release)]
+
+
+def read(engine):
+    """{release: {(list, name): what}}, oldest first."""
+    if not os.path.exists(path_of(engine)):
+        return {}
+    with open(path_of(engine)) as f:
+        releases = next(f).removeprefix(HEAD).split()
+        out = {release: {} for release in releases}
+        for line in f:
+            kind, name, what, spans = line.rstrip("\n").split("\t")
+            for span in spans.split(", "):
+                first, _, last = span.partition("-")
+                for release in releases[releases.index(first):releases.index(last) + 1 if last else None]:
+                    out[release][kind, name] = what
+    return out
+
+
+def write(engine, known):
+    releases = sorted(known, key=order)
+    having = {}
+    for release in releases:
+        for (kind, name), what in known[release].items():
+            having.setdefault((kind, name, what), []).append(release)
+    with open(path_of(engine) + ".part", "w") as f:
+        f.write(HEAD + " ".join(releases) + "\n")
+        for row, those in sorted(having.items(), key=lambda item: (*item[0][:2], order(item[1][0]))):
+            f.write("\t".join([*row, ", ".join(spans(releases, those))]) + "\n")
+    os.replace(path_of(engine) + ".part", path_of(engine))
+
+
+def spans(releases, those):
+    """The releases as runs without a gap."""
+    begin = None
+    for release, following in zip(releases, [*releases[1:], None]):
+        if release in those:
+            begin = begin or release
+            if following not in those:
+                yield f"{begin}-{release if following else ''}"
+                begin = None
+
+
+def of_source(engine, source):
+    """{(list, name): what} of an engine's source."""
+    spec = importlib.util.spec_from_file_location("lists", os.path.join(common.FOLDER, engine, "lists.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    lists = module.lists(source)
+    for kind, least in module.EXPECTED.items():
+        if not set(least) <= set(lists[kind]):
+            raise common.Failure(f"{engine}'s {kind} are no longer where {engine}/lists.py looks: {', '.join(set(least) - set(lists[kind]))} not found")
+    return {(kind, name): what for kind, items in lists.items() for name, what in items.items()}
