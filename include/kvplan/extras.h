@@ -104,7 +104,9 @@ struct ExtrasRequest {
   std::optional<double> swa_ratio, state_ratio;
   std::optional<std::uint64_t> state_slots, max_total_tokens;
   bool one_pool = false;                     // SGLang: sliding-window layers keep all tokens, as the others do
-  std::optional<std::uint64_t> graph_batch;  // SGLang: the largest batch that is captured
+  std::optional<std::uint64_t> graph_batch;  // SGLang, vLLM: the largest batch that is captured
+  std::vector<std::uint64_t> graph_sizes;    // vLLM: the batches that are captured; empty: as it chooses
+  bool whole_towers = false;                 // vLLM: each rank has the whole vision tower
   std::string attention_backend;             // SGLang: "" as the engine chooses
 
   // Sequences that one request becomes.

@@ -176,7 +176,8 @@ struct Remedy {
   std::uint64_t gpus = 1;                                    // in the resulting layout
   Bytes total;                                               // on the fullest GPU
   std::optional<std::int64_t> headroom;
-  Bytes host;  // bytes in host memory, in all
+  Bytes host;           // bytes in host memory, in all
+  std::string command;  // of a plan of an engine's command: that command, with the changes
 };
 
 struct VerdictReport {

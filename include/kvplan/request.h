@@ -127,6 +127,15 @@ struct MlxOptions {
   bool operator==(const MlxOptions&) const = default;
 };
 
+// What an engine's own command says beside the options of a plan (src/launch).
+struct CommandRequest {
+  std::vector<std::string> unmodelled;  // options that can raise a GPU's memory: they leave no verdict
+  std::string lacking_option;           // one that the parser of the named release does not have: it does not start
+  std::string has_option;               // "it came with 0.12"
+  bool is_rocm = false;                 // its container is for AMD's cards
+  bool operator==(const CommandRequest&) const = default;
+};
+
 struct Request {
   const Engine* engine = nullptr;  // from the table of engines; null: no engine, only what the architecture needs
   std::string engine_version;      // "" for the newest known
@@ -176,6 +185,8 @@ struct Request {
   std::optional<double> margin;  // half the range of every estimate, as a share; absent: each estimate's own range
   std::shared_ptr<const Calibration> calibration;  // figures that replace estimates where card and engine match
   Limits limits;
+
+  CommandRequest command;
 
   bool operator==(const Request&) const = default;
 

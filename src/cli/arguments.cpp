@@ -14,19 +14,19 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
-
-// CLI11 2.1 takes no short options of several letters: it knows "-tp" as "--tp".
-std::string declared(string_view name) {
-  return (name.size() > 2 && name[1] != '-' ? "-" : "") + std::string(name);
-}
 
 const Option* find_option(string_view name) {
   for (const Option& option : options())
     if (has_word(option.names, name)) return &option;
   return nullptr;
+}
+
+namespace {
+
+// CLI11 2.1 takes no short options of several letters: it knows "-tp" as "--tp".
+std::string declared(string_view name) {
+  return (name.size() > 2 && name[1] != '-' ? "-" : "") + std::string(name);
 }
 
 // The option that an argument names, by the name that was typed: "--gpu=l4", "-tp", "-c4096".
@@ -141,6 +141,11 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments, ParsedArgum
 }
 
 }  // namespace
+
+bool is_own_option(string_view argument) {
+  return named_option(std::string(argument)).option != nullptr || argument == "--help" || argument == "-h" ||
+         argument == "--version" || argument == "-V";
+}
 
 ParsedArguments parse_arguments(std::vector<std::string> arguments) {
   ParsedArguments out;

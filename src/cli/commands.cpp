@@ -11,6 +11,7 @@
 #include "cli/measuring.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/pasted.h"
 #include "cli/replay.h"
 #include "cli/shell.h"
 #include "cli/watch_command.h"
@@ -122,6 +123,7 @@ int run_shared(const Invocation& call) {
 }
 
 int run_plan(const Invocation& call) {
+  if (!call.pasted_calls.empty()) return emit_answered(call, answer_pasted(call, report_options(call)));
   if (call.models.empty()) {
     usage_error("no MODEL was named", "give a config.json, a directory, a *.gguf or -; see kvplan --help");
   }
@@ -139,6 +141,7 @@ int run_plan(const Invocation& call) {
   Plan plan = plan_of(model, asked.request);
   plan.command = replay(call, sources.front(), plan.request);
   suggest(model, plan);
+  add_commands(call, plan);
   const ReportForm& form = find_format(call.format);
   const Wanted wanted{.curves = form.has_curves,
                       .engines = !call.engine_given && plan.is_logical && form.is_for_people,
@@ -222,6 +225,12 @@ int run_measured(const Invocation& call) {
 }
 
 int run_diff(const Invocation& call) {
+  if (call.pasted_calls.size() == 2) {
+    const auto digest = [](const Invocation& one) { return digest_of(one.models.front(), one); };
+    const PlanDiff diff =
+        diff_plans(digest(call.pasted_calls[0]), digest(call.pasted_calls[1]), call.fail_over, call.request.limits);
+    return answer(call, reply_of(diff), "diff", failed_if(diff.is_too_much || diff.lost_fit || !diff.broken.empty()));
+  }
   if (call.models.size() != 2)
     usage_error("diff takes two MODELs or plans", "write plans with kvplan MODEL --json -o FILE");
   const PlanDiff diff =

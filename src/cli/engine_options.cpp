@@ -27,6 +27,13 @@ std::string check_engine_option(std::string_view option, std::span<const std::st
   fail(std::string(option) + ": " + chosen.front() + " has no such option", "it belongs to " + names);
 }
 
+bool is_option_of(std::string_view option, const Engine& engine) {
+  bool others = false;
+  for (const Engine& each : engines())
+    if (each.name != engine.name) others = others || has_word(each.options, option);
+  return !others || has_word(engine.options, option);
+}
+
 std::string_view implied_engine(std::string_view model) {
   for (const Engine& engine : engines()) {
     const bool begins = !engine.model_prefix.empty() && model.starts_with(engine.model_prefix);

@@ -5,6 +5,7 @@
 #include "cli/engine_options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
+#include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "plan/search.h"
@@ -76,8 +77,25 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   if (limits.empty()) fail(std::string(name) + ": an empty list", "write image=2,video=0");
 }
 
+namespace {
+
+// A command may name a model of another machine: the error says how to name one that is here.
+ModelSpec load_named(const std::string& argument, const Invocation& call) {
+  try {
+    return load_model(argument, call.source);
+  } catch (const Error& error) {
+    const bool is_absent = error.code() == Exit::kHub || !exists(argument);
+    if (call.pasted == nullptr || !is_absent) throw;
+    Error out(error.code(), error.what(), "--model-source MODEL names one that stands for it");
+    out.set_source(error.source());
+    throw out;
+  }
+}
+
+}  // namespace
+
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call) {
-  ModelAndRequest out{load_model(argument, call.source), call.request};
+  ModelAndRequest out{load_named(argument, call), call.request};
   if (!call.engine_given) {
     std::string_view implied = implied_engine(argument);
     // A mix of cards is for engines that distribute layers unevenly: that of GGUF files.

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "cli/extras_options.h"
+#include "cli/pasted.h"
 #include "cli/replay.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "plan/compare.h"
+#include "plan/complete.h"
 #include "plan/fit.h"
 #include "plan/grid.h"
 #include "sources/stored_models.h"
@@ -166,6 +168,33 @@ Answered answer_models(const Invocation& call, const std::vector<std::string>& s
   }
   const bool is_one = sources.size() == 1 && !call.engines.empty() && call.weights.empty();
   out.text = written(is_one ? side_by_side(entries) : reply_of(entries), call.format, "a table of models", options);
+  return out;
+}
+
+Answered answer_pasted(const Invocation& call, const ReportOptions& options) {
+  std::vector<FleetEntry> entries;
+  Answered out;
+  for (const Invocation& one : call.pasted_calls) {
+    FleetEntry& entry = entries.emplace_back();
+    entry.source = one.models.front();
+    try {
+      if (one.pasted_error) throw Error(*one.pasted_error);
+      const ModelAndRequest asked = load_model_and_request(entry.source, one);
+      with_source(asked.model.source, [&] {
+        entry.plan = make_plan(asked.model, asked.request);
+        suggest(asked.model, *entry.plan);
+      });
+      add_commands(one, *entry.plan);
+      entry.plan->command = replay(one, entry.source, entry.plan->request);
+      entry.engine = entry.plan->engine;
+      out.planned(*entry.plan);
+    } catch (const Error& error) {
+      entry.error = without_program(error);
+      entry.exit = error.code();
+      out.failed(error, entry.error);
+    }
+  }
+  out.text = written(reply_of(entries), call.format, "a table of models", options);
   return out;
 }
 

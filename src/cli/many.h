@@ -41,6 +41,8 @@ bool is_grid(const Invocation& call);
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
 // Plans of each model, for each engine and weight type where the call lists some.
 Answered answer_models(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
+// A plan of each of several commands.
+Answered answer_pasted(const Invocation& call, const ReportOptions& options);
 // `compare` for one model, over the engines, cards and types that the call lists.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options);
 // `fit` for one model, for each engine and card.

@@ -346,6 +346,15 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
     {"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
      set<as_typed, &VllmOptions::mamba_cache_mode>},
+    {"--cudagraph-capture-sizes", "N,N,...", kVllm, "the batches that CUDA graphs are captured for",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.extras.graph_sizes.clear();
+       for (const string_view size : parts_of(v, ',')) c.request.extras.graph_sizes.push_back(parse_count(size, n));
+     }},
+    {"--mm-encoder-tp-mode", "weights|data", kVllm, "data: each rank has the whole vision encoder",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.extras.whole_towers = chosen<bool>(v, n, {{"weights", false}, {"data", true}});
+     }},
     {"--language-model-only", "", kVllm, "text only: vision and audio encoders are not loaded",
      flag<&E::language_model_only>},
     {"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
@@ -407,8 +416,8 @@ constexpr Option kOptions[]{
     {"--max-total-tokens", "N", kSglang, "tokens of the pool at most", set<parse_count, &E::max_total_tokens>},
     {"--disable-hybrid-swa-memory", "", kSglang, "layers with windows keep all tokens, in one pool with the others",
      flag<&E::one_pool>},
-    {"--cuda-graph-max-bs --cuda-graph-max-bs-decode", "N", kSglang, "the largest batch that is captured",
-     set<parse_count, &E::graph_batch>},
+    {"--cuda-graph-max-bs --cuda-graph-max-bs-decode --max-cudagraph-capture-size", "N", kSglang,
+     "the largest batch that is captured (vLLM too)", set<parse_count, &E::graph_batch>},
     {"--attention-backend", "NAME", kSglang, "kernels of attention, which the card and the model must have",
      set<as_typed, &E::attention_backend>},
 
@@ -460,6 +469,10 @@ constexpr Option kOptions[]{
        using enum Color;
        c.color = chosen<Color>(v, n, {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}});
      }},
+    {"--command", "FILE", kLoad, "an engine's launch command in place of MODEL: its text, or a container as JSON",
+     set<as_typed, &Invocation::command_file>},
+    {"--model-source", "MODEL", kLoad, "stands for the model that the command names",
+     set<as_typed, &Invocation::model_source>},
     {"--rules", "", kOutput, "engines: what changes in them from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
      flag<&ReadOptions::assume>},

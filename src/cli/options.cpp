@@ -10,6 +10,7 @@
 #include "cli/engine_options.h"
 #include "cli/extras_options.h"
 #include "cli/measuring.h"
+#include "cli/pasted.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
@@ -96,25 +97,9 @@ void make_paths_plain(Invocation& call) {
     for (std::string& path : *paths) path = os::plain_path(std::move(path));
 }
 
-// Returns false where help or the version was printed.
-bool parse(std::vector<std::string> arguments, Invocation& call) {
-  if (arguments.empty()) {
-    std::fputs(greeting().c_str(), stdout);
-    return false;
-  }
-  move_help_last(arguments);
-  ParsedArguments given = parse_arguments(std::move(arguments));
+// What is given, applied to the call.
+void prepare(const ParsedArguments& given, Invocation& call) {
   const Command& command = *given.command;
-  call.command = command.name;
-  std::vector<std::string>& behind = is_given(given, "--watch") ? call.measuring.command : given.words;
-  behind.insert(behind.end(), given.behind.begin(), given.behind.end());
-  if (given.help || given.version) {
-    std::fputs((given.help ? help_text(given) : "kvplan " + std::string(kVersion) + "\n").c_str(), stdout);
-    return false;
-  }
-  call.models = std::move(given.words);
-  if (command.arguments.empty() && !call.models.empty())
-    fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
   for (const GivenOption& each : given.options) call.typed.emplace_back(each.option->name(), each.value);
   apply(given, call);
   make_paths_plain(call);
@@ -123,6 +108,95 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   prepare_measuring(call);
   check_options_of_engines(call, given);
   check_contradictions(call, [&](string_view name) { return is_given(given, name); });
+}
+
+// The call that an engine's command makes.
+Invocation call_of(const LaunchCommand& command, ParsedArguments given, Invocation call) {
+  auto read = std::make_shared<const ReadCommand>(read_command(command, call.model_source));
+  std::erase_if(given.options, [](const GivenOption& each) { return each.option->name() == "--command"; });
+  const Option* engine = find_option("--engine");
+  if (!is_given(given, "--engine")) given.options.insert(given.options.begin(), {engine, "--engine", read->engine});
+  add_settings(*read, given);
+  call.models = {read->settings.model};
+  call.request.command = read->request;
+  call.notes = read->notes;
+  call.pasted = std::move(read);
+  prepare(given, call);
+  return call;
+}
+
+std::string value_of(const ParsedArguments& given, string_view option) {
+  for (const GivenOption& each : given.options)
+    if (each.option->name() == option) return each.value;
+  return "";
+}
+
+// Commands of engines: two for diff, with "--" between them.
+std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invocation& call) {
+  if (is_given(given, "--watch")) return {};
+  std::vector<LaunchCommand> out;
+  const std::string file = value_of(given, "--command");
+  if (!file.empty()) return pasted_commands(file, {});
+  for (auto from = given.behind.begin(); from != given.behind.end();) {
+    const auto end = call.command == "diff" ? std::find(from, given.behind.end(), "--") : given.behind.end();
+    for (LaunchCommand& each : pasted_commands("", {from, end})) out.push_back(std::move(each));
+    from = end == given.behind.end() ? end : end + 1;
+  }
+  return out;
+}
+
+// Returns false where the arguments are no engine's command.
+bool parse_pasted(const ParsedArguments& given, Invocation& call) {
+  const std::vector<LaunchCommand> commands = commands_of(given, call);
+  if (commands.empty()) return false;
+  if (!call.models.empty()) fail("a MODEL and an engine's command are two questions", "name one of them");
+  call.model_source = value_of(given, "--model-source");
+  Invocation one = call;
+  const std::string file = value_of(given, "--command");
+  const std::string source = file == "-" ? "standard input" : file.empty() ? "command line" : file;
+  for (const LaunchCommand& command : commands) {
+    try {
+      with_source(source, [&] { call.pasted_calls.push_back(call_of(command, given, one)); });
+    } catch (Error& error) {
+      if (commands.size() == 1 || call.command != "plan") throw;
+      call.pasted_calls.push_back(one);
+      call.pasted_calls.back().models = {std::string(command.engine->name)};
+      call.pasted_calls.back().pasted_error = error;
+    }
+  }
+  if (commands.size() == 1)
+    call = Invocation(std::move(call.pasted_calls.front()));
+  else
+    prepare(given, call);
+  return true;
+}
+
+// Returns false where help or the version was printed.
+bool parse(std::vector<std::string> arguments, Invocation& call) {
+  if (arguments.empty()) {
+    std::fputs(greeting().c_str(), stdout);
+    return false;
+  }
+  move_help_last(arguments);
+  mark_command(arguments);
+  const ReadCommand of_engine = take_options_of_engine(arguments);
+  ParsedArguments given = parse_arguments(std::move(arguments));
+  const Command& command = *given.command;
+  call.command = command.name;
+  add_settings(of_engine, given);
+  if (is_given(given, "--watch")) call.measuring.command = given.behind;
+  if (given.help || given.version) {
+    std::fputs((given.help ? help_text(given) : "kvplan " + std::string(kVersion) + "\n").c_str(), stdout);
+    return false;
+  }
+  call.models = std::move(given.words);
+  if (parse_pasted(given, call)) return true;
+  if (call.measuring.command.empty()) call.models.insert(call.models.end(), given.behind.begin(), given.behind.end());
+  call.request.command = of_engine.request;
+  call.notes = of_engine.notes;
+  if (command.arguments.empty() && !call.models.empty())
+    fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
+  prepare(given, call);
   return true;
 }
 

@@ -1,18 +1,22 @@
 // The command line: one table of options feeds parsing, help and completion.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kvplan/error.h"
 #include "kvplan/note.h"
 #include "kvplan/request.h"
 #include "plan/diff.h"
 #include "sources/load.h"
 
 namespace kvplan {
+
+struct ReadCommand;  // launch/read_command.h
 
 enum class Color { kAuto, kAlways, kNever };
 
@@ -49,9 +53,14 @@ struct Invocation {
   MeasuringOptions measuring;
   std::vector<Note> notes;  // about the command line, for every plan
   std::string format = "table";
-  std::string output;     // -o FILE; empty: standard output
-  GrowthLimit fail_over;  // diff: exit 1 where the total grew by more
-  bool rules = false;     // engines: --rules
+  std::string output;                         // -o FILE; empty: standard output
+  GrowthLimit fail_over;                      // diff: exit 1 where the total grew by more
+  bool rules = false;                         // engines: --rules
+  std::string command_file;                   // --command; "-" is standard input
+  std::string model_source;                   // --model-source
+  std::shared_ptr<const ReadCommand> pasted;  // the engine's command that this call was read from
+  std::vector<Invocation> pasted_calls;       // where there are several, one for each
+  std::optional<Error> pasted_error;          // of one of them, which could not be read
   Color color = Color::kAuto;
 };
 

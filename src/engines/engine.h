@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/command_options.h"
 #include "engines/log_lines.h"
 #include "engines/release.h"
 #include "engines/shared_terms.h"
@@ -404,6 +405,7 @@ struct Engine {
   EngineLoading loading = {};
   EngineExtras extras = {};
   EngineLog log = {};
+  EngineCommand command = {};
 };
 
 // The table of engines, for help, look-up and dispatch.

@@ -25,6 +25,18 @@ std::string format_release(Release release) {
   return out;
 }
 
+Release parse_release(std::string_view text) {
+  Release out;
+  std::uint64_t* const parts[] = {&out.major, &out.minor, &out.patch};
+  for (std::uint64_t* part : parts) {
+    *part = whole_number(text).value_or(0);
+    const auto dot = text.find('.');
+    if (dot == std::string_view::npos) break;
+    text.remove_prefix(dot + 1);
+  }
+  return out;
+}
+
 RuleRow rule_row(Release since, Release until, double value, bool is_flag, std::string_view what,
                  std::string_view evidence, RuleBasis basis) {
   const bool is_whole = std::floor(value) == value;

@@ -4,6 +4,7 @@
 
 #include "engines/executed.h"
 #include "engines/known_errors.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -31,6 +32,8 @@ Doubts doubts_of(const EngineInput& input) {
   if (engine.is_logical) return out;
   add_known_errors(input, out);
   if (input.draft != nullptr) add_known_errors(*input.draft, out);
+  if (const std::vector<std::string>& options = input.request.command.unmodelled; !options.empty())
+    out.no_verdict = {"{options} can raise the memory of a GPU and is not modelled", {{"options", join(options)}}};
   const bool executed = was_executed(engine.name, input.model);
   if (engine.names_latents != nullptr && !executed && out.no_verdict.empty() && has_latents(input) &&
       !engine.names_latents(input)) {

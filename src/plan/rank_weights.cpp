@@ -222,7 +222,7 @@ WeightRequest weight_request(const ModelSpec& model, const Request& request) {
   share.expert_tensor_parallel = engine.parallel.data_ranks_share_experts ? flat : request.parallel.tensor;
   if (request.parallel.expert) share.expert_parallel = share.expert_tensor_parallel;
   share.embedding_on_host = engine.loading.embedding_on_host;
-  share.cuts_towers = engine.parallel.cuts_towers;
+  share.cuts_towers = engine.parallel.cuts_towers && !request.extras.whole_towers;
   share.keeps_types = engine.loading.keeps_types;
   share.pads_vocab = engine.parallel.pads_vocab != nullptr && engine.parallel.pads_vocab(request);
   share.refines_blocks = engine.parallel.refines_blocks != nullptr && engine.parallel.refines_blocks(request);

@@ -292,7 +292,9 @@ const Table<Roofline> Fields<Roofline>::table(
 template <>
 const Table<Remedy> Fields<Remedy>::table({{"changes", at<&T::changes>, "option and value"},
                                            {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
-                                           {"headroom_bytes", at<&T::headroom>}});
+                                           {"headroom_bytes", at<&T::headroom>},
+                                           {"command", or_null<&T::command>,
+                                            "the launch command with the changes, where one was asked about"}});
 
 template <>
 const Table<VerdictReport> Fields<VerdictReport>::table(

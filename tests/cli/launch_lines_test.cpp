@@ -32,7 +32,7 @@ constexpr const char* kPlain = R"({"model_type": "qwen2", "architectures": ["Qwe
   "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
   "vocab_size": 152064, "max_position_embeddings": 32768, "rope_theta": 1000000.0, "torch_dtype": "bfloat16"})";
 
-struct Engine {
+struct EngineParser {
   std::string name, options;  // and the file of what its parser knows
   std::vector<std::vector<std::string>> calls;
 };
@@ -40,7 +40,7 @@ struct Engine {
 TEST_CASE("launch lines: the engine's parser knows every option") {
   const TemporaryFolder folder;
   const std::string beyond = folder.write("config.json", kPlain);
-  const std::vector<Engine> engines{
+  const std::vector<EngineParser> engines{
       {"vllm",
        "vllm-0.33.0",
        {{kLlamaConfig,
@@ -143,7 +143,7 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
        {{kLlamaConfig, "--kv", "int8", "--max-num-batched-tokens", "1k"},
         {kLlamaConfig, "--num-seqs", "4", "--draft", kDraft, "--num-speculative-tokens", "4"}}},
   };
-  for (const Engine& engine : engines) {
+  for (const EngineParser& engine : engines) {
     const std::vector<std::string> names = words_of(test_file("testdata/options/" + engine.options + ".txt"));
     const std::set<std::string> known(names.begin(), names.end());
     REQUIRE(known.size() > 20);

@@ -44,6 +44,37 @@ bool is_refused(const Words& words) {
   return !report.at("verdict").at("refusal").is_null();
 }
 
+// The command is read back to the request that it was written from.
+void check_reading(const std::string& engine, const std::string& config, const Json& options, const std::string& card,
+                   const Tried& lines) {
+  // The first node's command alone; HOST and a checkpoint's folder name no config.
+  std::string text = lines[1];
+  const std::string folder = config.substr(0, config.size() - std::string(".json").size());
+  for (const std::string& name :
+       {folder + ".gguf", config.substr(config.rfind('/') + 1, folder.size() - config.rfind('/') - 1) + ".gguf",
+        folder})
+    if (const auto at = text.find(name); at != std::string::npos) {
+      text.replace(at, name.size(), config);
+      break;
+    }
+  const TemporaryFolder files;
+  const Run read =
+      run_program({"--gpu", card, "--calibration", "none", "--json", "--command", files.write("line", text)});
+  CAPTURE(read.err);
+  const Run plan = run_program(asking(engine, config, options, "json"));
+  REQUIRE(!read.out.empty());
+  const Json one = Json::parse(read.out).at("request");
+  const Json other = Json::parse(plan.out).at("request");
+  for (const char* key :
+       {"engine", "max_model_len", "weights_dtype", "kv_cache_dtype", "tensor_parallel_size", "pipeline_parallel_size",
+        "data_parallel_size", "enable_expert_parallel", "gpu_memory_utilization", "max_num_batched_tokens",
+        "speculative_method", "num_speculative_tokens"}) {
+    if (!one.contains(key) && !other.contains(key)) continue;
+    CAPTURE(key);
+    CHECK(one.value(key, Json()) == other.value(key, Json()));
+  }
+}
+
 void check_launches(const std::string& engine) {
   const std::vector<Json> rows = read_lines(kFolder + "launch-" + engine + ".jsonl");
   REQUIRE(rows.size() > 1);
@@ -59,8 +90,9 @@ void check_launches(const std::string& engine) {
   std::size_t accepted = 0;
   std::map<Tried, bool> seen;
 #ifdef KVPLAN_SANITIZED
-  constexpr std::size_t kEvery = 4;
+  constexpr std::size_t kEvery = 4, kReadBack = 0;
 #else
+  constexpr std::size_t kReadBack = 5;
   constexpr std::size_t kEvery = 1;
 #endif
   const std::vector<std::string> all = configs();
@@ -75,6 +107,8 @@ void check_launches(const std::string& engine) {
       seen[lines] = true;
       CAPTURE(lines[1]);
       const auto found = tried.find(lines);
+      if (kReadBack > 0 && seen.size() % kReadBack == 0 && run.exit == 0)
+        check_reading(engine, config, options, card, lines);
       if (found == tried.end()) {
         FAIL_CHECK("a line that was not tried: " << again);
       } else if (found->second.contains("accepted")) {

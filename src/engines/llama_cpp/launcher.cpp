@@ -1,4 +1,7 @@
 // How llama-server is started. Source: llama.cpp common/arg.cpp of b11739.
+#include <algorithm>
+
+#include "engines/command_options.h"
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "engines/llama_cpp/rules.h"
@@ -75,6 +78,26 @@ void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch
 }
 
 }  // namespace
+
+EngineCommand llama_cpp_command() {
+  static constexpr std::string_view kPrograms[] = {"llama-server", "llama-cli", "llama-mtmd-cli"};
+  EngineCommand out{kPrograms, "llama.cpp:server llama.cpp", "llama.cpp", llama_cpp_option_lines};
+  out.takes_underscores = out.uses_visible_gpus = true;
+  out.complete = [](CommandSettings& settings) {
+    if (settings.program != "llama-server") settings.set("--tool", "cli");
+    const std::string* fit = settings.find("@fit");
+    if (fit != nullptr && *fit != "off" && settings.find("--n-gpu-layers") == nullptr)
+      settings.set("--n-gpu-layers", "auto");
+    settings.remove("@fit");
+    // The layers are dealt to as many cards as there are shares.
+    const std::string* shares = settings.find("--tensor-split");
+    const auto cards = shares == nullptr ? 0 : 1 + std::count_if(shares->begin(), shares->end(), [](char c) {
+                                                 return c == ',' || c == '/';
+                                               });
+    if (cards > 1) settings.set("--pipeline-parallel-size", std::to_string(cards));
+  };
+  return out;
+}
 
 Launch llama_cpp_launch(const LaunchInput& input) {
   constexpr std::uint64_t kAllLayers = 999999;

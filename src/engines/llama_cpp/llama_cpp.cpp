@@ -253,6 +253,7 @@ Engine llama_cpp_engine() {
   engine.most_sequences = kMaxSequences;
   engine.log = llama_cpp_log();
   engine.launch = llama_cpp_launch;
+  engine.command = llama_cpp_command();
   return engine;
 }
 

@@ -71,11 +71,17 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 }  // namespace
 
+EngineCommand mistralrs_command() {
+  static constexpr std::string_view kPrograms[] = {"mistralrs serve", "mistralrs run", "mistralrs-server"};
+  return {kPrograms, "mistral.rs", "", mistralrs_option_lines};
+}
+
 Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, kShare, resolve, layout,
              overhead};
   out.names_latents = mistralrs_names_latents;
   out.log = mistralrs_log();
+  out.command = mistralrs_command();
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
   out.loading.halves_float32 = true;           // utils/normal.rs: bfloat16, else float16, on every GPU that has either
   out.settings = settings;

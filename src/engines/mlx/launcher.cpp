@@ -1,8 +1,17 @@
 // The command line of mlx-lm. Its caches grow with the requests, so no option sets the context. Source:
 // mlx_lm/server.py of 0.32.2.
+#include "engines/command_options.h"
 #include "engines/launch_words.h"
 
 namespace kvplan {
+
+EngineCommand mlx_command() {
+  static constexpr std::string_view kPrograms[] = {"mlx_lm.server",   "mlx_lm.generate",  "mlx_lm server",
+                                                   "mlx_lm generate", "-m mlx_lm.server", "-m mlx_lm.generate"};
+  EngineCommand out{kPrograms, "", "", mlx_option_lines};
+  out.takes_beginnings = true;
+  return out;
+}
 
 Launch mlx_launch(const LaunchInput& input) {
   const Request& request = *input.request;

@@ -253,6 +253,7 @@ Engine mlx_engine() {
   out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, its only method
   out.extras.lora = LoraStorage::kFiles;
   out.launch = mlx_launch;
+  out.command = mlx_command();
   out.refusal = refusal;
   out.utilization_of = utilization;
   out.loading.make_tensors = mlx_tensors;

@@ -1,9 +1,25 @@
 // The environment of Ollama's server: the plan's settings. The model is named by each request. Source:
 // envconfig/config.go.
+#include "engines/command_options.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
+
+EngineCommand ollama_command() {
+  static constexpr std::string_view kPrograms[] = {"ollama run", "ollama serve"};
+  EngineCommand out{kPrograms, "", "ollama", ollama_option_lines};
+  out.takes_model = out.uses_visible_gpus = true;
+  // A name is a model of its store, unless it is a file or says where it comes from.
+  out.complete = [](CommandSettings& settings) {
+    std::string& model = settings.model;
+    const bool is_named = model.find(".gguf") == std::string::npos && model.find(".json") == std::string::npos &&
+                          !model.starts_with('/') && !model.starts_with('.') && !model.starts_with("ollama:") &&
+                          !model.starts_with("hf.co/");
+    if (is_named && !model.empty()) model.insert(0, "ollama:");
+  };
+  return out;
+}
 
 Launch ollama_launch(const LaunchInput& input) {
   const Request& request = *input.request;

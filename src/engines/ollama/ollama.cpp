@@ -183,6 +183,7 @@ Engine ollama_engine() {
   out.most_sequences = llama_cpp_engine().most_sequences;
   out.log = ollama_log();
   out.launch = ollama_launch;
+  out.command = ollama_command();
   return out;
 }
 

@@ -1,5 +1,6 @@
 // The command line of SGLang. Source: sglang/srt/server_args.py of 0.5.23.
 
+#include "engines/command_options.h"
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "engines/sglang/rules.h"
@@ -91,6 +92,21 @@ void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, 
 }
 
 }  // namespace
+
+EngineCommand sglang_command() {
+  static constexpr std::string_view kPrograms[] = {"sglang serve", "-m sglang.launch_server",
+                                                   "-m sglang.srt.entrypoints.http_server", "launch_server.py"};
+  EngineCommand out{kPrograms, "", "sglang", sglang_option_lines, sglang_option_releases};
+  out.takes_beginnings = true;
+  // server_args.py: EAGLE without a draft is the model's own layer.
+  out.complete = [](CommandSettings& settings) {
+    const std::string* method = settings.find("--speculative-method");
+    const auto found = method != nullptr ? find_draft_method(*method) : std::nullopt;
+    if (found == DraftMethod::kEagle && settings.find("--draft") == nullptr)
+      settings.set("--speculative-method", "mtp");
+  };
+  return out;
+}
 
 Launch sglang_launch(const LaunchInput& input) {
   const Request& request = *input.request;

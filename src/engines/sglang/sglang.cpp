@@ -88,6 +88,7 @@ Engine sglang_engine() {
   out.extras.lora_slots = sglang_lora_slots;
   out.log = sglang_log();
   out.launch = sglang_launch;
+  out.command = sglang_command();
   return out;
 }
 

@@ -1,8 +1,16 @@
 // The command line of TensorRT-LLM. Source: tensorrt_llm/commands/serve.py.
+#include "engines/command_options.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
+
+EngineCommand tensorrt_llm_command() {
+  static constexpr std::string_view kPrograms[] = {"trtllm-serve serve", "trtllm-serve"};
+  EngineCommand out{kPrograms, "", "tensorrt-llm", tensorrt_llm_option_lines};
+  out.takes_model = true;
+  return out;
+}
 
 Launch tensorrt_llm_launch(const LaunchInput& input) {
   const Request& request = *input.request;

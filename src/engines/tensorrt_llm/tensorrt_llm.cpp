@@ -142,6 +142,7 @@ Engine tensorrt_llm_engine() {
   out.extras.lora_slots = lora_slots;
   out.log = tensorrt_llm_log();
   out.launch = tensorrt_llm_launch;
+  out.command = tensorrt_llm_command();
   out.extras.has_beams = true;
   return out;
 }

@@ -81,15 +81,24 @@ std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rule
 }
 
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
+  const ExtrasRequest& asked = input.request.extras;
+  const std::uint64_t batched = vllm_batched_tokens(input, rules);
+  if (!asked.graph_sizes.empty()) {
+    std::vector<std::uint64_t> out = asked.graph_sizes;
+    std::erase_if(out, [&](std::uint64_t size) { return size > batched; });
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
   const std::uint64_t of_step = rules.whole_steps ? checked_add(drafts, 1, kGraphBytes) : 1;
   const bool is_named = rules.gpt_oss_graphs && vllm_class(input.model).names_largest_graph;
-  const std::uint64_t limit = vllm_largest_graph(input, rules);
+  const std::uint64_t limit = asked.graph_batch.value_or(vllm_largest_graph(input, rules));
   // Where the class names the largest size, it holds whatever the number of sequences (GptOssForCausalLMConfig).
   const std::uint64_t by_steps =
-      is_named ? limit : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
-  const std::uint64_t most = std::min({by_steps, limit, vllm_batched_tokens(input, rules)});
+      is_named || asked.graph_batch ? limit : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
+  const std::uint64_t most = std::min({by_steps, limit, batched});
   std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
   // Steps of whole requests with their drafts; without drafts only the widest step.
   const std::uint64_t requests = std::min(seqs, limit);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engines/command_options.h"
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "engines/vllm/rules.h"
@@ -98,7 +99,22 @@ void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vect
   }
 }
 
+// Speculative decoding with the model's own layers names no other model.
+void complete_command(CommandSettings& settings) {
+  const std::string* method = settings.find("--speculative-method");
+  if (method != nullptr && find_draft_method(*method) == DraftMethod::kMtp) settings.remove("--draft");
+}
+
 }  // namespace
+
+EngineCommand vllm_command() {
+  static constexpr std::string_view kPrograms[] = {"vllm serve", "-m vllm.entrypoints.openai.api_server",
+                                                   "-m vllm.entrypoints.cli.main serve", "api_server.py"};
+  EngineCommand out{kPrograms, "vllm-openai", "vllm", vllm_option_lines, vllm_option_releases};
+  out.takes_model = out.takes_beginnings = out.takes_underscores = true;
+  out.complete = complete_command;
+  return out;
+}
 
 Launch vllm_launch(const LaunchInput& input) {
   const Request& request = *input.request;

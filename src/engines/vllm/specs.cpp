@@ -169,6 +169,9 @@ class SpecMaker {
               : latent_ ? vllm_latent_block(input_, rules_)
                         : vllm_head_block(input_, rules_);
     block_ = input_.request.block_size.value_or(kernel_);
+    const Request& request = input_.request;
+    // AITER's kernel of latents has blocks of one token (platforms/rocm.py).
+    if (latent_ && block_ == 1 && (request.card.is_amd() || request.command.is_rocm)) kernel_ = 1;
     if (block_ == 0 || block_ % kernel_ != 0 || (packed_ && block_ != kernel_))
       refuse("--block-size " + std::to_string(block_) + ": vLLM's attention kernel for this model has blocks of " +
                  std::to_string(kernel_) + " tokens",

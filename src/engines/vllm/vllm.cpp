@@ -135,6 +135,7 @@ Engine vllm_engine() {
   engine.extras.lora_slots = vllm_lora_slots;
   engine.log = vllm_log();
   engine.launch = vllm_launch;
+  engine.command = vllm_command();
   engine.extras.has_beams = true;
   return engine;
 }

@@ -24,6 +24,7 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
 
 // Its options that not every engine has.
 inline constexpr std::string_view kVllmOptions =
+    "--cuda-graph-max-bs --cudagraph-capture-sizes --mm-encoder-tp-mode "
     "--block-size --enable-prefix-caching --mamba-cache-mode --disable-hybrid-kv-cache-manager "
     "--enforce-eager --mamba-ssm-cache-dtype --decode-context-parallel-size "
     "--enable-expert-parallel --cpu-offload-gb --kv-offloading-size --swap-space --enable-lora "

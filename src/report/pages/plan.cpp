@@ -143,6 +143,27 @@ void add_engines(const Plan& plan, Page& page) {
            titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows, {}, tones));
 }
 
+// A command over several lines, as a shell takes it: a line ends before an option.
+Sentences command_lines(std::string_view command) {
+  constexpr std::size_t kWidth = 74;
+  std::vector<std::string> lines{""};
+  bool quoted = false;
+  for (std::size_t at = 0, end = 0; at < command.size(); at = end) {
+    for (end = at + 1; end < command.size(); ++end) {
+      if (command[end] == '\'') quoted = !quoted;
+      if (!quoted && command.substr(end, 2) == " -") break;
+    }
+    const std::string_view piece = command.substr(at, end - at);
+    if (lines.back().size() + piece.size() > kWidth && !lines.back().empty()) {
+      lines.back() += " \\";
+      lines.push_back(" " + std::string(piece));
+    } else {
+      lines.back() += piece;
+    }
+  }
+  return {lines.begin(), lines.end()};
+}
+
 void add_remedies(const Plan& plan, Page& page) {
   if (plan.verdict.status != Verdict::kDoesNotFit) return;
   Rows rows;
@@ -162,6 +183,12 @@ void add_remedies(const Plan& plan, Page& page) {
     page.add("", Detail::kComment, Sentences{"No one change makes it fit."});
   else
     page.add("To make it fit", Detail::kComment, facts_table(rows));
+  for (const Remedy& remedy : plan.verdict.suggestions) {
+    if (remedy.command.empty()) continue;
+    page.add("Run this instead (changed: " + options_of(remedy.changes) + ")", Detail::kComment,
+             command_lines(remedy.command));
+    break;
+  }
 }
 
 void add_extras(const Plan& plan, Page& page) {

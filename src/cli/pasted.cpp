@@ -1,0 +1,117 @@
+#include "cli/pasted.h"
+
+#include <algorithm>
+
+#include "cli/engine_options.h"
+#include "engines/engine.h"
+#include "formats/file.h"
+#include "kvplan/error.h"
+#include "kvplan/quantity.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+using std::string_view;
+
+bool starts_command(const std::vector<std::string>& words, std::size_t at) {
+  const string_view name = program_name(words[at]);
+  const auto next = [&](std::size_t ahead) { return at + ahead < words.size() ? string_view(words[at + ahead]) : ""; };
+  if ((name == "docker" || name == "podman") && next(1) == "run") return true;
+  if (name.starts_with("python") && next(1) == "-m") return true;
+  for (const Engine& engine : engines())
+    for (const string_view program : engine.command.programs) {
+      const std::vector<string_view> parts = split(program);
+      if (parts[0] == name && (parts.size() == 1 || next(1) == parts[1]) && parts[0] != "-m") return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+void mark_command(std::vector<std::string>& arguments) {
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    if (arguments[at] == "--") return;
+    const bool is_value = at > 0 && is_own_option(arguments[at - 1]);
+    if (is_value || arguments[at].starts_with('-') || exists(arguments[at]) || !starts_command(arguments, at)) continue;
+    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(at), "--");
+    return;
+  }
+}
+
+ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  std::string name;
+  for (auto each = arguments.begin(); each != dashes; ++each) {
+    if (*each == "--engine" && each + 1 != dashes) name = *(each + 1);
+    if (each->starts_with("--engine=")) name = each->substr(std::string_view("--engine=").size());
+  }
+  if (name.empty() || name.find(',') != std::string::npos) return {};
+  Request scratch;
+  const Engine* engine = unless_misfit([&] { return &find_engine(name, scratch); });
+  if (engine == nullptr || engine->command.options == nullptr) return {};
+  std::vector<std::string> own(arguments.begin(), dashes);
+  // An option that kvplan has for other engines alone is this engine's own.
+  const auto is_ours = [&](std::string_view word) {
+    const Option* option = find_option(word.substr(0, word.find('=')));
+    return is_own_option(word) && (option == nullptr || is_option_of(option->name(), *engine));
+  };
+  ReadCommand out = take_engine_options(*engine, own, is_ours);
+  arguments.erase(arguments.begin(), dashes);
+  arguments.insert(arguments.begin(), own.begin(), own.end());
+  return out;
+}
+
+void add_settings(const ReadCommand& read, ParsedArguments& given) {
+  const auto is_given = [&](const Option* option) {
+    return std::any_of(given.options.begin(), given.options.end(),
+                       [&](const GivenOption& each) { return each.option == option; });
+  };
+  std::vector<GivenOption> added;
+  for (const CommandSetting& each : read.settings.settings) {
+    const Option* option = find_option(each.option);
+    if (option == nullptr) fail("a table of options names " + each.option + ", which kvplan has not", "report it");
+    if (!is_given(option)) added.push_back({option, each.option, option->value.empty() ? "" : each.value});
+  }
+  const auto& tensor = find_option("--tensor-parallel-size");
+  const auto& pipeline = find_option("--pipeline-parallel-size");
+  const auto has = [&](const Option* option) {
+    return std::any_of(added.begin(), added.end(), [&](const GivenOption& each) { return each.option == option; });
+  };
+  const bool is_command = !read.command.words.empty() && !read.engine.empty();
+  const bool lays_out = is_command && !read.command.engine->command.uses_visible_gpus;
+  if (lays_out && !has(tensor) && !has(pipeline) && !is_given(tensor) && !is_given(pipeline))
+    added.push_back({tensor, "--tensor-parallel-size", "1"});
+  const Option* count = find_option("--gpu-count");
+  if (is_command && !lays_out && read.command.gpus && !is_given(count) && is_given(find_option("--gpu")))
+    added.push_back({count, "--gpu-count", std::to_string(*read.command.gpus)});
+  given.options.insert(given.options.end(), added.begin(), added.end());
+}
+
+std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words) {
+  if (!file.empty()) {
+    constexpr std::size_t kMost = kMiB;
+    return with_source(file == "-" ? "standard input" : file,
+                       [&] { return find_commands(file == "-" ? read_stdin(kMost) : read_file(file, kMost)); });
+  }
+  if (words.empty() || (words.size() == 1 && words.front().find(' ') == std::string::npos)) return {};
+  std::vector<LaunchCommand> out = find_commands(words);
+  if (out.empty() && !exists(words.front()))
+    fail("no engine's command stands behind --", "write one such as vllm serve MODEL, or a MODEL before --");
+  return out;
+}
+
+void add_commands(const Invocation& call, Plan& plan) {
+  if (call.pasted == nullptr) return;
+  for (Remedy& remedy : plan.verdict.suggestions) {
+    std::vector<std::pair<std::string, std::string>> changes;
+    for (const auto& [option, value] : remedy.changes) {
+      const Option* row = find_option(option);
+      changes.emplace_back(row != nullptr ? std::string(row->name()) : option, value);
+    }
+    remedy.command = edited_command(*call.pasted, changes);
+  }
+}
+
+}  // namespace kvplan

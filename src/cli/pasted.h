@@ -1,0 +1,26 @@
+// An engine's command as the question: words behind "--", a file of --command, or options in the engine's own spelling.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "launch/read_command.h"
+#include "plan/answer.h"
+
+namespace kvplan {
+
+// Puts "--" before an engine's program that was typed without it: "kvplan --gpu l4 vllm serve MODEL".
+void mark_command(std::vector<std::string>& arguments);
+// Takes the options that only the engine named by --engine has.
+ReadCommand take_options_of_engine(std::vector<std::string>& arguments);
+// Adds what was read of a command to the options that were given; those win.
+void add_settings(const ReadCommand& read, ParsedArguments& given);
+
+// The commands of a text, or of the words behind "--"; empty where those are no engine's command.
+std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words);
+
+// The launch command of each remedy, with what it changes.
+void add_commands(const Invocation& call, Plan& plan);
+
+}  // namespace kvplan

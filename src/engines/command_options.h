@@ -1,0 +1,120 @@
+// An engine's own command line: its programs, its containers, and what each option of its parser does to memory. Rows
+// of options are text (ENGINE/options.txt), because an engine has hundreds of them and they change with every release.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kvplan {
+
+// How an option bears on the plan.
+enum class OptionEffect : std::uint8_t {
+  kPlanned,  // kvplan has an option for it
+  kNone,     // it moves no memory
+  kSecret,   // the same, and its value is never printed
+  kSmall,    // not modelled; it moves less than the plan's own range
+  kLess,     // not modelled; it can only lower the memory of a GPU
+  kHost,     // not modelled; it moves main memory
+  kMore,     // not modelled, and it can raise the memory of a GPU: no verdict
+  kFile,     // it names a file with more options, which is not read
+};
+
+enum class OptionValue : std::uint8_t {
+  kNone,
+  kOne,
+  kTwo,
+  kPerhaps,  // one, unless the next word is an option
+  kList,     // one or more words
+  kCount,    // "32k" is 32,000, "32K" is 32,768
+  kJson,     // an object; its members are options as well ("--speculative-config.method")
+};
+
+struct EngineOption {
+  std::vector<std::string_view> names;     // the first is its own; "$NAME" is a variable of the environment
+  std::vector<std::string_view> negative;  // names that switch it off
+  std::vector<std::string_view> values;    // of a row for these values alone
+  OptionValue value = OptionValue::kNone;
+  bool negatable = false;  // argparse's switch with "--no-NAME"
+  OptionEffect effect = OptionEffect::kNone;
+  std::string_view target;    // kPlanned: kvplan's option, "@..." for what is no option (command_reader.h), "" for none
+  std::string_view constant;  // and its value, where it does not depend on the command's
+  bool passes_value = false;  // the command's own value is kvplan's
+};
+
+// Its rows, parsed. A member of a JSON object that no row names falls to the row "OPTION.*", else to its object's.
+class EngineOptions {
+ public:
+  EngineOptions() = default;
+  explicit EngineOptions(std::span<const std::string_view> lines);
+
+  std::span<const EngineOption> rows() const { return rows_; }
+  // The row of a name, and whether the name switches it off; null where the parser has no such option.
+  std::pair<const EngineOption*, bool> find(std::string_view name) const;
+  // The row for this value of an option, where it has one of its own.
+  const EngineOption& of_value(const EngineOption& row, std::string_view value) const;
+  // Names that begin so: argparse takes a beginning that only one option has.
+  std::vector<std::string_view> beginning_with(std::string_view text) const;
+  // The engine's own option for one of kvplan's; null: it has none.
+  const EngineOption* for_target(std::string_view option) const;
+
+ private:
+  std::vector<EngineOption> rows_;
+};
+
+struct CommandSettings;
+
+struct EngineCommand {
+  // The words that start it, the first without its folder: "vllm serve", "-m sglang.launch_server".
+  std::span<const std::string_view> programs;
+  // Parts of the names of its containers; the arguments of the first kind follow the image, the others need a program.
+  std::string_view images = "", images_with_program = "";
+  std::span<const std::string_view> (*options)() = nullptr;
+  // "NAMES LACKED FIRST LAST DROPPED" of options that not all releases have; null: not known.
+  std::span<const std::string_view> (*option_releases)() = nullptr;
+  bool takes_model = false;        // the first word that is no option is the model
+  bool takes_beginnings = false;   // argparse: "--mem-fraction" for "--mem-fraction-static"
+  bool takes_underscores = false;  // "--max_model_len" is "--max-model-len"
+  bool uses_visible_gpus = false;  // without being told how many
+  // What one option alone does not say: the engine's defaults for a server, options that depend on each other.
+  void (*complete)(CommandSettings& settings) = nullptr;
+};
+
+// Of a command's option that kvplan plans: its own option and the value.
+struct CommandSetting {
+  std::string option, value;
+};
+
+// What a command asks for, in kvplan's options.
+struct CommandSettings {
+  std::string program, release;  // "llama-server"; "" where no release is named
+  std::string model;
+  std::vector<CommandSetting> settings;
+
+  const std::string* find(std::string_view option) const;
+  void set(std::string_view option, std::string_view value);
+  void remove(std::string_view option);
+};
+
+EngineCommand vllm_command();
+EngineCommand sglang_command();
+EngineCommand llama_cpp_command();
+EngineCommand mlx_command();
+EngineCommand tensorrt_llm_command();
+EngineCommand mistralrs_command();
+EngineCommand ollama_command();
+
+std::span<const std::string_view> vllm_option_lines();
+std::span<const std::string_view> sglang_option_lines();
+std::span<const std::string_view> llama_cpp_option_lines();
+std::span<const std::string_view> mlx_option_lines();
+std::span<const std::string_view> tensorrt_llm_option_lines();
+std::span<const std::string_view> mistralrs_option_lines();
+std::span<const std::string_view> ollama_option_lines();
+std::span<const std::string_view> vllm_option_releases();
+std::span<const std::string_view> sglang_option_releases();
+
+}  // namespace kvplan

@@ -1,0 +1,49 @@
+// Reads an engine's command as the engine's own parser does: what it asks of kvplan, and what kvplan cannot plan of it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engines/command_options.h"
+#include "kvplan/note.h"
+#include "kvplan/request.h"
+#include "launch/find_commands.h"
+
+namespace kvplan {
+
+// An option where it stands in the command.
+struct PlacedOption {
+  const EngineOption* row = nullptr;
+  std::string name;       // the option's own name, or a member of its object
+  std::size_t word = 0;   // index in LaunchCommand::words
+  std::size_t words = 0;  // it and its values
+};
+
+struct ReadCommand {
+  LaunchCommand command;
+  std::string engine;  // "vllm", "vllm@0.8.4"
+  EngineOptions options;
+  CommandSettings settings;
+  std::vector<PlacedOption> placed;
+  CommandRequest request;
+  std::vector<Note> notes;
+};
+
+// `model`: stands for the command's own model where it is not empty. Throws Error for an option that no release of the
+// engine has, a value that the text leaves open, and where no model is named.
+ReadCommand read_command(LaunchCommand command, std::string_view model);
+
+// Options of the engine among kvplan's own: takes those out of `words` that `is_ours` does not claim, and returns what
+// they ask for.
+ReadCommand take_engine_options(const Engine& engine, std::vector<std::string>& words,
+                                const std::function<bool(std::string_view)>& is_ours);
+
+// The command as one line, with kvplan's options of `changes` put in or exchanged in the engine's own spelling, and
+// secrets hidden; "" where the engine has no option for one of them.
+std::string edited_command(const ReadCommand& read, const std::vector<std::pair<std::string, std::string>>& changes);
+
+}  // namespace kvplan

@@ -1,0 +1,3 @@
+./llama-server.exe `
+  --model "C:\models\x.gguf" `
+  -fa -ngl all --api-key <key>

@@ -1,0 +1,164 @@
+// An engine's command as the question, as a user pastes it.
+#include "cli/pasted.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.h"
+#include "cli/engine_options.h"
+#include "engines/engine.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+const std::string kModel = "testdata/configs/qwen3-0.6b.json";
+
+Json asked(const Words& words) {
+  const Run run = run_program(words);
+  CAPTURE(run.err);
+  REQUIRE(!run.out.empty());
+  return Json::parse(run.out);
+}
+
+TEST_CASE("A command behind --, without it, and from a file give the same plan") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("start.sh", "#!/bin/sh\nexec vllm serve " + kModel + " \\\n  -tp 2 --port 1\n");
+  const Words card{"--gpu", "l4", "--json", "--calibration", "none"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), card.begin(), card.end());
+    return asked(more);
+  };
+  const Json plan = with({kModel, "--engine", "vllm", "-tp", "2"});
+  for (const Json& each : {with({"--", "vllm", "serve", kModel, "-tp", "2"}),
+                           with({"vllm", "serve", kModel, "-tp", "2"}), with({"--command", file})})
+    for (const char* part : {"request", "memory", "verdict", "capacity"}) CHECK(each.at(part) == plan.at(part));
+}
+
+TEST_CASE("kvplan's options stand before --, and win") {
+  const Json plan =
+      asked({"--max-model-len", "1024", "--json", "--", "vllm", "serve", kModel, "--max-model-len", "2048"});
+  CHECK(plan.at("request").at("max_model_len") == 1024);
+  check_refuses({kModel, "--", "vllm", "serve", kModel}, "two questions");
+  check_refuses({"--", "vllm", "serve", kModel, "--nope"}, "--nope");
+  check_refuses({"--", "no", "command"}, "no engine's command");
+  check_refuses({"--command", "/no/such/file"}, "/no/such/file");
+}
+
+TEST_CASE("Several commands are a fleet; one that cannot be read does not hide the others") {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("two", "vllm serve " + kModel + "\nsglang serve --model " + kModel + " --nope\n");
+  const Run run = run_program({"--json", "--command", file});
+  CHECK(run.exit == 2);
+  const Json plans = Json::parse(run.out).at("plans");
+  REQUIRE(plans.size() == 2);
+  CHECK(plans[0].at("request").at("engine") == "vllm");
+  CHECK(plans[1].at("exit") == 2);
+}
+
+TEST_CASE("diff compares two commands") {
+  const Run run =
+      run_program({"diff", "--", "vllm", "serve", kModel, "--", "vllm", "serve", kModel, "--max-model-len", "4096"});
+  CHECK(run.exit == 0);
+  CHECK(has(run.out, "max_model_len 40960 -> 4096"));
+}
+
+TEST_CASE("An option that is not modelled leaves no verdict; a release's own parser is the first check") {
+  const Words base{"--gpu", "l4", "--json", "--", "vllm", "serve", kModel};
+  Words more = base;
+  more.push_back("--enable-eplb");
+  const Json open = asked(more);
+  CHECK(open.at("verdict").at("status") == "unknown");
+  const Json lacks = asked({"--gpu", "l4", "--json", "--", "docker", "run", "vllm/vllm-openai:v0.12.0", "--model",
+                            kModel, "--engram-config", "{}"});
+  CHECK(lacks.at("verdict").at("starts") == false);
+  CHECK(has(lacks.at("verdict").at("reason").get<std::string>(), "--engram-config"));
+}
+
+TEST_CASE("A model that is not here asks for one that stands for it") {
+  const Run run = run_program({"--offline", "--", "vllm", "serve", "/models/none", "-tp", "2"});
+  check_refused(run, "--model-source");
+  CHECK(run_program({"--model-source", kModel, "--", "vllm", "serve", "/models/none"}).exit == 0);
+}
+
+TEST_CASE("The answer to a command that does not fit is a command") {
+  const Run run = run_program({"--gpu", "l4", "--", "vllm", "serve", kModel, "--gpu-memory-utilization", "0.2"});
+  CHECK(run.exit == 1);
+  CHECK(has(run.out, "Run this instead"));
+  CHECK(has(run.out, "  vllm serve " + kModel + " --gpu-memory-utilization"));
+}
+
+TEST_CASE("Secrets of a command are in no output") {
+  const std::string secrets[] = {"sk-topsecret", "hf_abcdefghijklmnopqrstuvwxyz0123456789", "pw-topsecret"};
+  const TemporaryFolder folder;
+  for (const std::string model : {kModel, std::string("/models/none")})
+    for (const std::string tail : {"", " --gpu-memory-utilization 0.2", " --enable-eplb", " --nope"}) {
+      const std::string text = "docker run -e HF_TOKEN=" + secrets[1] + " -e DB_PASSWORD=" + secrets[2] +
+                               " vllm/vllm-openai --model " + model + " --api-key " + secrets[0] +
+                               " --hf-token=" + secrets[1] + tail;
+      for (const std::string form : {"table", "json", "html", "markdown", "csv", "github", "args", "k8s"}) {
+        const Run run =
+            run_program({"--gpu", "l4", "--offline", "--format", form, "--command", folder.write("secret", text)});
+        for (const std::string& secret : secrets) {
+          CAPTURE(text);
+          CAPTURE(form);
+          CHECK(!has(run.out, secret));
+          CHECK(!has(run.err, secret));
+        }
+      }
+    }
+}
+
+// vllm/config/vllm.py, _set_cudagraph_sizes: 1, 2, 4, 8, then steps of 8.
+TEST_CASE("The batches that vLLM captures are the command's") {
+  const auto sizes = [](const Words& options) {
+    Words words{"--json", "--", "vllm", "serve", kModel};
+    words.insert(words.end(), options.begin(), options.end());
+    return asked(words).at("engine_settings").at("cuda_graph_sizes").get<int>();
+  };
+  CHECK(sizes({"--max-cudagraph-capture-size", "32"}) == 7);
+  CHECK(sizes({"--cudagraph-capture-sizes", "1", "2", "4"}) == 3);
+  CHECK(sizes({"--compilation-config", R"({"max_cudagraph_capture_size": 8})"}) == 4);
+  CHECK(sizes({"-O0"}) == 0);
+}
+
+TEST_CASE("With --engine the engine's own spellings are options") {
+  const Json plan = asked({kModel, "--engine", "sglang", "--tp-size", "2", "--page-size", "64",
+                           "--max-running-requests", "12", "--gpu", "l4", "--json"});
+  CHECK(plan.at("request").at("tensor_parallel_size") == 2);
+  CHECK(plan.at("engine_settings").at("max_num_seqs") == 12);
+  CHECK(run_program({kModel, "--engine", "llama.cpp", "--no-mmap", "-t", "8", "--ctx-size", "4096"}).exit == 0);
+  check_refuses({kModel, "--engine", "mlx", "--page-size", "64"}, "--page-size");
+  // kvplan has this one for SGLang alone.
+  CHECK(run_program({kModel, "--engine", "vllm", "--attention-backend", "FLASH_ATTN"}).exit == 0);
+  // --draft is kvplan's before "--" and llama-server's number of tokens behind it.
+  check_refuses({kModel, "--engine", "llama.cpp", "--draft", "/no/draft"}, "/no/draft");
+  const Json after = asked({"--json", "--", "llama-server", "-m", kModel, "-md", kModel, "--draft", "7"});
+  CHECK(after.at("request").at("num_speculative_tokens") == 7);
+}
+
+// Names that kvplan and an engine use for different things: before "--" kvplan's meaning holds, behind it the engine's.
+TEST_CASE("Options of the same name are known") {
+  std::vector<std::string> both;
+  for (const Engine& engine : engines()) {
+    if (engine.command.options == nullptr) continue;
+    const EngineOptions table(engine.command.options());
+    for (const EngineOption& row : table.rows()) {
+      if (!row.values.empty()) continue;
+      for (const std::string_view name : row.names) {
+        const Option* own = find_option(name);
+        const std::string_view target = row.target.substr(0, row.target.find_last_not_of('=') + 1);
+        const bool is_ours = own != nullptr && is_option_of(own->name(), engine);
+        if (is_ours && own != find_option(target)) both.push_back(std::string(engine.name) + " " + std::string(name));
+      }
+    }
+  }
+  std::sort(both.begin(), both.end());
+  const std::string expected = test_file("testdata/options/collisions.txt");
+  std::string now;
+  for (const std::string& each : both) now += each + "\n";
+  CHECK(now == expected);
+}
+
+}  // namespace
+}  // namespace kvplan
