@@ -53,6 +53,6 @@ inline const Gpu& parse_gpu(std::string_view text) {
 // Slices of cards (MIG), which a program sees as cards. They are found by name alone: no search offers one, since
 // nobody rents a slice in place of a card.
 std::span<const Gpu> gpu_slices();
-std::span<const Gpu> gpu_table();  // gpu_table.cpp
+std::span<const std::string_view> gpu_lines();  // gpus.txt
 
 }  // namespace kvplan

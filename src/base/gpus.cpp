@@ -4,9 +4,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -22,11 +24,69 @@ std::string_view without_maker(std::string_view name) {
   return {};
 }
 
+struct SourceRow {
+  std::string_view word, text;
+  bool is_reported = false;  // the memory is what a driver reports
+};
+constexpr SourceRow kSources[] = {
+    {"smi", "data sheet; nvidia-smi", true},
+    {"cuda", "data sheet; nvidia-smi; CUDA total from llama.cpp and vLLM logs", true},
+    {"mig", "nvidia-smi mig -lgip", true},
+    {"rocm", "data sheet; rocm-smi", true},
+    {"hl-smi", "data sheet; hl-smi", true},
+    {"sheet", "data sheet"},
+    {"log", "data sheet; CUDA total from llama.cpp's log"},
+    {"sycl", "data sheet; llama.cpp's SYCL log"},
+    {"metal", "data sheet; Metal's default working set"},
+    {"firmware", "data sheet; the largest carve-out of the firmware"},
+};
+
+// The card of a line of gpus.txt.
+Gpu read_card(std::string_view line) {
+  const std::vector<std::string_view> words = split(line);
+  const auto real = [](std::string_view word) {
+    double value = 0;
+    parse_real(word, value);
+    return value;
+  };
+  Gpu out{};
+  out.vendor = words[0];
+  out.name = words[1];
+  const std::size_t digits = words[2].find_first_of("0123456789");
+  if (digits != std::string_view::npos)
+    out.capability = static_cast<std::uint32_t>(
+        whole_number(words[2].substr(digits), words[2].starts_with("gfx") ? 16 : 10).value_or(0));
+  out.memory_mib = whole_number(words[3]).value_or(0);
+  out.usable_mib = whole_number(words[4]).value_or(0);
+  out.bandwidth_gb_s = real(words[5]);
+  if (const std::vector<std::string_view> peak = split(words[6], ':'); peak.size() == 4)
+    out.peak = {real(peak[0]), real(peak[1]), real(peak[2]), real(peak[3])};
+  for (const SourceRow& row : kSources)
+    if (row.word == words[7]) std::tie(out.source, out.reported) = std::tie(row.text, row.is_reported);
+  out.unified = words[8] == "unified";
+  if (words.size() > 9) out.aliases = line.substr(static_cast<std::size_t>(words[9].data() - line.data()));
+  return out;
+}
+
+std::vector<Gpu> built_in_cards(bool are_slices) {
+  std::vector<Gpu> out;
+  for (const std::string_view line : gpu_lines())
+    if (!line.empty() && line.front() != '#' && (line.find(" mig ") != std::string_view::npos) == are_slices)
+      out.push_back(read_card(line));
+  return out;
+}
+
 }  // namespace
 
+std::span<const Gpu> gpu_slices() {
+  static const std::vector<Gpu> slices = built_in_cards(true);
+  return slices;
+}
+
 GpuCatalogue::GpuCatalogue(const std::vector<GpuRecord>& own) {
+  const std::vector<Gpu> table = built_in_cards(false);
   std::map<std::string, const Gpu*, std::less<>> built_in;
-  for (const Gpu& gpu : gpu_table()) built_in.emplace(folded(gpu.name), &gpu);
+  for (const Gpu& gpu : table) built_in.emplace(folded(gpu.name), &gpu);
   for (const GpuRecord& card : own) own_.push_back({card, join(card.aliases, " ")});
   for (const auto& [card, aliases] : own_) {
     rows_.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
@@ -40,7 +100,7 @@ GpuCatalogue::GpuCatalogue(const std::vector<GpuRecord>& own) {
   }
   std::set<std::string> replaced;
   for (const Own& card : own_) replaced.insert(folded(card.record.name));
-  for (const Gpu& gpu : gpu_table())
+  for (const Gpu& gpu : table)
     if (replaced.count(folded(gpu.name)) == 0) rows_.push_back(gpu);
   for (const std::span<const Gpu> some : {cards(), gpu_slices()})
     for (const Gpu& gpu : some) {
