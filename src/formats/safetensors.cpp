@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "base/os.h"
 #include "formats/file.h"
@@ -39,130 +42,40 @@ std::string shown(std::string_view name) {
   return "\"" + one_line(name, 80) + "\"";
 }
 
-// Reads the header without building a tree: a checkpoint may have a hundred thousand tensors.
-class HeaderReader : public nlohmann::json_sax<Json> {
- public:
-  HeaderReader(std::uint64_t data_bytes, const TensorVisitor& visit) : data_bytes_(data_bytes), visit_(visit) {}
+using Span = std::pair<std::uint64_t, std::uint64_t>;
 
-  bool start_object(std::size_t) override {
-    ++depth_;
-    if (depth_ == 2) {
-      has_dtype_ = has_shape_ = false;
-      offsets_seen_ = 0;
-      elements_ = 1;
-      rows_.reset();
-      return true;
-    }
-    if (depth_ > 2 && !metadata_) fail("the safetensors header nests too deep in " + shown(name_), kLoadAgain);
-    return depth_ < 16;
-  }
-  bool end_object() override {
-    if (depth_ == 2 && !metadata_) finish();
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t) override {
-    if (depth_ == 0) fail("the safetensors header is no object", kLoadAgain);
-    if (metadata_) return true;
-    if (depth_ != 2 || in_list_) fail("the safetensors header has a list where none belongs", kLoadAgain);
-    in_list_ = true;
-    if (key_ == "shape") has_shape_ = true;
-    return true;
-  }
-  bool end_array() override {
-    in_list_ = false;
-    return true;
-  }
-  bool key(string_t& text) override {
-    if (depth_ == 1) {
-      name_ = text;
-      metadata_ = text == "__metadata__";
-    } else {
-      key_ = text;
-    }
-    return true;
-  }
-  bool string(string_t& text) override {
-    if (metadata_) return true;
-    if (depth_ == 2 && !in_list_ && key_ == "dtype") {
-      dtype_ = text;
-      has_dtype_ = true;
-    } else if (depth_ < 2 || in_list_) {
-      fail("the safetensors header holds text where none belongs", kLoadAgain);
-    }
-    return true;
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    if (metadata_) return true;
-    if (depth_ != 2 || !in_list_) return depth_ == 2;
-    if (key_ == "shape") {
-      if (!rows_) rows_ = value;
-      elements_ = checked_mul(elements_, value, "the elements of a tensor");
-    } else if (key_ == "data_offsets") {
-      if (offsets_seen_ < 2) offsets_[offsets_seen_] = value;
-      ++offsets_seen_;
-    }
-    return true;
-  }
-  bool number_integer(number_integer_t) override { return wrong_number(); }
-  bool number_float(number_float_t, const string_t&) override { return wrong_number(); }
-  bool boolean(bool) override { return depth_ >= 1; }
-  bool null() override { return depth_ >= 1; }
-  bool binary(binary_t&) override { return false; }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    fail("the safetensors header is not valid JSON at byte " + std::to_string(position), kLoadAgain);
-  }
+// A list of numbers that are not negative; nothing for any other value.
+std::optional<std::vector<std::uint64_t>> counts_in(const Json& entry, const char* key) {
+  const Json* list = member(entry, key);
+  if (list == nullptr || !list->is_array()) return std::nullopt;
+  const bool are_counts = std::all_of(list->begin(), list->end(), [](const Json& n) { return n.is_number_unsigned(); });
+  return are_counts ? std::optional(list->get<std::vector<std::uint64_t>>()) : std::nullopt;
+}
 
-  void check_overlaps() {
-    std::sort(spans_.begin(), spans_.end());
-    for (std::size_t i = 1; i < spans_.size(); ++i)
-      if (spans_[i].first < spans_[i - 1].second)
-        fail("two tensors of the safetensors header share the bytes from " + std::to_string(spans_[i].first),
-             kLoadAgain);
-  }
-
- private:
-  bool wrong_number() {
-    if (!metadata_) fail("the safetensors header has a number below zero or broken in " + shown(name_), kLoadAgain);
-    return true;
-  }
-
-  void finish() {
-    if (!has_dtype_ || !has_shape_ || offsets_seen_ != 2)
-      fail("the tensor " + shown(name_) + " lacks its dtype, shape or data_offsets", kLoadAgain);
-    const auto* row =
-        std::find_if(kTypeBits.begin(), kTypeBits.end(), [&](const TypeBits& t) { return t.name == dtype_; });
-    if (row == kTypeBits.end())
-      fail("the tensor " + shown(name_) + " has the unknown type " + shown(dtype_), kLoadAgain);
-    if (offsets_[0] > offsets_[1] || offsets_[1] > data_bytes_)
-      fail("the tensor " + shown(name_) + " ends at byte " + std::to_string(offsets_[1]) + " of " +
-               std::to_string(data_bytes_) + " bytes of data",
-           "the file is cut off or damaged: download it again");
-    const std::uint64_t bytes = ceil_div(checked_mul(elements_, row->bits, "the bytes of a tensor"), 8);
-    if (bytes != offsets_[1] - offsets_[0])
-      fail("the tensor " + shown(name_) + " needs " + std::to_string(bytes) + " bytes and has " +
-               std::to_string(offsets_[1] - offsets_[0]),
-           kLoadAgain);
-    if (++tensors_ > kMaxSafetensorsTensors)
-      fail("the safetensors header has more than " + std::to_string(kMaxSafetensorsTensors) + " tensors", kLoadAgain);
-    if (bytes > 0) spans_.emplace_back(offsets_[0], offsets_[1]);
-    visit_({name_, dtype_, elements_, bytes, rows_.value_or(1)});
-  }
-
-  std::uint64_t data_bytes_;
-  const TensorVisitor& visit_;
-  std::size_t depth_ = 0;
-  bool metadata_ = false;
-  bool in_list_ = false;
-  std::string name_, key_, dtype_;
-  bool has_dtype_ = false, has_shape_ = false;
-  std::size_t offsets_seen_ = 0;
-  std::array<std::uint64_t, 2> offsets_{};
-  std::uint64_t elements_ = 1;
-  std::uint64_t tensors_ = 0;
-  std::optional<std::uint64_t> rows_;  // the first number of the shape
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> spans_;
-};
+// Passes on the tensor of one entry, and returns its place.
+Span read_tensor(std::string_view name, const Json& entry, std::uint64_t data_bytes, const TensorVisitor& visit) {
+  const Json* dtype = member(entry, "dtype");
+  const auto shape = counts_in(entry, "shape"), offsets = counts_in(entry, "data_offsets");
+  if (dtype == nullptr || !dtype->is_string() || !shape || !offsets || offsets->size() != 2)
+    fail("the tensor " + shown(name) + " lacks its dtype, shape or data_offsets", kLoadAgain);
+  const std::string& type = dtype->get_ref<const std::string&>();
+  const auto* row = std::find_if(kTypeBits.begin(), kTypeBits.end(), [&](const TypeBits& t) { return t.name == type; });
+  if (row == kTypeBits.end()) fail("the tensor " + shown(name) + " has the unknown type " + shown(type), kLoadAgain);
+  const std::uint64_t begin = (*offsets)[0], end = (*offsets)[1];
+  if (begin > end || end > data_bytes)
+    fail("the tensor " + shown(name) + " ends at byte " + std::to_string(end) + " of " + std::to_string(data_bytes) +
+             " bytes of data",
+         "the file is cut off or damaged: download it again");
+  std::uint64_t elements = 1;
+  for (const std::uint64_t length : *shape) elements = checked_mul(elements, length, "the elements of a tensor");
+  const std::uint64_t bytes = ceil_div(checked_mul(elements, row->bits, "the bytes of a tensor"), 8);
+  if (bytes != end - begin)
+    fail("the tensor " + shown(name) + " needs " + std::to_string(bytes) + " bytes and has " +
+             std::to_string(end - begin),
+         kLoadAgain);
+  visit({name, type, elements, bytes, shape->empty() ? 1 : shape->front()});
+  return {begin, end};
+}
 
 // The header's length, checked against the file's.
 std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t file_bytes) {
@@ -193,12 +106,39 @@ std::uint64_t shards_of(std::string_view name) {
 
 }  // namespace
 
+// Entries are read one by one and not kept: a checkpoint may have a hundred thousand tensors.
 void parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const TensorVisitor& visit) {
-  HeaderReader reader(data_bytes, visit);
-  // Writers pad with spaces; apart from them there must be only one object.
-  if (!Json::sax_parse(json.begin(), json.end(), &reader, nlohmann::detail::input_format_t::json, true))
-    fail("the safetensors header has a value where none belongs", kLoadAgain);
-  reader.check_overlaps();
+  constexpr std::size_t kMostValues = 64;  // of one tensor
+  constexpr std::string_view kMetadata = "__metadata__";
+  if (!excess_of(json, {16, json.size() + 1}).empty()) fail("the safetensors header nests too deep", kLoadAgain);
+  std::string name;
+  std::size_t tensors = 0, values = 0;
+  std::vector<Span> spans;
+  using Event = Json::parse_event_t;
+  const auto take = [&](int depth, Event event, const Json& value) {
+    if (depth == 1 && event == Event::key) {
+      name = value.get_ref<const std::string&>();
+      values = 0;
+      return name != kMetadata;
+    }
+    if (depth == 0 || name == kMetadata) return true;
+    const bool is_misplaced = depth == 1 ? event == Event::value || event == Event::array_start
+                                         : event == Event::object_start || (event == Event::array_start && depth > 2);
+    if (is_misplaced || ++values > kMostValues)
+      fail("the safetensors header has a value where none belongs, in " + shown(name), kLoadAgain);
+    if (depth > 1 || event != Event::object_end) return true;
+    if (++tensors > kMaxSafetensorsTensors)
+      fail("the safetensors header has more than " + std::to_string(kMaxSafetensorsTensors) + " tensors", kLoadAgain);
+    const Span span = read_tensor(name, value, data_bytes, visit);
+    if (span.first < span.second) spans.push_back(span);
+    return false;
+  };
+  if (!Json::parse(json.begin(), json.end(), take, false).is_object())
+    fail("the safetensors header is no valid JSON object", kLoadAgain);
+  std::sort(spans.begin(), spans.end());
+  for (std::size_t i = 1; i < spans.size(); ++i)
+    if (spans[i].first < spans[i - 1].second)
+      fail("two tensors of the safetensors header share the bytes from " + std::to_string(spans[i].first), kLoadAgain);
 }
 
 void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_bytes, const TensorVisitor& visit) {
@@ -239,6 +179,50 @@ void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor
       with_source(path,
                   [] { fail("the headers of the checkpoint's files are longer than 128 MiB in all", kLoadAgain); });
   }
+}
+
+// The names of the shards are kept, and not those of a hundred thousand tensors.
+SafetensorsIndex parse_safetensors_index(std::string_view text) {
+  constexpr const char* kIndexAgain = "download the index again";
+  constexpr std::size_t kMaxIndexValues = 2'000'000;  // one for each tensor
+  constexpr std::size_t kMaxFileName = 255;           // the limit of file systems
+  refuse_nul(text);
+  if (const std::string excess = excess_of(text, {8, kMaxIndexValues}); !excess.empty())
+    fail("the index " + excess, kIndexAgain);
+  std::string section, tensor;
+  std::set<std::string> files;
+  using Event = Json::parse_event_t;
+  const auto take = [&](int depth, Event event, const Json& value) {
+    if (depth == 1 && event == Event::key) {
+      section = value.get_ref<const std::string&>();
+      return section == "metadata" || section == "weight_map";
+    }
+    if (depth < 2 || section != "weight_map") return true;
+    if (event == Event::key) {
+      tensor = value.get_ref<const std::string&>();
+      return false;
+    }
+    if (event != Event::value || !value.is_string())
+      fail("the index names no file for \"" + one_line(tensor, 60) + '"', kIndexAgain);
+    const std::string& file = value.get_ref<const std::string&>();
+    if (file.empty() || file.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos || file == "." ||
+        file == ".." || file.size() > kMaxFileName)
+      fail("the index names \"" + one_line(file, 60) + "\", which is no file beside it", kIndexAgain);
+    files.insert(file);
+    if (files.size() > kMaxCheckpointFiles)
+      fail("the index names more than " + std::to_string(kMaxCheckpointFiles) + " files", kIndexAgain);
+    return false;
+  };
+  const Json root = Json::parse(text.begin(), text.end(), take, false);
+  if (root.is_discarded()) fail("the index of the shards is not valid JSON", kIndexAgain);
+  if (const Json* map = root.is_object() ? member(root, "weight_map") : nullptr; map == nullptr || !map->is_object())
+    fail("the index of the shards has no weight_map", kIndexAgain);
+  SafetensorsIndex out{{files.begin(), files.end()}, 0};
+  const Json* metadata = member(root, "metadata");
+  const Json* total = metadata != nullptr && metadata->is_object() ? member(*metadata, "total_size") : nullptr;
+  if (total != nullptr && total->is_number() && total->get<double>() >= 0 && total->get<double>() < 9.0e18)
+    out.total_size = total->get<std::uint64_t>();
+  return out;
 }
 
 std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes,
