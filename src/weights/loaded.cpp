@@ -5,9 +5,9 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "weights/share.h"
-#include "weights/torch_pieces.h"
 
 namespace kvplan {
 
@@ -138,9 +138,9 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
     out.absorbed += again;
     pieces.take(again);
   }
-  out.allocated = pieces.allocated();
-  out.reserved = pieces.reserved();
-  out.segments = pieces.segments();
+  out.allocated = pieces.allocated;
+  out.reserved = pieces.reserved;
+  out.segments = std::move(pieces.segments);
   return out;
 }
 

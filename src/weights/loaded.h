@@ -2,12 +2,52 @@
 // angles, and the allocator's blocks.
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
+#include "kvplan/quantity.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
+
+// PyTorch's caching allocator: what it takes from a card for tensors that stay. Sizes are rounded up to 512 B. Blocks
+// up to 1 MiB are cut from segments of 2 MiB, below 10 MiB from segments of 20 MiB; larger ones get their own segment
+// in whole 2 MiB. The smallest free block that is large enough is used; the rest becomes a free block only if it has at
+// least 512 B (small) or more than 1 MiB (large): otherwise the tensor keeps it. Source: PyTorch
+// c10/cuda/CUDACachingAllocator.cpp (round_size, get_allocation_size, should_split).
+class TorchPieces {
+ public:
+  void take(Bytes tensor) {
+    if (tensor == Bytes(0)) return;
+    constexpr std::string_view kWhat = "the allocator's pieces";
+    const std::uint64_t wanted = round_up(tensor.count(), 512, kWhat);
+    const bool is_small = wanted <= kMiB;
+    std::multiset<Bytes>& free = is_small ? small_ : large_;
+    std::uint64_t piece = 0;
+    if (const auto found = free.lower_bound(Bytes(wanted)); found != free.end()) {
+      piece = found->count();
+      free.erase(found);
+    } else {
+      piece = is_small ? 2 * kMiB : wanted < 10 * kMiB ? 20 * kMiB : round_up(wanted, 2 * kMiB, kWhat);
+      reserved += Bytes(piece);
+      segments.emplace_back(piece);
+    }
+    const std::uint64_t rest = piece - wanted;
+    if (is_small ? rest >= 512 : rest > kMiB) {
+      free.insert(Bytes(rest));
+      piece = wanted;
+    }
+    allocated += Bytes(piece);
+  }
+
+  Bytes allocated;              // torch.cuda.memory_allocated
+  Bytes reserved;               // taken from the card
+  std::vector<Bytes> segments;  // of `reserved`, in the order of allocation
+
+ private:
+  std::multiset<Bytes> small_, large_;  // free blocks
+};
 
 struct LoadedWeights {
   Bytes tensors;    // of the tensors themselves

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sources/load.h"
-#include "weights/torch_pieces.h"
 
 namespace kvplan {
 namespace {
@@ -18,20 +17,20 @@ namespace {
 TEST_CASE("pieces of PyTorch's allocator") {
   TorchPieces pieces;
   pieces.take(Bytes(63 * kMiB / 2));  // 31.5 MiB of 32: the half stays with it
-  CHECK(pieces.allocated() == Bytes(32 * kMiB));
-  CHECK(pieces.reserved() == Bytes(32 * kMiB));
+  CHECK(pieces.allocated == Bytes(32 * kMiB));
+  CHECK(pieces.reserved == Bytes(32 * kMiB));
   pieces.take(Bytes(49 * kMiB / 2));  // 24.5 MiB of 26: the rest is free
-  CHECK(pieces.allocated() == Bytes(113 * kMiB / 2));
-  CHECK(pieces.reserved() == Bytes(58 * kMiB));
+  CHECK(pieces.allocated == Bytes(113 * kMiB / 2));
+  CHECK(pieces.reserved == Bytes(58 * kMiB));
   pieces.take(Bytes(5 * kMiB / 4));  // out of that rest, which keeps no free piece
-  CHECK(pieces.allocated() == Bytes(58 * kMiB));
-  CHECK(pieces.reserved() == Bytes(58 * kMiB));
+  CHECK(pieces.allocated == Bytes(58 * kMiB));
+  CHECK(pieces.reserved == Bytes(58 * kMiB));
   pieces.take(Bytes(3 * kMiB));
-  CHECK(pieces.allocated() == Bytes(61 * kMiB));
-  CHECK(pieces.reserved() == Bytes(78 * kMiB));
+  CHECK(pieces.allocated == Bytes(61 * kMiB));
+  CHECK(pieces.reserved == Bytes(78 * kMiB));
   pieces.take(Bytes(1));
-  CHECK(pieces.allocated() == Bytes(61 * kMiB + 512));
-  CHECK(pieces.reserved() == Bytes(80 * kMiB));
+  CHECK(pieces.allocated == Bytes(61 * kMiB + 512));
+  CHECK(pieces.reserved == Bytes(80 * kMiB));
 }
 
 LoadedWeights load(const std::string& config, std::uint64_t ranks, bool copies_latents = false) {
