@@ -35,6 +35,7 @@ macro(embedded_lines path name text)
 endmacro()
 
 embedded_text(src/base/gpus.txt gpu_lines)
+embedded_text(src/models/towers/towers.txt tower_lines)
 embedded_text(src/models/class_defaults.txt class_default_lines)
 embedded_text(src/engines/llama_cpp/classes.txt llama_cpp_class_lines)
 embedded_text(src/engines/executed.txt executed_lines)

@@ -256,13 +256,13 @@ static bool write_t5gemma2(Inventory& out) {
   write_ends(out);
   out.outside(Place::kFirst);
   if (const auto vision = side->child("vision_config"))
-    write_gemma3_vision({{out, Component::kVision},
-                         {out, Component::kProjector},
-                         with_class(*vision, "siglip_vision_model"),
-                         *side,
-                         out.hidden,
-                         "t5gemma2",
-                         "siglip_vision_model"});
+    write_tower("tower", {{out, Component::kVision},
+                          {out, Component::kProjector},
+                          with_class(*vision, "siglip_vision_model"),
+                          *side,
+                          out.hidden,
+                          "gemma3",
+                          "siglip_vision_model"});
   return true;
 }
 

@@ -28,7 +28,7 @@ static void write_molmo(Inventory& out) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t inner = out.text.count_or("intermediate_size", 0) / 2;
   out.outside(Place::kFirst);
-  write_clip_large({out, Component::kVision}, 23, false);
+  write_encoder_part("clip_large", {out, Component::kVision}, out.text, {{"layers", 23}});
   p.linear("image_pooling_2d.wqkv", 3 * 1024, 2048, true);
   p.linear("image_pooling_2d.wo", 1024, 1024, true);
   p.linear("image_projector.w13", times(2, inner), 1024, false);

@@ -64,7 +64,7 @@ static void write_phi4_senses(Inventory& out) {
 static void write_phi3_v(Inventory& out) {
   const Tower p{out, Component::kProjector};
   out.outside(Place::kFirst);
-  write_clip_large({out, Component::kVision}, 24, true);
+  write_encoder_part("clip_large", {out, Component::kVision}, out.text, {{"post_norm", 1}});
   p.linear("img_projection.0", out.hidden, 4096, true);
   p.linear("img_projection.2", out.hidden, out.hidden, true);
   p.plain("separators", 2 * 4096);

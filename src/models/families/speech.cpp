@@ -95,7 +95,7 @@ static bool write_transcriber(Inventory& out) {
   out.outside(Place::kFirst);
   out.reader.root.touch("encoder_config");
   const Fields own = with_class(out.reader.root.child("encoder_config").value_or(Fields::empty()), "parakeet_encoder");
-  write_parakeet({out, Component::kEncoder}, own);
+  write_encoder_part("parakeet", {out, Component::kEncoder}, own);
   out.norms("model.decoder.embedding_layernorm", h, 1, true);
   if (text.class_name() == "cohere_asr") {
     out.table(Component::kEmbedding, "model.decoder.pos_emb", text.count_or("max_position_embeddings", 1024), h);
@@ -140,7 +140,7 @@ static bool write_seamless(Inventory& out) {
     out.plain(Component::kEncoder, "text_encoder.layer_norm", times(2, out.hidden));
   }
   out.outside(Place::kFirst);
-  if (has_audio) write_seamless_speech({out, Component::kEncoder}, text);
+  if (has_audio) write_encoder_part("seamless", {out, Component::kEncoder}, text);
   if (!name.ends_with("ToText")) out.reader.inform("uncounted_part", "what makes speech of the text is not counted");
   out.outside(Place::kLast);
   out.norms("text_decoder.layer_norm", out.hidden, 1, true);

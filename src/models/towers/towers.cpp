@@ -2,7 +2,6 @@
 // is an estimate with a range, never a silent zero.
 #include <algorithm>
 #include <optional>
-#include <span>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -49,8 +48,7 @@ void Tower::blocks(const std::string& at, const Blocks& b) const {
   for (std::size_t i = before; i < written.size(); ++i) written[i].units = b.heads;
 }
 
-static std::uint64_t count_of(const Fields& config, std::initializer_list<std::string_view> keys,
-                              std::uint64_t fallback) {
+static std::uint64_t count_of(const Fields& config, const std::vector<std::string_view>& keys, std::uint64_t fallback) {
   for (const std::string_view key : keys)
     if (config.is_number(key)) return config.count_or(key, fallback);
   if (!config.class_name().empty())
@@ -59,26 +57,8 @@ static std::uint64_t count_of(const Fields& config, std::initializer_list<std::s
   return fallback;
 }
 
-std::uint64_t TowerWriter::count(std::initializer_list<std::string_view> keys, std::uint64_t fallback) const {
+std::uint64_t TowerWriter::count(const std::vector<std::string_view>& keys, std::uint64_t fallback) const {
   return count_of(v, keys, fallback);
-}
-
-std::uint64_t TowerWriter::merge() const {
-  return square(count("spatial_merge_size", 2));
-}
-
-Blocks TowerWriter::sizes(std::uint64_t width, std::uint64_t inner, std::uint64_t layers, std::string_view key) const {
-  return {width, count("intermediate_size", inner), count(key, layers)};
-}
-
-void TowerWriter::patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const {
-  t.linear(name, width, times(3, square(count("patch_size", usual))), bias);
-}
-
-void TowerWriter::frames(std::string_view name, std::uint64_t width, bool bias, std::string_view key,
-                         std::uint64_t usual, std::uint64_t channels) const {
-  const std::uint64_t patch = square(count("patch_size", 14));
-  t.linear(name, width, times(times(channels, count(key, usual)), patch), bias);
 }
 
 void estimate_tower(Inventory& out, const Fields& side, Component component, const std::string& what) {
@@ -106,21 +86,12 @@ void estimate_tower(Inventory& out, const Fields& side, Component component, con
 
 namespace {
 
-bool write_side(std::span<const TowerRow> rows, const TowerWriter& side) {
-  for (const TowerRow& row : rows)
-    if ((has_word(row.names, side.root_type) || has_word(row.names, side.own)) &&
-        (row.fits == nullptr || row.fits(side.own))) {
-      row.write(side);
-      return true;
-    }
-  return false;
-}
-
 bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std::string& root_type,
                   const std::string& own) {
   const TowerWriter side{{out, Component::kVision}, {out, Component::kProjector}, v, root, out.hidden, root_type, own};
-  if (v.is_object("width") && v.child("width")->is_object("sam_vit_b")) return write_deepseek_ocr(side), true;
-  if (write_side(vit_towers(), side) || write_side(vision_towers(), side)) return true;
+  if (v.is_object("width") && v.child("width")->is_object("sam_vit_b"))
+    return write_tower_part("deepseek_ocr", side), true;
+  if (write_tower("tower", side)) return true;
   root.touch("model_type");
   return false;
 }
@@ -130,7 +101,7 @@ bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std:
   const TowerWriter side{
       {out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
   side.count({"d_model", "hidden_size"}, 0);  // reported as a fact of the plan, whether or not a row knows the encoder
-  return write_side(audio_towers(), side);
+  return write_tower("audio", side);
 }
 
 // A part of the config that no rule read and that has a width gets an estimate where it gives its layers, else a note:
