@@ -21,16 +21,15 @@ struct AttentionSink {
   Tokens sink;
   Tokens window;
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"attention_sink", "attention sinks and a window",
+                                        "min(S, A + W)*H_kv*(d + d_v)",
+                                        "attention_sink_size, sliding_window, num_key_value_heads, head_dim",
+                                        "tokens up to sink + window", "arXiv 2309.17453, section 3.2"}};
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kSink, window, sink}); }
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const AttentionSink&, const AttentionSink&) = default;
 };
-
-static_assert(AttentionKind<AttentionSink>);
 
 }  // namespace kvplan

@@ -20,16 +20,14 @@ struct Chunked {
   Heads heads;
   Tokens chunk;
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"chunked", "chunked local attention", "min(S, C)*H_kv*(d + d_v)",
+                                        "attention_chunk_size, num_key_value_heads, head_dim", "tokens up to the chunk",
+                                        "vLLM ChunkedLocalAttentionSpec"}};
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kChunk, chunk, Tokens(0)}); }
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const Chunked&, const Chunked&) = default;
 };
-
-static_assert(AttentionKind<Chunked>);
 
 }  // namespace kvplan

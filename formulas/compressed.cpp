@@ -6,13 +6,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr KindInfo kCompressedInfo{"compressed",
-                                   "compressed attention (DeepSeek-V4)",
-                                   "min(S, W)*d + floor(S/m)*(d + d_index) + min(S, w_m)*s_m*(d + d_index)",
-                                   "compress_ratios, head_dim, index_head_dim, sliding_window",
-                                   "tokens, one entry for m of them",
-                                   "vLLM models/deepseek_v4/compressor.py"};
-
 // CSA's blocks overlap by one, so two blocks of sums are kept, each with a key and a score.
 constexpr std::uint64_t kOverlappingRatio = 4;
 
@@ -27,10 +20,6 @@ Term state_term(std::string_view name, std::uint64_t width, std::uint64_t ratio)
 }
 
 }  // namespace
-
-std::span<const KindInfo> Compressed::infos() {
-  return {&kCompressedInfo, 1};
-}
 
 std::string_view Compressed::variant() const {
   if (compress_ratio <= 1) return "window";

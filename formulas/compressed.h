@@ -42,8 +42,10 @@ struct Compressed {
   std::uint64_t o_lora_rank = 0;
   std::uint64_t o_groups = 0;
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
+  static constexpr KindInfo kInfo[] = {{"compressed", "compressed attention (DeepSeek-V4)",
+                                        "min(S, W)*d + floor(S/m)*(d + d_index) + min(S, w_m)*s_m*(d + d_index)",
+                                        "compress_ratios, head_dim, index_head_dim, sliding_window",
+                                        "tokens, one entry for m of them", "vLLM models/deepseek_v4/compressor.py"}};
   std::string_view variant() const;  // window, csa, hca
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
@@ -51,7 +53,5 @@ struct Compressed {
   std::uint64_t macs_per_entry() const;
   friend bool operator==(const Compressed&, const Compressed&) = default;
 };
-
-static_assert(AttentionKind<Compressed>);
 
 }  // namespace kvplan

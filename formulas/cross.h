@@ -19,16 +19,14 @@ namespace kvplan {
 struct Cross {
   Heads heads;
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"cross", "cross attention", "E*H_kv*(d + d_v)",
+                                        "cross_attention_layers, max_source_positions, num_key_value_heads",
+                                        "source tokens", "arXiv 1706.03762, section 3.2.3"}};
   CacheTerms terms(Form) const { return key_value_terms(heads, {}, Growth::kSourceToken); }
   std::vector<Symbol> symbols() const { return head_symbols(heads); }
   void project(Projections& out) const { project_heads(out, heads, true, "encoder_attn."); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const Cross&, const Cross&) = default;
 };
-
-static_assert(AttentionKind<Cross>);
 
 }  // namespace kvplan

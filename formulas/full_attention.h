@@ -26,16 +26,20 @@ namespace kvplan {
 struct FullAttention {
   Heads heads;
 
-  static std::span<const KindInfo> infos();
+  static constexpr KindInfo kInfo[] = {
+      {"mha", "multi-head attention", "S*H*(d + d_v)", "num_attention_heads, head_dim, hidden_size", "every token",
+       "arXiv 1706.03762, section 3.2"},
+      {"gqa", "grouped-query attention", "S*H_kv*(d + d_v)", "num_key_value_heads, head_dim", "every token",
+       "arXiv 2305.13245"},
+      {"mqa", "multi-query attention", "S*(d + d_v)", "num_key_value_heads = 1, multi_query, head_dim", "every token",
+       "arXiv 1911.02150"},
+  };
   const KindInfo& info() const;  // mha, gqa or mqa, by the ratio of heads
-  std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return key_value_terms(heads); }
   std::vector<Symbol> symbols() const { return head_symbols(heads); }
   void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const FullAttention&, const FullAttention&) = default;
 };
-
-static_assert(AttentionKind<FullAttention>);
 
 }  // namespace kvplan

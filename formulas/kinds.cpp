@@ -1,19 +1,34 @@
 #include "formulas/kinds.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
-#include <utility>
+#include <type_traits>
 
 namespace kvplan {
 
 std::span<const std::string_view> derivation_lines();  // generated from the headers
 
 const KindInfo& kind_info(const Mixer& mixer) {
-  return std::visit([](const auto& kind) -> const KindInfo& { return kind.info(); }, mixer);
+  return std::visit(
+      [](const auto& kind) -> const KindInfo& {
+        if constexpr (requires { kind.info(); })
+          return kind.info();
+        else
+          return kind.kInfo[0];
+      },
+      mixer);
 }
 
 std::string_view kind_variant(const Mixer& mixer) {
-  return std::visit([](const auto& kind) { return std::string_view(kind.variant()); }, mixer);
+  return std::visit(
+      [](const auto& kind) -> std::string_view {
+        if constexpr (requires { kind.variant(); })
+          return kind.variant();
+        else
+          return "";
+      },
+      mixer);
 }
 
 CacheTerms cache_terms(const Mixer& mixer, Form form) {
@@ -25,7 +40,14 @@ std::vector<Symbol> symbols(const Mixer& mixer) {
 }
 
 std::uint64_t macs_per_entry(const Mixer& mixer) {
-  return std::visit([](const auto& kind) { return kind.macs_per_entry(); }, mixer);
+  return std::visit(
+      [](const auto& kind) -> std::uint64_t {
+        if constexpr (requires { kind.macs_per_entry(); })
+          return kind.macs_per_entry();
+        else
+          return 0;
+      },
+      mixer);
 }
 
 void project(const Mixer& mixer, Projections& out) {
@@ -54,18 +76,15 @@ const Latent* latent_of(const Mixer& mixer) {
       mixer);
 }
 
-namespace {
-template <std::size_t... I>
-std::vector<KindInfo> rows(std::index_sequence<I...>) {
+template <AttentionKind... Kind>
+static std::vector<KindInfo> rows_of(std::type_identity<std::variant<Kind...>>) {
   std::vector<KindInfo> out;
-  const auto append = [&out](std::span<const KindInfo> infos) { out.insert(out.end(), infos.begin(), infos.end()); };
-  (append(std::variant_alternative_t<I, Mixer>::infos()), ...);
+  (out.insert(out.end(), std::begin(Kind::kInfo), std::end(Kind::kInfo)), ...);
   return out;
 }
-}  // namespace
 
 std::vector<KindInfo> all_kinds() {
-  return rows(std::make_index_sequence<std::variant_size_v<Mixer>>());
+  return rows_of(std::type_identity<Mixer>());
 }
 
 std::vector<std::string> derivation(std::string_view kind) {

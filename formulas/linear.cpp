@@ -4,19 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-constexpr KindInfo kLinearInfo{"linear",
-                               "linear attention (gated delta net, KDA, lightning, mLSTM)",
-                               "(k - 1)*(2*n_k*d_k + n_v*d_v) + n_v*d_v*d_k",
-                               "linear_num_key_heads, linear_key_head_dim, linear_num_value_heads, linear_attn_config",
-                               "nothing: fixed for a sequence",
-                               "arXiv 2412.06464, 2510.26692, 2401.04658"};
-}  // namespace
-
-std::span<const KindInfo> Linear::infos() {
-  return {&kLinearInfo, 1};
-}
-
 std::string_view Linear::variant() const {
   switch (rule) {
     case Rule::kGatedDeltaNet: return "gated_delta_net";

@@ -32,16 +32,16 @@ struct Linear {
   std::uint64_t value_head_dim = 0;   // d_v
   std::uint64_t conv_kernel = 0;      // k; 0 where there is no convolution
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
+  static constexpr KindInfo kInfo[] = {
+      {"linear", "linear attention (gated delta net, KDA, lightning, mLSTM)",
+       "(k - 1)*(2*n_k*d_k + n_v*d_v) + n_v*d_v*d_k",
+       "linear_num_key_heads, linear_key_head_dim, linear_num_value_heads, linear_attn_config",
+       "nothing: fixed for a sequence", "arXiv 2412.06464, 2510.26692, 2401.04658"}};
   std::string_view variant() const;
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
-  std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const Linear&, const Linear&) = default;
 };
-
-static_assert(AttentionKind<Linear>);
 
 }  // namespace kvplan

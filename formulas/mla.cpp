@@ -5,12 +5,6 @@
 
 namespace kvplan {
 
-namespace {
-constexpr KindInfo kMlaInfo{
-    "mla",         "multi-head latent attention",  "S*(r + d_rope)", "kv_lora_rank, qk_rope_head_dim",
-    "every token", "arXiv 2405.04434, section 2.1"};
-}  // namespace
-
 CacheTerms latent_terms(const Latent& latent, Form form) {
   if (form == Form::kExpanded) {
     const std::uint64_t key = checked_add(latent.qk_nope_head_dim, latent.qk_rope_head_dim, "a key's width");
@@ -33,10 +27,6 @@ std::uint64_t latent_macs(const Latent& latent) {
   const std::uint64_t twice = checked_mul(latent.kv_lora_rank, 2, "the work of one cached token");
   return checked_mul(latent.num_heads, checked_add(twice, latent.qk_rope_head_dim, "the work of one cached token"),
                      "the work of one cached token");
-}
-
-std::span<const KindInfo> Mla::infos() {
-  return {&kMlaInfo, 1};
 }
 
 CacheTerms Mla::terms(Form form) const {

@@ -49,16 +49,14 @@ struct Mla {
   Latent latent;
   Tokens window{};  // W; 0 where every token is kept (dots.note's sliding layers have one)
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"mla", "multi-head latent attention", "S*(r + d_rope)",
+                                        "kv_lora_rank, qk_rope_head_dim", "every token",
+                                        "arXiv 2405.04434, section 2.1"}};
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
   std::uint64_t macs_per_entry() const { return latent_macs(latent); }
   friend bool operator==(const Mla&, const Mla&) = default;
 };
-
-static_assert(AttentionKind<Mla>);
 
 }  // namespace kvplan

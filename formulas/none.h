@@ -13,16 +13,12 @@
 namespace kvplan {
 
 struct None {
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {
+      {"none", "no cache", "0", "hybrid_override_pattern, block_configs", "nothing", "arXiv 2504.03624, 2411.19146"}};
   CacheTerms terms(Form) const { return {}; }
   std::vector<Symbol> symbols() const { return {}; }
   void project(Projections&) const {}
-  std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const None&, const None&) = default;
 };
-
-static_assert(AttentionKind<None>);
 
 }  // namespace kvplan

@@ -4,19 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-constexpr KindInfo kRgLruInfo{"rg_lru",
-                              "real-gated linear recurrent unit",
-                              "(k - 1)*w + w",
-                              "lru_width, conv1d_width",
-                              "nothing: fixed for a sequence",
-                              "arXiv 2402.19427, section 2.4"};
-}  // namespace
-
-std::span<const KindInfo> RgLru::infos() {
-  return {&kRgLruInfo, 1};
-}
-
 CacheTerms RgLru::terms(Form) const {
   Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence};
   conv.shape = {.units = width, .vectors = 1, .width = 1, .columns = conv_kernel};

@@ -19,16 +19,13 @@ struct RgLru {
   std::uint64_t conv_kernel = 0;  // k
   std::uint64_t num_heads = 0;    // blocks of the gates' projections
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"rg_lru", "real-gated linear recurrent unit", "(k - 1)*w + w",
+                                        "lru_width, conv1d_width", "nothing: fixed for a sequence",
+                                        "arXiv 2402.19427, section 2.4"}};
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
-  std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const RgLru&, const RgLru&) = default;
 };
-
-static_assert(AttentionKind<RgLru>);
 
 }  // namespace kvplan

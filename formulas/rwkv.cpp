@@ -4,19 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-constexpr KindInfo kRwkvInfo{"rwkv",
-                             "RWKV recurrence",
-                             "t*h + (h/d)*d*d",
-                             "hidden_size, head_dim",
-                             "nothing: fixed for a sequence",
-                             "arXiv 2305.13048, 2503.14456"};
-}  // namespace
-
-std::span<const KindInfo> Rwkv::infos() {
-  return {&kRwkvInfo, 1};
-}
-
 std::string_view Rwkv::variant() const {
   switch (version) {
     case 4: return "rwkv4";

@@ -22,16 +22,13 @@ struct Rwkv {
   std::uint64_t head_dim = 0;      // d; 0 in RWKV 4
   std::uint64_t token_shifts = 2;  // t
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
+  static constexpr KindInfo kInfo[] = {{"rwkv", "RWKV recurrence", "t*h + (h/d)*d*d", "hidden_size, head_dim",
+                                        "nothing: fixed for a sequence", "arXiv 2305.13048, 2503.14456"}};
   std::string_view variant() const;
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
-  std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const Rwkv&, const Rwkv&) = default;
 };
-
-static_assert(AttentionKind<Rwkv>);
 
 }  // namespace kvplan

@@ -19,9 +19,9 @@ struct Shared {
   std::uint64_t source_layer = 0;  // the layer whose cache it reads
   Heads heads;
   Tokens window;  // the source layer's window; 0 where it attends to everything
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"shared", "reads another layer's cache", "0",
+                                        "num_kv_shared_layers, cla_share_factor, num_kv_reuse_layers", "nothing",
+                                        "arXiv 2405.12981, 2405.05254"}};
   CacheTerms terms(Form) const { return {}; }
   std::vector<Symbol> symbols() const;
   // Files of Gemma 3n and 4 keep the projections of these layers; cross-layer sharing has none.
@@ -29,7 +29,5 @@ struct Shared {
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const Shared&, const Shared&) = default;
 };
-
-static_assert(AttentionKind<Shared>);
 
 }  // namespace kvplan

@@ -4,19 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-constexpr KindInfo kShortConvInfo{"short_conv",
-                                  "gated short convolution",
-                                  "(k - 1)*h",
-                                  "conv_L_cache, hidden_size",
-                                  "nothing: fixed for a sequence",
-                                  "transformers models/lfm2"};
-}  // namespace
-
-std::span<const KindInfo> ShortConv::infos() {
-  return {&kShortConvInfo, 1};
-}
-
 CacheTerms ShortConv::terms(Form) const {
   Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence};
   conv.shape = {.units = channels, .vectors = 1, .width = 1, .columns = conv_kernel};

@@ -18,16 +18,13 @@ struct ShortConv {
   std::uint64_t channels = 0;     // h
   std::uint64_t conv_kernel = 0;  // k
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"short_conv", "gated short convolution", "(k - 1)*h",
+                                        "conv_L_cache, hidden_size", "nothing: fixed for a sequence",
+                                        "transformers models/lfm2"}};
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
-  std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const ShortConv&, const ShortConv&) = default;
 };
-
-static_assert(AttentionKind<ShortConv>);
 
 }  // namespace kvplan

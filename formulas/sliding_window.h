@@ -22,16 +22,14 @@ struct SlidingWindow {
   Heads heads;
   Tokens window;
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"sliding_window", "sliding-window attention", "min(S, W)*H_kv*(d + d_v)",
+                                        "sliding_window, num_key_value_heads, head_dim", "tokens up to the window",
+                                        "arXiv 2310.06825, section 2"}};
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kWindow, window, Tokens(0)}); }
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const SlidingWindow&, const SlidingWindow&) = default;
 };
-
-static_assert(AttentionKind<SlidingWindow>);
 
 }  // namespace kvplan

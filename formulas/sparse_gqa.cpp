@@ -4,19 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-constexpr KindInfo kSparseGqaInfo{"sparse_gqa",
-                                  "grouped-query attention with index keys",
-                                  "S*H_kv*(d + d_v) + S*d_index",
-                                  "num_key_value_heads, head_dim, index_head_dim, sparse_attention_config",
-                                  "every token",
-                                  "vLLM and transformers, minimax_m3"};
-}  // namespace
-
-std::span<const KindInfo> SparseGqa::infos() {
-  return {&kSparseGqaInfo, 1};
-}
-
 CacheTerms SparseGqa::terms(Form) const {
   CacheTerms out = key_value_terms(heads);
   Term index{.name = "index key", .role = Role::kIndex};

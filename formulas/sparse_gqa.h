@@ -22,16 +22,15 @@ struct SparseGqa {
   std::uint64_t index_head_dim = 0;
   std::uint64_t index_n_heads = 0;
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
-  std::string_view variant() const { return ""; }
+  static constexpr KindInfo kInfo[] = {{"sparse_gqa", "grouped-query attention with index keys",
+                                        "S*H_kv*(d + d_v) + S*d_index",
+                                        "num_key_value_heads, head_dim, index_head_dim, sparse_attention_config",
+                                        "every token", "vLLM and transformers, minimax_m3"}};
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
   std::uint64_t macs_per_entry() const;
   friend bool operator==(const SparseGqa&, const SparseGqa&) = default;
 };
-
-static_assert(AttentionKind<SparseGqa>);
 
 }  // namespace kvplan

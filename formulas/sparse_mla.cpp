@@ -4,19 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-constexpr KindInfo kSparseMlaInfo{"sparse_mla",
-                                  "latent attention with an indexer",
-                                  "S*(r + d_rope) + S*d_index",
-                                  "kv_lora_rank, qk_rope_head_dim, index_head_dim, indexer_types",
-                                  "every token",
-                                  "arXiv 2512.02556, section 2"};
-}  // namespace
-
-std::span<const KindInfo> SparseMla::infos() {
-  return {&kSparseMlaInfo, 1};
-}
-
 CacheTerms SparseMla::terms(Form form) const {
   CacheTerms out = latent_terms(latent, form);
   if (index_head_dim > 0) {

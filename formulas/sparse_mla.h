@@ -27,8 +27,9 @@ struct SparseMla {
   std::uint64_t index_n_heads = 0;   // query heads of the indexer
   std::uint64_t index_topk = 0;      // tokens that the attention then reads
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
+  static constexpr KindInfo kInfo[] = {{"sparse_mla", "latent attention with an indexer", "S*(r + d_rope) + S*d_index",
+                                        "kv_lora_rank, qk_rope_head_dim, index_head_dim, indexer_types", "every token",
+                                        "arXiv 2512.02556, section 2"}};
   std::string_view variant() const { return index_head_dim == 0 ? "shared_indexer" : ""; }
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
@@ -36,7 +37,5 @@ struct SparseMla {
   std::uint64_t macs_per_entry() const;
   friend bool operator==(const SparseMla&, const SparseMla&) = default;
 };
-
-static_assert(AttentionKind<SparseMla>);
 
 }  // namespace kvplan

@@ -4,21 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
-constexpr KindInfo kSsmInfo{"ssm",
-                            "selective state space (Mamba 1 and 2)",
-                            "(k - 1)*(I + 2*G*N) + I*N",
-                            "mamba_d_state, mamba_d_conv, mamba_expand, mamba_n_heads, n_groups",
-                            "nothing: fixed for a sequence",
-                            "arXiv 2312.00752, 2405.21060"};
-
-}  // namespace
-
-std::span<const KindInfo> Ssm::infos() {
-  return {&kSsmInfo, 1};
-}
-
 CacheTerms Ssm::terms(Form) const {
   Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence};
   conv.storage = Storage::kModel;

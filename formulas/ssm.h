@@ -39,16 +39,14 @@ struct Ssm {
   bool conv_over_groups = true;   // B and C pass the convolution too (not in PLaMo-2)
   std::uint64_t dt_rank = 0;      // Mamba 1: rank of the time step's projection
 
-  static std::span<const KindInfo> infos();
-  const KindInfo& info() const { return infos()[0]; }
+  static constexpr KindInfo kInfo[] = {{"ssm", "selective state space (Mamba 1 and 2)", "(k - 1)*(I + 2*G*N) + I*N",
+                                        "mamba_d_state, mamba_d_conv, mamba_expand, mamba_n_heads, n_groups",
+                                        "nothing: fixed for a sequence", "arXiv 2312.00752, 2405.21060"}};
   std::string_view variant() const { return version == Version::kMamba1 ? "mamba1" : "mamba2"; }
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
-  std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const Ssm&, const Ssm&) = default;
 };
-
-static_assert(AttentionKind<Ssm>);
 
 }  // namespace kvplan

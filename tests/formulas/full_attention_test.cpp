@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -29,7 +30,7 @@ TEST_CASE("full attention: bytes a token over all layers") {
     const FullAttention kind{row.heads};
     CHECK(row.layers * bytes(kind, 1) == row.bytes_per_token);
     CHECK(row.layers * bytes(kind, 131072) == row.bytes_per_token * 131072);
-    CHECK(kind.info().name == row.kind);
+    CHECK(kind_info(kind).name == row.kind);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "formulas/deepseek.h"
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -14,7 +15,7 @@ TEST_CASE("MLA: one latent and one rope key a token and layer") {
   CHECK(61 * bytes(kind, 1) == 70272);  // vLLM's and SGLang's logs
   CHECK(61 * bytes(kind, 32768) == 2302672896);
   CHECK(62 * bytes(Mla{{40, 256, 32, 64, 64, 768}}, 1) == 35712);  // MiniCPM3-4B
-  CHECK(kind.info().name == "mla");
+  CHECK(kind_info(kind).name == "mla");
 }
 
 TEST_CASE("MLA: expanded, as engines hold it that do not fold the maps") {

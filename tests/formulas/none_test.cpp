@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -9,7 +10,7 @@ namespace {
 
 TEST_CASE("none: nothing is kept") {
   CHECK(elements(None{}, 8192) == 0);
-  CHECK(None{}.info().name == "none");
+  CHECK(kind_info(None{}).name == "none");
 }
 
 }  // namespace

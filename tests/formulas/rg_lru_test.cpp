@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -12,7 +13,7 @@ TEST_CASE("RG-LRU: RecurrentGemma-2B's 18 layers") {
   CHECK(18 * elements(kind, 1) == 18 * (3 * 2560 + 2560));
   CHECK(18 * bytes(kind, 1) == 368640);
   CHECK(18 * bytes(kind, 1, k16BitState32) == 460800);
-  CHECK(kind.info().name == "rg_lru");
+  CHECK(kind_info(kind).name == "rg_lru");
 }
 
 }  // namespace

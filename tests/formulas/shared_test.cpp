@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -11,7 +12,7 @@ TEST_CASE("shared: a layer that reads another's cache keeps none, and attends al
   const Shared kind{18, {8, 2, 256, 256}, Tokens(512)};
   CHECK(elements(kind, 8192) == 0);
   CHECK(kind.macs_per_entry() == 8 * 512);
-  CHECK(kind.info().name == "shared");
+  CHECK(kind_info(kind).name == "shared");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -14,7 +15,7 @@ TEST_CASE("sliding window: tokens up to the window") {
   CHECK(elements(oss, 0) == 0);
   // Mistral-7B-v0.1 at 32k: 512 MiB, the figure of its paper's rolling buffer.
   CHECK(32 * bytes(SlidingWindow{{32, 8, 128, 128}, Tokens(4096)}, 32768) == std::uint64_t{512} << 20);
-  CHECK(oss.info().name == "sliding_window");
+  CHECK(kind_info(oss).name == "sliding_window");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "formulas/full_attention.h"
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -13,7 +14,7 @@ TEST_CASE("sparse GQA: MiniMax-M3 keeps all keys and values, and an index key in
   const FullAttention full{{64, 4, 128, 128}};
   CHECK(elements(sparse, 1) == 1024 + 128);
   CHECK(57 * bytes(sparse, 1) + 3 * bytes(full, 1) == 137472);
-  CHECK(sparse.info().name == "sparse_gqa");
+  CHECK(kind_info(sparse).name == "sparse_gqa");
 }
 
 TEST_CASE("sparse GQA: index keys follow the model's type, not the KV type") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "formulas/deepseek.h"
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -12,7 +13,7 @@ TEST_CASE("sparse MLA: the latent and an index key of 132 bytes") {
   const SparseMla kind{kDeepSeekV3, 128, 64, 2048};
   CHECK(61 * bytes(kind, 1) == 78324);  // DeepSeek-V3.2
   CHECK(elements(kind, 1) == 576 + 128);
-  CHECK(kind.info().name == "sparse_mla");
+  CHECK(kind_info(kind).name == "sparse_mla");
   CHECK(kind.variant().empty());
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "formulas/kinds.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -26,7 +27,7 @@ TEST_CASE("SSM: llama.cpp's recurrent-state buffers, float32") {
   mamba2.n_groups = 1;
   CHECK(64 * bytes(mamba2, 32768, k32Bit) == 171900928);
   CHECK(mamba2.variant() == "mamba2");
-  CHECK(mamba2.info().name == "ssm");
+  CHECK(kind_info(mamba2).name == "ssm");
 }
 
 TEST_CASE("SSM: the state may be float32 where the convolution is not") {
