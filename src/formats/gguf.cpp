@@ -71,25 +71,6 @@ std::string quoted(std::string_view key) {
 
 }  // namespace
 
-// Copies of what a Gguf needs of its files. Their addresses stay.
-class GgufStore {
- public:
-  std::byte* take(std::size_t size) {
-    if (size > left_) {
-      left_ = std::max(size, kBlock);
-      next_ = blocks_.emplace_back(new std::byte[left_]).get();
-    }
-    left_ -= size;
-    return std::exchange(next_, next_ + size);
-  }
-
- private:
-  static constexpr std::size_t kBlock = 64 * kKiB;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
-  std::byte* next_ = nullptr;
-  std::size_t left_ = 0;
-};
-
 // Reads forward within one header: of bytes in memory, or of a file, of which it has a piece at a time.
 class GgufCursor {
  public:
@@ -118,7 +99,7 @@ class GgufCursor {
     skip(count);
     const std::size_t size = count;
     if (file_ == nullptr) return window_.data() + begin;
-    std::byte* const out = store_->take(size);
+    auto* const out = reinterpret_cast<std::byte*>(store_->emplace_back(size, '\0').data());
     if (size <= kWindow)
       std::copy_n(at(begin, size), size, out);
     else

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +36,9 @@ struct GgufTensor {
 
   std::span<const std::uint64_t> shape() const { return {dims.data(), num_dims}; }
 };
+
+// Copies of what a Gguf needs of its files. Their addresses stay.
+using GgufStore = std::deque<std::string>;
 
 class Gguf {
  public:
@@ -95,8 +99,8 @@ class Gguf {
   void check_set() const;
   void check_names() const;
 
-  std::shared_ptr<const class GgufStore> store_;  // nothing where the caller has the bytes
-  std::vector<Entry> entries_;                    // sorted by key
+  std::shared_ptr<const GgufStore> store_;  // nothing where the caller has the bytes
+  std::vector<Entry> entries_;              // sorted by key
   std::vector<GgufTensor> tensors_;
   std::uint64_t header_bytes_ = 0;
   std::uint32_t version_ = 0;
