@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "kvplan/error.h"
+#include "kvplan/note.h"
 #include "kvplan/quantization.h"
 #include "kvplan/tensors.h"
+#include "kvplan/weight_model.h"
 #include "weights/expression.h"
 
 namespace kvplan {
@@ -111,5 +113,13 @@ class RuleBook {
 
 // The name without the prefixes that checkpoints put before the same module ("model.", "language_model.", "backbone.").
 std::string_view bare_module(std::string_view module);
+
+// Rules of a checkpoint's lists that match no module of the model: they have no effect, and the plan says so.
+
+// All names that checkpoints use for a group's module.
+std::vector<std::string> names_of(const TensorGroup& group);
+
+// A note for each list of the declaration, with the share of its rules that match nothing.
+std::vector<Note> notes_of_unmatched(const WeightModel& model, const RuleBook& book);
 
 }  // namespace kvplan

@@ -16,7 +16,6 @@
 #include "weights/share.h"
 #include "weights/stored.h"
 #include "weights/types.h"
-#include "weights/unmatched.h"
 
 namespace kvplan {
 

@@ -1,6 +1,6 @@
 // Lists of modules in quantization configs: they attach to the names that a family's files and classes have, and what
 // names nothing is said.
-#include "weights/unmatched.h"
+#include "weights/rules.h"
 
 #include <doctest/doctest.h>
 
