@@ -9,7 +9,6 @@
 #include "answer.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
-#include "sources/gguf_choice.h"
 #include "sources/hub_weights.h"
 
 namespace {

@@ -16,7 +16,7 @@
 #include "plan/complete.h"
 #include "plan/fit.h"
 #include "plan/grid.h"
-#include "sources/stored_models.h"
+#include "sources/local_stores.h"
 #include "weights/rules.h"
 
 namespace kvplan {

@@ -9,7 +9,7 @@
 #include "kvplan/format_bytes.h"
 #include "kvplan/strings.h"
 #include "measure/gpu_api.h"
-#include "measure/gpu_view.h"
+#include "measure/nvml.h"
 #include "measure/read_kernel.h"
 
 namespace kvplan {

@@ -14,8 +14,8 @@
 #include "models/draft_heads.h"
 #include "models/graph_facts.h"
 #include "models/model_class.h"
-#include "models/purpose.h"
 #include "models/read.h"
+#include "models/reader.h"
 #include "models/registry.h"
 #include "models/rotary.h"
 

@@ -105,4 +105,8 @@ void refuse_layers_that_are_no_list(const Fields& text);
 // last gets a warning: engines skip it, and the config may have been cut short.
 void check_layer_lists(const Reader& reader);
 
+// Whether a model is for embeddings or scores rather than for generating.
+
+void read_purpose(Reader& reader);
+
 }  // namespace kvplan

@@ -8,8 +8,6 @@
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 #include "sources/checkpoint.h"
-#include "sources/gguf_choice.h"
-#include "sources/hf_cache.h"
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
 #include "sources/hub_id.h"

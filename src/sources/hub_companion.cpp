@@ -6,8 +6,6 @@
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "kvplan/strings.h"
-#include "sources/gguf_choice.h"
-#include "sources/hf_cache.h"
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
 #include "sources/hub_id.h"

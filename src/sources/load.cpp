@@ -7,11 +7,10 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "sources/checkpoint.h"
-#include "sources/gguf_choice.h"
 #include "sources/hub.h"
 #include "sources/hub_id.h"
+#include "sources/hub_weights.h"
 #include "sources/local_stores.h"
-#include "sources/model_list.h"
 
 namespace kvplan {
 

@@ -10,10 +10,10 @@
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
-#include "sources/gguf_choice.h"
-#include "sources/hf_cache.h"
+#include "sources/hub_cache.h"
 #include "sources/hub_id.h"
 #include "sources/hub_settings.h"
+#include "sources/hub_weights.h"
 
 namespace kvplan {
 
@@ -154,6 +154,128 @@ std::string find_in_store(std::string_view argument) {
   for (const Store& store : kStores)
     if (argument.starts_with(store.prefix)) return store.find(argument.substr(store.prefix.size()));
   fail("no store of that name", "ollama:, lmstudio: and llama.cpp: are known");
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostEntries = 4096;        // of one folder
+constexpr std::size_t kMostEntriesOfAll = 16384;  // in all folders together
+
+// Lists folders, of which a store may have any number.
+class FolderLister {
+ public:
+  // The plain names in a folder, either of folders or of files.
+  std::vector<std::string> names_in(const std::string& folder, bool folders) {
+    std::vector<std::string> out;
+    std::error_code error;
+    std::size_t left = std::min(kMostEntries, left_);
+    for (fs::directory_iterator it(folder, error), end; !error && it != end && left > 0; it.increment(error)) {
+      --left;
+      --left_;
+      std::error_code ignored;
+      std::string name = it->path().filename().string();
+      if (is_plain_name(name) && it->is_directory(ignored) == folders) out.push_back(std::move(name));
+    }
+    return out;
+  }
+
+ private:
+  std::size_t left_ = kMostEntriesOfAll;
+};
+
+void add_hub(FolderLister& looker, std::vector<std::string>& out) {
+  const std::string cache = hf_cache_folder();
+  if (cache.empty()) return;
+  constexpr std::string_view kPrefix = "models--";
+  for (const std::string& folder : looker.names_in(cache, true)) {
+    if (!folder.starts_with(kPrefix)) continue;
+    std::string repo = folder.substr(kPrefix.size());
+    const auto dashes = repo.find("--");
+    if (dashes == std::string::npos) continue;
+    repo.replace(dashes, 2, "/");
+    if (!find_in_hf_cache(cache, repo, "main").empty()) out.push_back(repo);
+  }
+}
+
+void add_ollama(FolderLister& looker, std::vector<std::string>& out) {
+  std::vector<std::string> stores{environment("OLLAMA_MODELS")};
+  if (stores[0].empty()) stores = {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
+  for (const std::string& store : stores) {
+    const std::string library = store + "/manifests/registry.ollama.ai/library";
+    if (store.empty()) continue;
+    for (const std::string& model : looker.names_in(library, true))
+      for (const std::string& tag : looker.names_in(library + "/" + model, false))
+        out.push_back("ollama:" + model + (tag == "latest" ? "" : ":" + tag));
+  }
+}
+
+void add_lmstudio(FolderLister& looker, std::vector<std::string>& out) {
+  const std::string root = lmstudio_models();
+  if (root.empty()) return;
+  for (const std::string& publisher : looker.names_in(root, true)) {
+    for (const std::string& model : looker.names_in(root + "/" + publisher, true)) {
+      const std::string name = "lmstudio:" + publisher + "/" + model;
+      const std::vector<std::string> files = looker.names_in(root + "/" + publisher + "/" + model, false);
+      if (std::find(files.begin(), files.end(), "config.json") != files.end()) out.push_back(name);
+      for (const std::string& file : files)
+        if (file.ends_with(".gguf")) out.push_back(name + "@" + file.substr(0, file.size() - 5));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> stored_models() {
+  std::vector<std::string> out;
+  FolderLister looker;
+  add_hub(looker, out);
+  add_ollama(looker, out);
+  add_lmstudio(looker, out);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+namespace {
+
+constexpr std::size_t kMaxListBytes = kMiB;
+
+}  // namespace
+
+bool is_model_list(const std::string& argument) {
+  return argument.size() > 1 && argument.front() == '@';
+}
+
+std::vector<std::string> read_model_list(const std::string& argument) {
+  const std::string path = argument.substr(1);
+  return with_source(path, [&] {
+    std::vector<std::string> out;
+    const std::string text = read_file(path, kMaxListBytes);
+    const bool is_text = std::none_of(text.begin(), text.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+    });
+    if (!is_text || trimmed(std::string_view(text).substr(0, text.find('\n'))).starts_with('{'))
+      fail("this is no list of models", "write a MODEL on each line, or name a config *.json");
+    // Some editors begin a text with a byte order mark.
+    const std::string_view lines = text;
+    for (std::string_view rest = lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0); !rest.empty();) {
+      const auto end = rest.find('\n');
+      const std::string_view line = rest.substr(0, end);
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+      std::string name(trimmed(line.substr(0, line.find('#'))));
+      if (name.empty()) continue;
+      if (out.size() == kMostModels)
+        fail("the list names more than " + std::to_string(kMostModels) + " models", "divide it");
+      if (is_model_list(name)) fail("the list names a further list, " + one_line(name, 60), "name its models here");
+      if (std::string beside = path.substr(0, path.rfind('/') + 1) + name;
+          name.front() != '/' && !exists(name) && exists(beside))
+        name = std::move(beside);
+      out.push_back(std::move(name));
+    }
+    if (out.empty()) fail("the list names no model", "write a MODEL on each line");
+    return out;
+  });
 }
 
 }  // namespace kvplan

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kvplan {
 
@@ -20,5 +21,24 @@ std::string lmstudio_models();
 
 // The model's file, or its folder where it is no GGUF. Throws Error(kBadInput).
 std::string find_in_store(std::string_view argument);
+
+// The models in the local stores, by the names that kvplan accepts for them. Only folders are listed, no file is
+// opened.
+
+// "org/name" in the Hugging Face tools' cache, "ollama:name:tag", "lmstudio:publisher/model@FILE", sorted. Names that
+// no tool would give, and folders that cannot be read, are left out.
+std::vector<std::string> stored_models();
+
+// A file that lists models, one on each line; empty lines and text after a # are ignored.
+
+// The most models of one command line, whether lists, directories or words name them.
+inline constexpr std::size_t kMostModels = 10'000;
+
+// "@FILE". No other name is taken for a list: its lines appear in errors and are looked up on the Hub.
+bool is_model_list(const std::string& argument);
+
+// The models that "@FILE" lists. A path that does not exist is also looked for next to the list. Throws
+// Error(kBadInput) for an empty list, and for one that contains another list.
+std::vector<std::string> read_model_list(const std::string& argument);
 
 }  // namespace kvplan

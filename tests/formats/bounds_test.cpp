@@ -17,9 +17,9 @@
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
 #include "sources/companions.h"
-#include "sources/gguf_choice.h"
+#include "sources/hub_weights.h"
 #include "sources/load.h"
-#include "sources/model_list.h"
+#include "sources/local_stores.h"
 #include "support/gguf_writer.h"
 #include "support/program.h"
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "measure/gpu_view.h"
+#include "measure/nvml.h"
 #include "support/program.h"
 #include "support/words.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sources/stored_models.h"
+#include "sources/local_stores.h"
 #include "support/environment.h"
 #include "support/gguf_writer.h"
 #include "support/program.h"
