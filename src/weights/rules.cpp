@@ -146,18 +146,6 @@ std::pair<PatternForm, std::string_view> parsed(std::string_view pattern) {
 
 }  // namespace
 
-void RuleBook::NameList::add(std::string_view name, Order order) {
-  orders_.emplace(name, order);
-  if (name.size() >= lengths_.size()) lengths_.resize(name.size() + 1);
-  lengths_[name.size()] = true;
-}
-
-RuleBook::Order RuleBook::NameList::find(std::string_view name) const {
-  if (name.size() >= lengths_.size() || !lengths_[name.size()]) return kNone;
-  const auto found = orders_.find(name);
-  return found == orders_.end() ? kNone : found->second;
-}
-
 RuleBook::RuleBook(const std::vector<SchemeRule>& rules)
     : lists_(std::make_shared<const Lists>(lists_of(rules))), rules_(&rules) {}
 
@@ -185,8 +173,8 @@ RuleBook::Lists RuleBook::lists_of(const std::vector<SchemeRule>& rules) {
         if (++globs > kMaxGlobs) refuse_more(rule, kMaxGlobs, "globs");
         patterns.globs.emplace_back(std::string(text) + ".*", order);
         break;
-      case PatternForm::kPrefix: patterns.prefixes.add(text, order); break;
-      case PatternForm::kName: patterns.names.add(text, order); break;
+      case PatternForm::kPrefix: patterns.prefixes.emplace(text, order); break;
+      case PatternForm::kName: patterns.names.emplace(text, order); break;
     }
   }
   return out;
@@ -208,10 +196,12 @@ bool RuleBook::expression_names(const Expression& expression, const Called& modu
 RuleBook::Order RuleBook::match(const Patterns& patterns, std::string_view name, Order best) const {
   const Called module(name);
   // A name matches the module itself, a block of modules, or the end of a name.
-  if (!patterns.names.empty())
-    each_run(module.bare, [&](std::string_view run) { best = std::min(best, patterns.names.find(run)); });
+  const auto look_up = [&](const NameList& list, std::string_view word) {
+    if (const auto found = list.find(word); found != list.end()) best = std::min(best, found->second);
+  };
+  if (!patterns.names.empty()) each_run(module.bare, [&](std::string_view run) { look_up(patterns.names, run); });
   for (std::size_t length = 1; length <= module.bare.size() && !patterns.prefixes.empty(); ++length)
-    best = std::min(best, patterns.prefixes.find(module.bare.substr(0, length)));
+    look_up(patterns.prefixes, module.bare.substr(0, length));
   const auto check = [&](Order order) {
     if (steps_ > kMaxSteps)
       refuse_list((*rules_)[order],
@@ -255,8 +245,9 @@ class RuleBook::Marker {
     for (const SchemeRule& rule : *book.rules_) {
       const auto [form, text] = parsed(rule.pattern);
       if (form != PatternForm::kName && form != PatternForm::kPrefix) continue;
-      add(text);
-      each_expert(text, [&](const std::string& name, std::uint64_t) { add(*experts_.emplace(name).first); });
+      seen_.emplace(text, Seen());
+      each_expert(
+          text, [&](const std::string& name, std::uint64_t) { seen_.emplace(*experts_.emplace(name).first, Seen()); });
     }
   }
 
@@ -307,19 +298,14 @@ class RuleBook::Marker {
     }
   }
 
-  void add(std::string_view name) {
-    names_.add(name, 0);
-    seen_.emplace(name, Seen());
-  }
-
   void show_name(std::string_view name, std::uint64_t copies) {
     const std::string_view bare = bare_module(name);
-    each_run(bare, [&](std::string_view run) {
-      if (names_.find(run) == 0) seen_[run].whole = std::max(seen_[run].whole, copies);
-    });
-    for (std::size_t length = 1; length <= bare.size(); ++length)
-      if (const std::string_view start = bare.substr(0, length); names_.find(start) == 0)
-        seen_[start].begins = std::max(seen_[start].begins, copies);
+    const auto show_as = [&](std::string_view word, std::uint64_t Seen::*figure) {
+      if (const auto found = seen_.find(word); found != seen_.end())
+        found->second.*figure = std::max(found->second.*figure, copies);
+    };
+    each_run(bare, [&](std::string_view run) { show_as(run, &Seen::whole); });
+    for (std::size_t length = 1; length <= bare.size(); ++length) show_as(bare.substr(0, length), &Seen::begins);
   }
 
   // Whether a module has a rule's name, or begins with it.
@@ -359,7 +345,6 @@ class RuleBook::Marker {
   const RuleBook& book_;
   std::vector<bool> is_used_;      // of globs and expressions
   std::set<std::string> experts_;  // names with a "*" for an expert's number
-  NameList names_;
   std::unordered_map<std::string_view, Seen> seen_;
 };
 

@@ -74,16 +74,7 @@ class RuleBook {
   static constexpr Order kNone = static_cast<Order>(-1);
 
   // Whole names, or beginnings of names, each with its first rule.
-  class NameList {
-   public:
-    void add(std::string_view name, Order order);
-    Order find(std::string_view name) const;
-    bool empty() const { return orders_.empty(); }
-
-   private:
-    std::unordered_map<std::string_view, Order> orders_;
-    std::vector<bool> lengths_;  // of the names: most look-ups end here
-  };
+  using NameList = std::unordered_map<std::string_view, Order>;
   class Marker;
   // A module by its full name, and by the name without wrappers.
   struct Called {
