@@ -9,16 +9,12 @@
 #include "models/reader.h"
 
 #define KVPLAN_FAMILIES(FILE) \
-  FILE(axk)                   \
   FILE(baichuan)              \
   FILE(bailing)               \
   FILE(bert)                  \
-  FILE(cohere)                \
   FILE(deepseek)              \
   FILE(dots)                  \
   FILE(encoder_decoder)       \
-  FILE(ernie)                 \
-  FILE(exaone)                \
   FILE(falcon)                \
   FILE(gemma)                 \
   FILE(glm)                   \
@@ -36,7 +32,6 @@
   FILE(minicpm)               \
   FILE(minimax)               \
   FILE(mistral)               \
-  FILE(muse)                  \
   FILE(nemotron)              \
   FILE(olmo)                  \
   FILE(others)                \

@@ -164,6 +164,42 @@ static void write_idefics(Inventory& out) {
   queries.plain("model.perceiver_resampler.layer_norm", times(2, seen));
 }
 
+// A.X-K2's norms have low-rank gates, except the norm before a dense MLP.
+static void write_axk(Inventory& out, std::uint64_t gate) {
+  const std::uint64_t layers = out.reader.model.layers.size();
+  const std::uint64_t dense = std::min(layers, out.text.count_or("first_k_dense_replace", out.traits.dense_first));
+  out.in_layers(all_layers(out));
+  if (gate > 0) out.plain(Component::kNorms, "input_layernorm.mlp", gate);
+  out.in_layers({{dense, layers - dense, 1}});
+  if (gate > 0) out.plain(Component::kNorms, "post_attention_layernorm.mlp", gate);
+  if (gate == 0) out.norms("post_mlp_layernorm", out.hidden);
+}
+
+// The vision-language models have experts for text and narrower ones for images, each with a router.
+static bool write_image_experts(Inventory& out, const Ffn& ffn) {
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t seen = entry_of(out.text, "num_experts", 1, ffn.experts);
+  const std::uint64_t width = entry_of(out.text, "moe_intermediate_size", 1, 512);
+  out.linear(Component::kRouter, "mlp.vision_gate", seen, h);
+  out.plain(Component::kRouter, "mlp.vision_gate.bias", seen).is_float32 = true;
+  // A text token uses none of them.
+  for (const bool up : {true, true, false})
+    routed(out.linear(Component::kExperts, "mlp.vision_experts.*", up ? width : h, up ? h : width,
+                      up ? Split::kRows : Split::kColumns),
+           seen, 0);
+  return false;
+}
+
+// Three norms and two residual gates in a layer.
+static void write_muse_spark(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.norms("post_feedforward_layernorm", out.hidden);
+  out.plain(Component::kOther, "post_attention_residual_gate.gate", out.hidden);
+  out.plain(Component::kOther, "post_feedforward_residual_gate.gate", out.hidden);
+  if (const std::uint64_t latent = out.text.count_or("moe_hidden_size", 0); latent > 0)
+    out.norms("mlp.expert_norms", latent, 2);
+}
+
 // clang-format off
 std::span<const Family> others_family() {
   static constexpr Family kRows[] = {
@@ -220,6 +256,40 @@ std::span<const Family> others_family() {
      .ties_by_default = true}, .mlps = plan_openelm},
     // NXAI's xLSTM. Source: transformers modeling_xlstm.py.
     {.is = {"xlstm", kExecutedClass, Arch::kXlstm}, .layers = read_xlstm, .rule = "xlstm", .mlp_width = xlstm_width},
+    // SK Telecom's A.X K. Source: transformers modeling_axk*.py.
+    {.is = {"axk1", kExecutedClass, Arch::kAxk1}, .layers = read_mla, .tensors = {.dense_first = 1,
+     .has_router_bias = true}, .extras = [](Inventory& out) { write_axk(out, 0); }},
+    {.is = {"axk2", kExecutedClass}, .layers = read_sparse_mla, .tensors = {.gate = Gate::kLowRank, .dense_first = 1,
+     .has_router_bias = true}, .extras = [](Inventory& out) {
+     write_axk(out, times(2, times(out.text.count_or("gated_norm_rank", 16), out.hidden))); }},
+    // Cohere's Command. Source: transformers modeling_cohere*.py.
+    {.is = {"cohere", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kEveryHead, .qk_norm_key = "use_qk_norm",
+     .norms = 1}},
+    {.is = {"cohere_compass_text", kExecutedClass}, .tensors = {.norms = 1}},
+    {.is = {"cohere2 cohere2_moe", kExecutedClass, Arch::kCohere2}, .layers = read_windowed, .tensors = {.norms = 1},
+     .pattern = full_every(4)},
+    // Baidu's ERNIE 4.5 and PaddleOCR-VL. Source: transformers modeling_ernie4_5*.py.
+    {.is = {"ernie4_5", kExecutedClass}, .tensors = {.biases = "use_bias"}},
+    {.is = {"ernie4_5_moe", kExecutedClass}, .tensors = {.biases = "use_bias", .dense_first = 1,
+     .has_router_bias = true, .has_float32_router = true}},
+    {.is = {"ernie4_5_vl_moe_text", kExecutedClass}, .tensors = {.biases = "use_bias", .has_image_experts = true,
+     .dense_first = 1, .has_router_bias = true}, .experts = write_image_experts},
+    {.is = {"ernie4_5_moe_vl paddleocr_vl_text", kExecutedClass}},
+    // LG's EXAONE; the fourth generation has windows. Source: transformers modeling_exaone4.py, modeling_exaone_moe.py.
+    {.is = {"exaone", kUnchecked, Arch::kExaone}, .tensors = {.biases = ""}, .modules = "layers.*=h.* "
+     "self_attn=attn.attention o_proj=out_proj mlp.gate_proj=mlp.c_fc_0 mlp.up_proj=mlp.c_fc_1 "
+     "mlp.down_proj=mlp.c_proj embed_tokens=wte"},
+    {.is = {"exaone4", kExecutedClass, Arch::kExaone4}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .has_router_bias = true}, .pattern = full_every(4)},
+    {.is = {"exaone_moe", kExecutedClass, Arch::kExaoneMoe}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}, .pattern = full_every(4)},
+    // Muse Glimmer and Spark. Source: transformers modeling_muse_*.py.
+    {.is = {"muse_glimmer_text", kExecutedClass, Arch::kMuseGlimmer}, .layers = read_windowed,
+     .tensors = {.gate = Gate::kWide, .norms = 4}},
+    {.is = {"muse_glimmer_assistant", kExecutedClass, Arch::kMuseGlimmer}, .layers = read_windowed},
+    {.is = {"muse_spark_text", kExecutedClass}, .layers = read_windowed, .tensors = {.gate = Gate::kWide,
+     .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullFromLast, 4},
+     .extras = write_muse_spark},
   };
   return kRows;
 }
