@@ -202,6 +202,10 @@ struct VerdictReport {
   Bytes either_way;                           // where it is close: half the width of the range
   Template advice;                            // where it is close: what to lower first
   Template no_verdict;                        // why nothing is decided though there is a limit; empty: it is decided
+  // The largest cap on sequences with which the engine starts, where it checks one against the cache it has sized; and
+  // whether a smaller cap is all that is missing.
+  std::optional<std::uint64_t> largest_seqs_cap;
+  bool needs_fewer_seqs = false;
 
   // A limit was given, and nothing says that it is kept.
   bool fails() const { return status == Verdict::kDoesNotFit || !no_verdict.empty(); }

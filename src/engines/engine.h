@@ -131,6 +131,12 @@ struct CacheBuffer {
   Bytes bytes;
 };
 
+// The cap on sequences that an engine runs with, the largest that its cache allows, and what it says of a larger one.
+struct SequenceLimit {
+  std::uint64_t cap = 0, most = 0;
+  Template words;
+};
+
 // The cache of one model in one engine, which can be asked about any load. It is built once; asking is cheap (a sweep
 // asks a million times), so everything that depends on the model alone is computed in the constructor.
 class CacheLayout {
@@ -164,6 +170,8 @@ class CacheLayout {
   virtual bool fits(Bytes budget, const Load& load) const { return reserved(load) <= budget; }
   // Why it does not, with the smallest remedy; empty where it does.
   virtual Template shortfall(Bytes budget, const Load& load) const;
+  // What the engine compares its cap on sequences with once the cache is sized; nothing where it makes no such check.
+  virtual std::optional<SequenceLimit> sequence_limit(Bytes) const { return std::nullopt; }
   // The part of reserved(load) that the engine allocates beside its budget.
   virtual Bytes beyond_budget(const Load&) const { return Bytes(0); }
 };

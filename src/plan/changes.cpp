@@ -29,6 +29,10 @@ std::pair<std::string, std::string> seqs_option(std::uint64_t seqs) {
   return {"--num-seqs", std::to_string(seqs)};
 }
 
+std::pair<std::string, std::string> seqs_cap_option(std::uint64_t cap) {
+  return {"--max-num-seqs", std::to_string(cap)};
+}
+
 std::vector<Change> type_changes(const Request& request, const Plan& asked) {
   std::vector<Change> out;
   const Engine& engine = engine_of(request);

@@ -21,6 +21,7 @@ Request with_seqs(Request request, std::uint64_t seqs);
 // The length of a sequence, under the option that the request uses for it.
 std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens);
 std::pair<std::string, std::string> seqs_option(std::uint64_t seqs);
+std::pair<std::string, std::string> seqs_cap_option(std::uint64_t cap);
 
 // A change to each other KV type and weight type in use with the engine.
 std::vector<Change> type_changes(const Request& request, const Plan& asked);

@@ -7,6 +7,7 @@
 #include "plan/changes.h"
 #include "plan/compare.h"
 #include "plan/plan_cache.h"
+#include "plan/search.h"
 #include "weights/types.h"
 
 namespace kvplan {
@@ -118,6 +119,8 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
           answer.changes.insert(answer.changes.end(), {{"--cache-type-k", kv}, {"--cache-type-v", kv}});
       }
       try {
+        const OptionValues cap = lower_seqs_cap(cache, changed);
+        answer.changes.insert(answer.changes.end(), cap.begin(), cap.end());
         answer.plan = make_plan(cache, changed);
       } catch (const Error& error) {
         take_as_misfit(error);

@@ -163,6 +163,12 @@ void suggest(const ModelSpec& model, Plan& plan) {
 }
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
+  if (wanted.launch && plan.verdict.needs_fewer_seqs) {  // a command that starts
+    PlanCache cache(model);
+    Request fewer = plan.as_asked();
+    fewer.max_num_seqs = plan.verdict.largest_seqs_cap;
+    plan = make_plan(cache, fewer);
+  }
   const EngineInput input = engine_input(model, plan.request);
   std::vector<Note> notes_of_layout;
   const auto layout = engine_of(plan.request).layout(input, notes_of_layout);

@@ -28,6 +28,8 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
   changed.limits.reserve = own.limits.reserve;
   const OptionValues layout = layout_options(own, changed);
   changes.insert(changes.end(), layout.begin(), layout.end());
+  const OptionValues cap = lower_seqs_cap(cache, changed);
+  changes.insert(changes.end(), cap.begin(), cap.end());
   Answer out;
   out.name = std::move(name);
   out.changes = std::move(changes);
@@ -188,7 +190,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
       on.parallel.given = count == 1 || named > 1;
       try {
         if (searches_layouts(on)) on = chosen_layout(cache, on);
-        if (verdict_of(cache, with_reserve(on)).status != Verdict::kFits) continue;
+        if (!fits(cache, with_reserve(on))) continue;
         out.rows.push_back(answer_of(cache, on, on, "card",
                                      {{"--gpu", std::string(gpu->name)}, {"--gpu-count", std::to_string(count)}}));
         Request plain = own;

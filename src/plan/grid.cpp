@@ -4,14 +4,16 @@
 
 #include "kvplan/error.h"
 #include "plan/plan_cache.h"
+#include "plan/search.h"
 #include "weights/rules.h"
 
 namespace kvplan {
 
 namespace {
 
-GridCell cell_of(PlanCache& cache, const Request& request, const CommandOf& command_of, GridRow& row) {
+GridCell cell_of(PlanCache& cache, Request request, const CommandOf& command_of, GridRow& row) {
   GridCell cell;
+  lower_seqs_cap(cache, request);
   const Plan plan = make_plan(cache, request);
   row.engine_version = plan.engine_version;
   row.weights = plan.weights_dtype;

@@ -124,12 +124,13 @@ Request chosen_layout(PlanCache& cache, const Request& request) {
   const std::vector<Request> layouts = layouts_of(cache, request, request.card.count);
   std::optional<Request> nearest;
   std::int64_t room = 0;
-  std::optional<Request> without_reserve;
+  std::optional<Request> with_fewer, without_reserve;
   std::optional<Error> refusal;
   for (const Request& layout : layouts) {
     try {
       const VerdictReport verdict = verdict_of(cache, with_reserve(layout));
       if (!verdict.fails()) return layout;
+      if (!with_fewer && verdict.needs_fewer_seqs) with_fewer = layout;
       if (!without_reserve && !request.limits.reserve && verdict_of(cache, layout).status == Verdict::kFits)
         without_reserve = layout;
       const std::int64_t here =
@@ -142,6 +143,7 @@ Request chosen_layout(PlanCache& cache, const Request& request) {
       if (!refusal) refusal = error;
     }
   }
+  if (with_fewer) return *with_fewer;
   if (without_reserve) return *without_reserve;
   if (nearest) return *nearest;
   if (refusal) throw *refusal;

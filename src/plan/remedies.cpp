@@ -14,12 +14,14 @@ namespace kvplan {
 
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
   const Request own = asked.as_asked();
-  const Request request = with_reserve(own);
+  Request request = with_reserve(own);
   std::vector<Remedy> out;
-  const auto add_if_fits = [&](Request changed, const OptionValues& options) {
+  const auto add_if_fits = [&](Request changed, OptionValues options) {
     if (!fits(cache, changed)) return false;
     changed.limits.reserve = own.limits.reserve;
     return unless_misfit([&] {  // a context below the stated lengths is none
+      const OptionValues cap = lower_seqs_cap(cache, changed);
+      options.insert(options.end(), cap.begin(), cap.end());
       const Plan plan = make_plan(cache, changed);
       out.push_back({options, changed.card.count, plan.fullest().total, plan.verdict.headroom, plan.host_total()});
       return true;
@@ -30,6 +32,13 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
       if ((change.options.front().first == "--weights") == weights && add_if_fits(change.request, change.options))
         return;
   };
+  // A cap that the engine refuses for its cache costs nothing to lower. What else would help does so at that cap.
+  if (asked.verdict.needs_fewer_seqs) {
+    Request fewer = request;
+    fewer.max_num_seqs = asked.verdict.largest_seqs_cap;
+    add_if_fits(fewer, {seqs_cap_option(*fewer.max_num_seqs)});
+    request.max_num_seqs = asked.settings.max_num_seqs;
+  }
   const std::uint64_t wanted = asked.load.max_model_len.count();
   const auto add_shorter = [&](std::uint64_t least) {
     if (request.limits.min_context) return;

@@ -4,14 +4,24 @@
 
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
-#include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/mix.h"
 
 namespace kvplan {
 
 bool fits(PlanCache& cache, const Request& request) {
-  return unless_misfit([&] { return verdict_of(cache, request).status == Verdict::kFits; });
+  return unless_misfit([&] {
+    const VerdictReport verdict = verdict_of(cache, request);
+    return verdict.status == Verdict::kFits || (verdict.needs_fewer_seqs && !request.max_num_seqs);
+  });
+}
+
+OptionValues lower_seqs_cap(PlanCache& cache, Request& request) {
+  if (request.max_num_seqs) return {};
+  const VerdictReport verdict = verdict_of(cache, request);
+  if (!verdict.needs_fewer_seqs) return {};
+  request.max_num_seqs = verdict.largest_seqs_cap;
+  return {seqs_cap_option(*request.max_num_seqs)};
 }
 
 std::optional<LayoutFigures> held_by(PlanCache& cache, const Request& request) {

@@ -5,12 +5,18 @@
 #include <optional>
 #include <vector>
 
+#include "plan/changes.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
 
-// Whether the verdict on a request is that it fits; false where the engine refuses it.
+// Whether the verdict on a request is that it fits, as it is or with a lower cap on sequences than the engine's default;
+// false where the engine refuses it.
 bool fits(PlanCache& cache, const Request& request);
+
+// Where the engine refuses its default cap on sequences and starts with a smaller one: names that one in the request,
+// and returns the option. Searches may lower a cap that the user did not name.
+OptionValues lower_seqs_cap(PlanCache& cache, Request& request);
 
 // A layout, and what it holds: the figures of its plan's Capacity, which keep no reserve.
 struct LayoutFigures {

@@ -100,6 +100,28 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   if (need.bytes > need.budget || alone) judge.require_estimate(need);
 }
 
+// The engine's check of its cap on sequences, once the cache is sized. Where the size is an estimate, the cap to use
+// passes at the low end of its range as well.
+void check_sequences(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
+  VerdictReport& verdict = plan.verdict;
+  if (!plan.capacity || plan.capacity->kv_cache_memory == Bytes(0)) return;
+  const Bytes budget = plan.capacity->kv_cache_memory;
+  const auto limit = layout.sequence_limit(budget);
+  if (!limit) return;
+  const std::optional<Range> range = budget_range(input, engine, plan, budget);
+  const std::uint64_t safe = range ? layout.sequence_limit(range->low)->most : limit->most;
+  const std::uint64_t most = std::max(safe, std::min(limit->most, plan.load.num_seqs));
+  if (most == 0) return;
+  verdict.largest_seqs_cap = most;
+  if (verdict.refusal || verdict.starts == false) return;
+  if (limit->cap <= limit->most) {
+    verdict.close = verdict.close || (limit->cap > safe && verdict.status == Verdict::kFits);
+    return;
+  }
+  verdict.needs_fewer_seqs = verdict.status == Verdict::kFits;
+  verdict.refusal = Refusal{"sequences", limit->words, {"use --max-num-seqs {most}", {{"most", most}}}};
+}
+
 }  // namespace
 
 std::optional<Bytes> shared_memory(const Request& request) {
@@ -206,6 +228,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
                               {"{asked} tokens are more than the {positions} positions of this encoder",
                                {{"asked", plan.load.max_model_len}, {"positions", most}}},
                               {"use --max-model-len {positions}", {{"positions", most}}}};
+  check_sequences(input, engine, layout, plan);
   // A part that is not known may be the largest: without it nothing is said to fit.
   const bool whole =
       fullest->weights && ((fullest->activation && fullest->runtime) || verdict.limit == VerdictLimit::kHostMemory);

@@ -308,6 +308,8 @@ const Table<VerdictReport> Fields<VerdictReport>::table(
       "why it does not start, where that is not memory"},
      {"runs_at_once", at<&T::runs_at_once>,
       "sequences like the request's that the engine's scheduler runs together; null where not known"},
+     {"largest_max_num_seqs", at<&T::largest_seqs_cap>,
+      "the largest cap on sequences that the engine starts with, where its cache sets one"},
      {"budget_bytes", or_null<&T::budget>, "what the verdict was held against"},
      {"reserve_bytes", at<&T::reserve>, "kept free of budget_bytes, where --reserve asks for it"},
      {"suggestions", at<&T::suggestions>, "what makes it fit: one change each, the one that gives up least first"},

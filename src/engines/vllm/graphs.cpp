@@ -38,18 +38,23 @@ std::uint64_t canvas(const EngineInput& input) {
 }
 
 // FP8 caches use FlashInfer where FlashAttention has no kernel for them, which it has only on Hopper
-// (platforms/cuda.py). With drafts whole steps are not captured there (get_cudagraph_support).
-Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
-  constexpr std::uint64_t kWorkspace = 394 * kMiB, kWidest = 256;
+// (platforms/cuda.py).
+bool uses_flashinfer_fp8(const EngineInput& input, const VllmRules& rules) {
+  constexpr std::uint64_t kWidest = 256;
   const unsigned capability = input.request.card.capability();
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3 || input.types.key == Dtype::kFp8E5m2;
-  if (!rules.flashinfer_fp8 || !is_fp8 || capability < 80) return Bytes(0);
-  if (vllm_is_hopper(input.request) || vllm_is_data_blackwell(input.request)) return Bytes(0);
+  if (!rules.flashinfer_fp8 || !is_fp8 || capability < 80) return false;
+  if (vllm_is_hopper(input.request) || vllm_is_data_blackwell(input.request)) return false;
   if (const VllmClass the_class = vllm_class(input.model); the_class.keeps_latents || the_class.lacks_flashinfer_fp8)
-    return Bytes(0);
-  if (vllm_speculative_tokens(input) > 0) return Bytes(0);
+    return false;
   const std::uint64_t widest = vllm_widest_value(input);
-  return Bytes(widest > 0 && widest <= kWidest ? kWorkspace : 0);
+  return widest > 0 && widest <= kWidest;
+}
+
+// FlashInfer does not capture whole steps with drafts there (get_cudagraph_support).
+Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
+  constexpr std::uint64_t kWorkspace = 394 * kMiB;
+  return Bytes(vllm_speculative_tokens(input) == 0 && uses_flashinfer_fp8(input, rules) ? kWorkspace : 0);
 }
 
 }  // namespace
@@ -73,6 +78,11 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
     }
   }
   return out;
+}
+
+bool vllm_captures_whole_steps(const EngineInput& input, const VllmRules& rules) {
+  if (vllm_captured_graphs(input, rules).whole == 0) return false;
+  return vllm_speculative_tokens(input) == 0 || !uses_flashinfer_fp8(input, rules);
 }
 
 std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rules) {

@@ -21,6 +21,9 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
 // Tokens of the batches that are captured (VllmConfig._set_cudagraph_sizes), smallest first.
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules);
 
+// Whether whole decoding steps are captured, after vLLM's own downgrades of the graph mode.
+bool vllm_captures_whole_steps(const EngineInput& input, const VllmRules& rules);
+
 // Tokens of the largest graph that the class or the card allows.
 std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rules);
 

@@ -34,9 +34,11 @@
 #include "engines/term_sum.h"
 #include "engines/vllm/at_once.h"
 #include "engines/vllm/class_table.h"
+#include "engines/vllm/graphs.h"
 #include "engines/vllm/groups.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/settings.h"
 #include "engines/vllm/specs.h"
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
@@ -67,6 +69,9 @@ class VllmLayout : public CacheLayout {
     draft_label_ = std::move(list.draft_label);
     charge_ = list.charge;
     groups_ = group_specs(specs_, rules);
+    const bool has_states = std::any_of(specs_.begin(), specs_.end(), [](const VllmSpec& s) { return s.is_state(); });
+    if (has_states && rules.checks_state_blocks && vllm_captures_whole_steps(input, rules))
+      checked_cap_ = vllm_max_num_seqs(input.request, rules);
     std::uint64_t first = 0;
     const std::vector<std::uint64_t> split =
         stage_layers(input.model.num_layers, input.request.parallel.pipeline, StageSplit::kSpareLast);
@@ -209,6 +214,16 @@ class VllmLayout : public CacheLayout {
     out.max_concurrency =
         rules_.ceil_concurrency ? printed : static_cast<double>(*out.tokens) / static_cast<double>(length);
     return out;
+  }
+
+  // CompilationConfig.resolve_cudagraph_mode_and_sizes: a decoding sequence needs a block for its state.
+  std::optional<SequenceLimit> sequence_limit(Bytes budget) const override {
+    if (!checked_cap_ || widest_block_ == Bytes(0)) return std::nullopt;
+    const std::uint64_t blocks = budget.count() / widest_block_.count();
+    return SequenceLimit{*checked_cap_,
+                         blocks,
+                         {"max_num_seqs ({cap}) exceeds available Mamba cache blocks ({blocks})",
+                          {{"cap", *checked_cap_}, {"blocks", blocks}}}};
   }
 
  private:
@@ -399,6 +414,7 @@ class VllmLayout : public CacheLayout {
   Bytes widest_gate_, widest_block_;
   std::string draft_label_;
   std::optional<std::uint64_t> whole_length_;
+  std::optional<std::uint64_t> checked_cap_;  // max_num_seqs, where each needs a block for its state
 };
 
 }  // namespace

@@ -87,6 +87,10 @@ constexpr Rule<V> kRules[] = {
     since(33, &V::delta_checkpoints,
           "Gated delta nets under FlashInfer keep a state for the end of a prefill's last whole block.",
           "qwen_gdn_linear_attn.py get_kv_cache_spec", kExecuted),
+    since(20, &V::checks_state_blocks,
+          "Where whole decoding steps are captured, --max-num-seqs must not exceed the blocks of a model with states; "
+          "0.18 and 0.19 cap the captured sizes instead.",
+          "vllm-project/vllm#38270, resolve_cudagraph_mode_and_sizes; adjust_cudagraph_sizes_for_mamba_cache in 0.19"),
     since(29, &V::latent_checkpoints,
           "KDA layers under FlashKDA keep a state for the end of a prefill's last whole block.",
           "models/kimi_k3/nvidia/kda.py; not in 0.28"),

@@ -28,6 +28,7 @@ struct VllmRules {
   bool all_mode = false, all_mode_speculative = false;
   bool scan_checkpoints = false, delta_checkpoints = false, latent_checkpoints = false;
   bool latent_state_blocks = false;
+  bool checks_state_blocks = false;
   // Types of the cache, and kernels.
   bool plain_fp8_latents = false, plain_declared_fp8 = false, packs_by_default = false;
   bool splits_types = false;

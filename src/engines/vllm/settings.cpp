@@ -14,11 +14,13 @@ namespace {
 // (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
-// Whether EngineArgs counts the card as large: at least 70 GiB and no A100. Without a card, the figures for a large one
-// are used.
+// Whether EngineArgs counts the card as large: at least 70 GiB, no A100, and no GB10, whose memory NVML did not report
+// until 0.33 names it. Without a card, the figures for a large one are used.
 bool is_large(const CardRequest& card) {
   constexpr std::uint64_t kLarge = 70 * kGiB;
+  constexpr unsigned kGb10 = 121;
   if (!card.memory) return true;
+  if (card.capability() == kGb10) return false;
   const bool is_a100 = card.gpu && card.gpu->name.find("a100") != std::string::npos;  // vLLM also goes by the name
   return !is_a100 && card.memory->count() >= kLarge;
 }
@@ -38,7 +40,8 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
 
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
   if (request.max_num_seqs) return *request.max_num_seqs;
-  return is_large(request.card) ? rules.max_num_seqs : VllmRules{}.max_num_seqs;
+  const std::uint64_t usual = is_large(request.card) ? rules.max_num_seqs : VllmRules{}.max_num_seqs;
+  return request.max_num_batched_tokens ? std::min(usual, request.max_num_batched_tokens->count()) : usual;
 }
 
 bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules) {

@@ -244,6 +244,8 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
                         ? fmt::format("runs {} at once{}", grouped(*running),
                                       copies > 1 ? fmt::format(" in {} copies", copies) : "")
                         : ""});
+  if (plan.verdict.largest_seqs_cap)
+    rows.push_back({"largest --max-num-seqs", grouped(*plan.verdict.largest_seqs_cap), "one state per sequence"});
   rows.push_back({"max context, " + plural(plan.request.num_seqs, "sequence"),
                   count_text(capacity.max_model_len) + " tokens",
                   capacity.max_model_len_by_memory == capacity.max_model_len
