@@ -30,8 +30,12 @@ constexpr Rule<V> value_since(std::uint64_t number, Value V::*sets, Value to, st
 }
 
 constexpr Rule<V> kRules[] = {
-    since(9, &V::v1_engine, "The V1 engine: caches prefixes by default, has an encoder cache and no swap space.",
-          "start-up logs of 0.8 and 0.9"),
+    since(8, &V::v1_engine,
+          "The V1 engine: caches prefixes by default, has an encoder cache and no swap space. 0.8 takes it on NVIDIA "
+          "cards from compute capability 8.0 on, without options that it lacks.",
+          "EngineArgs._is_v1_supported_oracle of 0.8.1; start-up logs of 0.8 and 0.9"),
+    {&V::v1_where_it_can, 1, release(8), release(9), "0.8 chooses the engine by the card and the options.",
+     "EngineArgs._is_v1_supported_oracle"},
     since(10, &V::hybrid_manager,
           "Layers of several types get separate groups; before, one block table serves all layers.",
           "start-up logs of V0 and early V1"),
@@ -124,9 +128,11 @@ constexpr Rule<V> kRules[] = {
           "ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30", kExecuted),
     value_since(20, &V::utilization, 0.92, "--gpu-memory-utilization is 0.92 by default; 0.9 before.",
                 "config/cache.py"),
-    value_since<std::uint64_t>(10, &V::max_num_seqs, 1024,
+    value_since<std::uint64_t>(8, &V::max_num_seqs, 1024,
                                "--max-num-seqs is 1024 by default on a large card; 256 before and on others.",
-                               "EngineArgs.get_batch_defaults"),
+                               "EngineArgs.get_batch_defaults; _set_default_args_v1 of 0.8.4"),
+    {&V::small_max_num_seqs, 1024, release(8), {0, 8, 4}, "V1 has 1024 on every card.",
+     "_set_default_args_v1 of 0.8.1 and 0.8.4"},
     since(22, &V::whole_items, "The default batch holds the largest item where images attend in both directions.",
           "vllm-project/vllm#43051"),
     since(28, &V::largest_batches, "The default batch is 16,384 tokens on cards of at least 160 GiB.",
@@ -193,10 +199,23 @@ constexpr Rule<V> kRules[] = {
           "transformers' config keys"),
 };
 
+// Whether 0.8 takes the V1 engine, as far as a request shows it.
+bool allows_v1(const Request& request) {
+  constexpr unsigned kAmpere = 80;
+  const Gpu* card = request.card.gpu;
+  const bool runs = card != nullptr && card->vendor == "NVIDIA" && card->capability >= kAmpere;
+  return runs && request.parallel.pipeline == 1 && !request.cache_type_k && !request.cpu_offload && !request.mtp &&
+         !request.extras.draft && !request.extras.wants_lora() && request.dtype != Dtype::kFloat32;
+}
+
 }  // namespace
 
 VllmRules vllm_rules(const Request& request) {
-  return resolve_rules(kRules, release_of(request));
+  VllmRules rules = resolve_rules(kRules, release_of(request));
+  if (!rules.v1_where_it_can || allows_v1(request)) return rules;
+  rules.v1_engine = false;
+  rules.max_num_seqs = rules.small_max_num_seqs = VllmRules{}.max_num_seqs;
+  return rules;
 }
 
 std::vector<RuleRow> vllm_rule_rows() {

@@ -11,7 +11,7 @@ namespace kvplan {
 
 // The behaviour of one release. The rows of rules.cpp say what each member means.
 struct VllmRules {
-  bool v1_engine = false;
+  bool v1_engine = false, v1_where_it_can = false;
   // Groups of layers, the pool's blocks, and what a request is charged.
   bool hybrid_manager = false, chunked_groups = false;
   double group_ratio = 1.25;
@@ -39,7 +39,7 @@ struct VllmRules {
   bool modelopt_on_ampere = false;
   // Batches and CUDA graphs.
   double utilization = 0.90;
-  std::uint64_t max_num_seqs = 256;
+  std::uint64_t max_num_seqs = 256, small_max_num_seqs = 256;
   bool whole_items = false, largest_batches = false;
   bool whole_graphs = false, whole_steps = false, widest_step = false;
   bool gpt_oss_graphs = false, largest_graphs = false;

@@ -40,7 +40,7 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
 
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
   if (request.max_num_seqs) return *request.max_num_seqs;
-  const std::uint64_t usual = is_large(request.card) ? rules.max_num_seqs : VllmRules{}.max_num_seqs;
+  const std::uint64_t usual = is_large(request.card) ? rules.max_num_seqs : rules.small_max_num_seqs;
   return request.max_num_batched_tokens ? std::min(usual, request.max_num_batched_tokens->count()) : usual;
 }
 
