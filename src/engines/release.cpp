@@ -43,7 +43,7 @@ RuleRow rule_row(Release since, Release until, double value, bool is_flag, std::
   std::string text = is_whole ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
   if (!is_whole) text.erase(text.find_last_not_of('0') + 1);
   if (is_flag) text = value != 0 ? "" : "no";
-  return {format_release(since), format_release(until), text, what, evidence, basis};
+  return {format_release(since), format_release(until), text, std::string(what), evidence, basis};
 }
 
 }  // namespace kvplan

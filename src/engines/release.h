@@ -59,7 +59,8 @@ Rules resolve_rules(const Rule<Rules> (&table)[N], Release release) {
 // A row as `kvplan engines ENGINE --rules` prints it.
 struct RuleRow {
   std::string since, until, value;  // "" for an open end, and for a rule that is simply on
-  std::string_view what, evidence;
+  std::string what;
+  std::string_view evidence;
   RuleBasis basis = RuleBasis::kRead;
 };
 RuleRow rule_row(Release since, Release until, double value, bool is_flag, std::string_view what,

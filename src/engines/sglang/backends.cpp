@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engines/estimates.h"
 #include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
@@ -15,6 +16,8 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kOfGptOss = "triton trtllm_mha fa3 fa4 ascend intel_amx intel_xpu aiter";
+
+constexpr std::string_view kOfExaone = "fa3 triton trtllm_mha";
 
 constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";
 
@@ -41,6 +44,24 @@ Template missing(const EngineInput& input, std::string_view name, std::uint32_t 
   return {};
 }
 
+using Found = std::optional<Refusal>;
+
+// EXAONE-4 with windows. Hopper's default is FlashAttention 3 and that of data centre Blackwell TRT-LLM; others have
+// FlashInfer.
+Found exaone(const EngineInput& input, std::uint32_t capability) {
+  const SglangRules rules = sglang_rules(input.request);
+  if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;
+  std::string_view backend = input.request.extras.attention_backend;
+  const bool usual = capability == 0 || capability / 10 == 9 || capability / 10 == 10;
+  if (backend.empty() && (usual || (rules.exaone_default && capability / 10 == 8))) return std::nullopt;
+  if (backend.empty()) backend = rules.exaone_default ? "fa3" : "flashinfer";
+  if (has_word(kOfExaone, backend) && (backend != "fa3" || capability < 100)) return std::nullopt;
+  return Refusal{"attention_backend",
+                 {"One of the attention backends in {backends} is required for {architecture}, but got {backend}",
+                  {{"backends", kOfExaone}, {"architecture", input.model.architecture}, {"backend", backend}}},
+                 "use --attention-backend triton"};
+}
+
 }  // namespace
 
 // is_mla of the model: one term for keys and no values.
@@ -58,6 +79,7 @@ bool sglang_has_latents(const EngineInput& input) {
 // layers/attention/attention_registry.py.
 std::optional<Refusal> sglang_backend_refusal(const EngineInput& input, std::uint32_t capability) {
   const std::string& name = input.request.extras.attention_backend;
+  if (Found found = exaone(input, capability)) return found;
   if (name.empty()) return std::nullopt;
   Template why = missing(input, name, capability);
   if (why.empty()) return std::nullopt;

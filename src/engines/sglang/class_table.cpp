@@ -27,6 +27,7 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
       kInkling, kDeepseekV4, kUnlimitedOcr, kGraniteMoeSwa},
      "BeamForCausalLM"},
     {&C::no_window_pool, {}, "Llama4ForCausalLM Step3p7FlashForCausalLM"},
+    {&C::checks_backend, {}, "Exaone4ForCausalLM ExaoneMoEForCausalLM ExaoneMoeForCausalLM"},
     {&C::is_gpt_oss, {kGptOss}},
     {&C::states_in_pages, {}, "KimiK3ForConditionalGeneration"},
     {&C::nemotron_h_pages, {kNemotronH}},

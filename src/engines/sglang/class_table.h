@@ -18,6 +18,7 @@ struct SglangClass {
   bool sparse_latents = false;       // an indexer over latents (is_deepseek_dsa)
   bool window_pool = false;          // sliding layers have a pool of their own
   bool no_window_pool = false;       // they do not, although the architecture's other classes do
+  bool checks_backend = false;       // takes three backends alone where it has windows: SglangRules::exaone_backends
   bool is_gpt_oss = false;           // its attention has sinks, which few backends know
   bool states_in_pages = false;      // pages of 64 tokens on Blackwell although it has states
   bool nemotron_h_pages = false;     // the same by SglangRules::nemotron_h_pages

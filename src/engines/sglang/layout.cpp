@@ -347,6 +347,7 @@ struct SglangMemo : EngineMemo {
 }  // namespace
 
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes) {
+  note_unasked_kernels(sglang_kernel_rows(), input, notes);
   if (input.request.card.is_unified())
     notes.push_back(
         {NoteLevel::kInfo, "unified_memory",

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engines/estimates.h"
+#include "engines/kernel_table.h"
 #include "engines/planned_quantization.h"
 #include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
@@ -32,22 +33,6 @@ Found library_class(const EngineInput& input) {
         {"transformers' class of {architecture} does not support tensor parallel yet!", {{"architecture", name}}},
         "use -tp 1"};
   return std::nullopt;
-}
-
-// get_min_capability of the ModelOpt classes.
-Found quantization(const EngineInput& input, std::uint32_t capability) {
-  const QuantDeclaration declared = planned_quantization(input);
-  if (capability == 0 || !declared.dialect.starts_with("modelopt") || !declared.scheme) return std::nullopt;
-  const bool is_fp8 = declared.scheme->type.starts_with("fp8");
-  const std::uint64_t least = is_fp8 ? 89 : sglang_rules(input.request).nvfp4_capability;
-  if (capability >= least) return std::nullopt;
-  return Refusal{"quantization",
-                 {"The quantization method {method} is not supported for the current GPU. Minimum capability: {least}. "
-                  "Current capability: {capability}",
-                  {{"method", is_fp8 ? "modelopt_fp8" : "modelopt_fp4"},
-                   {"least", least},
-                   {"capability", std::uint64_t{capability}}}},
-                 "use a newer card"};
 }
 
 // Fp8MoEMethod.create_weights: a rank's part of an expert must be whole blocks.
@@ -83,10 +68,10 @@ bool is_sparse(const EngineInput& input) {
 }
 
 // DeepSeek's sparse attention on cards before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
-// for these widths there (sgl-project/sglang#35420).
+// for these widths there (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
 Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90;
-  if (capability == 0 || capability >= kHopper || sglang_class(input.model).compressed || !is_sparse(input))
+  if (capability == 0 || capability >= kHopper || !is_sparse(input))
     return std::nullopt;
   return Refusal{"attention_backend",
                  {"DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this card has "
@@ -98,6 +83,12 @@ Found old_card(const EngineInput& input, std::uint32_t capability) {
 // DeepSeek's sparse attention takes two types; NVFP4 is only for plain attention (attention_backend.py).
 Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
+  // DeepSeekV4SingleKVPool.create_buffer.
+  if (sglang_class(input.model).compressed && plain_bytes(type) > 1)
+    return Refusal{"kv_cache_dtype",
+                   {"assert self.store_dtype == torch.uint8: DeepSeek-V4's pool takes no {type} cache",
+                    {{"type", name(type)}}},
+                   "use --kv-cache-dtype fp8_e4m3"};
   if (is_sparse(input) && (type == Dtype::kFp8E5m2 || type == Dtype::kNvfp4))
     return Refusal{"kv_cache_dtype", "DeepSeek DSA only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype",
                    "use --kv-cache-dtype fp8_e4m3"};
@@ -132,7 +123,7 @@ Found drafts(const EngineInput& input) {
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   const std::uint32_t capability = input.request.card.capability();
   if (Found found = library_class(input)) return found;
-  if (Found found = quantization(input, capability)) return found;
+  if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
   if (Found found = fp8_blocks(input, capability)) return found;
   if (Found found = windows(input)) return found;
   if (Found found = sglang_backend_refusal(input, capability)) return found;

@@ -1,5 +1,6 @@
 #include "engines/sglang/rules.h"
 
+#include "engines/kernel_table.h"
 #include "engines/sglang/sglang.h"
 
 namespace kvplan {
@@ -106,6 +107,12 @@ constexpr Rule<SglangRules> kRules[] = {
      .what = "Nemotron-H has pages of 64 tokens on Blackwell; one token before, as all models with states",
      .evidence = "server_args.py", .basis = RuleBasis::kExecuted},
 
+    {.sets = &SglangRules::exaone_backends, .since = {0, 5, 9},
+     .what = "EXAONE-4 with windows starts with the backends fa3, triton and trtllm_mha alone",
+     .evidence = "server_args.py of 0.5.8 and 0.5.9; arg_groups/model_hook.py of 0.5.23"},
+    {.sets = &SglangRules::exaone_default, .since = {0, 5, 22},
+     .what = "EXAONE-4 has one of them by default on every card; before, cards with FlashInfer as default are refused",
+     .evidence = "_exaone_overrides of 0.5.21 and 0.5.22"},
     {.sets = &SglangRules::trtllm_beyond_sm100, .since = {0, 5, 23},
      .what = "trtllm_mha runs on Hopper and SM120, and CuteDSL's MLA on SM100 alone",
      .evidence = "attention_registry.py of 0.5.8 and 0.5.23", .basis = RuleBasis::kExecuted},
@@ -113,9 +120,6 @@ constexpr Rule<SglangRules> kRules[] = {
      .what = "cutlass_mla has pages of 128 tokens", .evidence = "_mla_backend_page_constraints of 0.5.8"},
     {.sets = &SglangRules::fa4_pages_of_128, .since = {0, 5, 23},
      .what = "fa4 has pages of 128 tokens on Blackwell", .evidence = "_fa4_page_constraint"},
-    {.sets = &SglangRules::nvfp4_capability, .to = 80, .since = {0, 5, 13},
-     .what = "the least compute capability (times ten) for NVFP4; 100 before",
-     .evidence = "ModelOptFp4Config.get_min_capability; 100 in 0.5.12", .basis = RuleBasis::kExecuted},
     {.sets = &SglangRules::nvfp4_for_latents, .until = {0, 5, 16},
      .what = "an NVFP4 KV cache is for latents too", .evidence = "\"fp4_e2m1\" of 0.5.14"},
     {.sets = &SglangRules::pads_fp8_experts, .since = {0, 5, 23},
@@ -161,6 +165,8 @@ std::vector<RuleRow> sglang_rule_rows() {
   std::vector<RuleRow> out = rule_rows(kRules);
   const std::vector<RuleRow> tensors = sglang_tensor_rule_rows();
   out.insert(out.end(), tensors.begin(), tensors.end());
+  const std::vector<RuleRow> kernels = kernel_rule_rows(sglang_kernel_rows());
+  out.insert(out.end(), kernels.begin(), kernels.end());
   return out;
 }
 

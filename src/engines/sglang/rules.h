@@ -31,8 +31,8 @@ struct SglangRules {
   bool windows_by_request = false, frees_windows_early = false, needs_windows = false;
   bool gpt_oss_pools_on_blackwell = false, nemotron_h_pages = false;
   // Backends and formats (backends.cpp, refusal.cpp).
+  bool exaone_backends = false, exaone_default = false;
   bool trtllm_beyond_sm100 = false, cutlass_pages_of_128 = false, fa4_pages_of_128 = false;
-  std::uint64_t nvfp4_capability = 100;
   bool nvfp4_for_latents = false, pads_fp8_experts = false;
   // Classes and their tensors.
   bool has_library_classes = false, newer_classes = false;

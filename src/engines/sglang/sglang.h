@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/kernel_table.h"
 #include "engines/lora_slots.h"
 
 namespace kvplan {
@@ -26,6 +28,9 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in);
 
 // refusal.cpp: the first refusal that it would meet. Where no card is named, all kernels are taken to be there.
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load);
+
+// kernel_rows.cpp: weight formats by card and release.
+std::span<const KernelRow> sglang_kernel_rows();
 
 // backends.cpp: attention backends that a user can name. Why SGLang does not start with the named one, and the tokens
 // of its pages; absent where none is named.

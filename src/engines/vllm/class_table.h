@@ -33,6 +33,8 @@ struct VllmClass {
   bool has_sinks = false;             // FP8 caches need Triton
   bool lacks_flashinfer_fp8 = false;
   bool lacks_fp8_on_blackwell = false;
+  bool has_plain_experts = false;  // experts without a gate
+  bool clamps_experts = false;     // swiglu_limit
   // Batches, graphs and the runner.
   bool names_largest_graph = false;     // VllmRules::gpt_oss_graphs
   bool takes_videos_whole = false;      // the default batch holds a whole video: VllmRules::whole_items

@@ -4,10 +4,14 @@
 #include <optional>
 
 #include "engines/engine.h"
+#include "engines/kernel_table.h"
 #include "engines/vllm/rules.h"
 #include "kvplan/gpu.h"
 
 namespace kvplan {
+
+// The table of weight formats by card and release (kernel_rows.cpp).
+std::span<const KernelRow> vllm_kernel_rows();
 
 // Whether vLLM runs on it: CUDA from compute capability 7.0, the gfx numbers that its ROCm build names
 // (docs/getting_started/installation), XPU; Gaudi by a plugin.

@@ -36,6 +36,7 @@
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/graphs.h"
 #include "engines/vllm/groups.h"
+#include "engines/vllm/kernels.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/settings.h"
@@ -431,6 +432,7 @@ std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<N
   if (the_class.is_always_packed && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
+  note_unasked_kernels(vllm_kernel_rows(), input, notes);
   if (input.request.card.is_unified())
     notes.push_back(
         {NoteLevel::kInfo, "unified_memory",

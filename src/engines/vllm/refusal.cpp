@@ -80,36 +80,13 @@ Found ranks(const EngineInput& input) {
   return std::nullopt;
 }
 
-// get_min_capability of the quantization's class.
-unsigned least_capability(const QuantDeclaration& quantization, const VllmRules& rules) {
-  const std::string_view method = quantization.dialect;
-  const std::string_view type = quantization.scheme ? std::string_view(quantization.scheme->type) : std::string_view();
-  if (method.starts_with("modelopt")) {
-    if (!type.starts_with("fp8")) return type == "mxfp8" ? 80 : 75;
-    return rules.modelopt_on_ampere ? 80 : 89;
-  }
-  if (method == "mxfp4" || method == "fbgemm_fp8" || method == "experts_int8") return 80;
-  if (method == "fp8" || method == "awq" || method == "torchao") return 75;
-  if (method == "compressed-tensors" || method == "quark" || method == "bitsandbytes") return 70;
-  return 60;
-}
-
-Found card(const EngineInput& input, const VllmRules& rules) {
+// ModelConfig and the loader: cards and kernels that the release lacks.
+Found card(const EngineInput& input) {
   const unsigned capability = input.request.card.capability();
-  if (capability == 0) return std::nullopt;
-  const QuantDeclaration quantization = planned_quantization(input);
-  if (is_declared(quantization) && quantization.names_method) {
-    const unsigned least = least_capability(quantization, rules);
-    if (capability < least)
-      return Refusal{"quantization",
-                     {"The quantization method {method} is not supported for the current GPU. Minimum capability: "
-                      "{least}. Current capability: {capability}",
-                      {{"method", quantization.dialect},
-                       {"least", std::uint64_t{least}},
-                       {"capability", std::uint64_t{capability}}}},
-                     {"use a card of compute capability {least} or newer", {named_capability("least", least)}}};
-  }
-  if (capability < kAmpere && input.request.dtype == Dtype::kBfloat16)
+  const VllmClass the_class = vllm_class(input.model);
+  const ExpertKinds kinds{the_class.has_plain_experts, the_class.clamps_experts};
+  if (Found found = kernel_refusal(vllm_kernel_rows(), input, kinds)) return found;
+  if (capability > 0 && capability < kAmpere && input.request.dtype == Dtype::kBfloat16)
     return Refusal{"bfloat16",
                    {"Bfloat16 is only supported on GPUs with compute capability of at least 8.0, and this one has "
                     "{capability}",
@@ -158,8 +135,11 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
   const bool is_sparse = is_latent && vllm_has_indexers(input, rules);
   const bool is_packed = the_class.is_always_packed;
   const bool is_auto = !input.request.cache_type_k;
-  if (is_packed && !rules.packs_by_default && is_auto && !input.model.declared_kv_dtype)
-    return Refusal{"kv_cache_dtype", "DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got auto",
+  const bool asserts_auto = !rules.packs_by_default && is_auto && !input.model.declared_kv_dtype;
+  if (is_packed && (asserts_auto || type != Dtype::kFp8DsMla))
+    return Refusal{"kv_cache_dtype",
+                   {"DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got {type}",
+                    {{"type", asserts_auto ? "auto" : std::string(name(type))}}},
                    "use --kv-cache-dtype fp8"};
   if (capability == 0) return std::nullopt;
   const unsigned major = capability / 10;
@@ -226,7 +206,7 @@ std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load) 
   if (Found found = length(input, load)) return found;
   if (Found found = configuration(input)) return found;
   if (Found found = ranks(input)) return found;
-  if (Found found = card(input, rules)) return found;
+  if (Found found = card(input)) return found;
   if (Found found = fp8_blocks(input, rules)) return found;
   return kernels(input, rules);
 }

@@ -1,5 +1,6 @@
 #include "engines/vllm/rules.h"
 
+#include "engines/vllm/kernels.h"
 #include "engines/vllm/tensors.h"
 
 namespace kvplan {
@@ -222,6 +223,8 @@ std::vector<RuleRow> vllm_rule_rows() {
   std::vector<RuleRow> out = rule_rows(kRules);
   const std::vector<RuleRow> tensors = vllm_tensor_rule_rows();
   out.insert(out.end(), tensors.begin(), tensors.end());
+  const std::vector<RuleRow> kernels = kernel_rule_rows(vllm_kernel_rows());
+  out.insert(out.end(), kernels.begin(), kernels.end());
   return out;
 }
 

@@ -1,0 +1,45 @@
+// Which weights an engine's kernels run on which NVIDIA cards, release by release. A row names the cards that run: on
+// any other the engine refuses. What no row covers was never asked of the engine, and a plan says so.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+enum class KernelPart : std::uint8_t {
+  kWeights,         // all of them
+  kBlocks,          // weights with a scale for each block
+  kExperts,         // routed experts
+  kPlainExperts,    // routed experts without a gate
+  kClampedExperts,  // routed experts whose SwiGLU is clamped
+};
+
+// What the engine's table of classes says of a model's experts.
+struct ExpertKinds {
+  bool plain = false, clamped = false;
+};
+
+struct KernelRow {
+  std::string_view methods;  // quant_method, separated by spaces; "" for any weights, quantized or not
+  std::string_view types;    // how names of weight types begin, separated by spaces; "" for any
+  KernelPart part = KernelPart::kWeights;
+  std::string_view cards;  // compute capabilities times ten: "75+", "100-109 120+"; "" for none
+  Release since{}, until = kNoEnd;
+  const char* words = nullptr;  // the engine's own; null: its sentence about the minimum capability
+  const char* cure = nullptr;   // null: a newer card
+  std::string_view evidence{};
+  RuleBasis basis = RuleBasis::kRead;
+};
+
+// The refusal of the first row that the card is not among; nothing without a named NVIDIA card.
+std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const EngineInput& input, ExpertKinds kinds);
+// Notes quantized weights that no row covers, and cards of other makers.
+void note_unasked_kernels(std::span<const KernelRow> table, const EngineInput& input, std::vector<Note>& notes);
+std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table);
+
+}  // namespace kvplan
