@@ -2,7 +2,10 @@
 // code.
 #pragma once
 
+#include <span>
+
 #include "engines/engine.h"
+#include "engines/registry_table.h"
 
 namespace kvplan {
 
@@ -40,5 +43,8 @@ struct SglangClass {
 };
 
 SglangClass sglang_class(const ModelShape& model);
+
+// The classes that its releases gained and lost (registry_rows.cpp).
+std::span<const RegistryRow> sglang_registry_rows();
 
 }  // namespace kvplan

@@ -71,8 +71,7 @@ bool is_sparse(const EngineInput& input) {
 // for these widths there (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
 Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90;
-  if (capability == 0 || capability >= kHopper || !is_sparse(input))
-    return std::nullopt;
+  if (capability == 0 || capability >= kHopper || !is_sparse(input)) return std::nullopt;
   return Refusal{"attention_backend",
                  {"DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this card has "
                   "{major}.{minor}",
@@ -85,10 +84,10 @@ Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
   // DeepSeekV4SingleKVPool.create_buffer.
   if (sglang_class(input.model).compressed && plain_bytes(type) > 1)
-    return Refusal{"kv_cache_dtype",
-                   {"assert self.store_dtype == torch.uint8: DeepSeek-V4's pool takes no {type} cache",
-                    {{"type", name(type)}}},
-                   "use --kv-cache-dtype fp8_e4m3"};
+    return Refusal{
+        "kv_cache_dtype",
+        {"assert self.store_dtype == torch.uint8: DeepSeek-V4's pool takes no {type} cache", {{"type", name(type)}}},
+        "use --kv-cache-dtype fp8_e4m3"};
   if (is_sparse(input) && (type == Dtype::kFp8E5m2 || type == Dtype::kNvfp4))
     return Refusal{"kv_cache_dtype", "DeepSeek DSA only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype",
                    "use --kv-cache-dtype fp8_e4m3"};
@@ -122,6 +121,7 @@ Found drafts(const EngineInput& input) {
 
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   const std::uint32_t capability = input.request.card.capability();
+  if (Found found = registry_refusal(sglang_registry_rows(), input, "SGLang")) return found;
   if (Found found = library_class(input)) return found;
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
   if (Found found = fp8_blocks(input, capability)) return found;

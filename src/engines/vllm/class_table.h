@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engines/engine.h"
+#include "engines/registry_table.h"
 #include "engines/vllm/rules.h"
 
 namespace kvplan {
@@ -60,5 +61,8 @@ inline bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules) {
 inline bool vllm_uses_mla(Arch arch) {
   return vllm_class(arch).keeps_latents;
 }
+
+// The classes that its releases gained and lost (registry_rows.cpp).
+std::span<const RegistryRow> vllm_registry_rows();
 
 }  // namespace kvplan

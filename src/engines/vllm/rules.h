@@ -23,6 +23,7 @@ struct VllmRules {
   bool null_block = false;
   bool ceil_concurrency = false, tokens_from_concurrency = false;
   bool pages_cross_attention = false;
+  bool caches_latents = false;
   // States.
   bool caches_states = false, align_by_default = false;
   bool all_mode = false, all_mode_speculative = false;

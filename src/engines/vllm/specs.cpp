@@ -28,6 +28,7 @@ constexpr std::uint64_t kLongStateBlock = 8;   // windows of 128 tokens (ratio 1
 constexpr std::uint64_t kShortStateWindow = 8;
 constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
 // Tokens of a chunk of the Mamba kernels: the number in most Mamba-2 models, and vLLM's fallback.
+constexpr std::uint64_t kPaddedHead = 256;  // q, k and v of deepseek_v2.py before latents were cached
 constexpr std::uint64_t kStateChunk = 256;
 constexpr std::uint64_t kShortStateChunk = 128;
 constexpr std::uint64_t kStateChunkFallback = 2048;
@@ -119,7 +120,7 @@ class SpecMaker {
     for (const LayerCache& cache : caches_) {
       has_state_ = has_state_ || any_term(cache.compact, is_fixed);
       packed_ = packed_ || any_term(cache.compact, is_packed);
-      latent_ = latent_ || (class_.keeps_latents && any_term(cache.compact, is_latent));
+      latent_ = latent_ || (class_.keeps_latents && rules_.caches_latents && any_term(cache.compact, is_latent));
       sparse_ = sparse_ || (any_term(cache.compact, is_index) && any_term(cache.compact, is_value));
       matrix_state_ = matrix_state_ || any_term(cache.compact, is_matrix_state);
     }
@@ -231,7 +232,8 @@ class SpecMaker {
   void add(const LayerCache& cache) {
     if (cache.compact.empty()) return;
     if (any_term(cache.compact, is_packed)) return add_packed(cache);
-    const bool expand = any_term(cache.compact, is_latent) && !class_.keeps_latents;
+    const bool expand = any_term(cache.compact, is_latent) && !(class_.keeps_latents && rules_.caches_latents);
+    const bool pads = expand && class_.keeps_latents;  // to the heads of its attention kernels
     const CacheTypes types = types_of(cache.layer);
     VllmSpec state = blank(cache, SpecType::kState);
     VllmSpec attention = blank(cache, any_term(cache.compact, is_latent) && !expand ? SpecType::kMla : SpecType::kFull);
@@ -239,6 +241,7 @@ class SpecMaker {
     bool has_state = false;
     bool has_attention = false;
     for (Term term : expand ? cache.expanded : cache.compact) {
+      if (pads) term.shape.width = std::max(term.shape.width, kPaddedHead);
       if (is_fixed(term)) {
         state.entry += bytes_of(term, types);
         has_state = true;
