@@ -7,6 +7,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "plan/changes.h"
 #include "plan/plan.h"
 #include "plan/search.h"
 #include "sources/load.h"
@@ -21,16 +22,6 @@ bool fits(const ModelSpec& model, const Request& request) {
   } catch (const Error&) {
     return false;
   }
-}
-
-Request with_context(Request request, std::uint64_t tokens) {
-  request.max_model_len = Tokens(tokens);
-  return request;
-}
-
-Request with_seqs(Request request, std::uint64_t seqs) {
-  request.num_seqs = seqs;
-  return request;
 }
 
 // The longest context fits, and one token more does not.
