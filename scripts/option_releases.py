@@ -18,7 +18,7 @@ def spans_of(lines):
     found = {}
     for line in lines[1:]:
         kind, name, what, spans = line.split("\t")
-        if kind != "options" or what.split()[0] == "removed":
+        if not kind.startswith("options") or what.split()[0] == "removed":
             continue
         for span in spans.split(", "):
             first, _, last = span.partition("-")
@@ -37,8 +37,14 @@ def main():
     for name, (first, last) in found.items():
         if (first, last) == (0, len(releases) - 1):
             continue
-        row = (releases[first - 1] if first > 0 else "-", releases[first], releases[last],
-               releases[last + 1] if last + 1 < len(releases) else "-")
+        # llama.cpp's tags stand among its builds, which are numbered otherwise: only builds bound what is refused.
+        def build(index, step):
+            while 0 <= index < len(releases) and engine == "llama.cpp" and releases[index].startswith("v"):
+                index += step
+            return releases[index] if 0 <= index < len(releases) else "-"
+
+        row = (build(first - 1, -1) if first > 0 else "-", releases[first].lstrip("v"), releases[last].lstrip("v"),
+               build(last + 1, 1) if last + 1 < len(releases) else "-")
         rows.setdefault(row, []).append(name)
     print(f"# {engine}: names, the last release without, the first and the last with, the first without again")
     for row, names in sorted(rows.items(), key=lambda r: sorted(r[1])[0]):

@@ -116,5 +116,6 @@ std::span<const std::string_view> mistralrs_option_lines();
 std::span<const std::string_view> ollama_option_lines();
 std::span<const std::string_view> vllm_option_releases();
 std::span<const std::string_view> sglang_option_releases();
+std::span<const std::string_view> llama_cpp_option_releases();
 
 }  // namespace kvplan

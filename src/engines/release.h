@@ -28,7 +28,7 @@ inline constexpr Release kNoEnd{~std::uint64_t{0}, 0, 0};
 Release release_of(const Engine& engine, const Request& request);
 Release release_of(const Request& request);
 std::string format_release(Release release);
-// "0.4.10.post2" is {0, 4, 10}.
+// "0.4.10.post2" is {0, 4, 10}; the build "b6900", older than all tags, is {0, 0, 6900}.
 Release parse_release(std::string_view text);
 
 // What a rule was checked against. An executed rule has executed figures of a release on each side of it.

@@ -260,7 +260,8 @@ class CommandReader {
     }
     const Release asked = parse_release(out_.command.release);
     const bool is_early = has->lacked != "-" && asked <= parse_release(has->lacked);
-    const bool is_late = has->dropped != "-" && asked >= parse_release(has->dropped);
+    const bool is_late =
+        has->dropped != "-" && asked >= parse_release(has->dropped) && asked > parse_release(has->last);
     if ((!is_early && !is_late) || !out_.request.lacking_option.empty()) return;
     out_.request.lacking_option = name;
     out_.request.has_option =

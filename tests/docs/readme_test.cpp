@@ -63,6 +63,7 @@ std::string named_here(const std::string& word, const kvplan::TemporaryFolder& f
                                                         {"after.json", "testdata/configs/qwen3-0.6b.json"},
                                                         {"model.gguf", folder.path() + "/model.gguf"},
                                                         {"server.log", folder.path() + "/server.log"},
+                                                        {"start.sh", folder.path() + "/start.sh"},
                                                         {"plan.html", folder.path() + "/plan.html"},
                                                         {"@models.txt", "@" + folder.path() + "/models.txt"}})
     if (word == placeholder) return file;
@@ -75,7 +76,7 @@ std::vector<std::string> command_words(std::string line, const kvplan::Temporary
   if (const std::size_t pipe = line.find("| kvplan "); pipe != std::string::npos) line.erase(0, pipe + 2);
   if (!line.starts_with("kvplan ")) return {};
   // A program that ends at once stands for the engine.
-  if (const std::size_t engine = line.find(" -- "); engine != std::string::npos)
+  if (const std::size_t engine = line.find(" -- "); line.find("--watch") < engine && engine != std::string::npos)
     line.replace(engine, line.size(), " -- true");
   std::vector<std::string> words = kvplan::words_of(line.substr(7, line.find(" < ") - 7));
   for (std::string& word : words) word = named_here(word, folder);
@@ -91,6 +92,7 @@ TEST_CASE("the pages' commands are commands that kvplan knows") {
   std::ostringstream models;
   models << KVPLAN_SOURCE_DIR << "/testdata/configs/qwen3-0.6b.json\n";
   folder.write("models.txt", models.str());
+  const std::string script = folder.write("start.sh", "vllm serve testdata/configs/qwen3-0.6b.json\n");
   folder.write("model.gguf", kvplan::GgufWriter("llama")
                                  .u32(".block_count", 2)
                                  .u32(".embedding_length", 64)
@@ -100,8 +102,9 @@ TEST_CASE("the pages' commands are commands that kvplan knows") {
                                  .tensor({"token_embd.weight", {64, 100}, 1, 64 * 100 * 2})
                                  .file());
   int commands = 0;
-  for (const char* name : {"README.md", "docs/ci.md", "docs/compare.md", "docs/extras.md", "docs/failing-starts.md",
-                           "docs/fit.md", "docs/fleet.md", "docs/measure.md", "docs/models.md"}) {
+  for (const char* name :
+       {"README.md", "docs/ci.md", "docs/commands.md", "docs/compare.md", "docs/extras.md", "docs/failing-starts.md",
+        "docs/fit.md", "docs/fleet.md", "docs/measure.md", "docs/models.md"}) {
     std::ifstream page(std::string(KVPLAN_SOURCE_DIR) + "/" + name);
     REQUIRE(page.good());
     bool inside = false;
@@ -116,12 +119,14 @@ TEST_CASE("the pages' commands are commands that kvplan knows") {
       CAPTURE(name);
       CAPTURE(line);
       const bool reads_log = line.find("| kvplan check-log") != std::string::npos;
+      const bool reads_command = line.find("--command -") != std::string::npos;
       const bool reads_config = line.find(" < ") != std::string::npos;
       const kvplan::Run run = kvplan::run_program(
           words,
-          reads_log      ? log
-          : reads_config ? "testdata/configs/llama-3.1-8b.json"
-                         : "/dev/null",
+          reads_log       ? log
+          : reads_command ? script
+          : reads_config  ? "testdata/configs/llama-3.1-8b.json"
+                          : "/dev/null",
           {"HF_HUB_OFFLINE=1", "KVPLAN_CACHE=" + folder.path(), "HF_HOME=" + folder.path(), "HOME=" + folder.path()});
       CAPTURE(run.err);
       // An answer, or a model, a card or an engine that is not here; a usage that is wrong is a 2.

@@ -1,10 +1,13 @@
 // The command line of SGLang. Source: sglang/srt/server_args.py of 0.5.23.
 
+#include <algorithm>
+
 #include "engines/command_options.h"
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "engines/sglang/rules.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -104,6 +107,11 @@ EngineCommand sglang_command() {
     const auto found = method != nullptr ? find_draft_method(*method) : std::nullopt;
     if (found == DraftMethod::kEagle && settings.find("--draft") == nullptr)
       settings.set("--speculative-method", "mtp");
+    // N-grams are verified with the last accepted token (server_args.py).
+    const std::string* verified = settings.find("--speculative-num-draft-tokens");
+    if (found == DraftMethod::kNgram && verified != nullptr && settings.find("--num-speculative-tokens") == nullptr)
+      settings.set("--num-speculative-tokens",
+                   std::to_string(std::max<std::uint64_t>(whole_number(*verified).value_or(2), 2) - 1));
   };
   return out;
 }
