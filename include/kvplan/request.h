@@ -130,8 +130,7 @@ struct MlxOptions {
 // What an engine's own command says beside the options of a plan (src/launch).
 struct CommandRequest {
   std::vector<std::string> unmodelled;  // options that can raise a GPU's memory: they leave no verdict
-  std::string lacking_option;           // one that the parser of the named release does not have: it does not start
-  std::string has_option;               // "it came with 0.12"
+  std::string refusal, cure;            // why the engine does not take it: "unrecognized arguments: --x"
   bool is_rocm = false;                 // its container is for AMD's cards
   bool operator==(const CommandRequest&) const = default;
 };

@@ -122,7 +122,7 @@ int run_shared(const Invocation& call) {
   return answer(call, reply_of(shared), "several models on one card", failed_if(shared.status != Verdict::kFits));
 }
 
-int run_plan(const Invocation& call) {
+int run_plan_once(const Invocation& call) {
   if (!call.pasted_calls.empty()) return emit_answered(call, answer_pasted(call, report_options(call)));
   if (call.models.empty()) {
     usage_error("no MODEL was named", "give a config.json, a directory, a *.gguf or -; see kvplan --help");
@@ -158,6 +158,15 @@ int run_plan(const Invocation& call) {
   emit(call, written(reply, call.format, "a plan", options));
   warn(model, reply.warning);
   return exit_of(plan);
+}
+
+int run_plan(const Invocation& call) {
+  try {
+    return run_plan_once(call);
+  } catch (const Error& error) {
+    if (const auto again = without_refused(call, error)) return run_plan_once(*again);
+    throw;
+  }
 }
 
 const std::string& single_model(const Invocation& call) {

@@ -174,20 +174,29 @@ Answered answer_models(const Invocation& call, const std::vector<std::string>& s
 Answered answer_pasted(const Invocation& call, const ReportOptions& options) {
   std::vector<FleetEntry> entries;
   Answered out;
+  const auto plan = [&](const Invocation& one, FleetEntry& entry) {
+    const ModelAndRequest asked = load_model_and_request(entry.source, one);
+    with_source(asked.model.source, [&] {
+      entry.plan = make_plan(asked.model, asked.request);
+      suggest(asked.model, *entry.plan);
+    });
+    add_commands(one, *entry.plan);
+    entry.plan->command = replay(one, entry.source, entry.plan->request);
+    entry.engine = entry.plan->engine;
+    out.planned(*entry.plan);
+  };
   for (const Invocation& one : call.pasted_calls) {
     FleetEntry& entry = entries.emplace_back();
     entry.source = one.models.front();
     try {
       if (one.pasted_error) throw Error(*one.pasted_error);
-      const ModelAndRequest asked = load_model_and_request(entry.source, one);
-      with_source(asked.model.source, [&] {
-        entry.plan = make_plan(asked.model, asked.request);
-        suggest(asked.model, *entry.plan);
-      });
-      add_commands(one, *entry.plan);
-      entry.plan->command = replay(one, entry.source, entry.plan->request);
-      entry.engine = entry.plan->engine;
-      out.planned(*entry.plan);
+      try {
+        plan(one, entry);
+      } catch (const Error& error) {
+        const auto again = without_refused(one, error);
+        if (!again) throw;
+        plan(*again, entry);
+      }
     } catch (const Error& error) {
       entry.error = without_program(error);
       entry.exit = error.code();

@@ -111,17 +111,22 @@ void prepare(const ParsedArguments& given, Invocation& call) {
 }
 
 // The call that an engine's command makes.
-Invocation call_of(const LaunchCommand& command, ParsedArguments given, Invocation call) {
-  auto read = std::make_shared<const ReadCommand>(read_command(command, call.model_source));
+Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, const Invocation& base,
+                   std::string_view left_out = "") {
+  Invocation call = base;
+  ParsedArguments given = typed;
+  ReadCommand read = read_command(command, call.model_source);
+  read.settings.remove(left_out);
   std::erase_if(given.options, [](const GivenOption& each) { return each.option->name() == "--command"; });
   const Option* engine = find_option("--engine");
-  if (!is_given(given, "--engine")) given.options.insert(given.options.begin(), {engine, "--engine", read->engine});
-  add_settings(*read, given);
-  call.models = {read->settings.model};
-  call.request.command = read->request;
-  call.notes = read->notes;
-  call.pasted = std::move(read);
+  if (!is_given(given, "--engine")) given.options.insert(given.options.begin(), {engine, "--engine", read.engine});
+  add_settings(read, given);
+  call.models = {read.settings.model};
+  call.request.command = read.request;
+  call.notes = read.notes;
+  call.pasted = std::make_shared<const ReadCommand>(std::move(read));
   prepare(given, call);
+  call.without = [=](std::string_view option) { return call_of(command, typed, base, option); };
   return call;
 }
 

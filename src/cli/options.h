@@ -1,6 +1,7 @@
 // The command line: one table of options feeds parsing, help and completion.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,6 +61,7 @@ struct Invocation {
   std::string model_source;                   // --model-source
   std::shared_ptr<const ReadCommand> pasted;  // the engine's command that this call was read from
   std::vector<Invocation> pasted_calls;       // where there are several, one for each
+  std::function<Invocation(std::string_view option)> without;  // the same command without that option of kvplan
   std::optional<Error> pasted_error;          // of one of them, which could not be read
   Color color = Color::kAuto;
 };

@@ -102,6 +102,19 @@ std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::v
   return out;
 }
 
+std::optional<Invocation> without_refused(const Invocation& call, const Error& error) {
+  if (!call.without || error.kind() != ErrorKind::kRefused || !call.request.command.refusal.empty())
+    return std::nullopt;
+  const std::string_view what = error.what();
+  const Option* option = find_option(what.substr(0, what.find_first_of(" :")));
+  if (option == nullptr || call.pasted->settings.find(option->name()) == nullptr) return std::nullopt;
+  Invocation out = call.without(option->name());
+  const auto remedy = what.rfind("; ");
+  out.request.command.refusal = what.substr(0, remedy);
+  out.request.command.cure = remedy == std::string_view::npos ? "leave it out" : what.substr(remedy + 2);
+  return out;
+}
+
 void add_commands(const Invocation& call, Plan& plan) {
   if (call.pasted == nullptr) return;
   for (Remedy& remedy : plan.verdict.suggestions) {

@@ -1,6 +1,7 @@
 // An engine's command as the question: words behind "--", a file of --command, or options in the engine's own spelling.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ void add_settings(const ReadCommand& read, ParsedArguments& given);
 
 // The commands of a text, or of the words behind "--"; empty where those are no engine's command.
 std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words);
+
+// Where the engine refused an option of the command: the same call without it, which does not start for that reason.
+std::optional<Invocation> without_refused(const Invocation& call, const Error& error);
 
 // The launch command of each remedy, with what it changes.
 void add_commands(const Invocation& call, Plan& plan);

@@ -104,9 +104,12 @@ std::vector<string_view> EngineOptions::beginning_with(string_view text) const {
   return out;
 }
 
-const EngineOption* EngineOptions::for_target(string_view option) const {
-  for (const EngineOption& row : rows_)
-    if (row.target == option && row.values.empty() && row.constant.empty()) return &row;
+const EngineOption* EngineOptions::for_target(string_view option, string_view value) const {
+  for (const EngineOption& row : rows_) {
+    if (row.target != option || !row.names.front().starts_with('-')) continue;
+    const bool is_switch = row.value == OptionValue::kNone && row.values.empty() && row.constant.empty();
+    if (row.passes_value || is_switch || (!row.values.empty() && row.constant == value)) return &row;
+  }
   return nullptr;
 }
 

@@ -58,8 +58,8 @@ class EngineOptions {
   const EngineOption& of_value(const EngineOption& row, std::string_view value) const;
   // Names that begin so: argparse takes a beginning that only one option has.
   std::vector<std::string_view> beginning_with(std::string_view text) const;
-  // The engine's own option for one of kvplan's; null: it has none.
-  const EngineOption* for_target(std::string_view option) const;
+  // The engine's own option for one of kvplan's with this value; null: it has none.
+  const EngineOption* for_target(std::string_view option, std::string_view value) const;
 
  private:
   std::vector<EngineOption> rows_;

@@ -124,7 +124,10 @@ class CommandReader {
         fail(found.name + ": the text does not assign $" + one_line(words[i].unset.front(), 40), "write its value");
     if (values.empty() && found.row->value == OptionValue::kPerhaps) values.emplace_back("on");
     out_.placed.push_back({found.row, found.name, from, at - from});
-    apply(*found.row, found.name, join(values, ","), found.off);
+    // "--enable-prefix-caching=False", as vLLM took it until 0.8.
+    const bool is_switch = found.row->value == OptionValue::kNone && found.value.has_value();
+    const bool is_false = is_switch && (lower(*found.value) == "false" || *found.value == "0");
+    apply(*found.row, found.name, join(values, ","), found.off != is_false);
     return at;
   }
 
@@ -262,10 +265,11 @@ class CommandReader {
     const bool is_early = has->lacked != "-" && asked <= parse_release(has->lacked);
     const bool is_late =
         has->dropped != "-" && asked >= parse_release(has->dropped) && asked > parse_release(has->last);
-    if ((!is_early && !is_late) || !out_.request.lacking_option.empty()) return;
-    out_.request.lacking_option = name;
-    out_.request.has_option =
-        is_early ? "it came with " + std::string(has->first) : "the last release with it is " + std::string(has->last);
+    if ((!is_early && !is_late) || !out_.request.refusal.empty()) return;
+    out_.request.refusal = "unrecognized arguments: " + name;
+    out_.request.cure = name + " is no option of this release: " +
+                        (is_early ? "it came with " + std::string(has->first)
+                                  : "the last release with it is " + std::string(has->last));
   }
 
   void visible(const std::string& list) {
@@ -361,12 +365,12 @@ std::string edited_command(const ReadCommand& read, const std::vector<std::pair<
     const PlacedOption* placed = nullptr;
     for (const PlacedOption& each : read.placed)
       if (each.row->target == option && each.row->names.front().starts_with('-')) placed = &each;
-    row = placed != nullptr ? placed->row : read.options.for_target(option);
+    row = placed != nullptr ? placed->row : read.options.for_target(option, value);
     if (row == nullptr || !row->names.front().starts_with('-') || row->names.front().find('.') != string_view::npos)
       return "";
     if (placed == nullptr) {
       added.emplace_back(row->names.front());
-      if (!value.empty()) added.push_back(value);
+      if (!value.empty()) added.push_back(row->values.empty() ? value : std::string(row->values.front()));
       continue;
     }
     if (value.empty()) continue;

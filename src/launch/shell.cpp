@@ -62,7 +62,10 @@ class ShellReader {
     } else if (c == '\n') {
       end_word();
       ++at_;
-      if (!goes_on()) end_command();
+      if (!goes_on()) {
+        end_command();
+        in_condition_ = false;
+      }
     } else if (c == '#' && !in_word_) {
       at_ += line().size();
     } else if (c == '\'' || c == '"') {
@@ -76,11 +79,13 @@ class ShellReader {
       if (is_letter_or_digit(peek()) || peek() == '\\') add('\\');
       if (at_ < text_.size()) add(peek());
       ++at_;
-    } else if (c == ';' || c == '|' || (c == '&' && peek(1) != '>') || ((c == '(' || c == ')') && !in_word_)) {
+    } else if (c == ';' || c == '|' || (c == '&' && peek(1) != '>') || c == ')' || (c == '(' && !is_array())) {
       end_word();
       end_command();
-      ++at_;
-    } else if (c == '(' && is_array()) {
+      // What stands behind "[ ... ] &&" may not happen.
+      in_condition_ = c == '&' && peek(1) == '&' && ended_test_;
+      at_ += in_condition_ ? 2 : 1;
+    } else if (c == '(') {
       array();
     } else if (c == '<' || c == '>' || c == '&') {
       redirection();
@@ -137,6 +142,13 @@ class ShellReader {
     if (braces) {
       tail = rest().substr(0, closing_brace());
       at_ += std::min(tail.size() + 1, rest().size());
+    }
+    if (name.empty() && !braces && (peek() == '@' || peek() == '*')) {  // the script's own arguments
+      ++at_;
+      in_word_ = true;
+      word_.text += "$@";
+      word_.unset.emplace_back("@");
+      return;
     }
     const string_view whole = text_.substr(from, at_ - from);
     if (name.empty() || (peek() == '=' && !in_word_ && !in_quotes)) {  // "$ ", "$@", or PowerShell's assignment
@@ -201,7 +213,10 @@ class ShellReader {
   bool is_array() const { return word_.text.ends_with('=') && !is_quoted_ && !in_array_; }
   void array() {
     in_array_ = true;
-    const std::string name = word_.text.substr(0, word_.text.size() - 1);
+    std::string name = word_.text.substr(0, word_.text.size() - 1);
+    const bool adds = name.ends_with('+');
+    if (adds) name.pop_back();
+    const bool counts = !in_condition_;
     word_ = {};
     in_word_ = false;
     const ShellCommand outside = std::move(command_);
@@ -216,7 +231,9 @@ class ShellReader {
     }
     ++at_;
     end_word();
-    for (ShellWord& word : command_.words) variables_[name].push_back(std::move(word.text));
+    if (counts && !adds) variables_[name].clear();
+    for (ShellWord& word : command_.words)
+      if (counts) variables_[name].push_back(std::move(word.text));
     command_ = outside;
     in_array_ = false;
   }
@@ -256,11 +273,19 @@ class ShellReader {
     end_word();
     skips_next_ = false;
     ShellCommand command = std::exchange(command_, {});
+    // Words of the shell's own language in front of a command.
+    const auto begins = std::find_if(command.words.begin(), command.words.end(), [](const ShellWord& word) {
+      return !has_word("{ } then do else ! if elif while until", word.text);
+    });
+    command.words.erase(command.words.begin(), begins);
     if (command.words.empty()) return;
+    const string_view word = command.words.front().text;
+    ended_test_ = word == "[" || word == "[[" || word == "test";
     Assignments own;
     std::size_t first = 0;
     const string_view verb = command.words.front().text;
-    const bool declares = verb == "export" || verb == "set" || verb == "declare" || verb == "setx" || verb == "ENV";
+    const bool declares = verb == "export" || verb == "set" || verb == "declare" || verb == "setx" || verb == "ENV" ||
+                          verb == "local" || verb == "readonly";
     if (declares) ++first;
     if (declares && verb == "declare") ++first;
     for (; first < command.words.size(); ++first) {
@@ -277,6 +302,7 @@ class ShellReader {
       own.emplace_back(name, after.substr(1));
     }
     if (first >= command.words.size()) {
+      if (in_condition_) return;
       for (auto& [name, value] : own) {
         variables_[name] = {value};
         out_.environment.emplace_back(name, value);
@@ -292,6 +318,7 @@ class ShellReader {
   string_view text_;
   std::size_t at_ = 0, words_ = 0, expanded_ = 0;
   bool in_word_ = false, is_quoted_ = false, in_array_ = false, skips_next_ = false;
+  bool ended_test_ = false, in_condition_ = false;
   ShellWord word_;
   ShellCommand command_;
   std::map<std::string, std::vector<std::string>, std::less<>> variables_;

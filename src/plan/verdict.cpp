@@ -215,11 +215,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
            context, VerdictLimit::kMinContext);
   at_least(plan.request.limits.min_seqs, seqs, VerdictLimit::kMinSeqs);
   verdict.starts = starts(engine, layout, plan);
-  if (const CommandRequest& command = input.request.command; !command.lacking_option.empty())
-    verdict.refusal = Refusal{"option_of_release",
-                              {"unrecognized arguments: {option}", {{"option", command.lacking_option}}},
-                              {"{option} is no option of this release: {has}",
-                               {{"option", command.lacking_option}, {"has", command.has_option}}}};
+  if (const CommandRequest& command = input.request.command; !command.refusal.empty())
+    verdict.refusal = Refusal{"command", Template::quoted(command.refusal), Template::quoted(command.cure)};
   if (!verdict.refusal && engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
   // The positions of an encoder are a table, or what it was trained with: no option extends them.
   if (const Tokens most = input.model.max_model_len;

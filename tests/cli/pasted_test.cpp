@@ -75,6 +75,14 @@ TEST_CASE("An option that is not modelled leaves no verdict; a release's own par
   CHECK(has(lacks.at("verdict").at("reason").get<std::string>(), "--engram-config"));
 }
 
+TEST_CASE("What the engine refuses of a command is why it does not start") {
+  const Json plan =
+      asked({"--json", "--", "vllm", "serve", "testdata/configs/deepseek-v3.json", "-tp", "8", "--block-size", "7"});
+  CHECK(plan.at("verdict").at("starts") == false);
+  CHECK(has(plan.at("verdict").at("refusal").get<std::string>(), "--block-size 7"));
+  CHECK(plan.at("request").at("tensor_parallel_size") == 8);
+}
+
 TEST_CASE("A model that is not here asks for one that stands for it") {
   const Run run = run_program({"--offline", "--", "vllm", "serve", "/models/none", "-tp", "2"});
   check_refused(run, "--model-source");

@@ -69,6 +69,10 @@ TEST_CASE("Options are read as the engine's parser reads them") {
         "--kv-cache-dtype fp8_e4m3; --max-num-seqs 16");
   CHECK(read("llama-server -hf org/m:Q4_K_M").settings.model == "org/m:Q4_K_M");
   CHECK(read("ollama run qwen3:8b").settings.model == "ollama:qwen3:8b");
+  CHECK(asks("vllm serve m --enable-prefix-caching=False --enforce-eager=True") ==
+        "--no-enable-prefix-caching; --enforce-eager");
+  CHECK(asks("vllm serve m --quantization ascend").empty());
+  CHECK(warns("vllm serve m --quantization ascend") == "--quantization");
   CHECK(asks("vllm serve m --quantization awq").empty());
   CHECK(asks("vllm serve m --quantization fp8") == "--weights fp8");
 }
@@ -95,10 +99,10 @@ TEST_CASE("What no release has is an error, what this release lacks a refusal") 
   CHECK(error_of("vllm serve m --speculative-config '{'").find("JSON") != std::string::npos);
   // declared-vllm.txt: --swap-space until 0.17, --engram-config since 0.30.
   const std::string old = "docker run vllm/vllm-openai:v0.12.0 --model m ";
-  CHECK(read(old + "--engram-config '{}'").request.lacking_option == "--engram-config");
-  CHECK(read(old + "--swap-space 4").request.lacking_option.empty());
-  CHECK(read("docker run vllm/vllm-openai:v0.20.0 --model m --swap-space 4").request.has_option ==
-        "the last release with it is 0.17.0");
+  CHECK(read(old + "--engram-config '{}'").request.refusal == "unrecognized arguments: --engram-config");
+  CHECK(read(old + "--swap-space 4").request.refusal.empty());
+  CHECK(read("docker run vllm/vllm-openai:v0.20.0 --model m --swap-space 4").request.cure ==
+        "--swap-space is no option of this release: the last release with it is 0.17.0");
   CHECK(read("vllm serve m --swap-space 4").engine == "vllm@0.17.0");
   CHECK(read("vllm serve m").engine == "vllm");
 }
@@ -125,7 +129,10 @@ TEST_CASE("The tables of options are complete") {
        {"vllm-0.33.0"},
        {"options-vllm-0.26.0", "options-vllm-0.30.0", "options-vllm-0.33.0"}},
       {"sglang", {"declared-sglang"}, {"sglang-0.5.23"}, {"options-sglang-0.5.8", "options-sglang-0.5.23"}},
-      {"llama.cpp", {"declared-llama.cpp"}, {"llama.cpp-b11434"}, {"options-llama.cpp-b11549", "options-llama.cpp-v0.5.0"}},
+      {"llama.cpp",
+       {"declared-llama.cpp"},
+       {"llama.cpp-b11434"},
+       {"options-llama.cpp-b11549", "options-llama.cpp-v0.5.0"}},
       {"mlx", {}, {"mlx-0.32.2"}, {}},
       {"tensorrt-llm", {}, {"tensorrt-llm"}, {}},
   };

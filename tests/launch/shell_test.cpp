@@ -35,6 +35,11 @@ TEST_CASE("Variables have the value that the text assigns") {
   CHECK(commands_of("run ${A:-1} ${B-2}") == "run|1|2");
   CHECK(commands_of("X=\"--a 1 --b\"; run $X \"$X\"") == "run|--a|1|--b|--a 1 --b");
   CHECK(commands_of("ARGS=(--a 1\n --b '2 3')\nrun \"${ARGS[@]}\"") == "run|--a|1|--b|2 3");
+  CHECK(
+      commands_of("A=(--x)\nA+=(--y 1)  # more\n[ -n \"$Q\" ] && A+=(--z)\n[ -n \"$Q\" ] && B=2\nrun \"${A[@]}\" $B") ==
+      "[|-n|$Q|]\n[|-n|$Q|]\nrun|--x|--y|1|$B");
+  CHECK(commands_of("f() { local c=3\nrun $c \"$@\"\n}") == "f\nrun|3|$@");
+  CHECK(commands_of("case x in a) F=1 ;; esac; run $F") == "case|x|in|a\nesac\nrun|1");
   CHECK(commands_of("$env:GPU=\"0\"; run $env:GPU") == "run|0");
   const ShellText open = read_shell("run $A x$B$(date) ${C%x}");
   CHECK(commands_of("run $A x$B$(date) ${C%x}") == "run|$A|x$B$(date)|${C%x}");
