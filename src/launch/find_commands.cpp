@@ -71,6 +71,11 @@ class Finder {
         for (std::size_t next = at + 1; next + 1 < words.size() && words[next].text.starts_with('-'); ++next)
           if (words[next].text.find('c') != std::string::npos)
             return shell(read_shell(words[next + 1].text), environment, depth + 1);
+      // What these start is a text of its own.
+      if (has_word("ssh tmux screen su runuser", name) && depth < kDeepestShell)
+        for (std::size_t next = at + 1; next < words.size(); ++next)
+          if (words[next].text.find(' ') != std::string::npos)
+            shell(read_shell(words[next].text), environment, depth + 1);
       const Start start = start_at(words, at);
       if (start.engine == nullptr) continue;
       LaunchCommand& found = add(*start.engine, environment);

@@ -50,6 +50,10 @@ std::string plain_count(string_view text) {
   return count >= 0 && count < 1e18 ? std::to_string(static_cast<std::uint64_t>(count)) : std::string(text);
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 std::string value_text(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
@@ -58,7 +62,9 @@ std::string value_text(const json& value) {
 
 class CommandReader {
  public:
-  CommandReader(const Engine& engine, ReadCommand& out) : engine_(engine), out_(out) {}
+  // `has_model`: the command's own model does not matter.
+  CommandReader(const Engine& engine, ReadCommand& out, bool has_model)
+      : engine_(engine), out_(out), has_model_(has_model) {}
 
   // The option that the word begins, by its row's own name; null where the parser has none.
   struct Found {
@@ -119,9 +125,13 @@ class CommandReader {
         if (!takes(true)) fail(found.name + " needs a value", "write it behind the option");
         take();
     }
-    for (std::size_t i = from; i < at; ++i)
-      if (!words[i].unset.empty() && found.row->effect == OptionEffect::kPlanned)
-        fail(found.name + ": the text does not assign $" + one_line(words[i].unset.front(), 40), "write its value");
+    const bool names_model = found.row->target == "@model" || found.row->target == "@hub";
+    for (std::size_t i = from; i < at; ++i) {
+      if (words[i].unset.empty() || found.row->effect != OptionEffect::kPlanned || (names_model && has_model_))
+        continue;
+      fail(found.name + ": the text does not assign $" + one_line(words[i].unset.front(), 40),
+           names_model ? "name the model with --model-source MODEL" : "write its value");
+    }
     if (values.empty() && found.row->value == OptionValue::kPerhaps) values.emplace_back("on");
     out_.placed.push_back({found.row, found.name, from, at - from});
     // "--enable-prefix-caching=False", as vLLM took it until 0.8.
@@ -132,7 +142,9 @@ class CommandReader {
   }
 
   void apply(const EngineOption& general, const std::string& name, const std::string& given, bool off) {
-    const std::string value = general.value == OptionValue::kCount ? plain_count(given) : given;
+    std::string value = general.value == OptionValue::kCount ? plain_count(given) : given;
+    if (!value.empty() && is_digit(value[0]) && value.find_first_not_of("0123456789_") == std::string::npos)
+      std::erase(value, '_');  // Python's 131_072
     const EngineOption& row = out_.options.of_value(general, value);
     check_release(general.names.front().starts_with('-') ? std::string(general.names.front()) : "");
     if (row.value == OptionValue::kJson && !given.empty() && row.target.empty() && has_members(name))
@@ -171,7 +183,7 @@ class CommandReader {
   void finish() {
     out_.request.is_rocm = out_.command.is_rocm;
     std::string& model = out_.settings.model;
-    if (!hub_file_.empty() && model.find(':') == std::string::npos) model += ":" + hub_file_;
+    if (!has_model_ && !hub_file_.empty() && model.find(':') == std::string::npos) model += ":" + hub_file_;
     const std::vector<ShellWord>& words = out_.command.words;
     if (!words.empty()) out_.settings.program = program_name(words.front().text);
     out_.settings.release = out_.command.release;
@@ -279,6 +291,7 @@ class CommandReader {
 
   const Engine& engine_;
   ReadCommand& out_;
+  bool has_model_ = false;
   std::string hub_file_, newest_, dropped_;
 };
 
@@ -308,7 +321,7 @@ ReadCommand read_command(LaunchCommand command, string_view model) {
   out.command = std::move(command);
   const Engine& engine = *out.command.engine;
   use_options(engine, out);
-  CommandReader reader(engine, out);
+  CommandReader reader(engine, out, !model.empty());
   const std::vector<ShellWord>& words = out.command.words;
   reader.environment();
   bool has_model = false;
@@ -341,7 +354,7 @@ ReadCommand take_engine_options(const Engine& engine, std::vector<std::string>& 
   if (engine.command.options == nullptr) return out;
   use_options(engine, out);
   for (const std::string& word : words) out.command.words.push_back({word, {}});
-  CommandReader reader(engine, out);
+  CommandReader reader(engine, out, true);
   std::vector<std::string> left;
   for (std::size_t at = 0; at < words.size();) {
     const bool is_option = words[at].size() > 1 && words[at][0] == '-' && !is_ours(words[at]);

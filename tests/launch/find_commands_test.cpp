@@ -32,6 +32,7 @@ TEST_CASE("The engine's command is found behind prompts, wrappers and other comm
   CHECK(found("llama-server.exe -m \"C:\\x.gguf\"") == "llama.cpp: llama-server.exe -m C:\\x.gguf");
   CHECK(found("vllm serve a\nsglang serve --model-path b") ==
         "vllm: vllm serve a\nsglang: sglang serve --model-path b");
+  CHECK(found("ssh box \"cd /x && nohup llama-server -m x.gguf > log 2>&1 &\"") == "llama.cpp: llama-server -m x.gguf");
   CHECK_THROWS_AS(find_commands("echo llama-server\nwhich vllm\npip install sglang"), Error);
   CHECK_THROWS_AS(find_commands(""), Error);
 }

@@ -43,6 +43,7 @@ std::string error_of(const std::string& text) {
 
 TEST_CASE("Options are read as the engine's parser reads them") {
   CHECK(asks("vllm serve m --max_model_len=32k -tp 2") == "--max-model-len 32000; --tensor-parallel-size 2");
+  CHECK(asks("vllm serve m --max-model-len 131_072") == "--max-model-len 131072");
   CHECK(asks("vllm serve m --max-model-len 32K") == "--max-model-len 32768");
   CHECK(asks("vllm serve m --max-model-len -1") == "--max-model-len auto");
   CHECK(asks("vllm serve m --no-enable-prefix-caching --enforce-eager --no-enforce-eager") ==
