@@ -176,8 +176,10 @@ struct Remedy {
   std::uint64_t gpus = 1;                                    // in the resulting layout
   Bytes total;                                               // on the fullest GPU
   std::optional<std::int64_t> headroom;
-  Bytes host;           // bytes in host memory, in all
-  std::string command;  // of a plan of an engine's command: that command, with the changes
+  Bytes host;                              // bytes in host memory, in all
+  std::string command = {};                // of a plan of an engine's command: that command, with the changes
+  Template cost = {};                      // what it gives up; empty where the change says so itself
+  std::optional<std::int64_t> frees = {};  // bytes by which the headroom grows
 };
 
 struct VerdictReport {

@@ -4,6 +4,7 @@
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/offload.h"
@@ -12,66 +13,167 @@
 
 namespace kvplan {
 
-std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
-  const Request own = asked.as_asked();
-  Request request = with_reserve(own);
-  std::vector<Remedy> out;
-  const auto add_if_fits = [&](Request changed, OptionValues options) {
-    if (!fits(cache, changed)) return false;
-    changed.limits.reserve = own.limits.reserve;
+namespace {
+
+constexpr const char* kAloneOnCard = "if nothing else runs on the GPU";
+constexpr const char* kSlowerPrefill = "long prompts take more steps";
+constexpr const char* kNoGraphs = "decodes more slowly without CUDA graphs";
+
+class RemedySearch {
+ public:
+  RemedySearch(PlanCache& cache, const Plan& asked)
+      : cache_(cache), asked_(asked), own_(asked.as_asked()), request_(with_reserve(own_)), engine_(engine_of(own_)) {}
+
+  // What gives up least comes first. A length that nobody named is shortened early, one that was asked for last. A
+  // file's weights are what they are: llama.cpp itself shortens the context, and then moves layers to the host.
+  std::vector<Remedy> all() {
+    const bool named = request_.max_model_len || request_.llama_cpp.ctx_size;
+    const bool moves_layers = engine_.loading.embedding_on_host && cache_.model().is_gguf;
+    lower_cap();
+    deal_otherwise();
+    share_windows();
+    claim_more();
+    run_fewer_at_once();
+    prefill_in_smaller_steps();
+    if (!moves_layers) change_type(false);
+    if (!named) shorten(kDefaultContext);
+    if (moves_layers) {
+      offload();
+      change_type(false);
+    }
+    leave_out_graphs();
+    change_type(true);
+    if (!moves_layers) offload();
+    add_cards();
+    plan_fewer_sequences();
+    if (named || found_.empty()) shorten(1);
+    return std::move(found_);
+  }
+
+ private:
+  bool add_if_fits(Request changed, OptionValues options, Template cost = {}) {
+    if (!fits(cache_, changed)) return false;
+    changed.limits.reserve = own_.limits.reserve;
     return unless_misfit([&] {  // a context below the stated lengths is none
-      const OptionValues cap = lower_seqs_cap(cache, changed);
+      const OptionValues cap = lower_seqs_cap(cache_, changed);
       options.insert(options.end(), cap.begin(), cap.end());
-      const Plan plan = make_plan(cache, changed);
-      out.push_back({options, changed.card.count, plan.fullest().total, plan.verdict.headroom, plan.host_total()});
+      const Plan plan = make_plan(cache_, changed);
+      Remedy& made = found_.emplace_back(
+          Remedy{options, changed.card.count, plan.fullest().total, plan.verdict.headroom, plan.host_total()});
+      made.cost = std::move(cost);
+      if (made.headroom && asked_.verdict.headroom) made.frees = *made.headroom - *asked_.verdict.headroom;
       return true;
     });
-  };
-  const auto add_type = [&](bool weights) {
-    for (const Change& change : type_changes(request, asked))
+  }
+
+  // A cap that the engine refuses for its cache costs nothing to lower. What else would help does so at that cap.
+  void lower_cap() {
+    if (!asked_.verdict.needs_fewer_seqs) return;
+    Request fewer = request_;
+    fewer.max_num_seqs = asked_.verdict.largest_seqs_cap;
+    add_if_fits(fewer, {seqs_cap_option(*fewer.max_num_seqs)},
+                {"at most {most:request} run at once", {{"most", *fewer.max_num_seqs}}});
+    request_.max_num_seqs = asked_.settings.max_num_seqs;
+  }
+
+  // Another layout of the same cards gives nothing up.
+  void deal_otherwise() {
+    const std::uint64_t here = asked_.request.parallel.gpus();
+    if (here < 2 || !own_.parallel.given) return;
+    if (const auto dealt = on_more_cards(cache_, own_, here))
+      if (!dealt->options.empty()) add_if_fits(with_reserve(dealt->request), dealt->options);
+  }
+
+  // Another ratio of the tokens for window layers and for full ones costs nothing: the one nearest the usual that fits.
+  void share_windows() {
+    if (!engine_.has_window_ratio || request_.extras.swa_ratio) return;
+    for (int percent = 95; percent >= 5; percent -= 5) {
+      Request shared = request_;
+      shared.extras.swa_ratio = percent / 100.0;
+      const std::string value = "0." + std::string(percent < 10 ? "0" : "") + std::to_string(percent);
+      if (add_if_fits(shared, {{"--swa-full-tokens-ratio", value}})) return;
+    }
+  }
+
+  void claim_more() {
+    if (engine_.share_option.empty() || !asked_.usable_share || request_.kv_cache_memory_bytes) return;
+    constexpr int kMostPercent = 95;
+    for (int percent = static_cast<int>(*asked_.usable_share * 100) + 1; percent <= kMostPercent; ++percent) {
+      Request more = request_;
+      more.memory_utilization = percent / 100.0;
+      const std::string value = "0." + std::string(percent < 10 ? "0" : "") + std::to_string(percent);
+      if (add_if_fits(more, {{std::string(engine_.share_option), value}}, kAloneOnCard)) return;
+    }
+  }
+
+  // The scheduler's cap sizes logits, graphs and tables.
+  void run_fewer_at_once() {
+    if (!asked_.settings.max_num_seqs || asked_.verdict.needs_fewer_seqs) return;
+    for (std::uint64_t cap = kLargestCap; cap >= std::max<std::uint64_t>(asked_.load.num_seqs, 1); cap /= 2) {
+      if (cap >= *asked_.settings.max_num_seqs) continue;
+      Request fewer = request_;
+      fewer.max_num_seqs = cap;
+      if (add_if_fits(fewer, {seqs_cap_option(cap)}, {"at most {most:request} run at once", {{"most", cap}}})) return;
+    }
+  }
+
+  void prefill_in_smaller_steps() {
+    const std::optional<std::uint64_t>& batch = asked_.settings.max_num_batched_tokens;
+    if (!batch || engine_.loading.embedding_on_host) return;
+    for (std::uint64_t tokens = kLargestBatch; tokens >= kLeastBatch; tokens /= 2) {
+      if (tokens >= *batch || tokens < request_.max_num_seqs.value_or(0)) continue;
+      Request smaller = request_;
+      smaller.max_num_batched_tokens = Tokens(tokens);
+      if (add_if_fits(smaller, {{"--max-num-batched-tokens", std::to_string(tokens)}}, kSlowerPrefill)) return;
+    }
+  }
+
+  void leave_out_graphs() {
+    if (request_.enforce_eager || !has_word(engine_.options, "--enforce-eager")) return;
+    Request eager = request_;
+    eager.enforce_eager = true;
+    add_if_fits(eager, {{"--enforce-eager", ""}}, kNoGraphs);
+  }
+
+  void change_type(bool weights) {
+    for (const Change& change : type_changes(request_, asked_))
       if ((change.options.front().first == "--weights") == weights && add_if_fits(change.request, change.options))
         return;
-  };
-  // A cap that the engine refuses for its cache costs nothing to lower. What else would help does so at that cap.
-  if (asked.verdict.needs_fewer_seqs) {
-    Request fewer = request;
-    fewer.max_num_seqs = asked.verdict.largest_seqs_cap;
-    add_if_fits(fewer, {seqs_cap_option(*fewer.max_num_seqs)});
-    request.max_num_seqs = asked.settings.max_num_seqs;
   }
-  const std::uint64_t wanted = asked.load.max_model_len.count();
-  const auto add_shorter = [&](std::uint64_t least) {
-    if (request.limits.min_context) return;
+
+  void shorten(std::uint64_t least) {
+    if (request_.limits.min_context) return;
     const std::uint64_t longest =
-        longest_that_fits(cache, request, asked.capacity ? asked.capacity->max_model_len : 4096);
-    if (longest >= least && longest < wanted)
-      add_if_fits(with_context(request, longest), {context_option(request, longest)});
-  };
+        longest_that_fits(cache_, request_, asked_.capacity ? asked_.capacity->max_model_len : 4096);
+    if (longest >= least && longest < asked_.load.max_model_len.count())
+      add_if_fits(with_context(request_, longest), {context_option(request_, longest)});
+  }
+
   // llama.cpp can leave layers on the host: as few as make the rest fit, and of a mixture the experts first.
-  const Engine& engine = engine_of(request);
-  const auto add_offload = [&] {
-    if (!engine.loading.embedding_on_host || request.llama_cpp.gpu_layers || request.llama_cpp.cpu_moe_layers) return;
-    const auto split = engine.loading.places_parts ? unevenly_split(cache, request) : std::nullopt;
+  void offload() {
+    if (!engine_.loading.embedding_on_host || request_.llama_cpp.gpu_layers || request_.llama_cpp.cpu_moe_layers)
+      return;
+    const auto split = engine_.loading.places_parts ? unevenly_split(cache_, request_) : std::nullopt;
     const std::uint64_t split_layers = split ? split->llama_cpp.gpu_layers.value_or(0) : 0;
     if (split && split_layers == 0)
       add_if_fits(*split, {{"--tensor-split", shares_text(split->llama_cpp.tensor_split)}});
     const auto fewest = [&](std::uint64_t most, const auto& with) -> std::optional<std::uint64_t> {
-      if (most == 0 || !fits(cache, with(most))) return std::nullopt;
-      return last_good(0, most, [&](std::uint64_t n) { return !fits(cache, with(n)); }) + 1;
+      if (most == 0 || !fits(cache_, with(most))) return std::nullopt;
+      return last_good(0, most, [&](std::uint64_t n) { return !fits(cache_, with(n)); }) + 1;
     };
-    const std::uint64_t layers = cache.model().layers.size();
-    const std::uint64_t units = layers + cache.model().num_nextn_layers + 1;  // the output is one of them
+    const std::uint64_t layers = cache_.model().layers.size();
+    const std::uint64_t units = layers + cache_.model().num_nextn_layers + 1;  // the output is one of them
     const auto with_experts = [&](std::uint64_t on_host) {
-      Request changed = request;
+      Request changed = request_;
       changed.llama_cpp.cpu_moe_layers = on_host;
       return changed;
     };
     const auto with_layers = [&](std::uint64_t on_host) {
-      Request changed = request;
+      Request changed = request_;
       changed.llama_cpp.gpu_layers = units - on_host;
       return changed;
     };
-    if (cache.model().experts.count > 0 && engine.loading.places_parts)
+    if (cache_.model().experts.count > 0 && engine_.loading.places_parts)
       if (const auto count = fewest(layers, with_experts))
         add_if_fits(with_experts(*count), {{"--n-cpu-moe", std::to_string(*count)}});
     const auto count = fewest(units, with_layers);
@@ -81,55 +183,39 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
                              {"--tensor-split", shares_text(split->llama_cpp.tensor_split)}}))
       return;
     if (count) add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
-  };
-  const std::uint64_t here = asked.request.parallel.gpus();
-  // Another layout of the same cards gives nothing up.
-  if (here > 1 && own.parallel.given)
-    if (const auto dealt = on_more_cards(cache, own, here))
-      if (!dealt->options.empty()) add_if_fits(with_reserve(dealt->request), dealt->options);
-  // Another ratio of the tokens for window layers and for full ones costs nothing: the one nearest the usual that fits.
-  if (engine_of(request).has_window_ratio && !request.extras.swa_ratio) {
-    for (int percent = 95; percent >= 5; percent -= 5) {
-      Request shared = request;
-      shared.extras.swa_ratio = percent / 100.0;
-      const std::string value = "0." + std::string(percent < 10 ? "0" : "") + std::to_string(percent);
-      if (add_if_fits(shared, {{"--swa-full-tokens-ratio", value}})) break;
+  }
+
+  void add_cards() {
+    const std::uint64_t here = asked_.request.parallel.gpus();
+    const std::uint64_t fewest = fewest_cards(asked_);
+    for (const std::uint64_t count : usual_gpu_counts(own_)) {
+      if (count <= std::max(here, own_.card.count) || count < fewest) continue;
+      if (const auto more = on_more_cards(cache_, own_, count);
+          more && add_if_fits(with_reserve(more->request), more->options))
+        return;
     }
   }
-  // A larger share of the card costs nothing either, as far as the driver and later growth leave room.
-  if (!engine.share_option.empty() && asked.usable_share && !request.memory_utilization &&
-      !request.kv_cache_memory_bytes) {
-    constexpr int kMostPercent = 95;
-    for (int percent = static_cast<int>(*asked.usable_share * 100) + 1; percent <= kMostPercent; ++percent) {
-      Request more = request;
-      more.memory_utilization = percent / 100.0;
-      if (add_if_fits(more, {{std::string(engine.share_option), "0." + std::to_string(percent)}})) break;
-    }
+
+  void plan_fewer_sequences() {
+    if (request_.limits.min_seqs || request_.num_seqs < 2) return;
+    const std::uint64_t most = most_that_fit(cache_, request_);
+    if (most > 0 && most < request_.num_seqs) add_if_fits(with_seqs(request_, most), {seqs_option(most)});
   }
-  // A length that nobody named is shortened early, one that was asked for last.
-  const bool named = request.max_model_len || request.llama_cpp.ctx_size;
-  // A file's weights are what they are: llama.cpp itself shortens the context, and then moves layers to the host.
-  const bool moves_layers = engine.loading.embedding_on_host && cache.model().is_gguf;
-  if (!moves_layers) add_type(false);
-  if (!named) add_shorter(kDefaultContext);
-  if (moves_layers) {
-    add_offload();
-    add_type(false);
-  }
-  add_type(true);
-  if (!moves_layers) add_offload();
-  const std::uint64_t fewest = fewest_cards(asked);
-  for (const std::uint64_t count : usual_gpu_counts(own)) {
-    if (count <= std::max(here, own.card.count) || count < fewest) continue;
-    if (const auto more = on_more_cards(cache, own, count);
-        more && add_if_fits(with_reserve(more->request), more->options))
-      break;
-  }
-  if (!request.limits.min_seqs && request.num_seqs > 1)
-    if (const std::uint64_t most = most_that_fit(cache, request); most > 0 && most < request.num_seqs)
-      add_if_fits(with_seqs(request, most), {seqs_option(most)});
-  if (named || out.empty()) add_shorter(1);
-  return out;
+
+  static constexpr std::uint64_t kLargestCap = 512, kLargestBatch = 8192, kLeastBatch = 256;
+
+  PlanCache& cache_;
+  const Plan& asked_;
+  const Request own_;
+  Request request_;
+  const Engine& engine_;
+  std::vector<Remedy> found_;
+};
+
+}  // namespace
+
+std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
+  return RemedySearch(cache, asked).all();
 }
 
 }  // namespace kvplan

@@ -4,6 +4,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
+#include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/mix.h"
 

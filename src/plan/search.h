@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "plan/changes.h"
+#include "plan/answer.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
 
-// Whether the verdict on a request is that it fits, as it is or with a lower cap on sequences than the engine's default;
-// false where the engine refuses it.
+// Whether the verdict on a request is that it fits, as it is or with a lower cap on sequences than the engine's
+// default; false where the engine refuses it.
 bool fits(PlanCache& cache, const Request& request);
 
 // Where the engine refuses its default cap on sequences and starts with a smaller one: names that one in the request,

@@ -293,6 +293,9 @@ template <>
 const Table<Remedy> Fields<Remedy>::table({{"changes", at<&T::changes>, "option and value"},
                                            {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
                                            {"headroom_bytes", at<&T::headroom>},
+                                           {"frees_bytes", at<&T::frees>, "by which the headroom grows"},
+                                           {"cost", or_null<&T::cost>,
+                                            "what the change gives up; null where it says so itself"},
                                            {"command", or_null<&T::command>,
                                             "the launch command with the changes, where one was asked about"}});
 

@@ -176,6 +176,7 @@ void add_remedies(const Plan& plan, Page& page) {
     constexpr std::uint64_t kNoticeable = 256 * kMiB;  // buffers in addition to what is moved there differ by less
     if (remedy.host > plan.host_total() + Bytes(kNoticeable))
       left += fmt::format(", {} in host memory", gib(remedy.host));
+    if (!remedy.cost.empty()) left += (left.empty() ? "" : ", ") + in_words(remedy.cost);
     rows.push_back({options_of(remedy.changes), gib(remedy.total), left});
     page.remedies.push_back(options_of(remedy.changes));
   }
