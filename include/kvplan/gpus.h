@@ -26,6 +26,8 @@ class GpuCatalogue {
   const Gpu* find(std::string_view text) const;
   // The same, or Error(kBadInput) with the nearest names.
   const Gpu& parse(std::string_view text, std::string_view option = "--gpu") const;
+  // Cards of the same name in other sizes, where `text` does not say which one is meant: "a100".
+  std::vector<std::string_view> other_sizes(std::string_view text) const;
 
  private:
   struct Own {

@@ -24,6 +24,14 @@ std::string_view without_maker(std::string_view name) {
   return {};
 }
 
+// "40gb" of "a100-40gb"; "" where the name ends otherwise.
+std::string_view size_of(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('-') + 1);
+  const bool is_size = last.size() > 2 && last.ends_with("gb") &&
+                       last.find_first_not_of("0123456789") == last.size() - 2 && last.size() < name.size();
+  return is_size ? last : std::string_view();
+}
+
 struct SourceRow {
   std::string_view word, text;
   bool is_reported = false;  // the memory is what a driver reports
@@ -124,8 +132,25 @@ const Gpu* GpuCatalogue::find(std::string_view text) const {
   return nullptr;
 }
 
+std::vector<std::string_view> GpuCatalogue::other_sizes(std::string_view text) const {
+  std::vector<std::string_view> out;
+  const Gpu* const taken = find(text);
+  const std::string_view size = taken != nullptr ? size_of(taken->name) : std::string_view();
+  if (size.empty() || folded(text).find(size) != std::string::npos) return out;
+  const std::string_view same = taken->name.substr(0, taken->name.size() - size.size());
+  for (const Gpu& gpu : cards())
+    if (&gpu != taken && gpu.name.starts_with(same) && size_of(gpu.name).size() == gpu.name.size() - same.size())
+      out.push_back(gpu.name);
+  return out;
+}
+
 const Gpu& GpuCatalogue::parse(std::string_view text, std::string_view option) const {
   if (const Gpu* gpu = find(text)) return *gpu;
+  for (const std::string_view other : {"ascend", "atlas", "tpu", "trainium", "trn", "inferentia", "inf2"})
+    if (folded(text).starts_with(other))
+      fail(std::string(option) + ": the catalogue has no Ascend, TPU, Trainium or Inferentia devices (\"" +
+               one_line(text, 60) + "\")",
+           "name its memory with --gpu-memory SIZE: kvplan then plans without its kernels");
   std::vector<Candidate> known;
   for (const Gpu& gpu : cards()) {
     known.push_back({gpu.name, gpu.name});

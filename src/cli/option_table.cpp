@@ -198,6 +198,12 @@ void set_gpu(Invocation& call, string_view text) {
                        text.find('-') == string_view::npos;
   if (!is_size) {
     request.card.gpu = &known.parse(text);
+    if (const auto others = known.other_sizes(text); !others.empty())
+      call.notes.push_back(
+          {NoteLevel::kInfo,
+           "card_sizes",
+           {"--gpu {asked} is planned as {card}; there is also {others}",
+            {{"asked", one_line(text, 20)}, {"card", request.card.gpu->name}, {"others", join(others)}}}});
     return;
   }
   request.card.memory = parse_size(text, "--gpu");
