@@ -178,7 +178,17 @@ Found configuration(const EngineInput& input) {
   if (input.request.parallel.pipeline > 1 && the_class.lacks_stages)
     return Refusal{"pipeline_parallel", "Pipeline parallelism is not supported for this model",
                    "use --tensor-parallel-size alone"};
-  const ExtrasRequest& extras = input.request.extras;
+  const Request& request = input.request;
+  if (request.max_num_batched_tokens && request.max_num_seqs &&
+      request.max_num_batched_tokens->count() < *request.max_num_seqs)
+    return Refusal{"batch",
+                   {"max_num_batched_tokens ({tokens}) must be greater than or equal to max_num_seqs ({seqs}).",
+                    {{"tokens", *request.max_num_batched_tokens}, {"seqs", *request.max_num_seqs}}},
+                   "raise --max-num-batched-tokens, or lower --max-num-seqs"};
+  if (request.parallel.decode_context > 1 && !vllm_rules(request).has_decode_context)
+    return Refusal{"decode_context", "unrecognized arguments: --decode-context-parallel-size",
+                   "use vLLM 0.11 or newer, or leave out -dcp"};
+  const ExtrasRequest& extras = request.extras;
   if ((extras.wants_lora() || !extras.adapters.empty()) && the_class.lacks_lora)
     return Refusal{"lora",
                    {"LoRA is not supported for {architecture}", {{"architecture", input.model.architecture}}},

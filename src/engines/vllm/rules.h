@@ -60,7 +60,7 @@ struct VllmRules {
   bool fewer_scales = false;
   bool lora_with_experts = false;
   // The command line.
-  bool spans_nodes = false, rope_parameters = false;
+  bool spans_nodes = false, rope_parameters = false, has_decode_context = false;
 };
 VllmRules vllm_rules(const Request& request);
 std::vector<RuleRow> vllm_rule_rows();
