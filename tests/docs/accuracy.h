@@ -11,6 +11,7 @@ struct AccuracyPart {
 };
 
 AccuracyPart peers_part();         // peers_test.cpp
+std::string verdicts_section();    // verdicts_test.cpp
 std::string estimates_section();   // engines/observations_test.cpp
 std::string estimates_headline();  // the same
 std::string estimates_picture();   // the same: an SVG

@@ -199,7 +199,7 @@ std::string headline(const std::vector<RecordedFigure>& figures) {
 std::string page(const std::vector<RecordedFigure>& figures, const std::string& peers) {
   std::string out = kIntroduction + executed_section() + "\n" + estimates_section();
   out += kRecorded + overview(figures) + "\n" + by_architecture(figures) + unrecorded(figures) + kNeverExact;
-  out += "\n## Every miss\n\n" + misses(figures) + "\n" + peers + "\n## Every figure\n";
+  out += "\n## Every miss\n\n" + misses(figures) + "\n" + verdicts_section() + "\n" + peers + "\n## Every figure\n";
   for (const Group& group : kGroups) out += list(figures, group);
   return out;
 }
