@@ -585,6 +585,44 @@ TEST_CASE("SGLang: NVFP4 of ModelOpt runs from Ampere on since 0.5.13, on Blackw
   CHECK_FALSE(refused("sglang@0.5.12", "b200"));
 }
 
+TEST_CASE("SGLang refuses cards that its kernels do not run on") {
+  const auto id = [](const char* engine, const char* card, const char* method, const char* type, bool has_experts) {
+    EngineInput input = input_of("llama", {heads(8, 64)});
+    input.request = request_for(engine, 8192);
+    input.request.card.gpu = &parse_gpu(card);
+    input.model.quantization.dialect = method;
+    input.model.quantization.scheme = WeightScheme{};
+    input.model.quantization.scheme->type = type;
+    if (has_experts) input.model.experts = {.count = 128, .used = 8, .width = 1536};
+    const auto found = sglang_refusal(input, load_for(100));
+    return found ? found->id : std::string_view();
+  };
+  // Qwen3-30B-A3B-FP8 on an A10 (sgl-project/sglang#5871): fp8e4nv.
+  CHECK(id("sglang@0.5.23", "a10", "fp8", "fp8", true) == "quantization");
+  CHECK(id("sglang@0.5.23", "a10", "fp8", "fp8", false).empty());
+  CHECK(id("sglang@0.5.23", "l4", "fp8", "fp8", true).empty());
+  CHECK(id("sglang@0.5.23", "t4", "fp8", "fp8", false) == "quantization");
+  CHECK(id("sglang@0.5.16", "h100-80gb", "compressed-tensors", "nvfp4", true) == "quantization");
+  CHECK(id("sglang@0.5.23", "v100-32gb", "", "", false) == "card");
+}
+
+TEST_CASE("SGLang refuses EXAONE-4 where its default backend is none of three") {
+  const auto id = [](const char* engine, const char* card, const char* backend) {
+    EngineInput input = input_of("exaone4", {heads(8, 64, 1024)});
+    input.request = request_for(engine, 8192);
+    input.request.card.gpu = &parse_gpu(card);
+    input.request.extras.attention_backend = backend;
+    input.model.architecture = "Exaone4ForCausalLM";
+    const auto found = sglang_refusal(input, load_for(100));
+    return found ? found->id : std::string_view();
+  };
+  CHECK(id("sglang@0.5.8", "a100-80gb", "").empty());
+  CHECK(id("sglang@0.5.16", "a100-80gb", "") == "attention_backend");
+  CHECK(id("sglang@0.5.16", "a100-80gb", "triton").empty());
+  CHECK(id("sglang@0.5.16", "h100-80gb", "").empty());
+  CHECK(id("sglang@0.5.22", "a100-80gb", "").empty());
+}
+
 TEST_CASE("sglang pools: types of the cache") {
   // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell (576 bytes a token, executed), in 16 bit
   // before, whatever the checkpoint tags; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config names a

@@ -90,7 +90,9 @@ TEST_CASE("vllm refusals: what a quantization asks of a card") {
   CHECK(on("modelopt", "fp8", "a100-80gb").empty());
   CHECK(on("modelopt", "fp8", "t4") == "quantization");
   CHECK(on("modelopt", "nvfp4", "t4").empty());
-  CHECK(on("modelopt", "nvfp4", "v100-32gb") == "quantization");
+  CHECK(on("modelopt", "nvfp4", "v100-32gb", "vllm@0.20") == "quantization");
+  CHECK(on("modelopt", "nvfp4", "h100-80gb", "vllm@0.8") == "quantization");
+  CHECK(on("modelopt", "nvfp4", "h100-80gb", "vllm@0.9").empty());
   for (const char* method : {"mxfp4", "fbgemm_fp8", "experts_int8"}) {
     CHECK(on(method, "fp8", "t4") == "quantization");
     CHECK(on(method, "fp8", "a100-80gb").empty());
@@ -99,14 +101,67 @@ TEST_CASE("vllm refusals: what a quantization asks of a card") {
   CHECK(on("modelopt", "mxfp8", "a100-80gb").empty());
   for (const char* method : {"fp8", "awq", "torchao"}) {
     CHECK(on(method, "fp8", "t4").empty());
-    CHECK(on(method, "fp8", "v100-32gb") == "quantization");
+    CHECK(on(method, "fp8", "v100-32gb", "vllm@0.20") == "quantization");
   }
-  for (const char* method : {"compressed-tensors", "quark", "bitsandbytes"})
-    CHECK(on(method, "int8", "v100-32gb").empty());
-  CHECK(on("awq", "awq-int4", "v100-32gb") == "quantization");
-  CHECK(on("compressed-tensors", "int8", "v100-32gb").empty());
-  CHECK(on("gptq", "gptq-int4", "v100-32gb").empty());
+  CHECK(on("bitsandbytes", "bnb-nf4", "v100-32gb", "vllm@0.20").empty());
+  CHECK(on("awq", "awq-int4", "v100-32gb", "vllm@0.20") == "quantization");
+  CHECK(on("compressed-tensors", "int8", "v100-32gb", "vllm@0.20") == "quantization");
+  CHECK(on("compressed-tensors", "int4", "t4", "vllm@0.11") == "quantization");
+  CHECK(on("compressed-tensors", "int4", "t4", "vllm@0.12").empty());
+  CHECK(on("gptq", "gptq-int4", "v100-32gb", "vllm@0.20").empty());
+  // Whatever the weights are: 7.0 until 0.20, 7.5 since.
+  CHECK(on("", "", "gtx-1080-ti", "vllm@0.20") == "card");
+  CHECK(on("", "", "v100-32gb", "vllm@0.20").empty());
+  CHECK(on("", "", "v100-32gb", "vllm@0.21") == "card");
   CHECK(on("fp8", "fp8", "mi300x").empty());
+}
+
+TEST_CASE("vllm refusals: experts for which a release has no kernel on a card") {
+  const auto on = [](const char* type, Arch arch, const char* card, const char* engine) {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.request.card.gpu = &parse_gpu(card);
+    input.model.arch = arch;
+    input.model.experts = {.count = 128, .used = 8, .width = 1536};
+    input.model.quantization.dialect = std::string_view(type) == "nvfp4" ? "modelopt" : "fp8";
+    input.model.quantization.scheme = WeightScheme{.type = type};
+    return id_of(input);
+  };
+  // Qwen3-30B-A3B-FP8 on an A100 (vllm-project/vllm#17764) and its cure, Marlin in 0.9.
+  CHECK(on("fp8", Arch::kQwen, "a100-80gb", "vllm@0.8") == "quantization");
+  CHECK(on("fp8", Arch::kQwen, "a100-80gb", "vllm@0.9").empty());
+  CHECK(on("fp8", Arch::kQwen, "l40s", "vllm@0.8").empty());
+  // MiniMax-M2.1-NVFP4 (#33416), Nemotron-3-Nano-NVFP4 (#35065), whose experts have no gate, DeepSeek-V4-NVFP4
+  // (#45661).
+  CHECK(on("nvfp4", Arch::kMinimax, "rtx-pro-6000", "vllm@0.15") == "quantization");
+  CHECK(on("nvfp4", Arch::kMinimax, "rtx-pro-6000", "vllm@0.15.1").empty());
+  CHECK(on("nvfp4", Arch::kNemotronH, "rtx-5090", "vllm@0.15") == "quantization");
+  CHECK(on("nvfp4", Arch::kNemotronH, "rtx-5090", "vllm@0.15.1").empty());
+  CHECK(on("nvfp4", Arch::kNemotronH, "h100-80gb", "vllm@0.15.1") == "quantization");
+  CHECK(on("nvfp4", Arch::kNemotronH, "h100-80gb", "vllm@0.16").empty());
+  CHECK(on("nvfp4", Arch::kMinimaxM3, "rtx-pro-6000", "vllm@0.23") == "quantization");
+  CHECK(on("nvfp4", Arch::kMinimaxM3, "b200", "vllm@0.23").empty());
+  CHECK(on("nvfp4", Arch::kMinimaxM3, "rtx-pro-6000", "vllm@0.24").empty());
+}
+
+TEST_CASE("vllm refusals: a class that a release does not have yet, or no longer has") {
+  const auto on = [](const char* name, const char* engine) {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.model.architecture = name;
+    const auto found = vllm_refusal(input, {Tokens(4096), 1, Tokens(0)});
+    return found ? in_words(found->words) : std::string();
+  };
+  // models/registry.py of the wheels.
+  CHECK(on("Qwen3_5ForConditionalGeneration", "vllm@0.12") ==
+        "vLLM 0.12 has no Qwen3_5ForConditionalGeneration: it came with 0.17");
+  CHECK(on("Qwen3_5ForConditionalGeneration", "vllm@0.17").empty());
+  CHECK(on("Phi3SmallForCausalLM", "vllm@0.9").empty());
+  CHECK(on("Phi3SmallForCausalLM", "vllm@0.12") ==
+        "vLLM 0.12 no longer has Phi3SmallForCausalLM: it was dropped in 0.10");
+  // transformers' code runs it after vLLM dropped its own class.
+  CHECK(on("MllamaForConditionalGeneration", "vllm@0.12").empty());
+  CHECK(on("LlamaForCausalLM", "vllm@0.6").empty());
 }
 
 TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel") {

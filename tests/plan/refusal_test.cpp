@@ -53,6 +53,35 @@ TEST_CASE("vLLM refuses a length beyond the model's") {
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "131072"}).empty());
 }
 
+TEST_CASE("vLLM refuses more sequences than a model with states has blocks, where whole steps are captured") {
+  // The sentence: vllm-project/vllm#49064.
+  std::vector<std::string> options{
+      "--engine", "vllm@0.25", "--kv-cache-memory-bytes", "3.86GiB", "--max-model-len", "32768", "--gpu", "h100-80gb"};
+  const Asked asked = ask("qwen3.5-27b", options);
+  const std::uint64_t most = asked.verdict.at("largest_max_num_seqs");
+  CHECK(asked.verdict.at("refusal") ==
+        "max_num_seqs (1024) exceeds available Mamba cache blocks (" + std::to_string(most) + ")");
+  CHECK(asked.verdict.at("suggestions").at(0).at("changes").at("--max-num-seqs") == std::to_string(most));
+  const auto with = [&](std::initializer_list<const char*> more) {
+    std::vector<std::string> all = options;
+    all.insert(all.end(), more.begin(), more.end());
+    return refused("qwen3.5-27b", all);
+  };
+  CHECK(with({"--max-num-seqs", std::to_string(most).c_str()}).empty());
+  CHECK_FALSE(with({"--max-num-seqs", std::to_string(most + 1).c_str()}).empty());
+  CHECK(with({"--enforce-eager"}).empty());
+  // 0.19 captures fewer sizes instead.
+  options[1] = "vllm@0.19";
+  CHECK(refused("qwen3.5-27b", options).empty());
+  // The printed command starts.
+  options[1] = "vllm@0.25";
+  options.insert(options.begin(), "testdata/configs/qwen3.5-27b.json");
+  options.insert(options.end(), {"--format", "args"});
+  const Run args = run_program(options);
+  CHECK(args.exit == 0);
+  CHECK(has(args.out, "--max-num-seqs " + std::to_string(most)));
+}
+
 TEST_CASE("vLLM refuses cards without a kernel") {
   for (const std::string card : {"a100-80gb", "rtx-4090", "l4"})
     CHECK(has(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu", card}), "No valid attention backend found"));
