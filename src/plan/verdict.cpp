@@ -254,7 +254,12 @@ void advise(const CacheLayout& layout, Plan& plan) {
   if (verdict.runs_at_once && *verdict.runs_at_once < kAnyCount)
     verdict.runs_at_once =
         checked_mul(*verdict.runs_at_once, plan.request.parallel.data, "the sequences of all copies");
-  if (verdict.close) verdict.advice = what_to_lower(layout, plan, plan.fullest(), verdict.over);
+  if (!verdict.close) return;
+  const std::uint64_t most = verdict.largest_seqs_cap.value_or(kAnyCount);
+  if (plan.settings.max_num_seqs.value_or(0) > most)
+    verdict.advice = {"use --max-num-seqs {most}: the cache may have too few blocks for more", {{"most", most}}};
+  else
+    verdict.advice = what_to_lower(layout, plan, plan.fullest(), verdict.over);
 }
 
 }  // namespace kvplan
