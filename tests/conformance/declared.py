@@ -3,6 +3,7 @@
 Its first line has the releases that were read, oldest first. Every other line, sorted: a list, a name in it, what is said of
 the name, and the releases that say so ("0.9.0-0.12.0", "0.14.0-" to the newest), divided by tabulators.
 """
+import fnmatch
 import importlib.util
 import os
 import re
@@ -72,3 +73,46 @@ def of_source(engine, source):
         if not set(least) <= set(lists[kind]):
             raise common.Failure(f"{engine}'s {kind} are no longer where {engine}/lists.py looks: {', '.join(set(least) - set(lists[kind]))} not found")
     return {(kind, name): what for kind, items in lists.items() for name, what in items.items()}
+
+
+# --- what of it kvplan has no row for
+
+SETTLED = os.path.join(common.TRUTHS, "settled.txt")
+FOLDERS = ("src/models", "src/engines")
+WORD = re.compile(r"[\w.%+-]+")
+
+
+def named_by_kvplan(engine):
+    """The words of kvplan's own sources, but for those of other engines."""
+    out = set()
+    for top in FOLDERS:
+        for folder, _, files in os.walk(os.path.join(common.SOURCE, top)):
+            inside = os.path.relpath(folder, os.path.join(common.SOURCE, "src/engines")).split(os.sep)[0]
+            if top == "src/engines" and inside not in (".", engine.replace(".", "_")):
+                continue
+            for name in files:
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    lines = f if name != "executed.txt" else (line for line in f if line.startswith(engine + " "))
+                    out.update(word for line in lines for word in WORD.findall(line))
+    return out
+
+
+def settled(engine):
+    """{list: patterns of names} that need no row. A line of the file has an engine, a list, a colon and patterns; its heading says why."""
+    out = {}
+    with open(SETTLED) as f:
+        for line in f:
+            if line.startswith(engine + " "):
+                kind, _, patterns = line.removeprefix(engine + " ").partition(":")
+                out.setdefault(kind, []).extend(patterns.split())
+    return out
+
+
+def open_names(engine):
+    """[(list, name, first release)] that no row and no settled line names."""
+    rows, patterns, out = named_by_kvplan(engine), settled(engine), {}
+    for release, names in read(engine).items():
+        for kind, name in names:
+            if name not in rows and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns.get(kind, ())):
+                out.setdefault((kind, name), release)
+    return [(*key, release) for key, release in sorted(out.items())]

@@ -3,22 +3,25 @@ import ast
 import functools
 import glob
 import os
+import re
 
 SWITCHES = {"store_true", "store_false", "store_const", "count", "help", "version"}
 WRAPPERS = {"Optional", "Union", "Annotated", "A", "SkipValidation"}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=64)
 def tree(path):
-    with open(path, encoding="utf-8") as f:
+    with open(path, encoding="utf-8-sig") as f:
         return ast.parse(f.read())
 
 
-def trees(source, *patterns):
-    """(path from source, tree) of every file that is there."""
+def trees(source, *patterns, holding=""):
+    """(path from source, tree) of every file that is there and holds a text."""
     for pattern in patterns:
         for path in sorted(glob.glob(os.path.join(source, pattern), recursive=True)):
-            yield os.path.relpath(path, source), tree(path)
+            with open(path, "rb") as f:
+                if holding.encode() in f.read():
+                    yield os.path.relpath(path, source), tree(path)
 
 
 def name_of(node):
@@ -81,6 +84,59 @@ def keywords(call):
 def names_of(call):
     """The spellings of an option, those with the most dashes first."""
     return sorted((arg.value for arg in call.args if isinstance(text(arg), str) and arg.value.startswith("-")), key=lambda name: name[:2] != "--")
+
+
+def literals(module, name):
+    """The texts of `name = Literal[...]`, with those of the names in it."""
+    known = assigned(module)
+    out, todo = [], [name]
+    while todo:
+        for node in ast.walk(known.get(todo.pop(), ast.Constant(None))):
+            if isinstance(text(node), str):
+                out.append(node.value)
+            elif isinstance(node, ast.Name) and node.id in known:
+                todo.append(node.id)
+    return out
+
+
+def choices_of(source, field, *patterns):
+    """What an option takes, by its call or by its field."""
+    for _, module in trees(source, *patterns):
+        for node in ast.walk(module):
+            named = isinstance(node, ast.AnnAssign) and name_of(node.target) == field
+            if named or isinstance(node, ast.Call) and "--" + field.replace("_", "-") in names_of(node):
+                for word in ast.walk(node):
+                    if isinstance(word, ast.keyword) and word.arg == "choices":
+                        lists = [part.value for part in ast.walk(module) if isinstance(part, ast.Assign) and isinstance(word.value, ast.Name)
+                                 and name_of(part.targets[0]) == word.value.id]
+                        return dict.fromkeys(texts(lists[0] if lists else word.value), "")
+    return {}
+
+
+def constants(cls):
+    """The members of an enumeration."""
+    return [target.id for node in cls.body if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)]
+
+
+def models_named(source, *patterns):
+    """{model type or class: the constants and functions of these files that name it}: what is done for some models alone."""
+    out = {}
+
+    def add(where, names):
+        for name in names:
+            if re.fullmatch(r"[\w.-]+", name or ""):
+                out.setdefault(name, set()).add(where)
+
+    for _, module in trees(source, *patterns):
+        for name, value in assigned(module).items():
+            if re.search(r"ARCH|MODEL", name.upper()) and isinstance(value, (ast.Dict, ast.Set, ast.List, ast.Tuple, ast.Call)):
+                add(name, texts(value))
+        for function in ast.walk(module):
+            if isinstance(function, ast.FunctionDef):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Compare) and re.search(r"model_type|arch", ast.unparse(node.left)):
+                        add(function.name, [word for part in node.comparators for word in texts(part)])
+    return {name: " ".join(sorted(places)) for name, places in out.items()}
 
 
 def calls(tree_or_node, function):

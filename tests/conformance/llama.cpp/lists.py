@@ -3,14 +3,28 @@ import os
 import re
 
 PROGRAMS = {"options": ("SERVER",), "options of llama-cli": ("CLI", "MAIN")}
-EXPECTED = {"options": ("--ctx-size", "--gpu-layers", "--port"), "options of llama-cli": ("--ctx-size", "--prompt")}  # else the source moved
+# Where one of these is missing, the source has moved.
+EXPECTED = {"options": ("--ctx-size", "--gpu-layers", "--port"), "options of llama-cli": ("--ctx-size", "--prompt"), "architectures": ("llama", "mamba"),
+            "keys": ("general.architecture", "%s.context_length")}
 TOKEN = re.compile(r'R"(\w*)\((?s:.*?)\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|//[^\n]*|/\*(?s:.*?)\*/|[^"\'/]+|.')
 
 
+def text_of(source, *path):
+    with open(os.path.join(source, *path), encoding="utf-8") as f:
+        return without_comments(f.read())
+
+
+def named(source, table):
+    """The names of a table of llama-arch.cpp (of llama.cpp, in the builds before it)."""
+    path = ("src", "llama-arch.cpp") if os.path.exists(os.path.join(source, "src", "llama-arch.cpp")) else ("src", "llama.cpp")
+    found = re.search(table + r"\s*=\s*\{(.*?)\n\};", text_of(source, *path), re.S)
+    return dict.fromkeys(re.findall(r'\{\s*\w+,\s*"([^"]+)"', found[1]), "") if found else {}
+
+
 def lists(source):
-    with open(os.path.join(source, "common", "arg.cpp"), encoding="utf-8") as f:
-        declared = list(options(without_comments(f.read())))
-    out = {}
+    declared = list(options(text_of(source, "common", "arg.cpp")))
+    out = {"architectures": named(source, "LLM_ARCH_NAMES"), "keys": named(source, "LLM_KV_NAMES")}
+    out["architectures"].pop("(unknown)", None)
     for kind, programs in PROGRAMS.items():
         out[kind] = {}
         for name, what, only, never in declared:

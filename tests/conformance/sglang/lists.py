@@ -6,11 +6,70 @@ import source as read
 PARSER = "sglang/srt/server_args.py"
 FIELDS = (PARSER, "sglang/srt/arg_groups/fields/*.py")
 ACTIONS = (PARSER, "sglang/srt/arg_groups/argparse_actions.py")
-EXPECTED = {"options": ("--max-running-requests", "--port", "--reasoning-parser")}  # else the source moved
+# Where one of these is missing, the source has moved.
+EXPECTED = {"options": ("--max-running-requests", "--port", "--reasoning-parser"), "classes": ("LlamaForCausalLM", "DeepseekV3ForCausalLM"),
+            "config types": ("dbrx",), "quantizations": ("fp8", "awq"), "speculative methods": ("EAGLE",), "attention backends": ("triton",),
+            "cache types": ("auto", "fp8_e4m3"), "models named": ("LlamaForCausalLM", "DeepseekV3ForCausalLM")}
 
 
 def lists(source):
-    return {"options": options(source)}
+    return {"options": options(source), "classes": classes(source), "config types": config_types(source), "quantizations": quantizations(source),
+            "speculative methods": speculative(source), "attention backends": choices(source) or read.choices_of(source, "attention_backend", *FIELDS),
+            "cache types": read.choices_of(source, "kv_cache_dtype", *FIELDS), "models named": read.models_named(source, *NAMING)}
+
+
+# --- models
+
+NAMING = ("sglang/srt/configs/model_config.py", PARSER, "sglang/srt/arg_groups/*.py", "sglang/srt/arg_groups/model_overrides/*.py",
+          "sglang/srt/model_executor/pool_configurator.py", "sglang/srt/mem_cache/kv_cache_configurator.py")
+
+
+def classes(source):
+    """The classes that the release registers, with their module."""
+    out = {}
+    for path, tree in read.trees(source, "sglang/srt/models/*.py", holding="\nEntryClass"):
+        entry = read.assigned(tree).get("EntryClass")
+        for node in ast.walk(entry) if entry is not None else ():
+            if isinstance(node, ast.Name):
+                out[node.id] = path.rsplit("/", 1)[1].removesuffix(".py")
+    return out
+
+
+def config_types(source):
+    """Types of configs with a class of SGLang's own."""
+    types = {}
+    for _, tree in read.trees(source, "sglang/srt/configs/*.py", holding="model_type"):
+        for name, cls in read.classes(tree).items():
+            kind = read.text(read.assigned(cls).get("model_type"))
+            if kind:
+                types[kind] = name
+    return types
+
+
+def quantizations(source):
+    out = {}
+    for _, tree in read.trees(source, "sglang/srt/layers/quantization/__init__.py"):
+        for name, value in read.assigned(tree).items():
+            if name.endswith("QUANTIZATION_METHODS") and isinstance(value, ast.Dict):
+                out.update(dict.fromkeys(read.texts(value), ""))
+        for call in read.calls(tree, "update"):
+            out.update(dict.fromkeys((word for part in call.args if isinstance(part, ast.Dict) for word in read.texts(part)), ""))
+    return out
+
+
+def speculative(source):
+    for _, tree in read.trees(source, "sglang/srt/speculative/spec_info.py"):
+        names = read.constants(read.classes(tree)["SpeculativeAlgorithm"])
+        if "EAGLE" in names:
+            return dict.fromkeys(names, "")
+    return read.choices_of(source, "speculative_algorithm", *FIELDS)
+
+
+def choices(source):
+    found = {}
+    for _, tree in read.trees(source, PARSER, "sglang/srt/arg_groups/choices.py"):
+        found.update(dict.fromkeys(read.texts(read.assigned(tree).get("ATTENTION_BACKEND_CHOICES")), ""))
+    return found
 
 
 # --- options of `python -m sglang.launch_server`

@@ -7,11 +7,83 @@ import source as read
 PARSERS = ("vllm/engine/arg_utils.py", "vllm/entrypoints/*/cli_args.py", "vllm/entrypoints/cli/serve.py")
 CONFIGS = ("vllm/config.py", "vllm/config/*.py", "vllm/entrypoints/**/cli_args.py", "vllm/engine/arg_utils.py")
 INVERSE = {"--enable-": "--disable-", "--disable-": "--enable-"}
-EXPECTED = {"options": ("--max-model-len", "--max-num-seqs", "--port", "--chat-template", "--config")}  # else the source moved
+# Where one of these is missing, the source has moved.
+EXPECTED = {"options": ("--max-model-len", "--max-num-seqs", "--port", "--chat-template", "--config"), "classes": ("LlamaForCausalLM", "DeepSeekMTPModel"),
+            "config types": ("eagle", "RefinedWeb"), "cache specs": ("FullAttentionSpec",), "quantizations": ("fp8", "awq_marlin"), "cache types": ("auto", "fp8"),
+            "speculative methods": (), "attention backends": ("FLASH_ATTN",), "models named": ("deepseek_v3",)}
 
 
 def lists(source):
-    return {"options": options(source)}
+    return {"options": options(source), **classes(source), "config types": config_types(source), "cache specs": cache_specs(source),
+            "quantizations": literals(source, "vllm/model_executor/layers/quantization/__init__.py", "QuantizationMethods", "QUANTIZATION_METHODS"),
+            "cache types": literals(source, "vllm/config*.py vllm/config/cache.py", "CacheDType")
+            or read.choices_of(source, "kv_cache_dtype", *PARSERS),
+            "speculative methods": literals(source, "vllm/config*.py vllm/config/speculative.py", "SpeculativeMethod"),
+            "attention backends": backends(source),
+            "models named": read.models_named(source, "vllm/config*.py", "vllm/config/*.py", "vllm/transformers_utils/model_arch_config_convertor.py",
+                                              "vllm/model_executor/models/config.py")}
+
+
+# --- models
+
+REGISTRY = {"_TEXT_GENERATION_MODELS": "text", "_MULTIMODAL_MODELS": "multimodal", "_SPECULATIVE_DECODING_MODELS": "draft",
+            "_TRANSFORMERS_SUPPORTED_MODELS": "library"}
+
+
+def classes(source):
+    """Classes that generate, with the list, the module and the class where it is another; those that were dropped, with their
+    last release."""
+    _, registry = next(read.trees(source, "vllm/model_executor/models/registry.py"))
+    known = read.assigned(registry)
+    out = {}
+    for name, kind in REGISTRY.items():
+        value = known.get(name)
+        for key, entry in zip(value.keys, value.values) if isinstance(value, ast.Dict) else ():
+            if read.text(key):
+                module, implemented = read.texts(entry)[:2]
+                out[key.value] = " ".join([kind, module, *([implemented] if implemented != key.value else [])])
+    dropped = known.get("_PREVIOUSLY_SUPPORTED_MODELS")
+    pairs = zip(dropped.keys, dropped.values) if isinstance(dropped, ast.Dict) else ()
+    return {"classes": out, "dropped classes": {read.text(key): read.text(value) for key, value in pairs}}
+
+
+def config_types(source):
+    """Types of configs with a class of vLLM's own."""
+    out = {}
+    for _, tree in read.trees(source, "vllm/transformers_utils/config.py"):
+        value = read.assigned(tree).get("_CONFIG_REGISTRY")
+        for node in ast.walk(value) if value is not None else ():
+            if isinstance(node, ast.Dict):
+                out.update({read.text(key): read.text(entry) or read.name_of(entry) for key, entry in zip(node.keys, node.values) if read.text(key)})
+            elif isinstance(node, ast.keyword) and node.arg:
+                out[node.arg] = read.text(node.value) or read.name_of(node.value)
+    return out
+
+
+def cache_specs(source):
+    """The specs of caches, and the modules that make specs of their own."""
+    out = {}
+    for _, tree in read.trees(source, "vllm/v1/kv_cache_interface.py"):
+        out.update({name: "spec" for name in read.classes(tree) if name.endswith("Spec") or name.endswith("Specs")})
+    for path, tree in read.trees(source, "vllm/attention/layer.py", "vllm/attention/layers/**/*.py", "vllm/model_executor/**/*.py", "vllm/models/**/*.py",
+                                 "vllm/v1/attention/backends/**/*.py", holding="def get_kv_cache_spec"):
+        for name, cls in read.classes(tree).items():
+            if any(isinstance(node, ast.FunctionDef) and node.name == "get_kv_cache_spec" for node in cls.body):
+                out[name] = "override in " + path.removeprefix("vllm/")
+    return out
+
+
+def literals(source, patterns, *names):
+    return {word: "" for _, tree in read.trees(source, *patterns.split()) for name in names for word in read.literals(tree, name)}
+
+
+def backends(source):
+    found = {}
+    for _, tree in read.trees(source, "vllm/platforms/interface.py", "vllm/v1/attention/backends/registry.py", "vllm/attention/backends/registry.py"):
+        for name, cls in read.classes(tree).items():
+            if name in ("_Backend", "AttentionBackendEnum", "MambaAttentionBackendEnum"):
+                found.update(dict.fromkeys(read.constants(cls), ""))
+    return found
 
 
 # --- options of `vllm serve`
