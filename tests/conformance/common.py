@@ -1,6 +1,7 @@
 """What the harnesses share: the configs, an environment for an engine outside of the tree, rows, progress."""
 import collections
 import glob
+import hashlib
 import importlib.util
 import json
 import os
@@ -15,6 +16,7 @@ import zipfile
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TRUTHS = os.path.join(SOURCE, "testdata", "conformance")
+os.environ["PYTHONHASHSEED"] = "0"  # of the engine's processes: a set that it prints has the same order each time
 OTHER_CONFIGS = None  # a folder, in place of the project's configs
 
 
@@ -128,10 +130,11 @@ class Choice:
 
 
 class Room:
-    """A folder of an engine's release: its environment, downloads and what a run leaves."""
+    """A folder of an engine's release: downloads and what a run leaves; and the environment that it runs in."""
 
     def __init__(self, root, engine, release):
-        self.path = os.path.join(os.path.abspath(root), f"{engine}-{release}")
+        self.root, self.python = os.path.abspath(root), sys.executable
+        self.path = os.path.join(self.root, f"{engine}-{release}")
         if os.path.commonpath([self.path, SOURCE]) == SOURCE:
             raise Failure(f"{root} is inside of the tree; name a folder outside of it with --engines")
         os.makedirs(self.path, exist_ok=True)
@@ -141,24 +144,20 @@ class Room:
         os.makedirs(path, exist_ok=True)
         return path
 
-    @property
-    def python(self):
-        path = os.path.join(self.path, "venv", "bin", "python")
-        if not os.path.exists(path):
-            say("making an environment")
-            self.run([sys.executable, "-m", "venv", os.path.join(self.path, "venv")])
-        return path
-
-    def pip(self, *packages):
-        """Installs what is named, once: a list that was installed before is not looked at again."""
-        mark = os.path.join(self.path, "installed.json")
-        done = json.load(open(mark)) if os.path.exists(mark) else []
-        if list(packages) in done:
+    def install(self, *lists):
+        """An environment with the packages of each list, one list after another. Releases that ask for the same share it."""
+        asked = json.dumps([sys.version_info[:2], *lists])
+        folder = os.path.join(self.root, "environments", hashlib.sha256(asked.encode()).hexdigest()[:12])
+        self.python, mark = os.path.join(folder, "bin", "python"), os.path.join(folder, "installed.json")
+        if os.path.exists(mark):
             return
-        say("installing " + " ".join(packages)[:100])
-        self.run([self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages])
+        say("making an environment")
+        self.run([sys.executable, "-m", "venv", "--clear", folder])
+        for packages in lists:
+            say("installing " + " ".join(packages)[:100])
+            self.run([self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages])
         with open(mark, "w") as f:
-            json.dump([*done, list(packages)], f)
+            f.write(asked + "\n")
 
     def unpacked(self, requirement, without=()):
         """The folder of a wheel's files, unpacked and not installed: for engines that are run from their source alone.

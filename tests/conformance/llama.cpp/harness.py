@@ -125,7 +125,7 @@ PARSERS = {"b11549": "2026.10.11549"}  # xllamacpp, which has llama-server's own
 def prepare_launches(room, release):
     if release not in PARSERS:
         raise common.Failure(f"no package has the parser of {release}; take one of {', '.join(PARSERS)}")
-    room.pip(f"xllamacpp=={PARSERS[release]}")
+    room.install([f"xllamacpp=={PARSERS[release]}"])
     return room.versions("xllamacpp")
 
 

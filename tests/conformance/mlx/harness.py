@@ -11,9 +11,13 @@ MLX = {"0.32.2": "0.32.4"}  # the mlx that an mlx-lm was published beside
 TRANSFORMERS = "5.23.0"  # whose class defaults are run, and fill in what a config leaves out
 
 
+def source(room, release):
+    return room.unpacked(f"mlx-lm=={release}")
+
+
 def prepare(room, release):
     mlx = MLX.get(release, max(MLX.values()))
-    room.pip(f"mlx=={mlx}", f"mlx-cpu=={mlx}", f"mlx-lm=={release}", f"transformers=={TRANSFORMERS}")
+    room.install([f"mlx=={mlx}", f"mlx-cpu=={mlx}", f"mlx-lm=={release}", f"transformers=={TRANSFORMERS}"])
     return versions(room)
 
 

@@ -17,9 +17,12 @@ RENAMED = {"kimi_k2": "deepseek_v3"}  # a type of remote code whose class is the
 NOT_SHAPE = {"quantization_config", "torch_dtype", "dtype", "_name_or_path", "transformers_version", "use_cache", "auto_map"}
 
 
+def source(room, release):
+    return room.unpacked(f"transformers=={release}")
+
+
 def prepare(room, release):
-    room.pip(TORCH, f"transformers=={release}")
-    room.pip(TORCH, *TOWERS)
+    room.install([TORCH, f"transformers=={release}"], [TORCH, *TOWERS])
     return versions(room)
 
 

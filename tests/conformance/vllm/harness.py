@@ -15,7 +15,7 @@ TORCH, TRITON = "torch==2.13.0", "triton==3.9.0"
 PYTHON_ONLY = (".so", ".h", ".hpp", ".cuh", ".cu", ".inl", ".cpp", "vllm-rs")
 # Of the wheel's requirements: what needs CUDA, or is installed above.
 LEFT_OUT = re.compile(r"torch|torchaudio|torchvision|torchcodec|PyNvVideoCodec|flashinfer.*|apache-tvm.*|tilelang|nvidia.*|nvtx"
-                      r"|fastsafetensors|instanttensor|quack.*|tokenspeed.*|humming.*", re.IGNORECASE)
+                      r"|fastsafetensors|instanttensor|quack.*|tokenspeed.*|humming.*|xformers|ray|cupy.*|bitsandbytes", re.IGNORECASE)
 REPORTED = ("torch", "transformers", "compressed-tensors", "triton")
 # The registry's lists of classes that generate text.
 GENERATING = ("_TEXT_GENERATION_MODELS", "_MULTIMODAL_MODELS", "_TRANSFORMERS_SUPPORTED_MODELS")
@@ -26,8 +26,8 @@ def source(room, release):
 
 
 def prepare(room, release):
-    room.pip(TORCH, TRITON, *common.requirements(source(room, release), "vllm", LEFT_OUT))
-    room.pip("--no-deps", "timm==1.0.31")  # the vision tower of Gemma 3n; torchvision is stubbed
+    needed = [TORCH, TRITON, *common.requirements(source(room, release), "vllm", LEFT_OUT)]
+    room.install(needed, ["--no-deps", "timm==1.0.31"])  # the vision tower of Gemma 3n; torchvision is stubbed
     return {"vllm": release, **room.versions(*REPORTED)}
 
 
