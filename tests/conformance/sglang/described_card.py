@@ -50,6 +50,11 @@ class Anything:
 
     __ror__ = __or__
 
+    def __add__(self, other):
+        return Anything()
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __add__
+
     def __bool__(self):
         return False
 

@@ -1,9 +1,18 @@
 """What the Engine of every release is made with: ranks and a device that are told, and the bytes of what was built on it."""
+import inspect
 import types
 
 import torch
 from described_card import on_meta
 from torch.overrides import TorchFunctionMode
+
+
+def fitting(function, **given):
+    """Calls it with those of the arguments that this release's function takes; what else it wants is None."""
+    takes = inspect.signature(function).parameters
+    wanted = {name: None for name, its in takes.items() if its.default is its.empty and its.kind in (its.KEYWORD_ONLY, its.POSITIONAL_OR_KEYWORD)}
+    any_name = any(its.kind is its.VAR_KEYWORD for its in takes.values())
+    return function(**{**wanted, **{name: value for name, value in given.items() if any_name or name in takes}})
 
 
 class Ranks(types.SimpleNamespace):

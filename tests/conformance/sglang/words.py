@@ -4,6 +4,7 @@ import re
 # Not rules of memory or of a card: the checkpoint brings code along, or these configs lack a key that a class reads.
 DOUBTFUL_WORDS = re.compile(r"does not recognize this architecture|Cannot find model module|Cannot find 'quant_algo'"
                             r"|Unknown RoPE scaling type|Unknown quantization method: \.|layer_types must be a list|stub"
+                            r"|Unrecognized configuration class|Unsupported TP style"
                             r"|Torch not compiled with CUDA|Cannot access accelerator|NVML")
 DOUBTFUL_KINDS = (AttributeError, ImportError, KeyError, NameError, TypeError, NotImplementedError)
 LONGEST = 300

@@ -1,12 +1,13 @@
 """Answers cases for one compute capability, in the engine's environment, each in a fork (isolated.py): a Qwen3-VL on
 Hopper sets variables that take 1 GiB from every model after it.
 
-    worker.py SOURCE RELEASE GPU MIB MAJOR MINOR < cases > answers
+    worker.py SOURCE GPU MIB MAJOR MINOR < cases > answers
 """
 import contextlib
 import gc
 import importlib
 import io
+import json
 import logging
 import os
 import sys
@@ -46,7 +47,7 @@ def start(release, case):
 
 
 def at_once(release, case):
-    scheduler = importlib.import_module("at_once_" + release.__name__.removeprefix("release_"))
+    scheduler = importlib.import_module("at_once_" + release.__name__)
     engine = release.Engine(case)
     row = gathered(engine.resolve, engine.load)
     if "refused" in row:
@@ -94,17 +95,40 @@ def accept(command):
     return {"accepted": True}
 
 
+def adapter(source):
+    """Who builds the pools: a configurator, or in older releases the runner itself."""
+    configurator = os.path.join(source, "sglang", "srt", "mem_cache", "kv_cache_configurator.py")
+    return "of_configurator" if os.path.exists(configurator) else "of_runner"
+
+
+def lost_classes(source):
+    """Classes that the release registers, and whose module cannot be imported beside these stand-ins: SGLang would run such
+    a model by the library's code, and say nothing."""
+    import lists
+    from sglang.srt.models.registry import ModelRegistry
+
+    return set(lists.classes(source)) - set(ModelRegistry.get_supported_archs())
+
+
+def marked(row, case, lost):
+    if "config" not in case or "folder" not in case:
+        return row
+    with open(os.path.join(case["folder"], "config.json")) as f:
+        named = json.load(f).get("architectures") or ()
+    return {**row, "artefact": True} if lost & set(named) else row
+
+
 KINDS = {"plan": plan, "start": start, "at_once": at_once, "launch": launch}
 
 
 def main():
-    source, release_name, gpu, mib, *capability = sys.argv[1:]
+    source, gpu, mib, *capability = sys.argv[1:]
     sys.path[:0] = [HERE, source]
     import described_card
 
     described_card.CARD.tell(int(mib), tuple(map(int, capability)), gpu, int(mib) / 1024)
     described_card.install()
-    release = importlib.import_module("release_" + release_name.replace(".", "_"))
+    release = importlib.import_module(adapter(source))
     release.import_engine()
     import torch
 
@@ -112,7 +136,8 @@ def main():
     logging.disable(logging.CRITICAL)
     gc.collect()
     gc.freeze()  # the engine collects garbage before it measures; its modules are none
-    serve(lambda case: KINDS[case["kind"]](release, case), said)
+    lost = lost_classes(source)
+    serve(lambda case: marked(KINDS[case["kind"]](release, case), case, lost), said)
 
 
 if __name__ == "__main__":

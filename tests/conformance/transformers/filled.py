@@ -1,11 +1,13 @@
 """A model's own forward pass, filling the cache that generate() makes: a prompt, then tokens after it."""
+import inspect
+
 import torch
 from held import Count
 from transformers import DynamicCache, EncoderDecoderCache, StaticCache
 from transformers.modeling_outputs import BaseModelOutput
 
 SOURCE = 50  # tokens that an encoder reads
-RETURNED = ("past_key_values", "cache_params", "state", "mems", "past_buckets_states")  # what classes call their cache
+RETURNED = ("past_key_values", "cache_params", "cache", "state", "mems", "past_buckets_states")  # what classes call their cache
 
 
 def zeros(length):
@@ -40,10 +42,26 @@ def new_cache(model, config):
     return None if own else DynamicCache(config=text)
 
 
+def key_of(model):
+    """What forward() calls its cache: releases since 5.24 rename it, class by class."""
+    taken = inspect.signature(model.forward).parameters
+    if "cache" in taken and not {"past_key_values", "cache_params"} & set(taken):
+        return "cache"
+    return "cache_params" if "mamba" in type(model).__name__.lower() else "past_key_values"
+
+
+def tokens_in(cache):
+    """What the layers of keys say that they were given; None where none says so."""
+    half = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
+    said = [layer.get_seq_length() for layer in getattr(half, "layers", None) or [] if getattr(layer, "keys", None) is not None]
+    return max(said, default=None)
+
+
 def filled(model, config, lengths):
-    """An entry for each of the lengths, in one run that goes on as a chat does."""
-    key = "cache_params" if "mamba" in type(model).__name__.lower() else "past_key_values"
-    cache, out, done = new_cache(model, config), None, 0
+    """An entry for each of the lengths, in one run that goes on as a chat does. One that is "doubtful" is no figure of the
+    library's: the cache was not the one that the tokens were given to."""
+    key = key_of(model)
+    cache, out, done, most = new_cache(model, config), None, 0, 0
     source = source_inputs(model, config) if config.is_encoder_decoder else {}
     for length in lengths:
         args = {"decoder_input_ids" if config.is_encoder_decoder else "input_ids": zeros(length - done), "use_cache": True}
@@ -59,8 +77,14 @@ def filled(model, config, lengths):
                 break
         if cache is None:
             raise RuntimeError("no cache came back")
-        yield entry(length, length - done, cache, model)
-        done = length
+        row = entry(length, length - done, cache, model)
+        held = tokens_in(cache)
+        if held not in (None, 0, length):
+            row["doubtful"] = f"the cache says that it was given {held} tokens"
+        elif row["bytes"] < most and "pinned" not in row:
+            row["doubtful"] = f"the cache shrank from {most} bytes"
+        yield row
+        done, most = length, max(most, row["bytes"])
 
 
 def entry(tokens, step, cache, model):

@@ -106,6 +106,8 @@ def measured(config, name, real, static):
     row["cache"], why = caches(model, config, name, lengths(config, real))
     if not row["cache"]:
         del row["cache"]
+    elif any("doubtful" in entry for entry in row["cache"]):
+        row["artefact"] = True
     if why:
         row["cache_error"] = why
     if static:

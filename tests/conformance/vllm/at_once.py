@@ -118,8 +118,9 @@ def rows(case):
     """For each memory: what fits, by the log's own figure and by the scheduler."""
     planned, config, caches = plan.run(case)
     caching, longest = case["args"]["enable_prefix_caching"], planned["max_model_len"]
+    doubt = {"artefact": True} if "artefact" in planned else {}
     for sized, kv in zip(planned["plans"], caches):
-        row = {"mem": sized["mem"], "max_model_len": longest, "chunk": planned["max_num_batched_tokens"],
+        row = {**doubt, "mem": sized["mem"], "max_model_len": longest, "chunk": planned["max_num_batched_tokens"],
                "in_flight": planned.get("in_flight"), "prefix_caching": caching, "mamba_mode": planned.get("mamba_mode"),
                "cache_dtype": planned["cache_dtype"]}
         if kv is None:

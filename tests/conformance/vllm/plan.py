@@ -105,13 +105,10 @@ def storage(found):
     return sum(sizes.values()), sum(-(-size // 512) * 512 for size in sizes.values())
 
 
-def weights_row(model, draft):
+def weights_row(model):
     parameters, buffers, plain = tensors(model)
     p, b, (all_bytes, rounded) = storage(parameters)[0], storage(parameters + buffers)[0], storage(parameters + buffers + plain)
-    row = {"parameters": p, "buffers": b - p, "plain": all_bytes - b, "rounded": rounded}
-    if draft is not None:
-        row["draft"] = storage(sum(tensors(draft), []))[0]
-    return row
+    return {"parameters": p, "buffers": b - p, "plain": all_bytes - b, "rounded": rounded}
 
 
 SPEC_FIELDS = ("num_kv_heads", "head_size", "head_size_v", "sliding_window", "attention_chunk_size", "shapes", "mamba_cache_mode",
@@ -164,6 +161,26 @@ def block_bytes(config, kv):
     return None
 
 
+def capacity(config, kv):
+    """(tokens, concurrency) as the log prints them. Releases before 0.24 only print them."""
+    with contextlib.suppress(AttributeError):
+        return planning("get_kv_cache_capacity")(config, kv)
+    import vllm.v1.core.kv_cache_utils as utils
+    said = []
+
+    class Listener:
+        def __getattr__(self, level):
+            return lambda message, *values, **how: said.append(message % values if values else message)
+
+    printed, utils.logger = utils.logger, Listener()
+    try:
+        utils._report_kv_cache_config(config, kv)
+    finally:
+        utils.logger = printed
+    tokens = re.search(r"KV cache size: ([\d,]+) tokens", " ".join(said))[1]
+    return int(tokens.replace(",", "")), utils.get_max_concurrency_for_kv_cache_config(config, kv)
+
+
 def size(config, specs, mem):
     """(row, the cache's config or None) for `mem` bytes."""
     configs = planning("get_kv_cache_configs")
@@ -173,7 +190,7 @@ def size(config, specs, mem):
             groups = (planning("get_global_kv_cache_groups")(config, [dict(specs)]),)
         kv = configs(config, [dict(specs)], [mem], *groups)
         scheduled = planning("generate_scheduler_kv_cache_config")(kv)
-        tokens, concurrency = planning("get_kv_cache_capacity")(config, kv[0])  # what the log prints is of a worker's groups
+        tokens, concurrency = capacity(config, kv[0])  # what the log prints is of a worker's groups
     except ValueError as error:
         return {"mem": mem, **gate(str(error))}, None
     row = {"mem": mem, "tokens": tokens, "blocks": scheduled.num_blocks, "concurrency": concurrency, "block_bytes": block_bytes(config, kv[0]),
@@ -200,9 +217,16 @@ def clean(words):
     return " ".join(words.split())[:300]
 
 
+def name_of(backend):
+    try:
+        return backend.get_name()
+    except NotImplementedError:  # those of states, in older releases
+        return backend.__name__
+
+
 def backends(config):
     layers = config.compilation_config.static_forward_context.values()
-    return sorted({layer.get_attn_backend().get_name() for layer in layers if hasattr(layer, "get_attn_backend")})
+    return sorted({name_of(layer.get_attn_backend()) for layer in layers if hasattr(layer, "get_attn_backend")})
 
 
 def unasked(config):
@@ -212,25 +236,39 @@ def unasked(config):
     return any(not layer.get_attn_backend().supports_compute_capability(capability) for layer in layers if hasattr(layer, "get_attn_backend"))
 
 
+def fell_back(config, model):
+    """Whether the library's code stands in for a class of the release: its module could not be imported here."""
+    from vllm import ModelRegistry
+
+    known = [ModelRegistry.models[name] for name in config.model_config.hf_config.architectures or () if name in ModelRegistry.models]
+    return bool(known) and ".transformers" in type(model).__module__ and not any(".transformers" in entry.module_name for entry in known)
+
+
 def run(case):
     """(row, config, [the cache's config for each memory, or None])"""
     config = engine_config(case)
     row = settled(config)
     card.start_groups(config, case["tp"])
     model, draft = build(config)
-    row["weights"] = weights_row(model, draft)
+    row["weights"] = weights_row(model)
+    if fell_back(config, model):
+        row["artefact"] = True
     if draft is not None:
         row["draft"] = config.speculative_config.draft_model_config.architecture
     with set_current_vllm_config(config, check_compile=False), card.on_meta():
         with contextlib.suppress(ImportError):
             from vllm.v1.kv_cache_spec_registry import register_all_kvcache_specs
             register_all_kvcache_specs(config)
-        platforms.current_platform.update_block_size_for_backend(config)
+        if hasattr(platforms.current_platform, "update_block_size_for_backend"):  # since 0.18; before, create_engine_config does it
+            platforms.current_platform.update_block_size_for_backend(config)
         specs = cache_specs(config)
         row["specs"] = counted(map(spec_row, specs.values()))
         row["backends"] = backends(config)
         row["layout"] = layout(config, specs)
         row["cache_block_size"] = config.cache_config.block_size
-        sized = [size(config, specs, mem) for mem in case["mem"]]
+        sized = []
+        for mem in case["mem"]:
+            config.model_config.max_model_len = row["max_model_len"]  # a gate may leave the length that it looked for
+            sized.append(size(config, specs, mem))
     row["plans"] = [plan for plan, _ in sized]
     return {k: v for k, v in row.items() if v is not None}, config, [kv for _, kv in sized]

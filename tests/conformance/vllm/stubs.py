@@ -6,7 +6,7 @@ import sys
 import types
 
 PACKAGES = ("torchvision", "torchaudio", "torchcodec", "flashinfer", "tilelang", "cutlass", "quack", "tvm", "tvm_ffi", "cuda",
-            "flash_attn", "fastsafetensors", "nvidia_cutlass_dsl")
+            "flash_attn", "fastsafetensors", "nvidia_cutlass_dsl", "humming", "xformers")
 # vLLM's own copy of DeepGEMM: its Python is there, its library is not.
 SHADOWED = "vllm.third_party.deep_gemm"
 LIBRARIES = ("vllm._C_stable_libtorch", "vllm._moe_C_stable_libtorch", "vllm._qutlass_C", "vllm._C", "vllm._moe_C", "vllm._flashmla_C",

@@ -14,8 +14,9 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import card  # noqa: E402
 import isolated  # noqa: E402  (in the folder above)
 
-# What vLLM says where it will not serve a model. A NotImplementedError is a stub's, or of a function that this copy of the engine lacks. Of other errors this copy of a config, a stub or the transformers at hand may be the
-# cause (a class default is in the form of a newer one than an old release takes); of an assertion too, but for RULES.
+# What vLLM says where it will not serve a model. A NotImplementedError is a stub's, or of a function that this copy of the
+# engine lacks. Of other errors this copy of a config, a stub or the transformers at hand may be the cause (a class default
+# is in the form of a newer one than an old release takes); of an assertion too, but for RULES.
 REFUSALS = (ValueError, AssertionError)
 RULES = re.compile(r"divi|support")
 ELSEWHERE = re.compile(r"does not recognize this architecture|trust_remote_code|custom code|[Uu]nrecognized configuration class"
@@ -51,7 +52,7 @@ def answer(case):
     refused = [p["refused"] for p in row["plans"] if "refused" in p]
     if refused:
         return [{"refused": refused[0]}]
-    doubt = {"artefact": True} if plan.unasked(config) else {}
+    doubt = {"artefact": True} if plan.unasked(config) or "artefact" in row else {}
     return [{"starts": True, "cache_dtype": row["cache_dtype"], "backends": row["backends"], **doubt}]
 
 

@@ -1,4 +1,4 @@
-"""Requests that SGLang 0.5.8's own scheduler runs at once, in pools of so many bytes; how, driven.py says.
+"""Requests that SGLang's own scheduler (until 0.5.16) runs at once, in pools of so many bytes; how, driven.py says.
 
 Here the scheduler makes its own prefix tree, and handles results itself.
 """

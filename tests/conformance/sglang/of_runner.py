@@ -1,8 +1,8 @@
-"""SGLang 0.5.8's own arguments, model classes and pools, as far as they go without a card.
+"""SGLang's own arguments, model classes and pools until 0.5.16, as far as they go without a card.
 
 Its ModelRunner sizes and builds the pools itself: its own constructor runs, with the steps that need a card or other
 ranks left out, up to the pools. worker.py makes an Engine of a case and asks resolve(), load() and then pools() or
-built_in(); at_once_0_5_8.py goes on from there.
+built_in(); at_once_of_runner.py goes on from there.
 """
 import types
 
@@ -10,7 +10,7 @@ import torch
 import words
 from described_card import CARD, GIB, answer
 from sglang.srt.model_executor.model_runner import ModelRunner
-from without_card import OnMeta, Ranks, held, name_of, nbytes
+from without_card import OnMeta, Ranks, fitting, held, name_of, nbytes
 
 
 def import_engine():
@@ -120,7 +120,7 @@ class Engine:
         Scheduler.init_moe_gemm_config(types.SimpleNamespace(model_config=self.config, server_args=args))
         self.runner = Runner.__new__(Runner)
         try:
-            self.runner.__init__(model_config=self.config, mem_fraction_static=args.mem_fraction_static, gpu_id=0, tp_rank=0,
+            fitting(self.runner.__init__, model_config=self.config, mem_fraction_static=args.mem_fraction_static, gpu_id=0, tp_rank=0,
                                  tp_size=self.tp, moe_ep_rank=0, moe_ep_size=args.ep_size, pp_rank=0, pp_size=1, nccl_port=0,
                                  server_args=args)
         except Loaded:

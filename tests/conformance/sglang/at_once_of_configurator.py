@@ -1,11 +1,12 @@
-"""Requests that SGLang 0.5.23's own scheduler runs at once, in pools of so many bytes; how, driven.py says."""
+"""Requests that SGLang's own scheduler (since 0.5.17) runs at once, in pools of so many bytes; how, driven.py says."""
 import array
 import types
 
 import driven
 import torch
 from driven import Ignores
-from release_0_5_23 import kv_pool
+from of_configurator import kv_pool
+from without_card import fitting
 
 
 def without_kernels():
@@ -67,8 +68,8 @@ class Driven(driven.Driven):
         self.worker = worker = worker_for(engine, mem)
         self.it = it = Scheduler.__new__(Scheduler)
         schedule = context.get_schedule()
-        caches = kv_cache_builder.build_kv_cache(
-            server_args=engine.args, model_config=engine.config, tp_worker=worker, page_size=worker.page_size,
+        caches = fitting(
+            kv_cache_builder.build_kv_cache, server_args=engine.args, model_config=engine.config, tp_worker=worker, page_size=worker.page_size,
             spec_algorithm=worker.spec_algorithm, enable_metrics=False, enable_kv_cache_events=False,
             enable_hierarchical_cache=False)
         for name in ("is_hybrid_swa", "is_hybrid_ssm", "sliding_window_size", "full_tokens_per_layer", "swa_tokens_per_layer",

@@ -1,14 +1,15 @@
-"""SGLang 0.5.23's own arguments, model classes and pools, as far as they go without a card.
+"""SGLang's own arguments, model classes and pools since 0.5.17, as far as they go without a card.
 
-The memory code was moved about in every second release, so what is called here is of this one. worker.py makes an
-Engine of a case and asks resolve(), load() and then pools() or built_in(); at_once_0_5_23.py goes on from there.
+The memory code was moved about in every second release: what is called takes those of its arguments that a release has
+(fitting). worker.py makes an Engine of a case and asks resolve(), load() and then pools() or built_in();
+at_once_of_configurator.py goes on from there.
 """
 import types
 
 import torch
 import words
 from described_card import CARD, GIB, answer
-from without_card import OnMeta, Ranks, held, name_of, nbytes
+from without_card import OnMeta, Ranks, fitting, held, name_of, nbytes
 
 
 def import_engine():
@@ -95,8 +96,8 @@ class Engine:
         from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 
         config = self.config
-        return kv_cache_configurator.KVCacheConfigurator(
-            device="cuda", gpu_id=0, attn_dp_size=context.get_parallel().attn_dp_size, pp_size=1, pp_group=Ranks(1),
+        return fitting(
+            kv_cache_configurator.KVCacheConfigurator, device="cuda", gpu_id=0, attn_dp_size=context.get_parallel().attn_dp_size, pp_size=1, pp_group=Ranks(1),
             model=self.model, model_config=config, server_args=self.args, kv_cache_dtype=self.kv_dtype,
             kv_cache_dtype_str=self.kv_dtype_name or self.settled.kv_cache_dtype, model_dtype=config.dtype,
             page_size=context.get_schedule().page_size,
