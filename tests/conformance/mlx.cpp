@@ -25,6 +25,7 @@ Figures mlx_figures(const Json& row, const std::string& engine, Planner& planner
     return out;
   }
   const Reply plain = ask("1", {"--weights", "bf16"});
+  out.push_back(start(row, plain));
   out.push_back({"parameters", row.at("params"), plain.number(kParameters)});
   if (row.at("dtype") == "bfloat16")
     out.push_back({"weights, 16 bit", row.at("weight_bytes"), plain.number(kWeightsBytes)});

@@ -193,6 +193,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   const Json &args = row.at("args"), &pool = row.at("pool");
   const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
   const Reply plain = ask(context);
+  // Of a card that kvplan's own weights leave room on: the engine was told others.
+  if (plain.number(kBudget).value_or(0) > 0) out.push_back(start(row, plain));
   const double tokens = pool.at("max_total_num_tokens"), share = args.at("mem_fraction_static");
   if (row.contains("weights_built"))
     out.push_back(

@@ -18,6 +18,7 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
     out.push_back(start(row, ask(100, 0)));
     return out;
   }
+  out.push_back(start(row, ask(100, 0)));
   if (row.contains("parameters") && row["parameters"].is_number()) {
     // Both are true: what a checkpoint keeps as a tensor may be a buffer of the class.
     const double parameters = row["parameters"], with_buffers = parameters + row.at("kept_buffers").get<double>();

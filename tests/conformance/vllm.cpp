@@ -22,12 +22,9 @@ constexpr const char* kNeeded = "/memory/0/kv_cache_bytes";  // the encoder cach
 bool is_encoder_cache(const Json& line) {
   return line.at("part") == "kv_cache" && called(line) == "encoder cache";
 }
-bool is_draft(const Json& line) {
-  static const std::regex kDraft(R"(\bmtp\b|\bdraft)", std::regex::icase);
-  return line.at("part") == "weights" && std::regex_search(called(line), kDraft);
-}
 bool is_model(const Json& line) {
-  return line.at("part") == "weights" && !called(line).starts_with("loading") && !is_draft(line);
+  static const std::regex kOther(R"(^loading|\bmtp\b|\bdraft)", std::regex::icase);
+  return line.at("part") == "weights" && !std::regex_search(called(line), kOther);
 }
 bool is_graphs(const Json& line) {
   return line.at("part") == "runtime" && is_called_like(line, "CUDA graphs");
@@ -93,7 +90,6 @@ void add_once(const Json& row, const Reply& reply, Figures& out) {
   const double all =
       weights.at("parameters").get<double>() + weights.at("buffers").get<double>() + weights.at("plain").get<double>();
   out.push_back({"weights", all, reply.sum(0, is_model)});
-  if (weights.contains("draft")) out.push_back({"weights of the draft", weights["draft"], reply.sum(0, is_draft)});
   if (!args_of(row).contains("max_model_len"))
     out.push_back({"default length", row.at("max_model_len"), reply.number(kDefaultLength)});
   out.push_back({"graph sizes", row.at("graphs").at(1), graph_sizes(reply)});
@@ -142,6 +138,7 @@ void add_at_once(const Json& row, const std::string& engine, const Words& words,
     out.push_back(figure);
   }
   const Reply reply = planner.ask(row.at("config"), engine, words);
+  if (row.contains("blocks")) out.push_back(start(row, reply));
   if (row.contains("printed_concurrency") && !row["printed_concurrency"].is_null())
     out.push_back({"concurrency", row["printed_concurrency"], reply.number(kConcurrency), kFourDecimals});
   add_shortage(row, reply, out);
@@ -175,6 +172,7 @@ Figures vllm_figures(const Json& row, const std::string& engine, Planner& planne
     if (std::exchange(first, false)) add_once(row, reply, out);
     const std::size_t begin = out.size();
     if (plan.contains("tokens")) {
+      out.push_back(start(plan, reply));
       out.push_back({"tokens", plan["tokens"], reply.number(kCapacityTokens)});
       out.push_back({"blocks", plan.at("blocks"), reply.number(kBlocks)});
       out.push_back({"block size", block_size(plan.at("groups")), reply.number(kBlockSize)});

@@ -237,6 +237,9 @@ bool in_library(const RotaryTable&, const SideTensorsInput& input) {
 bool scales_latents(const RotaryTable& table, const SideTensorsInput& input) {
   return table.is_yarn && vllm_uses_mla(input.arch);
 }
+bool scales_latents_eagerly(const RotaryTable& table, const SideTensorsInput& input) {
+  return scales_latents(table, input) && input.request->enforce_eager;
+}
 
 constexpr std::string_view kLibraryTable = "transformers: the angles are computed when they are needed";
 constexpr std::string_view kSharedTable = "indexers use the table of the attention beside them";
@@ -249,10 +252,12 @@ constexpr AngleRow kAngles[] = {
     {"Cosmos3EdgeForConditionalGeneration", 4, 0, false, "cosmos3_edge.py", {.holds = of_images}},
     {"", 4, 0, false, "MRotaryEmbedding: Rotary tables of multimodal models are four times as long as the context.",
      {.until = {0, 31}, .holds = of_images}},
+    {Archs{Arch::kDeepseekV32}, 1, 0, true,
+     "DEFAULT_BREAKABLE_CUDAGRAPH_ARCHITECTURES, which run vLLM's own operators: YaRN's table is in float32.",
+     {.since = {0, 29}, .holds = scales_latents}},
     {"", 1, 0, true,
-     "DeepseekScalingRotaryEmbedding.use_flashinfer; not in 0.26, but in 0.30: Rotary tables of latents with YaRN are "
-     "in float32.",
-     {.since = {0, 27}, .holds = scales_latents}},
+     "DeepseekScalingRotaryEmbedding.use_flashinfer: YaRN's table is in float32 where nothing is compiled.",
+     {.since = {0, 14}, .holds = scales_latents_eagerly}},
     {Archs{Arch::kGptOss, Arch::kDeepseekV4}, 1, 0, true, "models/gpt_oss.py, deepseek_v4"},
 };
 // clang-format on
