@@ -163,7 +163,7 @@ def block_bytes(config, kv):
 
 def capacity(config, kv):
     """(tokens, concurrency) as the log prints them. Releases before 0.24 only print them."""
-    with contextlib.suppress(AttributeError):
+    with contextlib.suppress(AttributeError, ImportError):
         return planning("get_kv_cache_capacity")(config, kv)
     import vllm.v1.core.kv_cache_utils as utils
     said = []
@@ -259,8 +259,9 @@ def run(case):
         with contextlib.suppress(ImportError):
             from vllm.v1.kv_cache_spec_registry import register_all_kvcache_specs
             register_all_kvcache_specs(config)
-        if hasattr(platforms.current_platform, "update_block_size_for_backend"):  # since 0.18; before, create_engine_config does it
-            platforms.current_platform.update_block_size_for_backend(config)
+        update = getattr(platforms.current_platform, "update_block_size_for_backend", None)
+        if update is not None:  # since 0.18; before, create_engine_config does it
+            update(config)
         specs = cache_specs(config)
         row["specs"] = counted(map(spec_row, specs.values()))
         row["backends"] = backends(config)
