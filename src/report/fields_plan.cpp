@@ -296,7 +296,7 @@ const Table<Remedy> Fields<Remedy>::table({{"changes", at<&T::changes>, "option 
                                            {"frees_bytes", at<&T::frees>, "by which the headroom grows"},
                                            {"cost", or_null<&T::cost>,
                                             "what the change gives up; null where it says so itself"},
-                                           {"command", or_null<&T::command>,
+                                           {"engine_command", or_null<&T::command>,
                                             "the launch command with the changes, where one was asked about"}});
 
 template <>
