@@ -14,7 +14,7 @@ enum class Exit {
   kAnswered = 0,             // answered; it fits where a GPU or a limit was given
   kDoesNotFit = 1,           // answered: does not fit, breaks a limit, or a measurement disagrees
   kBadInput = 2,             // bad usage, or an input that cannot be read or is not valid
-  kUnknownArchitecture = 3,  // needs --assume
+  kUnknownArchitecture = 3,  // needs --assume; or a log that cannot be judged
   kHub = 4,                  // the Hub could not be reached, or refused
   kNoDevice = 5,             // nothing to measure on
 };

@@ -75,6 +75,7 @@ enum class LogEventId : std::uint8_t {
   kCacheFailed,
   kWeightsFailed,
   kBufferLimit,        // larger than the driver allows for one allocation
+  kWeightsLimit,       // the same, for a tensor of the weights
   kFitFailed,          // llama.cpp could not make it fit by itself
   kDoesNotFitDevices,  // mistral.rs
   kComponentFailed,    // TensorRT-LLM: one of its components
@@ -112,9 +113,13 @@ enum class LogEventId : std::uint8_t {
   kStarted,
   kRequestTooLong,  // refused, or truncated
   kPreempted,
-  kTraffic,  // running and waiting sequences
-  kPhase,    // a traceback's frame that tells which phase it was in
-  kMark      // a line that tells which engine wrote the log
+  kProjectorFailed,  // llama.cpp: it serves until the first image
+  kTraffic,          // running and waiting sequences
+  kMemoryHint,       // no failure, but why memory ran out later
+  kRoomLeft,         // memory that the cache could have had
+  kPhase,            // a traceback's frame that tells which phase it was in
+  kCompiled,         // torch.compile, which leaves less for the cache of that start
+  kMark              // a line that tells which engine wrote the log
 };
 
 // What a remedy changes.
@@ -153,8 +158,11 @@ enum class LogCure : std::uint8_t {
   kOtherBuild,
   kNewerRelease,
   kOtherCard,
-  kMoreHostMemory
+  kMoreHostMemory,
+  kAsTheLogSays,  // the failing line's own advice
+  kOther          // of a table's row, in its words
 };
+std::string_view name(LogCure cure);
 
 // A value of an event, as the line prints it.
 struct LogValue {
@@ -170,6 +178,8 @@ struct LogEvent {
   std::string_view engine;  // that prints the line; "" for PyTorch, a driver or the system
   std::string words;        // of the log, from the place that the template matches; truncated
   std::vector<LogValue> values;
+  std::string_view meaning = {}, remedies = {};  // of the table's row (engines/log_lines.h)
+  std::string frames = {};                       // of an exception: where it was raised
 
   const LogValue* value(std::string_view name) const;
   double number(std::string_view name) const;                // 0 where it has none

@@ -36,6 +36,19 @@ std::string_view unit_name(LogUnit unit) {
   return "";
 }
 
+std::string_view name(LogCure cure) {
+  constexpr std::string_view kNames[] = {
+      "nothing",          "shorter_length", "larger_share",       "smaller_share",       "smaller_cache_type",
+      "plain_cache_type", "more_ranks",     "ranks_that_divide",  "pipeline_instead",    "whole_experts",
+      "smaller_batch",    "larger_batch",   "chunked_prefill",    "fewer_sequences",     "fewer_images",
+      "flash_attention",  "no_graphs",      "free_the_card",      "fixed_cache",         "smaller_weights",
+      "other_weights",    "across_nodes",   "ranks_for_blocks",   "fewer_layers_on_gpu", "other_split",
+      "fit_by_itself",    "float16",        "longer_by_override", "longer_context",      "shorter_input",
+      "other_kernels",    "other_build",    "newer_release",      "other_card",          "more_host_memory",
+      "as_the_log_says",  "other"};
+  return kNames[static_cast<std::size_t>(cure)];
+}
+
 const LogValue* LogEvent::value(std::string_view wanted) const {
   for (const LogValue& one : values)
     if (one.name == wanted) return &one;

@@ -6,6 +6,8 @@
 
 #include "cli/extras_options.h"
 #include "cli/measuring.h"
+#include "engines/engine.h"
+#include "engines/log_lines.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/progress.h"
@@ -21,11 +23,21 @@ namespace {
 // No engine writes longer lines; the image of a disk may have one without end.
 constexpr std::uint64_t kLongestLine = 64 * kMiB;
 
+// Whether a file without a known line may be a log: a text, and no document such as a config.json.
+bool is_text(std::string_view head) {
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || head[first] == '{' || head[first] == '[') return false;
+  return std::none_of(head.begin(), head.end(), [](char c) { return static_cast<unsigned char>(c) < '\t'; });
+}
+
 LogReading read_whole_log(const std::string& path) {
   LogReader reader;
   ProgressLine progress;
   std::uint64_t bytes = 0, of_line = 0;
+  std::string head;
   read_pieces(path, [&](std::string_view piece) {
+    constexpr std::size_t kHead = 4096;
+    if (head.size() < kHead) head.append(piece.substr(0, kHead - head.size()));
     bytes += piece.size();
     of_line += std::min(piece.find('\n'), piece.size());
     if (of_line > kLongestLine)
@@ -36,10 +48,11 @@ LogReading read_whole_log(const std::string& path) {
       progress.show("kvplan: reading " + one_line(path, 80) + ": " + std::to_string(bytes / kMiB) + " MiB");
   });
   LogReading out = reader.finish();
-  if (out.observations.empty() && out.events.empty())
-    fail("no line of the log is one that kvplan knows",
-         "give the log of vLLM, SGLang, llama.cpp, ollama, TensorRT-LLM or mistral.rs");
-  if (out.options.engine.empty()) out.options.engine = engine_of_log(out);
+  if (out.observations.empty() && out.events.empty() && !is_text(head))
+    fail("this is no log", "give what an engine printed, as text: docker logs, journalctl, a file");
+  if (const LogProgram* const program = log_program(engine_of_log(out));
+      program != nullptr && out.options.engine.empty())
+    if (program->engine != nullptr) out.options.engine = program->engine->name;
   return out;
 }
 

@@ -255,7 +255,8 @@ int run_check_log(const Invocation& call) {
   const LogCheck check = checked_log(call);
   const LogVerdict verdict = check.diagnosis.verdict;
   const bool failed = verdict == LogVerdict::kDidNotStart || verdict == LogVerdict::kDied;
-  return answer(call, reply_of(check), "check-log", failed_if(failed || check.disagreements > 0));
+  return answer(call, reply_of(check), "check-log",
+                verdict == LogVerdict::kCannotTell ? Exit::kUnknownArchitecture : failed_if(failed));
 }
 
 int run_formulas(const Invocation& call) {

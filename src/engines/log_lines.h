@@ -2,6 +2,7 @@
 // (ENGINE/log.cpp).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -33,15 +34,30 @@ enum class StartPhase : std::uint8_t {
 struct LogTemplate {
   std::string_view text;
   LogEventId event = LogEventId::kRefused;  // only in events
+  // What the line means, with the holes' values; "": the sentence of its class (report/pages/log_words.cpp).
+  std::string_view meaning = "";
+  // What helps, smallest loss first, separated by "; ". Each one is
+  //   @cure, @cure VALUE        a word of LogCure, by the engine's option; without VALUE it follows from the log's
+  //   figures
+  //   @cure:OPTION, @cure:OPTION VALUE
+  //   TEXT, TEXT | EFFECT       in the row's own words
+  // A remedy with a hole that the line left empty is dropped. "": those of its class.
+  std::string_view remedies = "";
+  std::string_view quote = "";              // a line as it was printed: the row's test. A text without holes is its own
   std::string_view since = "", until = "";  // releases that print it, where the line reveals the release
   StartPhase phase = StartPhase::kNone;
 };
 constexpr LogTemplate log_figure(std::string_view text, std::string_view since = "", std::string_view until = "") {
-  return {text, LogEventId::kRefused, since, until};
+  return {.text = text, .since = since, .until = until};
 }
 constexpr LogTemplate log_phase(StartPhase phase, std::string_view text, std::string_view since = "",
                                 std::string_view until = "") {
-  return {text, LogEventId::kRefused, since, until, phase};
+  return {.text = text, .since = since, .until = until, .phase = phase};
+}
+
+// A series of the engine's Prometheus page, and the figure of kTraffic that it gives.
+constexpr LogTemplate log_metric(std::string_view series, std::string_view figure) {
+  return {.text = series, .meaning = figure};
 }
 
 // A line that contains `text` is printed at the end of a stage of the start.
@@ -61,18 +77,20 @@ struct RemedyOptions {
   bool counts_experts = false;                   // ... where it takes the number of ranks
   std::string_view images = "", one_image = "";  // of a prompt, and the value for a single one
   std::string_view gpu_layers = "", split = "";  // layers on the GPUs, and their shares
-  std::string_view shared_slots = "";            // sequences, from one pool of cells
+  std::string_view flash_attention = "";
+  std::string_view shared_slots = "";  // sequences, from one pool of cells
 };
 
-struct Cure {
-  LogCure cure = LogCure::kNothing;
-  std::string_view option = "";  // "": the one of RemedyOptions
-  std::string_view value = "";   // "{blocks}" is a figure of the cause; "": computed where there is a rule for the cure
-};
-// The remedies for a cause, smallest loss first.
+// The remedies for a class of failures, in the notation of LogTemplate::remedies.
 struct RemedyRule {
   LogEventId cause;
-  Cure cures[5];
+  std::string_view remedies;
+};
+
+// What to try where no row knows a failure: its message or traceback has one of the words, which are in lower case and
+// separated by "|".
+struct LogTopic {
+  std::string_view words, remedies;
 };
 
 struct LogRequest;  // engines/log_request.h
@@ -83,14 +101,17 @@ struct EngineLog {
   // What its server's slots do, where it prints no line about its traffic. By their figures: the number of {slots}; the
   // {longest} sequence of one; a {task} that has to wait, that starts in a {slot}, and that ends there with {tokens}.
   std::span<const LogTemplate> slots = {};
+  // log_metric rows: running, waiting, usage (a share), hit_rate (a share), queries, hits, tokens, preemptions.
+  std::span<const LogTemplate> metrics = {};
   RemedyOptions options = {};
-  std::span<const RemedyRule> remedies = {};  // of a cause that is here, these replace those of measure/remedies.cpp
+  std::span<const RemedyRule> remedies = {};  // of a class that is here, these replace those of measure/remedies.cpp
+  std::span<const LogTopic> topics = {};
 
-  bool by_device = false;             // it prints buffers for each device in place of figures for each rank
-  bool picks_layers = false;          // layers left on the CPU are its own choice: the card was too small
-  bool block_option = false;          // {block_size} is the option's value, not a result
-  bool profiles_prompt = false;       // without chunked prefill it profiles one prompt of the full length
-  bool allocates_with_torch = false;  // the most likely engine where PyTorch's own message is all that there is
+  bool is_library = false;       // other programs use it, and print its lines
+  bool by_device = false;        // it prints buffers for each device in place of figures for each rank
+  bool picks_layers = false;     // layers left on the CPU are its own choice: the card was too small
+  bool block_option = false;     // {block_size} is the option's value, not a result
+  bool profiles_prompt = false;  // without chunked prefill it profiles one prompt of the full length
   // Its versions are builds ("4277" is b4277). The one that a log of the oldest wording stands for; "": no builds.
   std::string_view old_build = "";
   // The only release whose patch levels differ; "": a version is kept as printed.
@@ -107,8 +128,31 @@ EngineLog llama_cpp_log();
 EngineLog ollama_log();
 EngineLog tensorrt_llm_log();
 EngineLog mistralrs_log();
+EngineLog mlx_log();
+EngineLog transformers_log();
+// Programs that are no engines of kvplan (engines/other_logs/).
+EngineLog koboldcpp_log();
+EngineLog lm_studio_log();
+EngineLog lmdeploy_log();
+EngineLog tgi_log();
 
-// Lines of PyTorch, drivers and the system, whatever the engine.
+struct Engine;
+
+// A program whose log is known.
+struct LogProgram {
+  std::string_view name;   // "vllm", "koboldcpp"
+  std::string_view title;  // for people
+  const EngineLog* log = nullptr;
+  const Engine* engine = nullptr;  // the engine that plans for it; null: none
+  bool is_engine = false;          // it is that engine
+};
+// Every one, kvplan's engines first.
+std::span<const LogProgram> log_programs();
+// The program of that name; null where there is none.
+const LogProgram* log_program(std::string_view name);
+
+// Lines of PyTorch, Python, drivers, NCCL and the system, whatever the engine; and topics that all engines share.
 extern const std::span<const LogTemplate> kSystemLogEvents;
+extern const std::span<const LogTopic> kSystemLogTopics;
 
 }  // namespace kvplan

@@ -7,6 +7,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "measure/log_compare.h"
 #include "measure/log_options.h"
@@ -61,6 +62,14 @@ double LogLine::difference() const {
   if (!predicted || *predicted == seen.value) return 0;
   if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // practically all of it
   return *predicted / seen.value - 1;
+}
+
+// Engines pad, repack and round: only what is clearly off counts.
+bool LogLine::is_outside() const {
+  if (!predicted || exact || high <= 0) return false;
+  constexpr double kPlay = 0.1, kLeast = 64 * kMiB;
+  const double least = in_unit(kLeast, seen.unit);
+  return seen.value < low - std::max(least, kPlay * low) || seen.value > high + std::max(least, kPlay * high);
 }
 
 Request request_of_log(const LogReading& reading, const Request& base) {
@@ -124,6 +133,59 @@ LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogR
 
 }  // namespace
 
+namespace {
+
+// A build between two releases may still follow the rules of the older one.
+void by_neighbour(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
+  const std::string& version = reading.options.version;
+  if (version.find("dev") == std::string::npos && version.find("rc") == std::string::npos) return;
+  const Engine& engine = engine_of(stated.request);
+  std::string_view older;
+  for (const EngineVersion& known : engine.versions)
+    if (is_older(known.version, stated.request.engine_version)) older = known.version;
+  if (older.empty()) return;
+  LogRequest other = stated;
+  other.request.engine_version = older;
+  other.read.push_back("--engine " + std::string(engine.name) + "@" + std::string(older) + ", by the figures");
+  try {
+    LogCheck check = check_against(model, other, reading);
+    if (check.disagreements < out.disagreements) out = std::move(check);
+  } catch (const Error&) {  // it may refuse the model
+  }
+}
+
+// An option, or a release, that the log does not name and with which the figures outside their ranges agree.
+void explain(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
+  const Engine& engine = engine_of(stated.request);
+  if (out.outside == 0 || !engine.log.by_device) return;
+  const auto agrees_with = [&](const LogRequest& other, const std::string& what) {
+    try {
+      const LogCheck check = check_against(model, other, reading);
+      if (check.outside + check.disagreements == 0) out.agrees_with = what;
+    } catch (const Error&) {  // an engine may refuse the variant
+    }
+    return !out.agrees_with.empty();
+  };
+  LogRequest other = stated;
+  if (!reading.options.n_ubatch && !stated.request.llama_cpp.n_ubatch)
+    for (const std::uint64_t rows : {256U, 1024U, 2048U, 4096U}) {
+      other.request.llama_cpp.n_ubatch = rows;
+      if (agrees_with(other, "-ub " + std::to_string(rows))) return;
+    }
+  other = stated;
+  if (!reading.options.version.empty()) return;
+  std::set<std::string> releases;
+  for (const EngineVersion& version : engine.versions) releases.emplace(version.version);
+  if (engine.rules != nullptr)
+    for (const RuleRow& rule : engine.rules()) releases.insert(rule.since);
+  for (const std::string& release : releases) {
+    other.request.engine_version = release;
+    if (!release.empty() && agrees_with(other, "--engine " + std::string(engine.name) + "@" + release)) return;
+  }
+}
+
+}  // namespace
+
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading) {
   if (reading.observations.empty())
     fail("no line of the log is one that kvplan knows",
@@ -150,6 +212,8 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
     out = check_against(loaded, stated, reading);
   }
   if (rests_on_assumptions(out)) out = by_figures(loaded, stated, reading, std::move(out));
+  if (out.disagreements > 0) by_neighbour(loaded, stated, reading, out);
+  explain(loaded, stated, reading, out);
   out.total = log_total(reading, out.plan);
   add_remarks(reading, out);
   return out;

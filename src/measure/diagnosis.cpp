@@ -7,6 +7,7 @@
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 #include "measure/log_events.h"
+#include "measure/log_failure.h"
 #include "measure/log_request.h"
 
 namespace kvplan {
@@ -25,6 +26,14 @@ bool is_killed(const LogEvent& event) {
   return code == 137 || code == -9;
 }
 
+// An exception that another process's failure leads to.
+bool is_aftermath(const LogEvent& event) {
+  return has_one_of(event.words,
+                    "root cause above|stack trace above|nitialization failed|failed to start|died|CancelledError|"
+                    "KeyboardInterrupt|SystemExit|CalledProcessError|ChildFailedError|ConnectionReset|ConnectionError|"
+                    "ConnectionRefused|BrokenPipe|EOFError|remote process exited|Connection closed|Failed core proc");
+}
+
 // Which of several failures is the cause: the one whose line says most, and among equals the first.
 int rank_of(const LogEvent& event) {
   switch (event.id) {
@@ -39,9 +48,9 @@ int rank_of(const LogEvent& event) {
     case kMemoryUnbalanced:
     case kLeak:
     case kRefused: return 3;
-    case kExited: return is_killed(event) ? 4 : 6;
-    case kTooManySequences: return 0;
-    case kDied: return 5;
+    case kExited: return is_killed(event) ? 4 : 8;
+    case kRaised: return is_aftermath(event) ? 7 : 5;
+    case kDied: return event.value("reason") != nullptr || !event.meaning.empty() ? 6 : 7;
     default: return 0;
   }
 }
@@ -75,18 +84,33 @@ bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
   });
 }
 
+// The last line that shows an allocated cache; 0 where there is none.
+std::size_t last_line_of_cache(const LogReading& reading) {
+  std::size_t out = last_line_of(reading.events, kGraphsDone);
+  for (const Observation& seen : reading.observations)
+    if (seen.what == "kv_tokens" || seen.what == "num_blocks" || seen.what == "kv_buffer" || seen.what == "kv_total" ||
+        seen.what == "state_buffer" || seen.what == "max_concurrency" || seen.what == "compute_buffer")
+      out = std::max(out, seen.line_number);
+  return out;
+}
+
 // The failure that caused the others; null where the engine went on after each.
 const LogEvent* fatal_cause(const LogReading& reading) {
   const std::vector<LogEvent>& events = reading.events;
   const std::size_t started = std::max(last_line_of(events, kStarted), last_line_of(events, kTraffic));
   const std::size_t retried = last_line_of(events, kRetried);
+  const std::size_t made = last_line_of_cache(reading);
   const LogEvent* out = nullptr;
   for (const LogEvent& event : events) {
-    if (!is_fatal(event.id) || event.line_number < started) continue;
+    if (event.line_number < started || !(is_fatal(event.id) || event.id == kRaised)) continue;
+    // A server reports an exception of a request, and goes on.
+    if (event.id == kRaised && (started > 0 || event.line_number < made)) continue;
     if (is_buffer(event.id) && event.line_number <= retried) continue;
     if (event.id == kExited && !is_killed(event) && (is_stopped(event) || started > 0)) continue;
     if (event.id == kFitFailed && went_on_after_fit(reading, event)) continue;
-    if (out == nullptr || rank_of(event) < rank_of(*out)) out = &event;
+    // Of several exceptions the last one says most.
+    const int more = out == nullptr ? -1 : rank_of(event) - rank_of(*out);
+    if (more < 0 || (more == 0 && event.id == kRaised)) out = &event;
   }
   return out;
 }
@@ -99,6 +123,7 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   for (const LogEvent& event : events) {
     if (event.line_number + kNear < cause.line_number || event.line_number > cause.line_number + kNear) continue;
     if (!is_buffer(event.id)) continue;
+    if (is_limit && event.id == kWeightsFailed) cause.id = kWeightsLimit;
     // A buffer may be allocated in pieces: the larger figure is the whole.
     constexpr double kRounding = 1.01;
     if (event.bytes("wanted").value_or(0) > cause.bytes("wanted").value_or(0) * kRounding)
@@ -245,16 +270,19 @@ void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis&
     }
 }
 
-// Whether requests wait, for more than a moment.
+// Whether requests wait for more than a moment, or the next one will.
 bool is_crowded(const LogEvent& traffic) {
   constexpr double kFull = 0.9;
+  constexpr double kNoRoom = 0.99;
   const double waiting = traffic.number("waiting");
+  if (used_share(traffic) >= kNoRoom) return true;
   return waiting > 0 && (used_share(traffic) >= kFull || waiting * 2 >= traffic.number("running"));
 }
 
 // Troubles of a running engine, the most harmful first.
 const LogEvent* trouble_of(const LogReading& reading, const EngineLog& log) {
-  if (const LogEvent* const preempted = reading.first(kPreempted)) return preempted;
+  for (const LogEventId id : {kProjectorFailed, kPreempted})
+    if (const LogEvent* const found = reading.first(id)) return found;
   for (const LogEvent& event : reading.events)
     if (event.id == kTraffic && is_crowded(event)) return &event;
   if (const LogEvent* const request = reading.first(kRequestTooLong)) return request;
@@ -266,42 +294,69 @@ const LogEvent* trouble_of(const LogReading& reading, const EngineLog& log) {
 
 // Whether there is a line of a listening server, of traffic, or of an allocated cache.
 bool has_started(const LogReading& reading) {
-  for (const LogEventId id : {kStarted, kTraffic, kGraphsDone})
-    if (reading.first(id) != nullptr) return true;
-  return std::any_of(reading.observations.begin(), reading.observations.end(), [](const Observation& seen) {
-    return seen.what == "kv_tokens" || seen.what == "num_blocks" || seen.what == "kv_buffer" ||
-           seen.what == "kv_total" || seen.what == "state_buffer" || seen.what == "max_concurrency";
-  });
+  return reading.first(kStarted) != nullptr || reading.first(kTraffic) != nullptr || last_line_of_cache(reading) > 0;
 }
 
-// The last exception before the line of `cause`; in the whole log where `cause` is null.
-const LogEvent* raised_before(const LogReading& reading, const LogEvent* cause) {
-  const LogEvent* out = nullptr;
+// Where torch.compile ran in this start and its memory made the cache much smaller: the line that says by how much.
+const LogEvent* lost_to_compiling(const LogReading& reading) {
+  constexpr double kLeastSeconds = 10, kLeastGib = 4;
+  const LogEvent* const room = reading.first(kRoomLeft);
+  double seconds = 0;
   for (const LogEvent& event : reading.events)
-    if (event.id == kRaised && (cause == nullptr || event.line_number < cause->line_number)) out = &event;
+    if (event.id == kCompiled) seconds = std::max(seconds, event.number("seconds"));
+  const bool is_large = reading.first("activation").value_or(0) >= kLeastGib;
+  return room != nullptr && is_large && seconds >= kLeastSeconds ? room : nullptr;
+}
+
+// Lines before a lack of memory that say why it came to that.
+std::vector<LogEvent> hints_of(const LogReading& reading, const LogEvent& cause) {
+  std::vector<LogEvent> out;
+  const bool is_memory = is_buffer(cause.id) || cause.id == kOutOfMemory || cause.id == kBufferLimit ||
+                         cause.id == kHostOutOfMemory || cause.id == kFitFailed;
+  for (const LogEvent& event : reading.events)
+    if (is_memory && (event.id == kMemoryHint || (event.id == kFitFailed && cause.id != kFitFailed)))
+      out.push_back(event);
+  return out;
+}
+
+// Lines that failed beside the cause, in other words.
+std::vector<LogEvent> failures_beside(const LogReading& reading, const LogEvent& cause) {
+  constexpr std::size_t kMost = 2;
+  std::vector<LogEvent> out;
+  for (const LogEvent& event : reading.events) {
+    const bool is_failure = is_fatal(event.id) || event.id == kRaised;
+    if (!is_failure || event.line_number == cause.line_number || is_aftermath(event) || event.id == kExited) continue;
+    const bool is_known =
+        std::any_of(out.begin(), out.end(), [&](const LogEvent& one) { return one.words == event.words; });
+    if (is_known || event.words == cause.words || out.size() == kMost) continue;
+    out.push_back(event);
+  }
   return out;
 }
 
 }  // namespace
 
-const Engine& engine_of_line(std::string_view name) {
-  const auto all = engines();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Engine& engine) { return engine.name == name; });
-  return found == all.end() ? all.front() : *found;
-}
-
 std::string engine_of_log(const LogReading& reading) {
-  // A line that only one engine prints counts before lines that others took over.
-  std::string_view out;
+  // A line that only one program prints counts before lines that others took over, and a library's last.
+  std::string_view wrapper, engine, library;
+  const auto take = [](std::string_view& name, std::string_view found) {
+    if (name.empty()) name = found;
+  };
   for (const LogEvent& event : reading.events) {
-    if (event.id != kMark) continue;
-    if (engine_of_line(event.engine).wraps_engine) return std::string(event.engine);
-    if (out.empty()) out = event.engine;
+    const LogProgram* const program = event.engine.empty() ? nullptr : log_program(event.engine);
+    if (program == nullptr) continue;
+    if (program->log->is_library)
+      take(library, event.engine);
+    else if (event.id == kMark && (!program->is_engine || program->engine->wraps_engine))
+      take(wrapper, event.engine);
+    else if (event.id == kMark)
+      take(engine, event.engine);
   }
-  if (!reading.options.engine.empty()) return reading.options.engine;
+  if (!wrapper.empty()) return std::string(wrapper);
+  take(engine, reading.options.engine);
   for (const LogEvent& event : reading.events)
-    if (out.empty()) out = event.engine;
-  return std::string(out);
+    if (event.engine != library) take(engine, event.engine);
+  return std::string(engine.empty() ? library : engine);
 }
 
 bool runs_on_cpu(const LogReading& reading) {
@@ -311,11 +366,13 @@ bool runs_on_cpu(const LogReading& reading) {
 Diagnosis diagnose(const LogReading& reading) {
   Diagnosis out;
   const std::string engine = engine_of_log(reading);
+  const LogProgram* program = log_program(engine);
+  if (program == nullptr) program = log_program("");
   const LogEvent* cause = fatal_cause(reading);
-  if (cause == nullptr && !engine.empty() && !has_started(reading)) cause = raised_before(reading, nullptr);
-  if (cause != nullptr && cause->id == kDied && cause->value("reason") == nullptr)
-    for (const LogEvent* const raised : {raised_before(reading, nullptr), raised_before(reading, cause)})
-      if (raised != nullptr) cause = raised;
+  // The exception that an engine died of, after it had served.
+  if (cause != nullptr && cause->id == kDied && rank_of(*cause) == 7)
+    for (const LogEvent& event : reading.events)
+      if (event.id == kRaised && !is_aftermath(event)) cause = &event;
   if (cause != nullptr) {
     out.cause = *cause;
     join_buffer_lines(reading.events, *out.cause);
@@ -323,16 +380,20 @@ Diagnosis diagnose(const LogReading& reading) {
     out.phase = phase_of(reading, *cause);
     out.verdict = served_before(reading, *cause) ? LogVerdict::kDied : LogVerdict::kDidNotStart;
     out.missing = missing_of(reading, *out.cause);
-  } else if (const LogEvent* trouble = trouble_of(reading, engine_of_line(engine).log)) {
+    out.hints = hints_of(reading, *out.cause);
+    out.other_failures = failures_beside(reading, *out.cause);
+  } else if (const LogEvent* trouble = trouble_of(reading, *program->log)) {
     out.cause = *trouble;
     out.phase = LogPhase::kServing;
     out.verdict = LogVerdict::kServesWithTrouble;
   } else {
     out.verdict = has_started(reading) ? LogVerdict::kStarted : LogVerdict::kCannotTell;
+    if (const LogEvent* const room = lost_to_compiling(reading)) out.cause = *room;
   }
   for (const LogEvent& event : reading.events) {
     if (event.id == kTraffic) read_traffic(reading, event, out);
     const bool is_cause = out.cause && event.id == out.cause->id && event.line_number == out.cause->line_number;
+    if ((event.id == kMemoryHint && !out.hints.empty()) || event.id == kCompiled || event.id == kRoomLeft) continue;
     if (!is_cause && event.id >= kRetried && event.id < kPhase) out.other_events.push_back(event);
   }
   if (out.cause) out.remedies = remedies_for(reading, engine, out);
@@ -341,11 +402,20 @@ Diagnosis diagnose(const LogReading& reading) {
 
 void conclude(const LogReading& reading, LogCheck& check) {
   check.engine = engine_of_log(reading);
+  const LogProgram* const program = log_program(check.engine);
+  check.planned_as = program != nullptr && program->engine != nullptr ? program->engine->name : "";
+  check.program =
+      program != nullptr && !check.engine.empty() ? std::string(program->title) : "a log of an unnamed program";
+  const bool is_python = std::any_of(reading.events.begin(), reading.events.end(), [](const LogEvent& event) {
+    return event.value("allocated") != nullptr || (event.id == kRaised && event.value("kind") != nullptr);
+  });
+  if (check.engine.empty() && is_python) check.program = log_program("")->title;
   check.diagnosis = diagnose(reading);
   LogVerdict& verdict = check.diagnosis.verdict;
-  if ((verdict != LogVerdict::kStarted && verdict != LogVerdict::kCannotTell) || check.compared == 0) return;
+  const bool may_agree = verdict == LogVerdict::kStarted || verdict == LogVerdict::kCannotTell;
+  if (!may_agree || check.compared + check.outside == 0) return;
   verdict = LogVerdict::kAsPlanned;
-  if (check.disagreements == 0) return;
+  if (check.disagreements + check.outside == 0) return;
   verdict = LogVerdict::kDiffers;
   for (const LogLine& line : check.lines)
     if (line.exact && line.predicted && (line.seen.what == "kv_tokens" || line.seen.what == "num_blocks")) {

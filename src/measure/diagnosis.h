@@ -16,11 +16,8 @@ namespace kvplan {
 // kStarted where the log shows a start, else kCannotTell.
 Diagnosis diagnose(const LogReading& reading);
 
-// The engine that wrote the log, by its options or its events; "" where neither tells.
+// The program that wrote the log, by its options or its events; "" where neither tells.
 std::string engine_of_log(const LogReading& reading);
-
-// The engine of that name; the logical one, which has no log, for "".
-const Engine& engine_of_line(std::string_view name);
 
 // Whether the engine runs only on processors: there is no card to give it more of.
 bool runs_on_cpu(const LogReading& reading);

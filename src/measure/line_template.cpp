@@ -167,9 +167,11 @@ LineTemplate::Part LineTemplate::read_part(std::string_view& rest) {
 LineTemplate::LineTemplate(const LogTemplate& source) {
   std::string_view rest = source.text;
   anchor_ = trimmed(rest.substr(0, rest.find('{')));
+  weight_ = anchor_.size();
   for (std::size_t open = rest.find('{'); open != std::string_view::npos; open = rest.find('{')) {
     rest.remove_prefix(open + 1);
     const Part part = read_part(rest);
+    weight_ += part.literal.size();
     if (anchor_.empty()) {
       before_ = part;
       anchor_ = part.literal;
@@ -265,9 +267,10 @@ std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, st
   return std::nullopt;
 }
 
-void TemplateIndex::add(std::span<const LogTemplate> rows, const Engine* engine) {
+void TemplateIndex::add(std::span<const LogTemplate> rows, const LogProgram* program, Kind kind) {
   for (const LogTemplate& row : rows) {
-    const std::string_view anchor = entries_.emplace_back(Entry{LineTemplate(row), &row, engine}).pattern.anchor();
+    const std::string_view anchor =
+        entries_.emplace_back(Entry{LineTemplate(row), &row, program, kind}).pattern.anchor();
     if (anchor.size() < kKey) throw std::logic_error("a template begins with too short a text");
     const std::uint32_t bucket = hash_of(anchor.data());
     by_hash_[bucket].push_back(static_cast<std::uint32_t>(entries_.size() - 1));
@@ -289,6 +292,22 @@ std::vector<const TemplateIndex::Entry*> TemplateIndex::candidates(std::string_v
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+const TemplateIndex& log_index() {
+  using enum TemplateIndex::Kind;
+  static const TemplateIndex index = [] {
+    TemplateIndex out;
+    for (const LogProgram& program : log_programs()) {
+      out.add(program.log->figures, &program, kFigure);
+      out.add(program.log->events, &program, kEvent);
+      out.add(program.log->slots, &program, kSlot);
+      out.add(program.log->metrics, &program, kMetric);
+    }
+    out.add(kSystemLogEvents, nullptr, kEvent);
+    return out;
+  }();
+  return index;
 }
 
 }  // namespace kvplan

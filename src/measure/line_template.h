@@ -13,8 +13,6 @@
 
 namespace kvplan {
 
-struct Engine;
-
 // A number as logs print it: with commas between thousands, at most 23 digits.
 struct LogNumber {
   double value = 0;
@@ -42,6 +40,8 @@ class LineTemplate {
 
   // The first literal, which every matching line contains.
   std::string_view anchor() const { return anchor_; }
+  // Characters of all literals: of several templates that match a line, the one with most says most.
+  std::size_t weight() const { return weight_; }
 
  private:
   enum class Hole : std::uint8_t { kNumber, kSize, kWord, kText, kEquals, kAnything };
@@ -56,6 +56,7 @@ class LineTemplate {
   bool match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const;
 
   std::string_view anchor_;
+  std::size_t weight_ = 0;
   bool is_name_ = false;        // the anchor is an argument's name: no letter may come before it
   std::optional<Part> before_;  // a hole before the anchor: the word or number that ends there
   std::vector<Part> parts_;     // holes after it
@@ -64,13 +65,15 @@ class LineTemplate {
 // The templates of several engines, found fast by the beginning of their anchors.
 class TemplateIndex {
  public:
+  enum class Kind : std::uint8_t { kFigure, kEvent, kSlot, kMetric };
   struct Entry {
     LineTemplate pattern;
     const LogTemplate* row;
-    const Engine* engine;  // null for a line that any engine may print
+    const LogProgram* program;  // null for a line that any program may print
+    Kind kind;
   };
   // Throws std::logic_error where an anchor is too short.
-  void add(std::span<const LogTemplate> rows, const Engine* engine);
+  void add(std::span<const LogTemplate> rows, const LogProgram* program, Kind kind);
   // The entries whose anchor may be in the text, each once, in the order in which they were added.
   std::vector<const Entry*> candidates(std::string_view text) const;
 
@@ -81,5 +84,8 @@ class TemplateIndex {
   std::vector<std::vector<std::uint32_t>> by_hash_ = std::vector<std::vector<std::uint32_t>>(kBuckets);
   std::bitset<kBuckets> known_;  // buckets with an entry: for most places of a log the search ends here
 };
+
+// Every line that any program prints.
+const TemplateIndex& log_index();
 
 }  // namespace kvplan

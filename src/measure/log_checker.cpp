@@ -50,6 +50,7 @@ class Checker {
     budgets();
     for (LogLine& line : out_.lines) {
       estimate(line);
+      add_range(line);
       count(line);
     }
     tokens();
@@ -202,6 +203,26 @@ class Checker {
       says(static_cast<double>(card_.capacity->kv_cache_memory.count()), "utilization x memory - the estimates above");
   }
 
+  // The plan's range of an estimate, and what it has for llama.cpp's buffers in main memory.
+  void add_range(LogLine& line) const {
+    const Observation& seen = line.seen;
+    const bool is_host = is_host_device(seen.device);
+    const GpuMemory* const on = gpu_of(out_.plan, seen.device);
+    if (seen.what == "non_torch" || seen.what == "cuda_graphs" ||
+        (is_host ? seen.what != "compute_buffer" : on == nullptr))
+      return;
+    std::vector<LedgerLine> lines = is_host ? out_.plan.host : on->lines;
+    if (is_host) std::erase_if(lines, [](const LedgerLine& one) { return one.id == LineId::kSampled; });
+    const auto part = planned_part(lines, seen.what);
+    if (!part || part->predicted == Bytes(0)) return;
+    if (is_host) {
+      line.predicted = in_unit(static_cast<double>(part->predicted.count()), seen.unit);
+      line.reason = "an estimate";
+    }
+    line.low = in_unit(static_cast<double>(part->low.count()), seen.unit);
+    line.high = in_unit(static_cast<double>(part->high.count()), seen.unit);
+  }
+
   // Counts that follow from the printed budget, and the bytes of one sequence.
   void count(LogLine& line) const {
     const std::string_view what = line.seen.what;
@@ -287,6 +308,7 @@ class Checker {
                           cache.bytes_per_token == cache.bytes_per_token_in_window;
     const bool assumes = stated_.assumes_cache || (stated_.assumes_batch && !is_plain);
     for (LogLine& line : out_.lines) {
+      out_.outside += line.is_outside() ? 1 : 0;
       if (!line.exact || !line.predicted) continue;
       if (agrees(line)) {
         ++out_.compared;

@@ -188,9 +188,9 @@ std::optional<Bytes> observed(const LogReading& reading, std::string_view what) 
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-void add_figure_of(const GpuMemory& gpu, const LogFigure& figure, RangeSum& all, LogPart& out) {
+void add_figure_of(const std::vector<LedgerLine>& lines, const LogFigure& figure, RangeSum& all, LogPart& out) {
   RangeSum sum;
-  for (const LedgerLine& line : gpu.lines) {
+  for (const LedgerLine& line : lines) {
     if (line.part != figure.part || (figure.kind && (line.id == *figure.kind) != figure.is_kind)) continue;
     sum.add(line.bytes, {line.low, line.high});
     all.add(line.bytes, {line.low, line.high});
@@ -233,6 +233,17 @@ const GpuMemory* gpu_of(const Plan& plan, std::string_view device) {
   return index < plan.memory.size() ? &plan.memory[index] : nullptr;
 }
 
+std::optional<LogPart> planned_part(const std::vector<LedgerLine>& lines, std::string_view what) {
+  for (const LogFigure& figure : kFigures)
+    if (figure.seen == what) {
+      LogPart out{std::string(figure.what), figure.part, {}, {}, {}, {}};
+      RangeSum all;
+      add_figure_of(lines, figure, all, out);
+      return out;
+    }
+  return std::nullopt;
+}
+
 void compare_buffers(const Plan& plan, std::vector<LogLine>& lines) {
   Buffers(plan, lines, "kv_buffer", Kind::kCache, true, false).compare();
   Buffers(plan, lines, "kv_total", Kind::kCache, false, false).compare();
@@ -269,7 +280,7 @@ std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
     if (figure.seen == "non_torch" && observed(reading, "initial_usage")) continue;
     LogPart part{std::string(figure.what), figure.part, *seen, {}, {}, {}};
     for (const GpuMemory& gpu : plan.memory) {
-      add_figure_of(gpu, figure, all, part);
+      add_figure_of(gpu.lines, figure, all, part);
       if (!all_gpus) break;
     }
     out.observed += part.observed;

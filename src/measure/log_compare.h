@@ -19,6 +19,9 @@ double in_unit(double value, LogUnit unit);
 // The GPU that llama.cpp names "CUDA1", "CUDA1_Split", "Metal"; the first one for "", null for host memory.
 const GpuMemory* gpu_of(const Plan& plan, std::string_view device);
 
+// What the plan's lines say of a figure that logs print ("weights", "compute_buffer"); nothing for other figures.
+std::optional<LogPart> planned_part(const std::vector<LedgerLine>& lines, std::string_view what);
+
 // llama.cpp's caches: each line that matches one part of the plan, and the sum of the others. Where only the sum over
 // devices is known, that is compared.
 void compare_buffers(const Plan& plan, std::vector<LogLine>& lines);

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "engines/engine.h"
+#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 #include "measure/line_template.h"
+#include "measure/log_failure.h"
 
 namespace kvplan {
 
@@ -15,17 +18,6 @@ namespace {
 constexpr std::size_t kLinesOfAMessage = 6;
 constexpr std::size_t kMostEvents = 256;
 constexpr std::size_t kMostWords = 400;
-
-// The events of all engines, since a log that was cut may not tell which engine wrote it.
-const TemplateIndex& table() {
-  static const TemplateIndex index = [] {
-    TemplateIndex out;
-    for (const Engine& engine : engines()) out.add(engine.log.events, &engine);
-    out.add(kSystemLogEvents, nullptr);
-    return out;
-  }();
-  return index;
-}
 
 // For events that repeat for days the newest line is enough.
 bool is_repeated(LogEventId id) {
@@ -55,32 +47,92 @@ bool is_fatal(LogEventId id) {
   return id <= LogEventId::kDied;
 }
 
-void EventReader::line(std::string_view line, std::size_t number) {
-  pending_.push_back({std::string(line), number});
+void EventReader::line(std::string_view line, std::size_t number, const Entries& entries) {
+  pending_.push_back({std::string(line), number, {}});
+  for (const TemplateIndex::Entry* const entry : entries)
+    if (entry->kind == TemplateIndex::Kind::kEvent) pending_.back().entries.push_back(entry);
   if (pending_.size() >= kLinesOfAMessage) read_oldest();
+}
+
+// Keeps where the present traceback is: the names of its last frames.
+void EventReader::follow_traceback(std::string_view line) {
+  constexpr std::size_t kMostFrames = 500;
+  const std::size_t at = line.find("File \"");
+  if (at != std::string_view::npos) {
+    if (frames_.size() > kMostFrames) frames_.erase(0, frames_.size() / 2);
+    frames_ += std::string(line.substr(at, kMostWords)) + " ";
+    is_after_frame_ = true;
+  } else if (is_after_frame_) {
+    code_ = message_of(line).substr(0, kMostWords);
+    is_after_frame_ = false;
+  } else if (!frames_.empty() && line.find("Traceback (most") != std::string_view::npos) {
+    frames_.clear();
+  }
 }
 
 void EventReader::read_oldest() {
   const Pending oldest = std::move(pending_.front());
   pending_.pop_front();
-  const std::vector<const TemplateIndex::Entry*> candidates = table().candidates(oldest.text);
-  if (candidates.empty()) return;
+  follow_traceback(oldest.text);
+  if (oldest.entries.empty()) return;
   message_ = oldest.text;
   for (const Pending& next : pending_) {
     if (!message_.empty() && message_.back() != ' ') message_ += ' ';
     message_ += next.text;
   }
   const bool is_quoted = quotes_a_request(oldest.text);
-  bool stated = false;  // a line reports one event; it may also show the engine, or be a frame of a traceback
-  for (const TemplateIndex::Entry* const entry : candidates) {
-    const LogEventId id = entry->row->event;
-    if ((stated || is_quoted) && id < LogEventId::kPhase) continue;
+  const TemplateIndex::Entry* best = nullptr;
+  std::optional<LineTemplate::Match> said;
+  const auto event_of = [&](const TemplateIndex::Entry& entry, LineTemplate::Match& match) {
+    // Of a failure the whole line counts.
+    if (is_fatal(entry.row->event)) match.end = std::max(match.end, oldest.text.size());
+    return LogEvent{entry.row->event,
+                    oldest.number,
+                    entry.program == nullptr ? "" : entry.program->name,
+                    message_.substr(match.begin, std::min(kMostWords, match.end - match.begin)),
+                    std::move(match.values),
+                    entry.row->meaning,
+                    entry.row->remedies,
+                    ""};
+  };
+  // A line reports one event; it may also show the engine, or be a frame of a traceback.
+  for (const TemplateIndex::Entry* const entry : oldest.entries) {
+    const bool is_beside = entry->row->event >= LogEventId::kPhase;
+    if (!is_beside && (is_quoted || (best != nullptr && best->pattern.weight() >= entry->pattern.weight()))) continue;
     auto match = entry->pattern.match(message_, oldest.text.size());
     if (!match) continue;
-    keep({id, oldest.number, entry->engine == nullptr ? "" : entry->engine->name,
-          message_.substr(match->begin, std::min(kMostWords, match->end - match->begin)), std::move(match->values)});
-    stated = stated || id < LogEventId::kPhase;
+    if (is_beside) {
+      keep(event_of(*entry, *match));
+    } else {
+      best = entry;
+      said = std::move(match);
+    }
   }
+  if (best == nullptr) return;
+  if (best->row->event == LogEventId::kRaised && said->values.empty()) return keep_exception(oldest);
+  LogEvent event = event_of(*best, *said);
+  if (is_fatal(event.id) || event.id == LogEventId::kRaised) event.frames = frames_;
+  keep(std::move(event));
+}
+
+// The last line of a traceback, with the lines that go on with its message.
+void EventReader::keep_exception(const Pending& line) {
+  const auto raised = raised_error(line.text);
+  if (!raised || (raised->reason.empty() && frames_.empty())) return;
+  std::string reason(raised->reason);
+  for (const Pending& next : pending_) {
+    if (reason.empty() || !continues_message(next.text)) break;
+    reason += " " + std::string(trimmed(next.text));
+  }
+  if (reason.empty()) reason = code_;
+  reason.resize(std::min(reason.size(), kMostWords));
+  LogEvent event;
+  event.id = LogEventId::kRaised;
+  event.line_number = line.number;
+  event.words = std::string(raised->kind) + ": " + reason;
+  event.values = {{"kind", std::string(raised->kind), 0, LogUnit::kCount}, {"reason", reason, 0, LogUnit::kCount}};
+  event.frames = frames_;
+  keep(std::move(event));
 }
 
 void EventReader::keep(LogEvent event) {
@@ -119,7 +171,7 @@ void EventReader::restart() {
 std::vector<LogEvent> EventReader::finish() {
   const Pending last = pending_.empty() ? Pending{} : pending_.back();
   while (!pending_.empty()) read_oldest();
-  if (last.text == "Killed" || last.text == "Killed ")
+  if (trimmed(last.text) == "Killed" || trimmed(last.text) == "\u5df2\u6740\u6b7b")
     keep({LogEventId::kHostOutOfMemory, last.number, "", "Killed", {}});
   const auto tells = [](const LogEvent& event) {
     return is_fatal(event.id) || event.id == LogEventId::kStarted || event.id == LogEventId::kTraffic;
@@ -132,15 +184,6 @@ std::vector<LogEvent> EventReader::finish() {
 }
 
 namespace {
-
-const TemplateIndex& slot_lines() {
-  static const TemplateIndex index = [] {
-    TemplateIndex out;
-    for (const Engine& engine : engines()) out.add(engine.log.slots, &engine);
-    return out;
-  }();
-  return index;
-}
 
 // The figure of that name, where it is a count.
 std::optional<std::uint64_t> count_of(const LineTemplate::Match& match, std::string_view name) {
@@ -156,22 +199,23 @@ LogValue figure(std::string_view name, std::uint64_t value, LogUnit unit) {
 
 }  // namespace
 
-void SlotTraffic::line(std::string_view plain, std::size_t number) {
-  for (const TemplateIndex::Entry* const entry : slot_lines().candidates(plain)) {
+void SlotTraffic::line(std::string_view plain, std::size_t number, const EventReader::Entries& entries) {
+  for (const TemplateIndex::Entry* const entry : entries) {
+    if (entry->kind != TemplateIndex::Kind::kSlot) continue;
     const auto match = entry->pattern.match(plain);
     if (!match) continue;
     const auto count = [&](std::string_view name) { return count_of(*match, name); };
     if (match->value("slots") != nullptr) {  // another start
       *this = {};
       slots_ = count("slots").value_or(0);
-      engine_ = entry->engine->name;
+      engine_ = entry->program->name;
     }
     longest_ = count("longest").value_or(longest_);
     if (match->value("task") == nullptr) continue;
     const std::uint64_t task = count("task").value_or(0);
     const std::uint64_t slot = count("slot").value_or(0);
     last_line_ = number;
-    engine_ = entry->engine->name;
+    engine_ = entry->program->name;
     if (match->value("slot") == nullptr) {
       if (waiting_.size() < kMost) waiting_.insert(task);
     } else if (match->value("tokens") == nullptr) {
@@ -201,6 +245,65 @@ std::optional<LogEvent> SlotTraffic::event() const {
     out.values.push_back(figure("tokens", static_cast<std::uint64_t>(std::round(tokens_ / static_cast<double>(done_))),
                                 LogUnit::kTokens));
   out.words = std::to_string(busy_.size()) + " slots busy, " + std::to_string(waiting_.size()) + " tasks deferred";
+  return out;
+}
+
+void MetricTraffic::line(std::string_view plain, std::size_t number, const EventReader::Entries& entries) {
+  constexpr std::size_t kMostSeries = 4096, kLongest = 1024;
+  if (plain.starts_with('#') || plain.size() > kLongest) return;
+  for (const TemplateIndex::Entry* const entry : entries) {
+    if (entry->kind != TemplateIndex::Kind::kMetric || !plain.starts_with(entry->row->text)) continue;
+    const std::string_view rest = plain.substr(entry->row->text.size());
+    const std::size_t blank = plain.rfind(' ');
+    double value = 0;
+    if (!(rest.starts_with('{') || rest.starts_with(' ')) || blank == std::string_view::npos) continue;
+    if (parse_real(plain.substr(blank + 1), value).ec != std::errc() || !(value >= 0 && value < 1e15)) continue;
+    if (series_.size() < kMostSeries) series_[std::string(plain.substr(0, blank))] = {entry->row->meaning, value};
+    last_line_ = number;
+    engine_ = entry->program->name;
+  }
+}
+
+std::vector<LogEvent> MetricTraffic::events() const {
+  const auto total = [&](std::string_view figure, bool is_largest) {
+    std::optional<double> out;
+    for (const auto& [name, series] : series_)
+      if (series.figure == figure)
+        out = is_largest ? std::max(out.value_or(0), series.value) : out.value_or(0) + series.value;
+    return out;
+  };
+  const auto running = total("running", false);
+  if (!running) return {};
+  LogEvent traffic;
+  traffic.id = LogEventId::kTraffic;
+  traffic.line_number = last_line_;
+  traffic.engine = engine_;
+  const auto add = [&](std::string_view name, std::optional<double> value, LogUnit unit) {
+    if (value) traffic.values.push_back(figure(name, static_cast<std::uint64_t>(std::round(*value)), unit));
+  };
+  const auto add_share = [&](std::string_view name, std::optional<double> share) {
+    if (!share) return;
+    const double percent = std::round(*share * 1000) / 10;
+    std::string text = std::to_string(percent);
+    text.erase(text.find('.') + 2);
+    traffic.values.push_back({name, text, percent, LogUnit::kPercent});
+  };
+  add("running", running, LogUnit::kSequences);
+  add("waiting", total("waiting", false).value_or(0), LogUnit::kSequences);
+  add_share("usage", total("usage", true));
+  add("tokens", total("tokens", false), LogUnit::kTokens);
+  const double queries = total("queries", false).value_or(0);
+  add_share("hits", queries > 0 ? total("hits", false).value_or(0) / queries : total("hit_rate", true));
+  traffic.words = "metrics of " + std::string(engine_);
+  std::vector<LogEvent> out{std::move(traffic)};
+  // The counter goes back to the start: it tells of now only where the cache is full.
+  constexpr double kFull = 0.9;
+  const double preempted = total("preemptions", false).value_or(0);
+  if (preempted >= 1 && total("usage", true).value_or(0) >= kFull) {
+    LogEvent event{LogEventId::kPreempted, last_line_, engine_, "metrics of " + std::string(engine_), {}};
+    event.values.push_back(figure("preemptions", static_cast<std::uint64_t>(preempted), LogUnit::kCount));
+    out.push_back(std::move(event));
+  }
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,14 +13,16 @@
 #include <vector>
 
 #include "kvplan/observation.h"
+#include "measure/line_template.h"
 
 namespace kvplan {
 
 // Reads line by line, and keeps a few lines, since messages may continue on the next.
 class EventReader {
  public:
-  // `line` is from plain_line, `number` counts from 1.
-  void line(std::string_view line, std::size_t number);
+  using Entries = std::vector<const TemplateIndex::Entry*>;
+  // `line` is from plain_line, `number` counts from 1, `entries` are the candidates of log_index().
+  void line(std::string_view line, std::size_t number, const Entries& entries);
   // Another start begins: failures before it count only where the new one reports none.
   void restart();
   std::vector<LogEvent> finish();
@@ -27,14 +31,19 @@ class EventReader {
   struct Pending {
     std::string text;
     std::size_t number = 0;
+    Entries entries;
   };
   void read_oldest();
+  void follow_traceback(std::string_view line);
+  void keep_exception(const Pending& line);
   void keep(LogEvent event);
 
   std::deque<Pending> pending_;
   std::vector<LogEvent> events_, earlier_;
   std::set<std::string> known_words_;  // of events_, and of some that were dropped
   std::string message_;                // the current line and those after it
+  std::string frames_, code_;          // of the present traceback: where it was, and the last line of code
+  bool is_after_frame_ = false;
 };
 
 // Whether the engine cannot continue after it.
@@ -44,7 +53,7 @@ bool is_fatal(LogEventId id);
 class SlotTraffic {
  public:
   // A line from plain_line().
-  void line(std::string_view plain, std::size_t number);
+  void line(std::string_view plain, std::size_t number, const EventReader::Entries& entries);
   // Busy slots at the log's end, waiting tasks, and the tokens of finished requests.
   std::optional<LogEvent> event() const;
 
@@ -54,6 +63,23 @@ class SlotTraffic {
   std::set<std::uint64_t> busy_, waiting_;
   std::uint64_t slots_ = 0, longest_ = 0, done_ = 0;
   double tokens_ = 0;  // of all finished requests
+  std::size_t last_line_ = 0;
+  std::string_view engine_;
+};
+
+// The same from the text of an engine's Prometheus page.
+class MetricTraffic {
+ public:
+  void line(std::string_view plain, std::size_t number, const EventReader::Entries& entries);
+  // The newest value of each series, summed over engines and models.
+  std::vector<LogEvent> events() const;
+
+ private:
+  struct Series {
+    std::string_view figure;
+    double value = 0;
+  };
+  std::map<std::string, Series, std::less<>> series_;  // by name and labels
   std::size_t last_line_ = 0;
   std::string_view engine_;
 };

@@ -17,15 +17,6 @@ constexpr std::size_t kLongestLine = 16384;
 constexpr std::size_t kMostObservations = 20000;
 constexpr std::size_t kMostWorkers = 4096;
 
-const TemplateIndex& figures() {
-  static const TemplateIndex index = [] {
-    TemplateIndex out;
-    for (const Engine& engine : engines()) out.add(engine.log.figures, &engine);
-    return out;
-  }();
-  return index;
-}
-
 double step_of(const LogValue& value) {
   double step = last_digit_of(value.text);
   // Another unit than the figure's own ("1.50 TiB" for GiB) scales its last digit as well.
@@ -61,11 +52,16 @@ void LogReader::line(std::string_view text) {
 }
 
 void LogReader::read_plain(const std::string& plain) {
-  events_.line(plain, out_.lines);
-  slots_.line(plain, out_.lines);
+  const EventReader::Entries entries = log_index().candidates(plain);
+  events_.line(plain, out_.lines, entries);
+  slots_.line(plain, out_.lines, entries);
+  if (!entries.empty()) metrics_.line(plain, out_.lines, entries);
   std::vector<Found> all;
-  for (const TemplateIndex::Entry* const entry : figures().candidates(plain))
-    if (auto match = entry->pattern.match(plain)) all.push_back({entry, std::move(*match)});
+  for (const TemplateIndex::Entry* const entry : entries)
+    if (entry->kind != TemplateIndex::Kind::kFigure)
+      continue;
+    else if (auto match = entry->pattern.match(plain))
+      all.push_back({entry, std::move(*match)});
   const LogRanks ranks = ranks_of(plain);
   read_ranks(ranks);
   for (const Found& found : all) {
@@ -131,7 +127,7 @@ void LogReader::follow_start(const Found& found, const LogRanks& ranks) {
 
 void LogReader::read_match(const Found& found, const LogRanks& ranks) {
   const LogTemplate& source = *found.entry->row;
-  Votes& votes = votes_[found.entry->engine];
+  Votes& votes = votes_[found.entry->program->engine];
   if (!source.since.empty() && (votes.since.empty() || is_older(votes.since, source.since))) votes.since = source.since;
   if (!source.until.empty() && (votes.until.empty() || is_older(source.until, votes.until))) votes.until = source.until;
   const LogValue* const device = found.match.value("device");
@@ -183,6 +179,7 @@ LogReading LogReader::finish() {
     const auto later = [&](const LogEvent& event) { return event.line_number > traffic->line_number; };
     out.events.insert(std::find_if(out.events.begin(), out.events.end(), later), std::move(*traffic));
   }
+  for (LogEvent& event : metrics_.events()) out.events.push_back(std::move(event));
   LogOptions& options = out.options;
   // Other engines have arguments like vLLM's.
   std::size_t most = 0;

@@ -47,6 +47,7 @@ class LogReader {
   LogReading out_;
   EventReader events_;
   SlotTraffic slots_;
+  MetricTraffic metrics_;
   StartPhase phase_ = StartPhase::kNone;
   std::map<const Engine*, Votes> votes_;
   std::set<std::uint64_t> workers_;

@@ -1,13 +1,16 @@
-// Remedies for a failure, as options of the engine: smallest loss first, computed from the log's figures. An engine's
-// own rows (EngineLog::remedies) replace the usual ones for their cause.
+// Remedies for a failure: what the log's own line suggests, then options of the engine, smallest loss first, with
+// values that follow from the log's figures. An engine's own rows (EngineLog::remedies) replace the usual ones.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "engines/engine.h"
+#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 #include "measure/diagnosis.h"
+#include "measure/log_failure.h"
 
 namespace kvplan {
 
@@ -16,38 +19,40 @@ namespace {
 using enum LogEventId;
 using enum LogCure;
 
+constexpr std::size_t kMostRemedies = 4;
+
 constexpr RemedyRule kUsual[] = {
-    {kFitFailed, {{kShorterLength}, {kSmallerWeights}}},
-    {kBufferLimit, {{kSmallerBatch}, {kShorterLength}}},
-    {kDoesNotFitDevices, {{kSmallerWeights}, {kShorterLength}}},
-    {kMemoryUnbalanced, {{kFreeTheCard}}},
-    {kHostOutOfMemory, {{kMoreHostMemory}, {kShorterLength}, {kSmallerWeights}}},
-    {kLeak, {{kNewerRelease}}},
-    {kGraphsFailed, {{kSmallerShare}, {kNoGraphs}, {kFewerSequences}}},
-    {kQuantizationNeedsCard, {{kOtherWeights}, {kNewerRelease}, {kOtherCard}}},
-    {kNoAttentionBackend, {{kPlainCacheType, "", "auto"}, {kOtherCard}, {kNewerRelease}}},
-    {kTooManySequences, {{kFewerSequences, "", "{blocks}"}, {kLargerShare}}},
-    {kLengthBeyondModel, {{kShorterLength, "", "{longest}"}}},
-    {kTooFewCards, {{kRanksThatDivide, "", "{cards}"}, {kOtherCard}}},
-    {kNoKernel, {{kOtherBuild}, {kOtherCard}}},
-    {kSharedMemory, {{kOtherKernels}, {kNewerRelease}}},
-    {kUnknownArchitecture, {{kNewerRelease}}},
-    {kSpilled, {{kSmallerCacheType}, {kShorterLength}, {kSmallerWeights}}},
-    {kRequestTooLong, {{kLongerContext, "", "{asked}"}, {kShorterInput}}},
-    {kPreempted, {{kFewerSequences}, {kSmallerCacheType}, {kLargerShare}, {kMoreRanks}}},
+    {kCacheTooSmall, "@shorter_length; @larger_share; @smaller_cache_type; @more_ranks; @smaller_batch"},
+    {kNoCacheMemory, "@larger_share; @fewer_sequences; @smaller_batch; @more_ranks; @smaller_weights"},
+    {kFreeMemoryShort, "@free_the_card; @smaller_share"},
+    {kFitFailed, "@shorter_length; @smaller_weights"},
+    {kBufferLimit, "@flash_attention; @smaller_batch; @shorter_length"},
+    {kDoesNotFitDevices, "@smaller_weights; @shorter_length"},
+    {kMemoryUnbalanced, "@free_the_card"},
+    {kHostOutOfMemory, "@more_host_memory; @shorter_length; @smaller_weights"},
+    {kLeak, "@newer_release"},
+    {kGraphsFailed, "@smaller_share; @no_graphs; @fewer_sequences"},
+    {kQuantizationNeedsCard, "@other_weights; @newer_release; @other_card"},
+    {kNoAttentionBackend, "@plain_cache_type auto; @other_card; @newer_release"},
+    {kTooManySequences, "@fewer_sequences {blocks}; @larger_share"},
+    {kLengthBeyondModel, "@shorter_length {longest}"},
+    {kTooFewCards, "@ranks_that_divide {cards}; @other_card"},
+    {kNoKernel, "@other_build; @other_card"},
+    {kSharedMemory, "@other_kernels; @newer_release"},
+    {kUnknownArchitecture, "@newer_release"},
+    {kSpilled, "@smaller_cache_type; @shorter_length; @smaller_weights"},
+    {kRequestTooLong, "@longer_context {asked}; @shorter_input"},
+    {kPreempted, "@fewer_sequences; @smaller_cache_type; @larger_share; @more_ranks"},
 };
 
 // What helps where the card ran out of memory in a phase.
-constexpr struct {
-  LogPhase phase;
-  LogCure cures[4];
-} kOutOfMemoryIn[] = {
-    {LogPhase::kUnknown, {kMoreRanks, kSmallerWeights, kSmallerShare, kSmallerBatch}},
-    {LogPhase::kLoading, {kMoreRanks, kSmallerWeights}},
-    {LogPhase::kProfiling, {kSmallerBatch, kFewerSequences, kMoreRanks}},
-    {LogPhase::kGraphs, {kSmallerShare, kNoGraphs, kFewerSequences}},
-    {LogPhase::kCache, {kSmallerShare, kFewerSequences, kSmallerBatch, kMoreRanks}},
-    {LogPhase::kServing, {kSmallerShare, kFewerSequences, kSmallerBatch, kMoreRanks}},
+constexpr std::pair<LogPhase, std::string_view> kOutOfMemoryIn[] = {
+    {LogPhase::kUnknown, "@more_ranks; @smaller_weights; @smaller_share; @smaller_batch"},
+    {LogPhase::kLoading, "@more_ranks; @smaller_weights"},
+    {LogPhase::kProfiling, "@smaller_batch; @fewer_sequences; @more_ranks"},
+    {LogPhase::kGraphs, "@smaller_share; @no_graphs; @fewer_sequences"},
+    {LogPhase::kCache, "@smaller_share; @fewer_sequences; @smaller_batch; @more_ranks"},
+    {LogPhase::kServing, "@smaller_share; @fewer_sequences; @smaller_batch; @more_ranks"},
 };
 
 std::string count_text(double value) {
@@ -62,18 +67,48 @@ std::string share_text(double share) {
   return std::to_string(percent / 100) + "." + out;
 }
 
+LogCure cure_of(std::string_view word) {
+  for (auto number = 0; number <= static_cast<int>(kOther); ++number)
+    if (name(static_cast<LogCure>(number)) == word) return static_cast<LogCure>(number);
+  return kOther;
+}
+
+// The row's text with the line's own values; nothing where a hole has none.
+std::optional<std::string> filled(std::string_view text, const LogEvent& cause) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{');
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::string_view hole =
+        text.substr(open + 1, text.substr(open + 1).find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
+    text.remove_prefix(open + 1);
+    if (hole.empty() || !text.substr(hole.size()).starts_with('}')) {  // braces of JSON
+      out += '{';
+      continue;
+    }
+    text.remove_prefix(hole.size() + 1);
+    const LogValue* const value = cause.value(hole);
+    if (value == nullptr) return std::nullopt;
+    out += value->unit == LogUnit::kCount && value->value == 0 ? value->text : count_text(value->value);
+  }
+  return out;
+}
+
 class Remedies {
  public:
-  Remedies(const LogReading& reading, const Engine& engine, const Diagnosis& diagnosis)
+  Remedies(const LogReading& reading, const LogProgram& program, const Diagnosis& diagnosis)
       : reading_(reading),
-        engine_(engine),
-        log_(engine.log),
+        program_(program),
+        log_(*program.log),
         options_(log_.options),
         diagnosis_(diagnosis),
         cause_(*diagnosis.cause) {}
 
   std::vector<LogRemedy> take() {
+    for (const LogEvent& hint : diagnosis_.hints) by_text(hint.remedies);
     choose();
+    if (out_.size() > kMostRemedies) out_.resize(kMostRemedies);
     return std::move(out_);
   }
 
@@ -93,8 +128,10 @@ class Remedies {
   double batch() const { return static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)); }
 
   void add(LogCure cure, std::string_view option = "", std::string value = "",
-           std::optional<double> figure = std::nullopt) {
-    out_.push_back({cure, std::string(option), std::move(value), figure, std::nullopt});
+           std::optional<double> figure = std::nullopt, std::string effect = "") {
+    for (const LogRemedy& other : out_)
+      if (option.empty() ? other.cure == cure && other.option.empty() : other.option == option) return;
+    out_.push_back({cure, std::string(option), std::move(value), figure, std::nullopt, std::move(effect)});
   }
   // The same where the engine has the option.
   void add_option(LogCure cure, std::string_view option, std::string value = "",
@@ -118,70 +155,101 @@ class Remedies {
       case kNoGraphs: return options_.no_graphs;
       case kFewerLayersOnGpu: return options_.gpu_layers;
       case kOtherSplit: return options_.split;
+      case kFlashAttention: return options_.flash_attention;
+      case kPipelineInstead: return options_.stages;
+      case kWholeExperts: return options_.experts;
+      case kFixedCache: return options_.cache_size;
       default: return "";
     }
   }
 
-  // Adds the remedies of the cause's row; returns whether there is one.
-  bool by_rows(std::span<const RemedyRule> rows) {
-    const auto row =
-        std::find_if(rows.begin(), rows.end(), [&](const RemedyRule& one) { return one.cause == cause_.id; });
-    if (row == rows.end()) return false;
-    for (const Cure& cure : row->cures)
-      if (cure.cure != kNothing) by_row(cure);
-    return true;
-  }
-
-  // By the engine's own row, that of an engine within it, or the usual one.
-  void by_rows() {
-    if (by_rows(log_.remedies)) return;
-    if (!engine_.wraps_engine || !by_rows(engine_of_line(cause_.engine).log.remedies)) by_rows(kUsual);
-  }
-
-  void by_row(const Cure& row) {
-    if (row.cure == kFlashAttention && reading_.first(kFlashForcedOff) != nullptr) return;
-    if (row.option.empty() && row.value.empty()) return by_figures(row.cure);
-    const std::string_view option = row.option.empty() ? option_of(row.cure) : row.option;
-    std::string value(row.value);
-    std::optional<double> figure;
-    if (const std::size_t open = value.rfind('{'); open != std::string::npos) {
-      const std::size_t length = value.find('}', open) + 1 - open;
-      const double printed = number(row.value.substr(open + 1, length - 2));
-      value.replace(open, length, count_text(printed));
-      if (open == 0 && row.cure != kLargerBatch) figure = printed;
-      if (printed == 0 && row.cure == kLongerContext) value.clear();  // the line does not say how long
+  // The remedies of a row.
+  void by_text(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = text.find("; ");
+      by_item(text.substr(0, end));
+      text = end == std::string_view::npos ? std::string_view() : text.substr(end + 2);
     }
-    add(row.cure, option, std::move(value), figure);
+  }
+
+  void by_item(std::string_view item) {
+    if (!item.starts_with('@')) {
+      const std::size_t bar = item.find(" | ");
+      const auto text = filled(item.substr(0, bar), cause_);
+      const auto effect = bar == std::string_view::npos ? std::string() : filled(item.substr(bar + 3), cause_);
+      if (text && effect) add(kOther, *text, "", std::nullopt, *effect);
+      return;
+    }
+    const std::size_t blank = item.find(' ');
+    const std::string_view head = item.substr(1, blank - 1);
+    const std::size_t colon = head.find(':');
+    const LogCure cure = cure_of(head.substr(0, colon));
+    if (cure == kFlashAttention && reading_.first(kFlashForcedOff) != nullptr) return;
+    if (colon == std::string_view::npos && blank == std::string_view::npos) return by_figures(cure);
+    std::string option(colon == std::string_view::npos ? option_of(cure) : head.substr(colon + 1));
+    std::replace(option.begin(), option.end(), '~', ' ');
+    const auto value = blank == std::string_view::npos ? std::string() : filled(item.substr(blank + 1), cause_);
+    if (!value) return add_option(cure, option);
+    const bool is_figure = item.substr(blank + 1).starts_with('{') && cure != kLargerBatch;
+    double figure = 0;
+    if (is_figure && parse_real(*value, figure).ec != std::errc()) figure = 0;
+    if (figure == 0 && is_figure) return add(cure, option);  // the line does not say how many
+    add(cure, option, *value, is_figure ? std::optional(figure) : std::nullopt);
+  }
+
+  // By the engine's own rule, that of the engine whose line it is, or the usual one; returns whether there is one.
+  bool by_class(std::span<const RemedyRule> rules) {
+    for (const RemedyRule& rule : rules)
+      if (rule.cause == cause_.id) return by_text(rule.remedies), true;
+    return false;
+  }
+  bool by_class() {
+    if (by_class(log_.remedies)) return true;
+    const LogProgram* const printed = log_program(cause_.engine);
+    return (printed != nullptr && printed != &program_ && by_class(printed->log->remedies)) || by_class(kUsual);
   }
 
   // The cure with the value that follows from the log.
   void by_figures(LogCure cure) {
     const LogOptions& options = reading_.options;
     switch (cure) {
+      case kShorterLength: return shorter_length();
       case kSmallerCacheType:
-        if (!has_eight_bit_cache()) add_option(cure, options_.cache_type, std::string(options_.eight_bit));
+        if (!has_eight_bit_cache() && may_halve_cache())
+          add_option(cure, options_.cache_type, std::string(options_.eight_bit));
         return;
       case kMoreRanks: {
         const double twice = 2 * static_cast<double>(options.tensor_parallel.value_or(1));
         return add_option(cure, options_.ranks, count_text(twice), twice);
       }
-      case kLargerShare: return larger_share(missing_gib());
-      case kSmallerShare: return smaller_share(missing_gib());
+      case kLargerShare: return larger_share();
+      case kSmallerShare: return smaller_share();
       case kSmallerBatch:
         if (log_.by_device) return smaller_micro_batch(cause_.id == kBufferLimit ? 2 : 4);
         return add_option(cure, options_.batch, batch() >= 2 ? count_text(batch() / 2) : "");
-      case kFewerSequences: {
-        const double now = static_cast<double>(options.max_num_seqs.value_or(0));
-        return add_option(cure, options_.sequences, now > 1 ? count_text(now / 2) : "");
+      case kFewerSequences: return fewer_sequences();
+      case kFreeTheCard: return add(cure, "", "", held_by_others());
+      case kWholeExperts: {
+        const std::uint64_t ranks = options.tensor_parallel.value_or(0);
+        return add_option(cure, options_.experts, options_.counts_experts && ranks > 1 ? std::to_string(ranks) : "");
       }
+      case kFlashAttention: return add(cure, options_.flash_attention, options_.flash_attention.empty() ? "" : "on");
       case kNoGraphs:
       case kFewerLayersOnGpu:
       case kOtherSplit: return add_option(cure, option_of(cure));
       default: return add(cure, option_of(cure));
     }
   }
-  void by_figures(std::initializer_list<LogCure> cures) {
-    for (const LogCure cure : cures) by_figures(cure);
+
+  void shorter_length() {
+    const double fits = cause_.id == kCacheTooSmall ? longest() : 0;
+    if (fits >= 1) return add(kShorterLength, options_.length, count_text(fits), fits);
+    if (cause_.id != kCacheTooSmall) add(kShorterLength, options_.length);
+  }
+
+  void fewer_sequences() {
+    const double now = static_cast<double>(reading_.options.max_num_seqs.value_or(0));
+    add_option(kFewerSequences, options_.sequences, now > 1 ? count_text(now / 2) : "");
   }
 
   void smaller_micro_batch(double times) {
@@ -198,10 +266,26 @@ class Remedies {
            std::any_of(std::begin(kNarrow), std::end(kNarrow),
                        [&](std::string_view part) { return type.find(part) != std::string::npos; });
   }
+  // Half the bytes of a cache may still exceed what is left.
+  bool may_halve_cache() const {
+    return cause_.id != kCacheTooSmall || gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available");
+  }
 
-  // Suggests a share larger by so many GiB, if the card has them.
-  void larger_share(double gib) {
+  double held_by_others() const {
+    const double total = gib_of("total");
+    if (cause_.id == kFreeMemoryShort) return std::max(0.0, total - gib_of("free"));
+    return std::max(0.0, total - gib_of("free") - std::max(gib_of("used"), gib_of("allocated")));
+  }
+
+  // A share larger by what is missing, if the card has that.
+  void larger_share() {
+    if (runs_on_cpu(reading_)) {
+      const double needed = cause_.id == kCacheTooSmall ? std::ceil(gib_of("needed")) : 0;
+      return add(kLargerShare, options_.cpu_cache, needed > 0 ? count_text(needed) : "");
+    }
+    if (cause_.id == kNoCacheMemory) return share_above_weights();
     const std::optional<double> now = reading_.options.memory_utilization;
+    const double gib = cause_.id == kCacheTooSmall ? missing_gib() : 0;
     if (card_gib() > 0 && gib > 0 && now) {
       const double needed = std::ceil((*now + gib / card_gib()) * 100) / 100;
       if (needed <= kMostOfACard) add_option(kLargerShare, options_.share, share_text(needed));
@@ -210,9 +294,29 @@ class Remedies {
     }
   }
 
-  // Suggests a share smaller by so many GiB, which the rest of the process gets.
-  void smaller_share(double gib) {
+  // Nothing was left after the weights: SGLang's share must exceed theirs of the card.
+  void share_above_weights() {
+    const double after = seen("available_after_weights");
+    const double weights = seen("weights");
+    const double printed = number("least_share");
+    const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
+    // The share that was set was not enough, whatever the weights take.
+    const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
+    if (is_more && least < kMostOfACard)
+      add_option(kLargerShare, options_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
+    else
+      add_option(kLargerShare, options_.share);
+  }
+
+  // A share smaller by what is missing, which the rest of the process gets; that of what is free at the start.
+  void smaller_share() {
+    if (cause_.id == kFreeMemoryShort) {
+      const double share = gib_of("total") > 0 ? std::floor(gib_of("free") / gib_of("total") * 100) / 100 : 0;
+      if (share >= 0.05) add(kSmallerShare, options_.share, share_text(share));
+      return;
+    }
     const std::optional<double> now = reading_.options.memory_utilization;
+    const double gib = missing_gib() > 0 || cause_.id != kOutOfMemory ? missing_gib() : gib_of("wanted");
     const double less = card_gib() > 0 ? std::max(0.01, std::ceil(gib / card_gib() * 100) / 100) : 0.02;
     if (now && *now - less > 0.05)
       add_option(kSmallerShare, options_.share, share_text(*now - less));
@@ -232,40 +336,6 @@ class Remedies {
     return std::floor(blocks * gib_of("available") / needed) * kBlock;
   }
 
-  void cache_too_small() {
-    const double longest_now = longest();
-    if (longest_now >= 1) add(kShorterLength, options_.length, count_text(longest_now), longest_now);
-    if (runs_on_cpu(reading_)) return add(kLargerShare, options_.cpu_cache, count_text(std::ceil(gib_of("needed"))));
-    by_figures(kLargerShare);
-    // Half the bytes may still exceed what is left.
-    if (gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available")) by_figures(kSmallerCacheType);
-    by_figures({kMoreRanks, kSmallerBatch});
-  }
-
-  // Nothing was left after the weights: SGLang's share must exceed theirs of the card.
-  void no_cache_memory() {
-    if (runs_on_cpu(reading_)) return add(kLargerShare, options_.cpu_cache);
-    const double after = seen("available_after_weights");
-    const double weights = seen("weights");
-    const double printed = number("least_share");
-    const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
-    // The share that was set was not enough, whatever the weights take.
-    const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
-    if (is_more && least < kMostOfACard)
-      add_option(kLargerShare, options_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
-    else
-      add_option(kLargerShare, options_.share);
-    by_figures({kMoreRanks, kSmallerBatch, kSmallerWeights, kSmallerCacheType});
-  }
-
-  void free_memory_short() {
-    const double total = number("total");
-    const double free = number("free");
-    add(kFreeTheCard, "", "", std::max(0.0, total - free));
-    const double share = total > 0 ? std::floor(free / total * 100) / 100 : 0;
-    if (share >= 0.05) add(kSmallerShare, options_.share, share_text(share));
-  }
-
   void out_of_memory() {
     // The size of the warm-up is in another line, after PyTorch's with the figures.
     double sequences = number("sequences");
@@ -275,40 +345,17 @@ class Remedies {
     if (sequences >= 2) add(kFewerSequences, options_.sequences, count_text(sequences / 2));
     const double total = gib_of("total");
     const double wanted = gib_of("wanted");
-    const double free = gib_of("free");
-    const double used = std::max(gib_of("used"), gib_of("allocated"));
     if (total > 0 && wanted > total) {  // no card holds this: it is the scores of naive attention
-      add(kFlashAttention);
+      add(kFlashAttention, options_.flash_attention);
       add_option(kFewerImages, options_.images, std::string(options_.one_image));
       return by_figures(kSmallerBatch);
     }
-    if (total > 0 && used > 0 && total - free - used > 1 && cause_.value("used") != nullptr)
-      add(kFreeTheCard, "", "", total - free - used);
+    if (held_by_others() > 1 && cause_.value("used") != nullptr) by_figures(kFreeTheCard);
+    if (by_class(log_.remedies)) return;
     // Unified memory: the card counts memory that the system does not give.
-    if (wanted > 0 && free > wanted) {
-      smaller_share(wanted);
-      add_option(kFixedCache, options_.cache_size);
-      return add(kMoreHostMemory);
-    }
-    for (const auto& row : kOutOfMemoryIn)
-      if (row.phase == diagnosis_.phase)
-        for (const LogCure cure : row.cures)
-          if (cure != kNothing) by_figures(cure);
-  }
-
-  void graphs_failed() {
-    if (cause_.value("reason") == nullptr || cause_.says("reason", "memory")) return by_rows();
-    add(kNoGraphs, options_.no_graphs);
-    add(kOtherBuild);
-  }
-
-  void component_failed() {
-    const bool is_cache = cause_.says("component", "KV cache");
-    if (is_cache) add(kSmallerShare, options_.share);
-    add(kSmallerBatch, options_.batch);
-    add(kFewerSequences, options_.sequences);
-    if (!is_cache) add(kSmallerShare, options_.share);
-    by_figures(kMoreRanks);
+    if (wanted > 0 && gib_of("free") > wanted) return by_text("@smaller_share; @fixed_cache; @more_host_memory");
+    for (const auto& [phase, remedies] : kOutOfMemoryIn)
+      if (phase == diagnosis_.phase) by_text(remedies);
   }
 
   void heads_do_not_divide() {
@@ -327,7 +374,7 @@ class Remedies {
     const auto width = static_cast<std::uint64_t>(std::clamp(number("width"), 0.0, kMost));
     const auto block = static_cast<std::uint64_t>(std::clamp(number("block"), 0.0, kMost));
     const std::uint64_t ranks = reading_.options.tensor_parallel.value_or(0);
-    add_option(kWholeExperts, options_.experts, options_.counts_experts && ranks > 1 ? std::to_string(ranks) : "");
+    by_figures(kWholeExperts);
     constexpr std::uint64_t kMostRanks = 64;
     std::uint64_t times = 2;
     while (block > 0 && times <= kMostRanks && width * times % block != 0) times *= 2;
@@ -358,45 +405,58 @@ class Remedies {
       add(kLargerBatch, options_.batch);
       return;
     }
-    by_figures(kSmallerCacheType);
-    larger_share(0);
-    by_figures(kMoreRanks);
+    by_text("@smaller_cache_type; @larger_share; @more_ranks");
     if (room >= 1) add(kFewerSequences, options_.sequences, count_text(room), room);
   }
 
+  // A failure that no row knows: what its line advises, then what its words are about.
+  void unknown() {
+    const std::string text = lower(cause_.words + " " + cause_.frames);
+    const LogValue* const reason = cause_.value("reason");
+    for (const std::string& advice : advice_in(reason != nullptr ? reason->text : cause_.words))
+      add(kAsTheLogSays, advice);
+    for (const std::span<const LogTopic> topics : {log_.topics, kSystemLogTopics})
+      for (const LogTopic& topic : topics)
+        if (has_one_of(text, topic.words)) by_text(topic.remedies);
+    if (out_.empty()) by_text("@newer_release");
+  }
+
   void choose() {
+    if (!cause_.remedies.empty()) return by_text(cause_.remedies);
     switch (cause_.id) {
-      case kCacheTooSmall: return cache_too_small();
-      case kNoCacheMemory: return no_cache_memory();
-      case kFreeMemoryShort: return free_memory_short();
       case kOutOfMemory: return out_of_memory();
-      case kGraphsFailed: return graphs_failed();
+      case kGraphsFailed:
+        if (cause_.value("reason") == nullptr || cause_.says("reason", "memory")) break;
+        return unknown();
       case kBufferFailed:
       case kComputeFailed:
       case kCacheFailed:
       case kWeightsFailed: {
         const LogValue* const device = cause_.value("device");
-        const bool is_ram = device != nullptr && device->text.starts_with("CPU") && !engine_.wraps_engine;
-        if (is_ram) return by_figures({kMoreHostMemory, kShorterLength, kSmallerCacheType});
+        const bool is_ram = device != nullptr && device->text.starts_with("CPU") && !log_.picks_layers;
+        if (is_ram) return by_text("@more_host_memory; @shorter_length; @smaller_cache_type");
         break;
       }
-      case kComponentFailed: return component_failed();
+      case kComponentFailed:
+        return by_text(cause_.says("component", "KV cache")
+                           ? "@smaller_share; @smaller_batch; @fewer_sequences; @more_ranks"
+                           : "@smaller_batch; @fewer_sequences; @smaller_share; @more_ranks");
       case kBlockDoesNotDivide: return block_does_not_divide();
       case kHeadsDoNotDivide: return heads_do_not_divide();
       case kTraffic: return traffic();
-      case kExited:  // killed
-        if (number("code") == 137 || number("code") == -9) by_figures({kMoreHostMemory, kNoGraphs});
-        return;
+      case kExited:
+        return by_text(number("code") == 137 || number("code") == -9 ? "@more_host_memory; @no_graphs"
+                                                                     : "@newer_release");
       case kDoesNotFitDevices:
-        if (cause_.says("devices", "avail: 0MB")) by_figures({kOtherBuild, kNewerRelease, kMoreHostMemory});
+        if (cause_.says("devices", "avail: 0MB")) by_text("@other_build; @newer_release; @more_host_memory");
         break;
       default: break;
     }
-    by_rows();
+    if (!by_class()) unknown();
   }
 
   const LogReading& reading_;
-  const Engine& engine_;
+  const LogProgram& program_;
   const EngineLog& log_;
   const RemedyOptions& options_;
   const Diagnosis& diagnosis_;
@@ -404,19 +464,14 @@ class Remedies {
   std::vector<LogRemedy> out_;
 };
 
-// The engine's, or where no line names one and PyTorch's own message is all that there is, the most likely engine's.
-const Engine& engine_for(std::string_view engine, const LogEvent& cause) {
-  if (engine.empty() && cause.value("total") != nullptr)
-    for (const Engine& each : engines())
-      if (each.log.allocates_with_torch) return each;
-  return engine_of_line(engine);
-}
-
 }  // namespace
 
 std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis) {
   if (!diagnosis.cause) return {};
-  return Remedies(reading, engine_for(engine, *diagnosis.cause), diagnosis).take();
+  // Where no line names an engine, a Python program is as likely as any.
+  const LogProgram* program = log_program(engine);
+  if (program == nullptr) program = log_program("");
+  return Remedies(reading, *program, diagnosis).take();
 }
 
 }  // namespace kvplan

@@ -1,5 +1,6 @@
 // Plans the remedies for a log: whether the engine starts with each, where the model is available and the log gives the
 // card's memory.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -131,6 +132,10 @@ void try_remedies(const ModelSpec& model, const Request& base, const LogReading&
       break;
     }
   }
+  // What does not help is left out, where something does.
+  std::vector<LogRemedy>& all = diagnosis.remedies;
+  if (std::any_of(all.begin(), all.end(), [](const LogRemedy& one) { return one.fits.value_or(false); }))
+    std::erase_if(all, [](const LogRemedy& one) { return !one.fits.value_or(true); });
 }
 
 }  // namespace kvplan

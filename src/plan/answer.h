@@ -306,8 +306,10 @@ struct LogLine {
   std::optional<double> predicted;  // in the line's unit; absent: the plan has no such figure
   bool exact = false;               // exact arithmetic: any difference is a disagreement
   std::string reason;               // why they differ, or what the line means, where known
+  double low = 0, high = 0;         // of an estimate, in the line's unit; both 0: it has no range
 
   double difference() const;  // of predicted from seen, as a share
+  bool is_outside() const;    // an estimate that misses its range
 };
 
 // What a log prints about one GPU's memory apart from the cache, and the plan's figures: weights, activations, runtime.
@@ -342,23 +344,28 @@ struct LogRemedy {
   std::string option, value;     // the engine's; "" where none is needed
   std::optional<double> figure;  // the number in its sentence: tokens, ranks
   std::optional<bool> fits;      // by a new plan; absent where none was made
+  std::string effect = {};       // in the words of a table's row; "" for the usual ones
 };
 
 // Why an engine did not start, or what keeps it from serving, from the log's own figures.
 struct Diagnosis {
   LogVerdict verdict = LogVerdict::kCannotTell;
   LogPhase phase = LogPhase::kUnknown;
-  std::optional<LogEvent> cause;       // absent where nothing went wrong
-  std::optional<Bytes> missing;        // how much memory is short
-  std::vector<LogValue> figures;       // computed from the log's own
-  std::vector<LogRemedy> remedies;     // least loss first
-  std::vector<LogEvent> other_events;  // other events, which are no faults
+  std::optional<LogEvent> cause;         // absent where nothing went wrong
+  std::optional<Bytes> missing;          // how much memory is short
+  std::vector<LogValue> figures;         // computed from the log's own
+  std::vector<LogEvent> other_failures;  // lines that failed beside the cause, at most two
+  std::vector<LogEvent> hints;           // other lines that say why it came to that
+  std::vector<LogRemedy> remedies;       // what the log suggests, then least loss first
+  std::vector<LogEvent> other_events;    // other events, which are no faults
 };
 
 // A start-up log compared with a plan.
 struct LogCheck {
   LogOptions options;
-  std::string engine;  // "" where no line tells which engine wrote it
+  std::string engine;      // "" where no line tells which engine wrote it
+  std::string program;     // its name for people
+  std::string planned_as;  // the engine that plans for it; "": none
   Diagnosis diagnosis;
   std::vector<std::string> read;  // what was read from the log, and what was assumed
   std::vector<std::string> assumed;
@@ -368,6 +375,8 @@ struct LogCheck {
   std::optional<LogTotal> total;  // absent where the log prints no part of it
   std::size_t compared = 0;       // exact figures that depend on no assumption
   std::size_t disagreements = 0;  // those of them that are off by more than their rounding
+  std::size_t outside = 0;        // estimates that are outside their range
+  std::string agrees_with;        // an option or release with which they are inside; "": none found
   std::vector<std::string> remarks;
 };
 

@@ -150,6 +150,7 @@ const Table<LogLine> Fields<LogLine>::table(
      {"rank", at<&T::seen, &Observation::rank>},
      {"predicted", at<&T::predicted>, "by the plan, in the unit; null where it says nothing of it"},
      {"exact", at<&T::exact>, "arithmetic: a difference is a disagreement"},
+     {"outside", [](const T& line) { return line.is_outside(); }, "an estimate that misses its own range"},
      {"reason", or_null<&T::reason>}});
 
 template <>
@@ -185,7 +186,8 @@ const Table<LogRemedy> Fields<LogRemedy>::table(
      {"option", or_null<&T::option>, "of the engine; null where none does it"},
      {"value", or_null<&T::value>, "null where the log does not tell which"},
      {"figure", at<&T::figure>, "tokens, ranks or a share: what the cure is about"},
-     {"fits", at<&T::fits>, "whether a plan with it fits; null where none was made"}});
+     {"fits", at<&T::fits>, "whether a plan with it fits; null where none was made"},
+     {"effect", or_null<&T::effect>, "what it does, for the cure `other`"}});
 
 template <>
 const Table<Diagnosis> Fields<Diagnosis>::table(
@@ -194,7 +196,9 @@ const Table<Diagnosis> Fields<Diagnosis>::table(
      {"cause", at<&T::cause>, "null where nothing went wrong"},
      {"missing_bytes", at<&T::missing>, "memory that is short; null where the log does not tell"},
      {"figures", at<&T::figures>, "worked out of the log's own"},
-     {"remedies", at<&T::remedies>, "least loss first"},
+     {"other_failures", at<&T::other_failures>, "lines that failed beside the cause"},
+     {"hints", at<&T::hints>, "other lines that say why it came to that"},
+     {"remedies", at<&T::remedies>, "what the log suggests, then least loss first"},
      {"other_events", at<&T::other_events>, "what else the log tells, and no fault"}});
 
 template <>
@@ -212,6 +216,8 @@ const Table<LogCheck> Fields<LogCheck>::table(
      {"total", at<&T::total>, "one GPU's memory beside the cache; null where the log prints none of it"},
      {"compared", at<&T::compared>, "exact lines that the plan has a figure for"},
      {"disagreements", at<&T::disagreements>, "exact lines that are off by more than what rounding leaves"},
+     {"outside", at<&T::outside>, "estimates that miss their own range"},
+     {"agrees_with", or_null<&T::agrees_with>, "an option or release with which they are inside it"},
      {"remarks", at<&T::remarks>}},
     TableKind::kReport);
 

@@ -45,13 +45,13 @@ std::string_view name(LogEventId id) {
   return nth_word(
       id,
       "cache_too_small no_cache_memory free_memory_short out_of_memory graphs_failed buffer_failed "
-      "compute_failed cache_failed weights_failed buffer_limit fit_failed does_not_fit_devices "
+      "compute_failed cache_failed weights_failed buffer_limit weights_limit fit_failed does_not_fit_devices "
       "component_failed memory_unbalanced host_out_of_memory exited leak no_bfloat16 "
       "quantization_needs_card no_attention_backend block_does_not_divide heads_do_not_divide "
       "length_beyond_model batch_below_length too_few_cards cache_type_needs_flash no_kernel shared_memory "
       "unknown_architecture too_many_sequences refused died raised retried fit_reduced breakdown "
       "device_free projected flash_forced_off spilled no_gpu graphs_done started request_too_long preempted "
-      "traffic phase mark");
+      "projector_failed traffic memory_hint room_left phase compiled mark");
 }
 std::string_view name(LogVerdict verdict) {
   return nth_word(verdict,
@@ -59,15 +59,6 @@ std::string_view name(LogVerdict verdict) {
 }
 std::string_view name(LogPhase phase) {
   return nth_word(phase, "unknown loading profiling cache graphs serving");
-}
-std::string_view name(LogCure cure) {
-  return nth_word(cure,
-                  "nothing shorter_length larger_share smaller_share smaller_cache_type plain_cache_type more_ranks "
-                  "ranks_that_divide pipeline_instead whole_experts smaller_batch larger_batch chunked_prefill "
-                  "fewer_sequences fewer_images flash_attention no_graphs free_the_card fixed_cache smaller_weights "
-                  "other_weights across_nodes ranks_for_blocks fewer_layers_on_gpu other_split fit_by_itself float16 "
-                  "longer_by_override longer_context shorter_input other_kernels other_build newer_release other_card "
-                  "more_host_memory");
 }
 
 }  // namespace kvplan

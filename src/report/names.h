@@ -23,6 +23,5 @@ std::string_view name(WatchStatus status);
 std::string_view name(LogEventId id);
 std::string_view name(LogVerdict verdict);
 std::string_view name(LogPhase phase);
-std::string_view name(LogCure cure);
 
 }  // namespace kvplan

@@ -241,9 +241,6 @@ double utilization(const EngineInput& input) {
 
 }  // namespace
 
-// Its server prints that it listens, and nothing once the model is loaded (server.py).
-constexpr StageMark kStages[] = {{"Starting httpd at", StartStage::kProcess}};
-
 Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
@@ -259,7 +256,7 @@ Engine mlx_engine() {
   out.loading.make_tensors = mlx_tensors;
   out.loading.keeps_types = true;
   out.loading.counts_made = true;
-  out.log.stages = kStages;
+  out.log = mlx_log();
   return out;
 }
 

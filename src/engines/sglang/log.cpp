@@ -8,7 +8,6 @@ namespace kvplan {
 namespace {
 
 using enum LogEventId;
-using enum LogCure;
 
 // The figures of SGLang's log. Its "GB" is 2^30 bytes.
 constexpr LogTemplate kFigures[] = {
@@ -17,6 +16,10 @@ constexpr LogTemplate kFigures[] = {
     log_figure("server_args=ServerArgs({has_arguments:word}"),
     log_phase(StartPhase::kEngine, "sglang version {version:word}"),
     log_phase(StartPhase::kEngine, "SGLang version: {version:word}"),
+    log_figure("lmsysorg/sglang:v{version:word}"),
+    log_figure("sglang=={version:word}"),
+    log_figure("sglang[all]=={version:word}"),
+    log_figure("Successfully installed {*} sglang-{version:word}"),
     log_figure("tp_size{=}{tensor_parallel}"),
     log_figure("pp_size{=}{pipeline_parallel}"),
     log_figure("dp_size{=}{data_parallel}"),
@@ -86,44 +89,126 @@ constexpr LogTemplate kFigures[] = {
 constexpr LogTemplate kEvents[] = {
     {"Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static={share:share}. Raise "
      "--mem-fraction-static above {least_share:share}",
-     kNoCacheMemory},
-    {"Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static={share:share}", kNoCacheMemory},
+     kNoCacheMemory, "", "",
+     "Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.9. Raise --mem-fraction-static "
+     "above 0.9"},
+    {"Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static={share:share}", kNoCacheMemory,
+     "", "", "Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.88."},
     {"Not enough memory. Please try to increase --mem-fraction-static. Current value: "
      "mem_fraction_static={share:share}",
-     kNoCacheMemory},
+     kNoCacheMemory, "", "",
+     "Not enough memory. Please try to increase --mem-fraction-static. Current value: mem_fraction_static=0.9"},
     {"Not enough memory. Please try to increase --mem-fraction-static", kNoCacheMemory},
     {"The memory capacity is unbalanced. {*}pre_model_load_memory={before:GiB}, local_gpu_memory={here:GiB}",
-     kMemoryUnbalanced},
+     kMemoryUnbalanced, "", "",
+     "The memory capacity is unbalanced.  ... pre_model_load_memory=5.62, local_gpu_memory=5.62"},
     {"The memory capacity is unbalanced", kMemoryUnbalanced},
-    {"Capture cuda graph failed: {reason:text} Possible solutions", kGraphsFailed},
+    {"Capture cuda graph failed: {reason:text} Possible solutions", kGraphsFailed, "", "",
+     "Capture cuda graph failed: some reason Possible solutions"},
+    {"Capture cuda graph failed: {reason:text}", kGraphsFailed, "", "",
+     "Exception: Capture cuda graph failed: invalid argument"},
     {"Capture cuda graph failed", kGraphsFailed},
     {"Prefill out of memory. Try to lower your batch size", kOutOfMemory},
     {"Decode out of memory. Try to lower your batch size", kOutOfMemory},
-    {"ecode out of memory happened{*}#retracted_reqs: {retracted:seqs}", kPreempted},
+    {"ecode out of memory happened{*}#retracted_reqs: {retracted:seqs}", kPreempted, "", "",
+     "ecode out of memory happened ... #retracted_reqs: 4"},
     {"User-specified context_length ({max_model_len:tokens}) is greater than the derived context_length "
      "({longest:tokens})",
-     kLengthBeyondModel},
+     kLengthBeyondModel, "", "",
+     "User-specified context_length (4096) is greater than the derived context_length (4096)"},
+    {"Not enough GPU memory for hybrid (mamba/linear-attention) state cache. Computed max_mamba_cache_size={slots}",
+     kTooManySequences, "there is no room for the recurrent states of the sequences: {slots} slots would fit",
+     "@fewer_sequences:--max-running-requests 1; @larger_share; --mamba-full-memory-ratio higher | more of the cache's "
+     "memory for "
+     "states; @more_ranks",
+     "RuntimeError: Not enough GPU memory for hybrid (mamba/linear-attention) state cache. Computed "
+     "max_mamba_cache_size=0"},
+    {"Not enough space for mamba cache, try to increase --mamba-full-memory-ratio or --max-mamba-cache-size",
+     kTooManySequences, "the pool of recurrent states is too small for the running requests",
+     "--mamba-full-memory-ratio higher | more of the cache's memory for states; --max-mamba-cache-size higher; "
+     "@fewer_sequences"},
+    {"Not enough space for mamba ping pong idx, try to increase --mamba-full-memory-ratio", kTooManySequences,
+     "the pool of recurrent states is too small for the ping-pong buffers of the running requests",
+     "--mamba-full-memory-ratio higher | more of the cache's memory for states; --max-mamba-cache-size higher; "
+     "@fewer_sequences"},
+    {"alloc_req_slots runs out of memory", kRefused, "there are more requests than slots", "@fewer_sequences"},
+    {"Not enough host memory available. Requesting {needed:size} but only have {available:size} free", kHostOutOfMemory,
+     "the hierarchical cache needs {needed} of main memory and {available} is free",
+     "--hicache-ratio or --hicache-size lower | a smaller cache in main memory; @more_host_memory; without "
+     "--enable-hierarchical-cache",
+     "ValueError: Not enough host memory available. Requesting 128.00 GB but only have 96.00 GB free. Please reduce "
+     "the size of the "
+     "hierarchical cache."},
+    {"SWA pool ({pool:tokens} tokens) cannot hold even one request", kCacheTooSmall,
+     "the pool of window layers holds {pool}: less than one request",
+     "--swa-full-tokens-ratio higher | a larger part for window layers; @larger_share; @more_ranks",
+     "ValueError: SWA pool (512 tokens) cannot hold even one request: the prefill admission floor is "
+     "sliding_window_size (1024) + "
+     "page_size (64)."},
+    {"SWA pool cap ({pool:tokens} tokens, {bytes:size}) leaves no room for the full KV pool", kNoCacheMemory,
+     "the pool of window layers ({bytes}) leaves nothing for the other layers",
+     "@fewer_sequences; --swa-full-tokens-ratio lower; @larger_share",
+     "RuntimeError: SWA pool cap (65536 tokens, 4.2 GiB) leaves no room for the full KV pool within the available 3.9 "
+     "GiB."},
+    {"assert self.store_dtype == torch.uint8", kCacheTypeNeedsFlash,
+     "the KV pool of this model holds FP8 (uint8) alone, and another cache type was asked for; not memory",
+     "@plain_cache_type:--kv-cache-dtype fp8_e4m3"},
+    {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
+     "capability: {capability}",
+     kQuantizationNeedsCard, "", "",
+     "ValueError: The quantization method fp8 is not supported for the current GPU. Minimum capability: 80. Current "
+     "capability: 75."},
+    {"is not supported for quantization method {method:word}. Supported dtypes: {types:text}", kNoBfloat16,
+     "{method} kernels take {types} alone", "@float16:--dtype half",
+     "ValueError: torch.bfloat16 is not supported for quantization method awq. Supported dtypes: [torch.float16]"},
+    {"Unsupported architectures: {architecture:text}", kUnknownArchitecture, "", "",
+     "ValueError: Unsupported architectures: ['FooForCausalLM']. Supported list: dict_keys(['X'])"},
+    {"has no SGlang implementation and the Transformers implementation is not compatible", kUnknownArchitecture,
+     "SGLang has no class for this model, and transformers' own does not run in SGLang",
+     "@newer_release; vLLM or transformers"},
+    {"FlashAttention v3 Backend requires SM>=80 and SM<=90", kNoAttentionBackend,
+     "FlashAttention 3 runs on compute capability 8.0 to 9.0; not memory",
+     "--attention-backend triton or flashinfer | other attention kernels"},
+    {"is only supported on Blackwell GPUs", kNoAttentionBackend, "the backend needs a Blackwell card; not memory",
+     "--attention-backend triton or flashinfer | other attention kernels; without that backend's option"},
+    {"Initialization failed. warmup error", kDied,
+     "the server did not answer its own first request; an earlier line says why"},
+    {"Rank {rank} scheduler is dead", kDied, "a scheduler process died; an earlier line says why", "",
+     "Rank 0 scheduler is dead. Please check if there are relevant logs."},
+    {"Health check failed. Server couldn't get a response", kDied, "the server does not answer any more",
+     "@newer_release; look at the scheduler's last lines"},
+    {"watchdog timeout", kDied, "a step took longer than --watchdog-timeout",
+     "--watchdog-timeout 1200 | where a kernel is compiled first; @newer_release"},
     {"memory leak detected", kLeak},
     {"Scheduler hit an exception", kDied},
     {"Received sigquit from a child process", kDied},
     {"The server is fired up and ready to roll", kStarted},
     {"Input length ({asked:tokens} tokens) exceeds the maximum allowed length ({longest:tokens} tokens)",
-     kRequestTooLong},
+     kRequestTooLong, "", "", "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens)"},
     {"The input ({asked:tokens} tokens) is longer than the model's context length ({longest:tokens} tokens)",
-     kRequestTooLong},
+     kRequestTooLong, "", "", "The input (4096 tokens) is longer than the model's context length (4096 tokens)"},
     {"exceeds the model's maximum context length of {longest:tokens} tokens. You requested a total of {asked:tokens} "
      "tokens",
-     kRequestTooLong},
-    {"KV cache pool is full. Retract requests. #retracted_reqs: {retracted:seqs}", kPreempted},
+     kRequestTooLong, "", "",
+     "exceeds the model's maximum context length of 4096 tokens. You requested a total of 4096 tokens"},
+    {"KV cache pool is full. Retract requests. #retracted_reqs: {retracted:seqs}", kPreempted, "", "",
+     "KV cache pool is full. Retract requests. #retracted_reqs: 4"},
     {"Decode batch{*}#running-req: {running:seqs}, #token: {tokens:tokens}, token usage: {usage:share},{*}#queue-req: "
      "{waiting:seqs}",
-     kTraffic},
+     kTraffic, "", "", "Decode batch ... #running-req: 4, #token: 4096, token usage: 0.9, ... #queue-req: 4"},
     {"Decode batch{*}#running-req: {running:seqs}, #full token: {tokens:tokens}, full token usage: {usage:share},{*}"
      "#queue-req: {waiting:seqs}",
-     kTraffic},
+     kTraffic, "", "", "Decode batch ... #running-req: 4, #full token: 4096, full token usage: 0.9, ... #queue-req: 4"},
     // These tell which engine wrote the log.
     {"sglang/srt/", kMark},
     {"server_args=ServerArgs(", kMark},
+};
+
+// Its Prometheus page.
+constexpr LogTemplate kMetrics[] = {
+    log_metric("sglang:num_running_reqs", "running"), log_metric("sglang:num_queue_reqs", "waiting"),
+    log_metric("sglang:token_usage", "usage"),        log_metric("sglang:num_used_tokens", "tokens"),
+    log_metric("sglang:cache_hit_rate", "hit_rate"),  log_metric("sglang:num_retracted_reqs", "preemptions"),
 };
 
 constexpr StageMark kStages[] = {
@@ -135,16 +220,13 @@ constexpr StageMark kStages[] = {
 };
 
 constexpr RemedyRule kRemedies[] = {
-    {kNoBfloat16, {{kFloat16, "--dtype", "half"}}},
-    {kGraphsFailed, {{kSmallerShare}, {kFewerSequences, "--cuda-graph-max-bs", "16"}, {kNoGraphs}, {kFewerSequences}}},
-    {kLengthBeyondModel, {{kShorterLength, "", "{longest}"}}},
-    {kRequestTooLong, {{kLargerShare}, {kSmallerCacheType}, {kMoreRanks}, {kShorterInput}}},  // its pool is the limit
+    {kNoBfloat16, "@float16:--dtype half"},
+    {kGraphsFailed, "@smaller_share; @fewer_sequences:--cuda-graph-max-bs 16; @no_graphs; @fewer_sequences"},
+    {kLengthBeyondModel, "@shorter_length {longest}"},
+    {kRequestTooLong, "@larger_share; @smaller_cache_type; @more_ranks; @shorter_input"},
     {kPreempted,
-     {{kFewerSequences, "--schedule-conservativeness", "1.3"},
-      {kFewerSequences},
-      {kSmallerCacheType},
-      {kLargerShare},
-      {kMoreRanks}}},
+     "@fewer_sequences:--schedule-conservativeness 1.3; @fewer_sequences; @smaller_cache_type; @larger_share; "
+     "@more_ranks"},
 };
 
 }  // namespace
@@ -164,6 +246,7 @@ EngineLog sglang_log() {
                  .experts = "--ep-size",
                  .counts_experts = true};
   out.remedies = kRemedies;
+  out.metrics = kMetrics;
   return out;
 }
 

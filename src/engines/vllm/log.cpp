@@ -2,6 +2,7 @@
 // v1/core/kv_cache_utils.py, v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py; of V0:
 // worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that moved have a row each.
 #include "engines/log_lines.h"
+#include "engines/vllm/log_failures.h"
 #include "engines/vllm/rules.h"
 
 namespace kvplan {
@@ -9,12 +10,18 @@ namespace kvplan {
 namespace {
 
 using enum LogEventId;
-using enum LogCure;
 
 // The figures of vLLM's log, oldest wording first. Its older "GB" is 2^30 bytes as well.
 constexpr LogTemplate kFigures[] = {
     // Which release, and how it was started.
     log_phase(StartPhase::kServer, "vLLM API server version {api_version:word}"),
+    log_phase(StartPhase::kServer, "\u2588 version {version:word}"),  // after the block letters
+    log_figure("] version {version:word}"),
+    log_figure("vllm-openai:v{version:word}"),
+    log_figure("vllm=={version:word}"),
+    log_figure("Successfully installed {*} vllm-{version:word}"),
+    log_figure("vLLM Version: {version:word}"),
+    log_figure("vLLM version {version:word}"),
     log_phase(StartPhase::kEngine, "vLLM server version {version:word}"),
     log_phase(StartPhase::kEngine, "LLM engine (v{version:word}"),
     log_figure("LLM engine (v{*}) with config: {has_arguments:word}"),
@@ -112,6 +119,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("Actual usage is {consumed:size} for consumed memory (weights + non-torch), {activation:size} for peak "
                "activation, and {cuda_graphs:size} for CUDAGraph memory",
                "0.27"),
+    log_figure("{activation:size} for peak activation. Replace", "0.27"),
     log_figure("Current kv cache memory in use is {kv_in_use:size}"),
     log_figure("Estimated CUDA graph memory: {cuda_graphs_estimated:size}", "0.17"),
     log_figure("In v0.19, CUDA graph memory profiling will be enabled by default", "0.17", "0.20"),
@@ -139,121 +147,17 @@ constexpr LogTemplate kFigures[] = {
     log_figure("(EngineCore pid=", "0.17"),
 };
 
-constexpr LogTemplate kEvents[] = {
-    {"max seq len ({max_model_len:tokens}), ({needed:size} KV cache is needed, which is larger than the available KV "
-     "cache memory ({available:size}). Based on the available memory, the estimated maximum model length is "
-     "{longest:tokens}",
-     kCacheTooSmall},
-    {"max seq len ({max_model_len:tokens}), {needed:size} KV cache is needed, which is larger than the available KV "
-     "cache memory ({available:size}). Based on the available memory, the estimated maximum model length is "
-     "{longest:tokens}",
-     kCacheTooSmall},
-    {"max seq len ({max_model_len:tokens}), ({needed:size} KV cache is needed, which is larger than the available KV "
-     "cache memory ({available:size})",
-     kCacheTooSmall},
-    {"max seq len ({max_model_len:tokens}), {needed:size} KV cache is needed, which is larger than the available KV "
-     "cache memory ({available:size})",
-     kCacheTooSmall},
-    {"{needed:size} KV cache is needed, which is larger than the available KV cache memory ({available:size}). Based "
-     "on "
-     "the available memory, the estimated maximum model length is {longest:tokens}",
-     kCacheTooSmall},
-    {"{needed:size} KV cache is needed, which is larger than the available KV cache memory ({available:size})",
-     kCacheTooSmall},
-    {"max seq len ({max_model_len:tokens}) is larger than the maximum number of tokens that can be stored in KV cache "
-     "({longest:tokens})",
-     kCacheTooSmall},
-    {"No available memory for the cache blocks", kNoCacheMemory},
-    {"Free memory on device {device:word} ({free:GiB}/{total:GiB} GiB) on startup is less than desired GPU memory "
-     "utilization ({share:share}, {wanted:GiB} GiB)",
-     kFreeMemoryShort},
-    {"Free memory on device ({free:GiB}/{total:GiB} GiB) on startup is less than desired GPU memory utilization "
-     "({share:share}, {wanted:GiB} GiB)",
-     kFreeMemoryShort},
-    {"Available memory on node {node} ({free:GiB}/{total:GiB} GiB) on startup is less than desired CPU memory "
-     "utilization ({share:share}, {wanted:GiB} GiB)",
-     kFreeMemoryShort},
-    {"Error in memory profiling. Initial free memory {before:size}, current free memory {here:size}",
-     kMemoryUnbalanced},
-    {"Error in memory profiling", kMemoryUnbalanced},
-    {"max_num_seqs ({sequences:seqs}) exceeds available Mamba cache blocks ({blocks:blocks})", kTooManySequences},
-    {"CUDA out of memory occurred when warming up sampler with {sequences:seqs} dummy requests", kOutOfMemory},
-    {"CUDA out of memory occurred when warming up pooler with {sequences:seqs} dummy requests", kOutOfMemory},
-    {"Bfloat16 is only supported on GPUs with compute capability of at least {least}. Your {card:text} GPU has compute "
-     "capability {capability}",
-     kNoBfloat16},
-    {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
-     "capability: {capability}",
-     kQuantizationNeedsCard},
-    {"No valid attention backend found for {device:word} with {request:text}. Reasons: {reasons:text}.",
-     kNoAttentionBackend},
-    {"No valid attention backend found for", kNoAttentionBackend},
-    {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization block_n = {block}",
-     kBlockDoesNotDivide},
-    {"The input_size of down's weight = {width} is not divisible by weight quantization block_k = {block}",
-     kBlockDoesNotDivide},
-    {"output_partition_size = {width} is not divisible by weight quantization block_n = {block}", kBlockDoesNotDivide},
-    {"input_size_per_partition = {width} is not divisible by weight quantization block_k = {block}",
-     kBlockDoesNotDivide},
-    {"Total number of attention heads ({heads}) must be divisible by tensor parallel size ({ranks})",
-     kHeadsDoNotDivide},
-    {"User-specified max_model_len ({max_model_len:tokens}) is greater than the derived max_model_len "
-     "({key:word}={longest:tokens}",
-     kLengthBeyondModel},
-    {"max_num_batched_tokens ({batch:tokens}) is smaller than max_model_len ({max_model_len:tokens})",
-     kBatchBelowLength},
-    {"max_num_batched_tokens ({batch:tokens}) must be greater than or equal to max_num_seqs ({sequences:seqs})",
-     kRefused},
-    {"please ensure that world_size ({ranks}) is less than than max local gpu count ({cards})", kTooFewCards},
-    {"please ensure that world_size ({ranks}) is less than max local gpu count ({cards})", kTooFewCards},
-    {"World size ({ranks}) is larger than the number of available GPUs ({cards})", kTooFewCards},
-    {"Model architectures {architecture:text} are not supported for now", kUnknownArchitecture},
-    {"has model type `{architecture:word}` but Transformers does not recognize this architecture",
-     kUnknownArchitecture},
-    {"EngineCore failed to start", kDied},
-    {"Engine core initialization failed", kDied},
-    {"EngineCore encountered a fatal error", kDied},
-    {"EngineDeadError", kDied},
-    {"Application startup complete", kStarted},
-    {"Graph capturing finished in", kGraphsDone},
-    {"init engine (profile, create kv cache, warmup model) took", kStarted},
-    {"maximum context length is {longest:tokens} tokens. However, your request has {asked:tokens} input tokens",
-     kRequestTooLong},
-    {"maximum context length is {longest:tokens} tokens. However, you requested {asked:tokens} tokens",
-     kRequestTooLong},
-    {"is preempted by PreemptionMode.{mode:word} mode{*}total_num_cumulative_preemption={preemptions}", kPreempted},
-    {"is preempted by PreemptionMode.{mode:word} mode", kPreempted},
-    {"Engine {engine}: Avg prompt throughput:{*}tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, "
-     "GPU KV cache usage: {usage:%}%, Prefix cache hit rate: {hits:%}%",
-     kTraffic},
-    {"tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, GPU KV cache usage: {usage:%}%, Prefix "
-     "cache hit rate: {hits:%}%",
-     kTraffic},
-    {"tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, Deferred: {deferred:seqs} reqs, GPU KV "
-     "cache usage: {usage:%}%",
-     kTraffic},
-    {"tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, {*}GPU KV cache usage: {usage:%}%",
-     kTraffic},
-    {"tokens/s, Running: {running:seqs} reqs, Swapped: {swapped:seqs} reqs, Pending: {waiting:seqs} reqs, GPU KV cache "
-     "usage: {usage:%}%",
-     kTraffic},
-    // From its CPU backend.
-    {"cpu_worker.py", kPhase},
-    {"cpu_model_runner.py", kPhase},
-    {"device_config=cpu", kPhase},
-    {"platform cpu", kPhase},
-    {"VLLM_CPU_", kPhase},
-    // These tell which engine wrote the log.
-    {"vllm/model_executor/", kMark},
-    {"vllm/v1/", kMark},
-    {"vllm/config", kMark},
-    {"vllm_ascend/", kMark},
-    {"(EngineCore", kMark},
-    {"(VllmWorker", kMark},
-    {"(APIServer pid=", kMark},
-    {"(Worker_TP", kMark},
-    {"vLLM API server version", kMark},
-    {"VLLM_", kMark},
+// Its Prometheus page.
+constexpr LogTemplate kMetrics[] = {
+    log_metric("vllm:num_requests_running", "running"),
+    log_metric("vllm:num_requests_waiting", "waiting"),
+    log_metric("vllm:kv_cache_usage_perc", "usage"),
+    log_metric("vllm:gpu_cache_usage_perc", "usage"),
+    log_metric("vllm:prefix_cache_queries_total", "queries"),
+    log_metric("vllm:prefix_cache_hits_total", "hits"),
+    log_metric("vllm:gpu_prefix_cache_queries_total", "queries"),
+    log_metric("vllm:gpu_prefix_cache_hits_total", "hits"),
+    log_metric("vllm:num_preemptions_total", "preemptions"),
 };
 
 constexpr StageMark kStages[] = {
@@ -272,16 +176,12 @@ constexpr StageMark kStages[] = {
 };
 
 constexpr RemedyRule kRemedies[] = {
-    {kNoBfloat16, {{kFloat16, "--dtype", "half"}}},
+    {kNoBfloat16, "@float16:--dtype half"},
     {kLengthBeyondModel,
-     {{kShorterLength, "", "{longest}"},
-      {kLongerByOverride, "--hf-overrides", "'{\"max_position_embeddings\": {max_model_len}}'"}}},
+     "@shorter_length {longest}; @longer_by_override:--hf-overrides '{\"max_position_embeddings\": {max_model_len}}'"},
     {kBatchBelowLength,
-     {{kChunkedPrefill, "--enable-chunked-prefill"},
-      {kLargerBatch, "", "{max_model_len}"},
-      {kShorterLength, "", "{batch}"}}},
-    {kTooFewCards,
-     {{kAcrossNodes, "--distributed-executor-backend", "ray"}, {kRanksThatDivide, "", "{cards}"}, {kOtherCard}}},
+     "@chunked_prefill:--enable-chunked-prefill; @larger_batch {max_model_len}; @shorter_length {batch}"},
+    {kTooFewCards, "@across_nodes:--distributed-executor-backend ray; @ranks_that_divide {cards}; @other_card"},
 };
 
 std::string_view remark(const Request& request) {
@@ -294,7 +194,7 @@ std::string_view remark(const Request& request) {
 }  // namespace
 
 EngineLog vllm_log() {
-  EngineLog out{.figures = kFigures, .events = kEvents, .stages = kStages};
+  EngineLog out{.figures = kFigures, .events = kVllmLogEvents, .stages = kStages};
   out.options = {.length = "--max-model-len",
                  .share = "--gpu-memory-utilization",
                  .cache_type = "--kv-cache-dtype",
@@ -310,8 +210,8 @@ EngineLog vllm_log() {
                  .images = "--limit-mm-per-prompt",
                  .one_image = "'{\"image\": 1}'"};
   out.remedies = kRemedies;
+  out.metrics = kMetrics;
   out.profiles_prompt = true;
-  out.allocates_with_torch = true;
   out.patched_release = "0.20";
   out.remark = remark;
   return out;

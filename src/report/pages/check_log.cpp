@@ -117,6 +117,24 @@ std::string subject_of(const FoldedLine& line) {
   return out;
 }
 
+// What is off, and what would explain it.
+std::string difference_text(const LogCheck& check) {
+  const auto outside =
+      std::find_if(check.lines.begin(), check.lines.end(), [](const LogLine& line) { return line.is_outside(); });
+  if (outside == check.lines.end())
+    return fmt::format("{} of {} off", grouped(check.disagreements), plural(check.compared, "exact line"));
+  const Observation& seen = outside->seen;
+  std::string out = fmt::format("{}{} is outside the plan's range of {:.2f} to {}", subject_of({&*outside, 1}),
+                                " of " + figure(seen.value, seen.unit), outside->low, figure(outside->high, seen.unit));
+  if (!check.agrees_with.empty()) return out + ": with " + check.agrees_with + " they agree";
+  if (seen.what == "weights")
+    out += seen.value < outside->low
+               ? ": experts or layers are in main memory (offloaded), or the weights are quantized"
+               : ": the weights were loaded in a wider type, or not split";
+  if (seen.what == "compute_buffer" || seen.what == "activation") out += ": another release, batch or micro-batch";
+  return out;
+}
+
 Headline headline_of(const LogCheck& check) {
   const Diagnosis& found = check.diagnosis;
   const std::string_view word = verdict_title(found.verdict);
@@ -128,13 +146,12 @@ Headline headline_of(const LogCheck& check) {
     case LogVerdict::kAsPlanned: return {Tone::kGood, word, plural(check.compared, "exact line") + " agree"};
     case LogVerdict::kLessRoom:
     case LogVerdict::kMoreRoom:
-    case LogVerdict::kDiffers:
-      return {Tone::kBad, word,
-              fmt::format("{} of {} off", grouped(check.disagreements), plural(check.compared, "exact line"))};
+    case LogVerdict::kDiffers: return {Tone::kCareful, word, difference_text(check)};
     case LogVerdict::kStarted:
       return {Tone::kPlain, word,
-              check.has_plan ? "nothing in this log can be held against the plan exactly"
-                             : "no fault is told; give the MODEL before the log to hold it against a plan"};
+              !why.empty()     ? why
+              : check.has_plan ? "nothing in this log can be held against the plan exactly"
+                               : "no fault is told; give the MODEL before the log to hold it against a plan"};
     case LogVerdict::kCannotTell: return {Tone::kPlain, word, "the log tells neither a start nor a failure"};
   }
   return {};
@@ -144,6 +161,10 @@ Headline headline_of(const LogCheck& check) {
 void add_cause(const Diagnosis& found, Page& page) {
   if (!found.cause) return;
   Sentences says{fmt::format("line {}: {}", found.cause->line_number, one_line(found.cause->words, 400))};
+  for (const LogEvent& hint : found.hints)
+    says.push_back(fmt::format("line {}: {}: {}", hint.line_number, one_line(hint.words, 120), event_text(hint)));
+  for (const LogEvent& other : found.other_failures)
+    says.push_back(fmt::format("line {}: {}", other.line_number, one_line(other.words, 200)));
   if (found.missing) says.push_back(gib(*found.missing) + " short");
   page.add("Why", Detail::kComment, std::move(says));
 }
@@ -156,7 +177,7 @@ void add_remedies(const Diagnosis& found, Page& page) {
     rows.push_back({cure_option(remedy), cure_effect(remedy)});
     page.remedies.push_back(rows.back().front());
   }
-  const bool runs = found.verdict == LogVerdict::kServesWithTrouble;
+  const bool runs = found.verdict != LogVerdict::kDidNotStart && found.verdict != LogVerdict::kDied;
   page.add(runs ? "What helps" : "To make it start", Detail::kComment,
            titled_table({"change", "what it gives"}, 0, rows));
 }
@@ -206,13 +227,13 @@ void add_lines(const LogCheck& check, Page& page) {
 void add_next(const LogCheck& check, Page& page) {
   const std::string model = check.has_plan ? shell_word(check.plan.model->source) : "MODEL";
   std::string command = "kvplan " + model;
-  if (!check.engine.empty()) command += " --engine " + check.engine;
+  if (!check.planned_as.empty()) command += " --engine " + check.planned_as;
   for (const LogRemedy& remedy : check.diagnosis.remedies)
     if (remedy.cure == LogCure::kShorterLength && !remedy.value.empty()) {
       command += " --max-model-len " + remedy.value;
       break;
     }
-  if (check.diagnosis.missing) page.next.push_back(command + " --gpu CARD");
+  if (check.diagnosis.missing && !check.planned_as.empty()) page.next.push_back(command + " --gpu CARD");
 }
 
 }  // namespace
@@ -226,7 +247,7 @@ Page check_log_page(const LogCheck& check) {
                              plan.request.parallel.tensor, name(plan.types.key));
     page.file = plan.model->source;
   } else {
-    page.title = check.engine.empty() ? "a log of an engine that no line names" : check.engine;
+    page.title = check.program;
   }
   if (!check.options.version.empty())
     page.about.push_back("release in the log: " + one_line(check.options.version, 40));

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "kvplan/numbers.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -45,6 +46,9 @@ constexpr Sentence kCauses[] = {
     {kBufferFailed, "a buffer of {wanted} could not be had"},
     {kBufferLimit, "one buffer of {wanted} is more than the driver gives in one piece, however much is free"},
     {kBufferLimit, "a buffer is larger than the driver gives in one piece, however much is free"},
+    {kWeightsLimit,
+     "one tensor or buffer of the weights ({wanted}) is more than the driver gives in one piece, however much is free"},
+    {kWeightsLimit, "a tensor of the weights is larger than the driver gives in one piece, however much is free"},
     {kFitFailed,
      "{weights} of weights ({self} in all) are meant for {device}, where {free} is free; llama.cpp could not make it "
      "fit "
@@ -84,6 +88,8 @@ constexpr Sentence kCauses[] = {
     {kSharedMemory,
      "a kernel asks for {required} of on-chip shared memory and the card has {limit}: a kernel's tile, not GPU memory"},
     {kUnknownArchitecture, "this release does not know the architecture {architecture}; not memory"},
+    {kRaised, "{kind}: {reason}"},
+    {kRaised, "{reason}"},
     {kDied, "the engine gave up: {reason}"},
     {kDied, "the engine gave up, and the log does not say why"},
     {kSpilled, "{on} of {all} are on the GPU, the rest runs on the CPU"},
@@ -95,7 +101,8 @@ constexpr Sentence kCauses[] = {
 };
 
 constexpr Sentence kEventWords[] = {
-    {kRetried, "a first compute buffer did not fit; it was retried without pipeline parallelism, which is no fault"},
+    {kFitFailed, "-fit gave up: {reason}"},
+    {kRetried, "the first compute buffer was too large and was retried without pipeline parallelism, which is no fault"},
     {kFitReduced, "the engine shortened the context by itself, from {before} to {after}"},
     {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
     {kSpilled, "{on} of {all} on the GPU"},
@@ -118,6 +125,14 @@ std::string value_text(const LogValue& value) {
     return fmt::format("{} ({:.2f} GiB)", bytes, value.value / (1024.0 * 1024 * 1024));
   }
   const std::string_view unit = unit_name(value.unit);
+  double printed = value.value;
+  parse_real(value.text, printed);
+  // Printed in another unit: "31457280kB".
+  if (std::abs(printed - value.value) > 1e-6 * std::abs(printed) && value.text.find(',') == std::string::npos) {
+    constexpr double kMany = 1024;
+    const bool is_large = value.unit == LogUnit::kMebibytes && value.value >= kMany;
+    return fmt::format("{:.2f} {}", is_large ? value.value / kMany : value.value, is_large ? "GiB" : unit);
+  }
   if (unit.empty() || value.unit == LogUnit::kShare) return value.text;
   if (value.unit == LogUnit::kSequences) return value.text;
   std::string_view text = value.text;
@@ -140,8 +155,11 @@ std::optional<std::string> filled(std::string_view text, const LogEvent& event) 
   return out;
 }
 
+// The row's own words, else those of the event's class.
 template <std::size_t count>
 std::string sentence_of(const Sentence (&table)[count], const LogEvent& event) {
+  if (!event.meaning.empty())
+    if (auto text = filled(event.meaning, event)) return *text;
   for (const Sentence& one : table)
     if (one.id == event.id)
       if (auto text = filled(one.text, event)) return *text;
@@ -219,6 +237,7 @@ constexpr CureWords kCures[] = {
     {LogCure::kNewerRelease, "a newer release of the engine", ""},
     {LogCure::kOtherCard, "another card, or more of them", ""},
     {LogCure::kMoreHostMemory, "more system memory (or a higher limit of the container)", ""},
+    {LogCure::kAsTheLogSays, "", "the log's own advice"},
     {LogCure::kNothing, "nothing for memory yet", "", "the cache will be full at about {} sequences"},
 };
 
@@ -240,6 +259,7 @@ std::string cause_text(const Diagnosis& diagnosis) {
              "): most likely the system ran out of memory (RAM); options of the GPU do not change that";
   std::string out = sentence_of(kCauses, *diagnosis.cause);
   if (out.empty()) out = diagnosis.cause->words;
+  if (!diagnosis.cause->meaning.empty()) return out;
   if (diagnosis.cause->id == kOutOfMemory || diagnosis.cause->id == kGraphsFailed)
     if (const std::string_view phase = phase_text(diagnosis.phase); !phase.empty()) out += ", " + std::string(phase);
   const LogValue* wanted = diagnosis.cause->value("wanted");
@@ -254,14 +274,16 @@ std::string event_text(const LogEvent& event) {
 }
 
 std::string cure_option(const LogRemedy& remedy) {
+  if (remedy.cure == LogCure::kOther || remedy.cure == LogCure::kAsTheLogSays) return one_line(remedy.option, 200);
   if (remedy.cure == LogCure::kFitByItself) return "without " + remedy.option;
   if (remedy.option.empty()) return std::string(words_of(remedy.cure).noun);
-  const bool is_variable = remedy.option.starts_with("OLLAMA_") || remedy.option.starts_with("VLLM_");
+  const bool is_variable = remedy.option.starts_with("OLLAMA_") || remedy.option.starts_with("VLLM_CPU");
   if (remedy.value.empty()) return remedy.option;
   return remedy.option + (is_variable ? "=" : " ") + remedy.value;
 }
 
 std::string cure_effect(const LogRemedy& remedy) {
+  if (remedy.cure == LogCure::kOther) return remedy.effect;
   const CureWords& words = words_of(remedy.cure);
   std::string out(words.effect);
   if (remedy.figure && words.with_figure.find("{}") != std::string_view::npos)
@@ -278,9 +300,9 @@ std::string_view verdict_title(LogVerdict verdict) {
   switch (verdict) {
     case LogVerdict::kStarted: return "STARTED";
     case LogVerdict::kAsPlanned: return "STARTED AS PLANNED";
-    case LogVerdict::kLessRoom: return "STARTED, WITH LESS ROOM THAN PLANNED";
-    case LogVerdict::kMoreRoom: return "STARTED, WITH MORE ROOM THAN PLANNED";
-    case LogVerdict::kDiffers: return "DIFFERS FROM THE PLAN";
+    case LogVerdict::kLessRoom:
+    case LogVerdict::kMoreRoom:
+    case LogVerdict::kDiffers: return "STARTED, DIFFERS FROM THE PLAN";
     case LogVerdict::kServesWithTrouble: return "RUNS, WITH TROUBLE";
     case LogVerdict::kDidNotStart: return "DID NOT START";
     case LogVerdict::kDied: return "STARTED, THEN FAILED";

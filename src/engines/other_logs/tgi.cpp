@@ -1,0 +1,67 @@
+// Lines of text-generation-inference. Source: launcher/src/main.rs, server/text_generation_server/models, router/src.
+#include "engines/log_lines.h"
+
+namespace kvplan {
+
+namespace {
+
+using enum LogEventId;
+
+constexpr std::string_view kLessPrefill =
+    "--max-batch-prefill-tokens lower | the warm-up's batch shrinks; --max-input-tokens lower | a shorter prompt; "
+    "--cuda-memory-fraction 0.95 | or what is free, where others use the card; --num-shard 2 | splits weights and "
+    "cache; "
+    "--quantize bitsandbytes-nf4 | smaller weights";
+
+constexpr LogTemplate kTgiEvents[] = {
+    {"Not enough memory to handle {batch:tokens} prefill tokens", kOutOfMemory,
+     "the warm-up could not hold a prefill batch of {batch}", kLessPrefill,
+     "RuntimeError: Not enough memory to handle 16384 prefill tokens. You need to decrease "
+     "`--max-batch-prefill-tokens`"},
+    {"Not enough memory to handle `max_batch_total_tokens={tokens:tokens}", kOutOfMemory,
+     "there is no room for {tokens} of KV cache", "--max-batch-total-tokens lower | a smaller KV cache; --num-shard 2",
+     "Not enough memory to handle `max_batch_total_tokens=32000`"},
+    {"`max_batch_prefill_tokens` must be >= `max_input_", kRefused, "one prompt has to fit the prefill batch",
+     "--max-batch-prefill-tokens as large as --max-input-tokens; --max-input-tokens lower",
+     "Error: ArgumentValidation(\"`max_batch_prefill_tokens` must be >= `max_input_tokens`. Given: 2048 and 4096\")"},
+    {"ArgumentValidation(\"{reason:text}", kRefused, "the launcher refuses its arguments: {reason}", "",
+     "Error: ArgumentValidation(\"`max_input_tokens must be < `max_total_tokens`\")"},
+    {"NotEnoughCUDADevices(\"{reason:text}", kTooFewCards, "more shards than GPUs: {reason}",
+     "--num-shard lower; --gpus all | where docker shows too few",
+     "Error: NotEnoughCUDADevices(\"`sharded` is true but only found 1 CUDA devices\")"},
+    {"inputs` tokens + `max_new_tokens` must be <= {longest:tokens}. Given: {asked:tokens} `inputs", kRequestTooLong,
+     "", "--max-total-tokens {asked} or more | if memory allows; @shorter_input",
+     "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`"},
+    {"`inputs` must have less than {longest:tokens} tokens. Given: {asked:tokens}", kRequestTooLong, "",
+     "--max-input-tokens {asked} or more | if memory allows; @shorter_input",
+     "Input validation error: `inputs` must have less than 1024 tokens. Given: 1857"},
+    {"Error: ShardCannotStart", kDied, "a shard did not start; an earlier line says why", ""},
+    {"Error: ShardFailed", kDied, "a shard died; an earlier line says why", ""},
+    {"Shard {rank} failed to start", kDied, "", "", "Shard 0 failed to start"},
+    {"Shard process was signaled to shutdown with signal {signal}", kHostOutOfMemory,
+     "a shard was killed (signal {signal}): most likely the system ran out of memory (RAM), or /dev/shm was too small",
+     "--shm-size 1g | where it runs in docker with several GPUs; @more_host_memory",
+     "Shard process was signaled to shutdown with signal 9"},
+    {"main.rs:{line}: Connected", kStarted, "", "", "text_generation_router: router/src/main.rs:400: Connected"},
+    {"Invalid hostname, defaulting to 0.0.0.0", kStarted},
+    {"text_generation_launcher", kMark},
+    {"text_generation_router", kMark},
+    {"text_generation_server", kMark},
+    {"text-generation-launcher", kMark},
+};
+
+constexpr RemedyRule kTgiRemedies[] = {{kOutOfMemory, kLessPrefill}};
+
+}  // namespace
+
+EngineLog tgi_log() {
+  EngineLog out{.events = kTgiEvents};
+  out.options = {.length = "--max-total-tokens",
+                 .share = "--cuda-memory-fraction",
+                 .ranks = "--num-shard",
+                 .batch = "--max-batch-prefill-tokens"};
+  out.remedies = kTgiRemedies;
+  return out;
+}
+
+}  // namespace kvplan

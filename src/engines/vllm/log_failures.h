@@ -1,0 +1,12 @@
+// Lines of vLLM's log that tell of failures, refusals and traffic.
+#pragma once
+
+#include <span>
+
+#include "engines/log_lines.h"
+
+namespace kvplan {
+
+extern const std::span<const LogTemplate> kVllmLogEvents;
+
+}  // namespace kvplan
