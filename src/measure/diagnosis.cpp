@@ -120,10 +120,12 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   constexpr std::size_t kNear = 8;
   const bool is_limit = cause.id == kBufferLimit;
   if (!is_limit && !is_buffer(cause.id) && cause.id != kHostOutOfMemory) return;
+  bool is_tensor = false, is_cache = false;
   for (const LogEvent& event : events) {
     if (event.line_number + kNear < cause.line_number || event.line_number > cause.line_number + kNear) continue;
     if (!is_buffer(event.id)) continue;
-    if (is_limit && event.id == kWeightsFailed) cause.id = kWeightsLimit;
+    is_tensor = is_tensor || event.id == kWeightsFailed || event.words.starts_with("alloc_tensor_range");
+    is_cache = is_cache || event.id == kCacheFailed || event.id == kComputeFailed;
     // A buffer may be allocated in pieces: the larger figure is the whole.
     constexpr double kRounding = 1.01;
     if (event.bytes("wanted").value_or(0) > cause.bytes("wanted").value_or(0) * kRounding)
@@ -131,6 +133,7 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
     take_values(event, cause);
     if (event.id != kBufferFailed && (cause.id == kBufferFailed || cause.id == kHostOutOfMemory)) cause.id = event.id;
   }
+  if (is_limit && is_tensor && !is_cache) cause.id = kWeightsLimit;
 }
 
 // Other lines that belong to a failure of llama.cpp: its own plan of the device, and the buffers it had allocated.

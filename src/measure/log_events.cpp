@@ -35,6 +35,14 @@ bool is_same(const LogEvent& a, const LogEvent& b) {
   return one == nullptr || other == nullptr || one->text == other->text;
 }
 
+// How much a row says: one that only tells of an end, less than any other.
+std::size_t says(const TemplateIndex::Entry& entry) {
+  constexpr std::size_t kLongestText = 4096;
+  const bool is_end =
+      entry.row->event == LogEventId::kRaised || (entry.row->event == LogEventId::kDied && entry.row->meaning.empty());
+  return entry.pattern.weight() + (is_end ? 0 : kLongestText);
+}
+
 // The text of a request may contain anything.
 bool quotes_a_request(std::string_view line) {
   return line.find("Received request ") != std::string_view::npos || line.find("prompt: '") != std::string_view::npos ||
@@ -98,7 +106,7 @@ void EventReader::read_oldest() {
   // A line reports one event; it may also show the engine, or be a frame of a traceback.
   for (const TemplateIndex::Entry* const entry : oldest.entries) {
     const bool is_beside = entry->row->event >= LogEventId::kPhase;
-    if (!is_beside && (is_quoted || (best != nullptr && best->pattern.weight() >= entry->pattern.weight()))) continue;
+    if (!is_beside && (is_quoted || (best != nullptr && says(*best) >= says(*entry)))) continue;
     auto match = entry->pattern.match(message_, oldest.text.size());
     if (!match) continue;
     if (is_beside) {

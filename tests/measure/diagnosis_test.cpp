@@ -89,7 +89,8 @@ const Case kCases[] = {
      "out_of_memory",
      {"136.00 MiB", "120.88 MiB", "graphs"},
      {"--gpu-memory-utilization", "--enforce-eager"}},
-    {"torch.OutOfMemoryError: HIP out of memory. Tried to allocate 12.95 GiB. GPU 0 has a total capacity of 127.00 GiB "
+    {"(EngineCore pid=2651) torch.OutOfMemoryError: HIP out of memory. Tried to allocate 12.95 GiB. GPU 0 has a total "
+     "capacity of 127.00 GiB "
      "of which 18.55 GiB is free. Of the allocated memory 99.37 GiB is allocated by PyTorch, and 121.80 MiB is "
      "reserved "
      "by PyTorch but unallocated.\n",

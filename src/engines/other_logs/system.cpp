@@ -88,7 +88,7 @@ constexpr LogTemplate kSystemEvents[] = {
      "look up the Xid in NVIDIA's documentation: 13, 31 and 43 are most often the program, 48, 63, 64, 74, 79, 94 and "
      "95 the "
      "hardware; reboot, and check power and cooling | where the GPU has fallen off the bus (79); @newer_release",
-     "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus."},
+     "NVRM: Xid (PCI:0000:65:00): 31, pid=1234, name=python3, MMU Fault"},
     {"NVRM: Xid", kDied, "the NVIDIA driver reports an error of the GPU",
      "look up the Xid in NVIDIA's documentation; reboot, and check power and cooling"},
     {"GPU has fallen off the bus", kDied, "the GPU has fallen off the PCIe bus: power, cooling, riser or a defect",
@@ -157,6 +157,14 @@ constexpr LogTemplate kSystemEvents[] = {
      "arithmetic (vLLM); another checkpoint (AWQ, GPTQ, bfloat16); @newer_release",
      "ValueError(\"type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', "
      "'fp8e5')\")"},
+    {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
+     "capability: {capability}",
+     kQuantizationNeedsCard, "", "",
+     "The quantization method awq is not supported for the current GPU. Minimum capability: 75. Current capability: "
+     "70."},
+    {"is not supported for quantization method {method:word}", kNoBfloat16, "{method} kernels do not take this type",
+     "@float16:--dtype half",
+     "ValueError: torch.bfloat16 is not supported for quantization method awq. Supported dtypes: [torch.float16]"},
     {"out of resource: shared memory, Required: {required:B}, Hardware limit: {limit:B}", kSharedMemory, "", "",
      "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 263168, Hardware limit: 232448."},
     {"OutOfResources: shared memory, Required: {required:B}, Hardware limit: {limit:B}", kSharedMemory, "", "",
@@ -252,8 +260,6 @@ constexpr LogTemplate kSystemEvents[] = {
     {"Address already in use", kRefused, "another program has the port", "stop the other program, or another --port"},
     {"bind: Only one usage of each socket address", kRefused, "another program has the port",
      "stop the other program, or another port"},
-    {"couldn't bind HTTP server socket", kRefused, "another program has the port",
-     "stop the other program, or another --port"},
     {"not enough memory: you tried to allocate {wanted:B} bytes", kHostOutOfMemory, "", "",
      "RuntimeError: [enforce fail at alloc_cpu.cpp:80] data. DefaultCPUAllocator: not enough memory: you tried to "
      "allocate 90177536 bytes."},
@@ -355,12 +361,12 @@ constexpr LogTemplate kSystemEvents[] = {
      "terminate called after throwing an instance of 'std::runtime_error' what():  boom"},
     {"terminating due to uncaught exception of type {kind:word}: {reason:text}", kRaised, "", "",
      "libc++abi: terminating due to uncaught exception of type std::runtime_error: boom"},
-    {"{thread:word} panicked at {place:text}", kRaised, "the program panicked at {place}", "",
+    {"panicked at {place:text}", kRaised, "the program panicked at {place}", "",
      "thread 'main' panicked at src/main.rs:1:2: called `Option::unwrap()` on a `None` value"},
     {"panic: {reason:text}", kRaised, "the program panicked: {reason}", "",
      "panic: runtime error: index out of range [5] with length 5"},
     {"Fatal Python error: {reason:text}", kRaised, "Python ended: {reason}", "",
-     "Fatal Python error: Segmentation fault"},
+     "Fatal Python error: Aborted"},
     {"GGML_ASSERT({what:text}) failed", kRaised,
      "a check of ggml failed: {what}: a defect of the build, or a file that it does not know",
      "@newer_release; without the option that was added last",

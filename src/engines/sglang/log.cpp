@@ -153,14 +153,6 @@ constexpr LogTemplate kEvents[] = {
     {"assert self.store_dtype == torch.uint8", kCacheTypeNeedsFlash,
      "the KV pool of this model holds FP8 (uint8) alone, and another cache type was asked for; not memory",
      "@plain_cache_type:--kv-cache-dtype fp8_e4m3"},
-    {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
-     "capability: {capability}",
-     kQuantizationNeedsCard, "", "",
-     "ValueError: The quantization method fp8 is not supported for the current GPU. Minimum capability: 80. Current "
-     "capability: 75."},
-    {"is not supported for quantization method {method:word}. Supported dtypes: {types:text}", kNoBfloat16,
-     "{method} kernels take {types} alone", "@float16:--dtype half",
-     "ValueError: torch.bfloat16 is not supported for quantization method awq. Supported dtypes: [torch.float16]"},
     {"Unsupported architectures: {architecture:text}", kUnknownArchitecture, "", "",
      "ValueError: Unsupported architectures: ['FooForCausalLM']. Supported list: dict_keys(['X'])"},
     {"has no SGlang implementation and the Transformers implementation is not compatible", kUnknownArchitecture,

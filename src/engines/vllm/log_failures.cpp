@@ -70,11 +70,6 @@ constexpr LogTemplate kVllmEvents[] = {
      kNoBfloat16, "", "",
      "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute "
      "capability 7.5."},
-    {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
-     "capability: {capability}",
-     kQuantizationNeedsCard, "", "",
-     "The quantization method awq is not supported for the current GPU. Minimum capability: 75. Current capability: "
-     "70."},
     {"No valid attention backend found for {device:word} with {request:text}. Reasons: {reasons:text}.",
      kNoAttentionBackend, "", "", "No valid attention backend found for cuda with some reason. Reasons: some reason."},
     {"No valid attention backend found for", kNoAttentionBackend},
@@ -244,9 +239,6 @@ constexpr LogTemplate kVllmEvents[] = {
      "ValueError: Selected backend AttentionBackendEnum.FLASHMLA is not valid for this configuration. Reason: "
      "['compute "
      "capability not supported']"},
-    {"torch.bfloat16 is not supported for quantization method {method:word}", kNoBfloat16,
-     "{method} kernels take float16 alone", "@float16:--dtype half",
-     "ValueError: torch.bfloat16 is not supported for quantization method awq. Supported dtypes: [torch.float16]"},
     {"does not match the quantization method specified in the `quantization` argument ({method:word})", kRefused,
      "the checkpoint is not quantized as --quantization {method} says",
      "without --quantization | vLLM reads it from the checkpoint",
@@ -258,7 +250,7 @@ constexpr LogTemplate kVllmEvents[] = {
     {"Cannot find any of {files:text} in the model's quantization config", kRefused,
      "the checkpoint is not quantized, or its config does not say how", "without --quantization",
      "ValueError: Cannot find any of ['adapter_name_or_path'] in the model's quantization config."},
-    {"The model type {architecture:word} does not support float16", kRefused, "the model overflows in float16",
+    {"The model type '{architecture:word}' does not support float16", kRefused, "the model overflows in float16",
      "--dtype bfloat16 (compute capability 8.0) or float32",
      "ValueError: The model type 'gemma2' does not support float16. Reason: Numerical instability."},
     {"Pipeline parallelism is not supported for this model", kRefused,
@@ -314,7 +306,7 @@ constexpr LogTemplate kVllmEvents[] = {
     {"has no vLLM implementation and the Transformers implementation is not compatible", kUnknownArchitecture,
      "vLLM has no class for this model, and transformers' own does not run in vLLM",
      "@newer_release; SGLang or transformers"},
-    {"At most {most} {what:word} may be provided in one prompt", kRequestTooLong,
+    {"At most {most} {what:text} may be provided in one prompt", kRequestTooLong,
      "a request had more {what} than --limit-mm-per-prompt allows ({most}); it runs on",
      "--limit-mm-per-prompt higher | more memory is taken for the encoder",
      "ValueError: At most 1 image(s) may be provided in one prompt."},
