@@ -1,5 +1,7 @@
 #include "kvplan/observation.h"
 
+#include <iterator>
+
 #include "kvplan/quantity.h"
 
 namespace kvplan {
@@ -46,7 +48,8 @@ std::string_view name(LogCure cure) {
       "fit_by_itself",    "float16",        "longer_by_override", "longer_context",      "shorter_input",
       "other_kernels",    "other_build",    "newer_release",      "other_card",          "more_host_memory",
       "as_the_log_says",  "other"};
-  return kNames[static_cast<std::size_t>(cure)];
+  const auto at = static_cast<std::size_t>(cure);
+  return at < std::size(kNames) ? kNames[at] : std::string_view();
 }
 
 const LogValue* LogEvent::value(std::string_view wanted) const {

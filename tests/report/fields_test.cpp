@@ -122,7 +122,7 @@ TEST_CASE("fields: the last enumerators have the last words") {
   is_last(LogEventId::kMark, "mark");
   is_last(LogVerdict::kCannotTell, "cannot_tell");
   is_last(LogPhase::kServing, "serving");
-  is_last(LogCure::kMoreHostMemory, "more_host_memory");
+  is_last(LogCure::kOther, "other");
 }
 
 TEST_CASE("fields: enumerations by name, none as null") {
