@@ -11,6 +11,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONGEST = 1800  # seconds of one case
+ANSWERS = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # what the engine prints, from its import on, is no answer
 
 
 def in_fork(function, *args, failed, memory=None):
@@ -52,8 +54,6 @@ def scripts_used():
 
 def serve(function, failed, memory=None):
     """Answers a case a line on standard input, {"answer", "scripts"} a line on standard output."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the engine prints is no answer
     worker = os.path.relpath(os.path.abspath(sys.argv[0]), HERE)
 
     def whole(case):
@@ -64,4 +64,4 @@ def serve(function, failed, memory=None):
         return {"answer": answer, "scripts": sorted({worker, *scripts_used()})}
 
     for line in sys.stdin:
-        print(json.dumps(in_fork(whole, json.loads(line), failed=failed, memory=memory)), file=answers, flush=True)
+        print(json.dumps(in_fork(whole, json.loads(line), failed=failed, memory=memory)), file=ANSWERS, flush=True)

@@ -114,6 +114,12 @@ class Workers:
         return died
 
     def work(self, groups, died, failures, number):
+        try:
+            self.work_through(groups, died, failures, number)
+        except Exception as error:
+            failures.append(error)
+
+    def work_through(self, groups, died, failures, number):
         for group, cases in groups:
             process = None
             while not failures:

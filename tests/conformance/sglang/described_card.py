@@ -137,12 +137,21 @@ def on_meta(value):
     return "meta" if is_cuda else value
 
 
+def of_missing(cls, key):
+    """A class that transformers has only with a package that is not there (AutoImageProcessor): SGLang registers its own with it."""
+    try:
+        return type.__getattribute__(cls, key)
+    except AttributeError:
+        return Anything()
+
+
 def install():
     import torch
     import transformers.image_utils  # before the stand-ins, so that transformers finds those packages missing
     import transformers.modeling_utils
     import transformers.models.llama.modeling_llama  # noqa: F401
 
+    transformers.utils.import_utils.DummyObject.__getattribute__ = of_missing
     sys.meta_path.append(Finder())
     import triton.runtime  # a stand-in now; kernels ask it which card they are compiled for
 

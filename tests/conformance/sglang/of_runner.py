@@ -4,6 +4,7 @@ Its ModelRunner sizes and builds the pools itself: its own constructor runs, wit
 ranks left out, up to the pools. worker.py makes an Engine of a case and asks resolve(), load() and then pools() or
 built_in(); at_once_of_runner.py goes on from there.
 """
+import re
 import types
 
 import torch
@@ -37,15 +38,18 @@ class Runner(ModelRunner):
 
         args = self.server_args
         self.tp_group = self.pp_group = Ranks(1)
+        for name, value in list(vars(parallel_state).items()):
+            if value is None and re.fullmatch(r"_(DCP|(ATTN|MOE)_\w+)", name):
+                setattr(parallel_state, name, Ranks(1))
         for name, size in (("_WORLD", self.tp_size), ("_TP", self.tp_size), ("_PP", 1), ("_MOE_EP", self.moe_ep_size),
                            ("_MOE_TP", self.tp_size // self.moe_ep_size)):
             setattr(parallel_state, name, Ranks(size))
         dp_attention._ENABLE_DP_ATTENTION_FLAG = args.enable_dp_attention
-        rank, size, dp_rank = dp_attention.compute_dp_attention_world_info(args.enable_dp_attention, 0, self.tp_size, self.dp_size)
+        rank, size, dp_rank, *_ = dp_attention.compute_dp_attention_world_info(args.enable_dp_attention, 0, self.tp_size, self.dp_size)
         dp_attention._ATTN_TP_RANK, dp_attention._ATTN_TP_SIZE, dp_attention._ATTN_DP_RANK = rank, size, dp_rank
         dp_attention._ATTN_DP_SIZE = dp_attention._LOCAL_ATTN_DP_SIZE = self.dp_size if args.enable_dp_attention else 1
         dp_attention._LOCAL_ATTN_DP_RANK = 0
-        dp_attention._ATTN_TP_GROUP = self.attention_tp_group = Ranks(size)
+        dp_attention._ATTN_TP_GROUP = parallel_state._ATTN_TP = self.attention_tp_group = Ranks(size)
         return CARD.free
 
     def load_model(self):
@@ -212,5 +216,12 @@ class Engine:
 def arguments(args):
     names = ("mem_fraction_static", "chunked_prefill_size", "max_prefill_tokens", "page_size", "kv_cache_dtype", "attention_backend",
              "max_running_requests", "swa_full_tokens_ratio", "mamba_full_memory_ratio", "disable_radix_cache")
-    graphs = None if args.disable_cuda_graph else ["full", args.cuda_graph_max_bs, len(args.cuda_graph_bs)]
-    return {**{name: getattr(args, name) for name in names}, "decode_graph": graphs}
+    return {**{name: getattr(args, name) for name in names}, "decode_graph": decode_graph(args)}
+
+
+def decode_graph(args):
+    """The kind, the largest size and how many sizes of graphs are captured."""
+    if hasattr(args, "cuda_graph_config"):  # since 0.5.13
+        its = args.cuda_graph_config.decode
+        return [name_of(its.backend), its.max_bs, len(its.bs or ())]
+    return None if args.disable_cuda_graph else ["full", args.cuda_graph_max_bs, len(args.cuda_graph_bs)]

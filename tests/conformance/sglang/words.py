@@ -1,4 +1,5 @@
 """What the engine says where it refuses, on one line; and where a stand-in or a config without its code may have said it."""
+import os
 import re
 
 # Not rules of memory or of a card: the checkpoint brings code along, or these configs lack a key that a class reads.
@@ -17,7 +18,9 @@ def of(error):
 
 
 def is_doubtful(error):
-    return isinstance(error, DOUBTFUL_KINDS) or bool(DOUBTFUL_WORDS.search(str(error)))
+    """Also where these scripts raised it, and not the engine."""
+    ours = os.path.dirname(file_of(error)) == os.path.dirname(os.path.abspath(__file__))
+    return ours or isinstance(error, DOUBTFUL_KINDS) or bool(DOUBTFUL_WORDS.search(str(error)))
 
 
 def file_of(error):
