@@ -34,7 +34,7 @@ class Engine:
         """The arguments as the server settles them, and what it reads from the config."""
         from sglang.srt import runtime_context as context
         from sglang.srt.arg_groups.overrides import model_config_of, resolved_view
-        from sglang.srt.layers.dp_attention import initialize_dp_attention_flags
+        from sglang.srt.layers import dp_attention
         from sglang.srt.server_args import ServerArgs
 
         args = ServerArgs(model_path=self.case["folder"], tp_size=self.tp, **self.case.get("given", {}))
@@ -48,7 +48,11 @@ class Engine:
             shared_experts_tp_group=Ranks(self.tp), moe_tp_group=Ranks(parallel.moe_tp_size),
             moe_ep_group=Ranks(parallel.moe_ep_size), moe_dp_group=Ranks(parallel.moe_dp_size), attn_cp_group=Ranks(1),
             dcp_group=Ranks(1), pp_group=Ranks(1))
-        initialize_dp_attention_flags(args)
+        if hasattr(dp_attention, "initialize_dp_attention_flags"):
+            dp_attention.initialize_dp_attention_flags(args)
+        else:  # before 0.5.21
+            context.get_flags().dp.enabled = parallel.enable_dp_attention
+            dp_attention._ATTN_DP_RANK, dp_attention._ATTN_DP_SIZE = 0, parallel.attn_dp_size
         self.config = config = model_config_of(args)
         yield "model", {"is_hybrid_swa": bool(config.is_hybrid_swa), "multimodal": bool(config.is_multimodal),
                         "mla": str(config.attention_arch).endswith("MLA"), "context_len": config.context_len,
