@@ -15,6 +15,8 @@ def figures_of(path, program):
         raise common.Failure(f"{program} is not built; cmake --build build --target kvplan_tests, or name it with --program")
     done = subprocess.run([program, "-tc=figures of a file"], stdout=subprocess.PIPE, text=True, env={**os.environ, "KVPLAN_EXECUTED": path})
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('["')]
+    if not rows:
+        raise common.Failure(f"{program} prints no figures of {path}; build it anew: cmake --build build --target kvplan_tests")
     return {tuple(row[:5]): tuple(row[5:]) for row in rows}
 
 
