@@ -1,4 +1,4 @@
-// Written by scripts/ranges.py on 2026-11-25 from testdata/observations: fitted, not set by hand.
+// Written by scripts/ranges.py on 2026-11-27 from testdata/observations: fitted, not set by hand.
 #include <array>
 
 #include "kvplan/ranges.h"

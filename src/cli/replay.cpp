@@ -90,6 +90,8 @@ OptionValues replay(const Invocation& call, const std::string& source, const Req
     out.emplace_back("--ctx-size", std::to_string(planned.llama_cpp.ctx_size->count()));
   if (planned.num_seqs != 1 || asked.num_seqs != 1 || asked.users)
     out.emplace_back("--num-seqs", std::to_string(planned.num_seqs));
+  if (planned.max_num_seqs && planned.max_num_seqs != asked.max_num_seqs)  // lowered to what starts
+    out.emplace_back("--max-num-seqs", std::to_string(*planned.max_num_seqs));
   add_types(planned, out);
   add_cards(planned, out);
   add_layout(planned.parallel, out);

@@ -113,7 +113,7 @@ void check_sequences(const EngineInput& input, const Engine& engine, const Cache
   const std::uint64_t most = std::max(safe, std::min(limit->most, plan.load.num_seqs));
   if (most == 0) return;
   verdict.largest_seqs_cap = most;
-  if (verdict.refusal || verdict.starts == false) return;
+  if (verdict.refusal || verdict.starts == false || !verdict.no_verdict.empty()) return;
   if (limit->cap <= limit->most) {
     verdict.close = verdict.close || (limit->cap > safe && verdict.status == Verdict::kFits);
     return;

@@ -290,14 +290,13 @@ const Table<Roofline> Fields<Roofline>::table(
      {"host_bandwidth_gb_s", or_null<&T::host_gb_s>, "at which that is read; null where nothing lies there"}});
 
 template <>
-const Table<Remedy> Fields<Remedy>::table({{"changes", at<&T::changes>, "option and value"},
-                                           {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
-                                           {"headroom_bytes", at<&T::headroom>},
-                                           {"frees_bytes", at<&T::frees>, "by which the headroom grows"},
-                                           {"cost", or_null<&T::cost>,
-                                            "what the change gives up; null where it says so itself"},
-                                           {"engine_command", or_null<&T::command>,
-                                            "the launch command with the changes, where one was asked about"}});
+const Table<Remedy> Fields<Remedy>::table(
+    {{"changes", at<&T::changes>, "option and value"},
+     {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
+     {"headroom_bytes", at<&T::headroom>},
+     {"frees_bytes", at<&T::frees>, "by which the headroom grows"},
+     {"cost", or_null<&T::cost>, "what the change gives up; null where it says so itself"},
+     {"engine_command", or_null<&T::command>, "the launch command with the changes, where one was asked about"}});
 
 template <>
 const Table<VerdictReport> Fields<VerdictReport>::table(
@@ -309,6 +308,8 @@ const Table<VerdictReport> Fields<VerdictReport>::table(
      {"starts", at<&T::starts>, "the engine starts, whether or not all sequences run at once; null where not known"},
      {"refusal", [](const T& v) { return v.refusal ? std::optional(in_words(v.refusal->words)) : std::nullopt; },
       "why it does not start, where that is not memory"},
+     {"refusal_code", [](const T& v) { return v.refusal ? std::optional(std::string(v.refusal->id)) : std::nullopt; },
+      "the same as a stable word"},
      {"runs_at_once", at<&T::runs_at_once>,
       "sequences like the request's that the engine's scheduler runs together; null where not known"},
      {"largest_max_num_seqs", at<&T::largest_seqs_cap>,

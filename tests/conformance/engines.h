@@ -35,7 +35,8 @@ std::string llama_cpp_settings(const Json& row);
 const EngineRows& engine_rows(std::string_view engine);
 
 // Whether the engine starts with a case at all; kvplan should refuse where it does, and nowhere else.
-Figure start(const Json& row, const Reply& reply);
+// `later`: codes of refusals, separated by spaces, for checks that the engine makes after the harness has ended.
+Figure start(const Json& row, const Reply& reply, std::string_view later = "");
 Figure refusal(const std::string& name, const Reply& reply);
 
 std::string text(double number);  // "16384", "0.5"

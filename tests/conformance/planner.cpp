@@ -87,6 +87,12 @@ bool Reply::is_refused() const {
   return verdict.contains("refusal") && !verdict["refusal"].is_null();
 }
 
+std::string Reply::refusal_code() const {
+  if (!report_) return "";
+  const Json code = report_->at("verdict").value("refusal_code", Json());
+  return code.is_string() ? code.get<std::string>() : "";
+}
+
 std::optional<double> Reply::number(std::string_view place) const {
   if (!report_) return std::nullopt;
   const Json::json_pointer pointer{std::string(place)};

@@ -30,6 +30,7 @@ class Reply {
   bool is_report() const { return report_.has_value(); }
   // kvplan says that this cannot be: without a plan, or as its verdict.
   bool is_refused() const;
+  std::string refusal_code() const;  // "" without one
   const std::string& why() const { return why_; }
 
   // The number at a place of the report ("/capacity/tokens"); nothing where there is none.

@@ -13,6 +13,9 @@ namespace kvplan::conformance {
 
 namespace {
 
+// Kernels are chosen with the weights, which the harness does not load.
+constexpr std::string_view kSglangLater = "quantization card";
+
 constexpr const char* kShare = "/request/gpu_memory_utilization";
 constexpr const char* kRequests = "/capacity/max_num_seqs";
 constexpr const char* kBudget = "/capacity/kv_cache_memory_bytes";
@@ -162,7 +165,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   Figures out;
   if (row.contains("refused") || row.contains("starts")) {
     const Words budget = row.contains("mem") ? budget_of(row) : Words{};
-    Figure& figure = out.emplace_back(start(row, ask(budget)));
+    Figure& figure = out.emplace_back(start(row, ask(budget), kSglangLater));
     // Pools are sized at the start: where they hold no token, or no request, SGLang refuses. (A start that is well was
     // asked for without the weights, whatever the card.)
     const Reply least = ask(with(budget, {"--max-model-len", kShort}));
@@ -194,7 +197,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
   const Reply plain = ask(context);
   // Of a card that kvplan's own weights leave room on: the engine was told others.
-  if (plain.number(kBudget).value_or(0) > 0) out.push_back(start(row, plain));
+  if (plain.number(kBudget).value_or(0) > 0) out.push_back(start(row, plain, kSglangLater));
   const double tokens = pool.at("max_total_num_tokens"), share = args.at("mem_fraction_static");
   if (row.contains("weights_built"))
     out.push_back(

@@ -491,7 +491,7 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
                       {"vllm", "l4", 24, 2048, 256},
                       {"vllm", "made-up", 70, 8192, 1024},
                       {"vllm", "made-up", 69, 2048, 256},
-                      {"vllm@0.8", "h100-80gb", 80, 8192, 256},
+                      {"vllm@0.8", "h100-80gb", 80, 8192, 1024},  // V1 (vllm-project/vllm#17238)
                       // From 160 GiB on, since 0.28 (vllm-project/vllm#51726).
                       {"vllm", "b200", 179, 16384, 1024},
                       {"vllm@0.27", "b200", 179, 8192, 1024},

@@ -10,6 +10,7 @@
 #include "measure/diagnosis.h"
 #include "measure/log_reader.h"
 #include "report/pages/log_words.h"
+#include "support/words.h"
 
 namespace kvplan {
 
@@ -23,10 +24,6 @@ std::string cures_of(const Diagnosis& found) {
   std::string out;
   for (const LogRemedy& remedy : found.remedies) out += cure_option(remedy) + "\n";
   return out;
-}
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace

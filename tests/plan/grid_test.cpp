@@ -8,6 +8,7 @@
 
 #include "kvplan/gpus.h"
 #include "plan/fit.h"
+#include "plan/plan_cache.h"
 #include "plan/search.h"
 #include "support/figures.h"
 
@@ -34,6 +35,8 @@ TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
         here.engine = engine_named(row.engine);
         here.weights = row.weights;
         here.card.gpu = cards[c];
+        PlanCache cache(model);
+        lower_seqs_cap(cache, here);
         const Plan plan = make_plan(model, here);
         CHECK(cell.verdict.status == plan.verdict.status);
         CHECK(cell.verdict.headroom == plan.verdict.headroom);

@@ -109,10 +109,11 @@ TEST_CASE("SGLang has no kernels of sparse latents before Hopper") {
   // sgl-project/sglang#35420
   for (const std::string card : {"a100-80gb", "rtx-4090"})
     for (const std::string model : {"deepseek-v3.2", "glm-5.2"})
-      CHECK(has(refused(model, {"--engine", "sglang", "--gpu", card}), "9.0"));
+      CHECK_FALSE(refused(model, {"--engine", "sglang", "--gpu", card}).empty());
   CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu", "h200"}).empty());
   CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu-memory", "80GiB"}).empty());
-  CHECK(refused("deepseek-v3", {"--engine", "sglang", "--gpu", "a100-80gb"}).empty());
+  // Its experts are FP8, which Fp8MoEMethod has no kernel for on Ampere (sgl-project/sglang#5871).
+  CHECK(has(refused("deepseek-v3", {"--engine", "sglang", "--gpu", "a100-80gb"}), "fp8e4nv"));
 }
 
 TEST_CASE("What mlx-lm does not quantize is planned, and refused") {

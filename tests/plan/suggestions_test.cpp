@@ -193,9 +193,10 @@ TEST_CASE("suggestions: what loses nothing comes first, and as little of it as i
   CHECK(share.front()["changes"]["--gpu-memory-utilization"] == "0.95");
   CHECK(plan(tight, {"--gpu-memory-utilization", "0.94"}).exit == 0);
   CHECK(plan(tight, {"--gpu-memory-utilization", "0.93"}).exit == 1);
-  // A share that was named is the user's.
+  // A share that was named may be raised as well.
   const Json named = suggestions(joined(tight, {"--gpu-memory-utilization", "0.9"}));
-  for (const Json& each : named) CHECK_FALSE(each["changes"].contains("--gpu-memory-utilization"));
+  REQUIRE(!named.empty());
+  CHECK(named.front()["changes"].contains("--gpu-memory-utilization"));
 }
 
 TEST_CASE("suggestions: llama.cpp's in its own words") {
