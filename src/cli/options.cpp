@@ -169,10 +169,12 @@ bool parse_pasted(const ParsedArguments& given, Invocation& call) {
       call.pasted_calls.back().pasted_error = error;
     }
   }
-  if (commands.size() == 1)
-    call = Invocation(std::move(call.pasted_calls.front()));
-  else
+  if (commands.size() > 1) {
     prepare(given, call);
+    return true;
+  }
+  Invocation only = std::move(call.pasted_calls.front());  // a part of `call`
+  call = std::move(only);
   return true;
 }
 

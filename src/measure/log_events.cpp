@@ -56,9 +56,12 @@ bool is_fatal(LogEventId id) {
 }
 
 void EventReader::line(std::string_view line, std::size_t number, const Entries& entries) {
+  // Where failures have filled the room, one more is not even read.
+  const auto is_failure = [](LogEventId id) { return id == LogEventId::kRaised || is_fatal(id); };
   pending_.push_back({std::string(line), number, {}});
   for (const TemplateIndex::Entry* const entry : entries)
-    if (entry->kind == TemplateIndex::Kind::kEvent) pending_.back().entries.push_back(entry);
+    if (entry->kind == TemplateIndex::Kind::kEvent && !(is_full_ && is_failure(entry->row->event)))
+      pending_.back().entries.push_back(entry);
   if (pending_.size() >= kLinesOfAMessage) read_oldest();
 }
 
@@ -161,7 +164,8 @@ void EventReader::keep(LogEvent event) {
     if (!is_fatal(event.id)) return;
     const auto spare =
         std::find_if(events_.begin(), events_.end(), [](const LogEvent& other) { return !is_fatal(other.id); });
-    if (spare == events_.end()) return;
+    is_full_ = spare == events_.end();
+    if (is_full_) return;
     events_.erase(spare);
   }
   known_words_.insert(event.words);
@@ -174,6 +178,7 @@ void EventReader::restart() {
   if (std::any_of(events_.begin(), events_.end(), tells)) earlier_ = std::move(events_);
   events_.clear();
   known_words_.clear();
+  is_full_ = false;
 }
 
 std::vector<LogEvent> EventReader::finish() {

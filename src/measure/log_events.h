@@ -44,6 +44,7 @@ class EventReader {
   std::string message_;                // the current line and those after it
   std::string frames_, code_;          // of the present traceback: where it was, and the last line of code
   bool is_after_frame_ = false;
+  bool is_full_ = false;  // of failures
 };
 
 // Whether the engine cannot continue after it.
