@@ -25,10 +25,10 @@ struct ExpertKinds {
 };
 
 struct KernelRow {
-  std::string_view methods;  // quant_method, separated by spaces; "" for any weights, quantized or not
-  std::string_view types;    // how names of weight types begin, separated by spaces; "" for any
+  std::string_view methods = {};  // quant_method, separated by spaces; "" for any weights, quantized or not
+  std::string_view types = {};    // how names of weight types begin, separated by spaces; "" for any
   KernelPart part = KernelPart::kWeights;
-  std::string_view cards;  // compute capabilities times ten: "75+", "100-109 120+"; "" for none
+  std::string_view cards = {};  // compute capabilities times ten: "75+", "100-109 120+"; "" for none
   Release since{}, until = kNoEnd;
   const char* words = nullptr;  // the engine's own; null: its sentence about the minimum capability
   const char* cure = nullptr;   // null: a newer card

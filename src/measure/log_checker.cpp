@@ -308,7 +308,7 @@ class Checker {
                           cache.bytes_per_token == cache.bytes_per_token_in_window;
     const bool assumes = stated_.assumes_cache || (stated_.assumes_batch && !is_plain);
     for (LogLine& line : out_.lines) {
-      out_.outside += line.is_outside() ? 1 : 0;
+      if (line.is_outside()) ++out_.outside;
       if (!line.exact || !line.predicted) continue;
       if (agrees(line)) {
         ++out_.compared;

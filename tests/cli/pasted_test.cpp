@@ -11,6 +11,8 @@
 namespace kvplan {
 namespace {
 
+using Json = nlohmann::json;
+
 const std::string kModel = "testdata/configs/qwen3-0.6b.json";
 
 Json asked(const Words& words) {
