@@ -165,7 +165,8 @@ TEST_CASE("rules: an architecture is asked, and its name compared nowhere but wh
   CHECK(names.count("deepseek2") == 1);
   for (const File& file : sources()) {
     if (file.path.starts_with("src/formats/") || file.path.starts_with("src/models/")) continue;
-    if (file.path.starts_with("src/engines/") && file.path.find("log") != std::string::npos) continue;  // engines' words
+    if (file.path.starts_with("src/engines/") && file.path.find("log") != std::string::npos)
+      continue;                                               // engines' words
     if (file.path.starts_with("src/engines/mlx/")) continue;  // MLX's modules have model_types as names
     if (file.path == "src/engines/known_errors.cpp" || file.path == "src/engines/latents.cpp")
       continue;  // tables of an engine's classes

@@ -42,15 +42,14 @@ bool covers(const KernelRow& row, const QuantDeclaration& quantization, Release 
   if (row.methods.empty()) return true;
   if (!is_declared(quantization) || !has_word(row.methods, quantization.dialect)) return false;
   if (row.types.empty()) return true;
-  const auto& scheme = is_of_experts(row.part) && quantization.expert_scheme ? quantization.expert_scheme
-                                                                             : quantization.scheme;
+  const auto& scheme =
+      is_of_experts(row.part) && quantization.expert_scheme ? quantization.expert_scheme : quantization.scheme;
   const auto types = split(row.types);
-  return scheme && std::any_of(types.begin(), types.end(),
-                               [&](std::string_view type) { return scheme->type.starts_with(type); });
+  return scheme &&
+         std::any_of(types.begin(), types.end(), [&](std::string_view type) { return scheme->type.starts_with(type); });
 }
 
-bool has_part(const KernelRow& row, const EngineInput& input, const QuantDeclaration& quantization,
-              ExpertKinds kinds) {
+bool has_part(const KernelRow& row, const EngineInput& input, const QuantDeclaration& quantization, ExpertKinds kinds) {
   const bool has_experts = input.model.experts.count > 0;
   switch (row.part) {
     case KernelPart::kWeights: return true;
@@ -95,10 +94,10 @@ std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const En
     if (!covers(row, quantization, release) || !has_part(row, input, quantization, kinds) || runs(row, capability))
       continue;
     const std::uint64_t least = row.cards.empty() ? 0 : card_range(split(row.cards).front()).least;
-    const char* const words =
-        row.words != nullptr ? row.words
-                             : "The quantization method {method} is not supported for the current GPU. Minimum "
-                               "capability: {least}. Current capability: {capability}";
+    const char* const words = row.words != nullptr
+                                  ? row.words
+                                  : "The quantization method {method} is not supported for the current GPU. Minimum "
+                                    "capability: {least}. Current capability: {capability}";
     Template cure = row.cure != nullptr ? Template(row.cure)
                                         : Template("use a card of compute capability {least} or newer",
                                                    {{"least", capability_text(least)}});
@@ -137,8 +136,8 @@ std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table) {
     std::string what(row.methods.empty() ? "Any model" : row.methods);
     if (!row.types.empty()) what += " (" + std::string(row.types) + ")";
     if (!row.methods.empty()) what += ", " + std::string(name_of(row.part));
-    made.what = what + ": runs on " +
-                (row.cards.empty() ? "no card" : "compute capability " + std::string(row.cards)) + " (times ten).";
+    made.what = what + ": runs on " + (row.cards.empty() ? "no card" : "compute capability " + std::string(row.cards)) +
+                " (times ten).";
     out.push_back(std::move(made));
   }
   return out;

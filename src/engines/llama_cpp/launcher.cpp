@@ -81,7 +81,8 @@ void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch
 
 EngineCommand llama_cpp_command() {
   static constexpr std::string_view kPrograms[] = {"llama-server", "llama-cli", "llama-mtmd-cli"};
-  EngineCommand out{kPrograms, "llama.cpp:server llama.cpp", "llama.cpp", llama_cpp_option_lines, llama_cpp_option_releases};
+  EngineCommand out{kPrograms, "llama.cpp:server llama.cpp", "llama.cpp", llama_cpp_option_lines,
+                    llama_cpp_option_releases};
   out.takes_underscores = out.uses_visible_gpus = true;
   out.complete = [](CommandSettings& settings) {
     if (settings.program != "llama-server") settings.set("--tool", "cli");

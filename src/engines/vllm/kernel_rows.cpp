@@ -15,8 +15,9 @@ constexpr const char* kNoFp8 =
 constexpr const char* kNoNvfp4Experts = "No NvFp4 MoE backend supports the deployment configuration.";
 constexpr const char* kNewerOrCard = "use a newer release, or a card of compute capability 10.0";
 constexpr std::string_view kMinimum = "get_min_capability of the method's class, in the releases on both sides";
-constexpr std::string_view kOracle = "fused_moe/oracle/nvfp4.py with _supports_current_device and _supports_activation "
-                                     "of its kernels, in the releases on both sides";
+constexpr std::string_view kOracle =
+    "fused_moe/oracle/nvfp4.py with _supports_current_device and _supports_activation "
+    "of its kernels, in the releases on both sides";
 
 using enum KernelPart;
 

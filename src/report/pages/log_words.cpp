@@ -102,7 +102,8 @@ constexpr Sentence kCauses[] = {
 
 constexpr Sentence kEventWords[] = {
     {kFitFailed, "-fit gave up: {reason}"},
-    {kRetried, "the first compute buffer was too large and was retried without pipeline parallelism, which is no fault"},
+    {kRetried,
+     "the first compute buffer was too large and was retried without pipeline parallelism, which is no fault"},
     {kFitReduced, "the engine shortened the context by itself, from {before} to {after}"},
     {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
     {kSpilled, "{on} of {all} on the GPU"},
