@@ -45,6 +45,22 @@ Json described(Json schema, std::string_view description, std::string_view limit
   return out;
 }
 
+// Appends the value, with `indent` before every line after the first.
+void add_json(std::string& out, const Json& value, std::string_view indent) {
+  std::string text = value.dump(2, ' ', false, Json::error_handler_t::replace);
+  // Nearly all values are printable as they are, and some are large.
+  const bool is_plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c < '\x7f'); });
+  if (!is_plain || text.find("##[") != std::string::npos || text.find("hf_") != std::string::npos)
+    text = printable_json(text);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    out.append(text, at, end - at);
+    if (end < text.size()) out += indent;
+    at = end;
+  }
+}
+
 template <class... Report>
 void define(Json& definitions) {
   (Fields<Report>::table.schema(definitions), ...);
@@ -120,6 +136,35 @@ Json AnyTable::json_of(const void* whole) const {
   return out;
 }
 
+// A list is written item by item: the tree of the whole takes several times the text's memory, and a report may have
+// every card of every answer.
+std::string AnyTable::text_of(const void* whole) const {
+  std::string out;
+  const auto add = [&](std::string_view key, const Json& value, std::string_view indent) {
+    out += out.empty() ? "{" : out.back() == '[' ? "" : ",";
+    (out += '\n') += indent;
+    if (!key.empty()) ((out += '"') += key) += "\": ";
+    add_json(out, value, indent);
+  };
+  if (kind_ == TableKind::kReport) {
+    add("schema_version", kSchemaVersion, "  ");
+    add("kvplan_version", kVersion, "  ");
+  }
+  for (const AnyRow& row : rows_) {
+    if (!row.extra.is_json) continue;
+    if (row.items == nullptr) {
+      add(row.key, row.json(whole), "  ");
+      continue;
+    }
+    add(row.key, Json::array(), "  ");
+    out.pop_back();
+    row.items(whole, [&](const Json& item) { add("", item, "    "); });
+    out += out.back() == '[' ? "]" : "\n  ]";
+  }
+  out += "\n}\n";
+  return out;
+}
+
 void AnyTable::cells_of(const void* whole, Cells& out) const {
   for (const AnyRow& row : rows_) {
     if (row.cells != nullptr) {
@@ -147,13 +192,10 @@ std::string cell_text(const Json& value) {
 }
 
 std::string json_text(const Json& json) {
-  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
-  // Nearly all reports are printable as they are, and some are large.
-  const bool is_plain =
-      std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c < '\x7f'); });
-  if (!is_plain || text.find("##[") != std::string::npos || text.find("hf_") != std::string::npos)
-    text = printable_json(text);
-  return text + "\n";
+  std::string out;
+  add_json(out, json, "");
+  out += '\n';
+  return out;
 }
 
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ struct AnyRow {
   Extra extra;
   Json (*schema)(Json& definitions) = nullptr;
   Json (*json)(const void* whole) = nullptr;
+  // Passes on a list's items one by one.
+  void (*items)(const void* whole, const std::function<void(const Json&)>& take) = nullptr;
   void (*cells)(const void* whole, Cells& out) = nullptr;  // for a part with its own fields
 };
 
@@ -58,8 +61,12 @@ struct Row : AnyRow {
   // `Get` is at<&T::member>, or a stateless function object that takes a T.
   template <class Get>
   requires std::is_empty_v<Get> Row(std::string_view of_key, Get, std::string_view meaning = "", Extra beside = {})
-      : AnyRow{of_key, meaning, beside, Value<Get>::schema, {}, {}} {
+      : AnyRow{of_key, meaning, beside, Value<Get>::schema, {}, {}, {}} {
     json = [](const void* whole) { return Value<Get>::json(Get()(*static_cast<const T*>(whole))); };
+    if constexpr (Value<Get>::is_list)
+      items = [](const void* whole, const std::function<void(const Json&)>& take) {
+        Value<Get>::items(Get()(*static_cast<const T*>(whole)), take);
+      };
     if constexpr (Value<Get>::has_fields)
       cells = [](const void* whole, Cells& out) {
         if (whole == nullptr) return Value<Get>::cells(nullptr, out);
@@ -72,9 +79,6 @@ struct Row : AnyRow {
   template <class Get>
   using Value = ValueOf<std::remove_cvref_t<std::invoke_result_t<Get, const T&>>>;
 };
-
-// The text of a report: indented by two spaces, with a line break at the end.
-std::string json_text(const Json& json);
 
 enum class TableKind : std::uint8_t {
   kPart,
@@ -90,6 +94,7 @@ class AnyTable {
 
  protected:
   Json json_of(const void* whole) const;
+  std::string text_of(const void* whole) const;
   void cells_of(const void* whole, Cells& out) const;
 
  private:
@@ -106,7 +111,8 @@ class Table : public AnyTable {
   Table(std::string_view name, std::string_view description, const Rows& rows, TableKind kind = TableKind::kPart)
       : AnyTable(name, description, {rows.begin(), rows.end()}, kind) {}
   Json json(const T& whole) const { return json_of(&whole); }
-  std::string text(const T& whole) const { return json_text(json_of(&whole)); }
+  // The text of a report: indented by two spaces, with a line break at the end.
+  std::string text(const T& whole) const { return text_of(&whole); }
   // Without a value: only the titles.
   void cells(const T* whole, Cells& out) const { cells_of(whole, out); }
 };
@@ -126,6 +132,8 @@ std::string json_of(const T& answer) {
 
 // The text of a cell; "" for null.
 std::string cell_text(const Json& value);
+// The same for values without a table.
+std::string json_text(const Json& json);
 // The columns of the list in its order, then the others.
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines);
 

@@ -36,14 +36,14 @@ Json nullable(Json schema);
 // A struct is written by its table.
 template <class T>
 struct ValueOf {
-  static constexpr bool has_fields = true;
+  static constexpr bool has_fields = true, is_list = false;
   static Json json(const T& value) { return Fields<T>::table.json(value); }
   static Json schema(Json& definitions) { return Fields<T>::table.schema(definitions); }
   static void cells(const T* value, Cells& out) { Fields<T>::table.cells(value, out); }
 };
 
 struct Plain {
-  static constexpr bool has_fields = false;
+  static constexpr bool has_fields = false, is_list = false;
 };
 
 template <>
@@ -111,10 +111,14 @@ struct ValueOf<std::vector<std::pair<std::string, std::string>>> : Plain {
 
 template <class List, class T>
 struct ValueOfList : Plain {
+  static constexpr bool is_list = true;
   static Json json(const List& list) {
     Json out = Json::array();
     for (const T& item : list) out.push_back(ValueOf<T>::json(item));
     return out;
+  }
+  static void items(const List& list, const std::function<void(const Json&)>& take) {
+    for (const T& item : list) take(ValueOf<T>::json(item));
   }
   static Json schema(Json& definitions) { return list_schema(ValueOf<T>::schema(definitions)); }
 };
@@ -125,7 +129,7 @@ struct ValueOf<std::span<const T>> : ValueOfList<std::span<const T>, T> {};
 
 template <class T>
 struct ValueOf<std::optional<T>> {
-  static constexpr bool has_fields = ValueOf<T>::has_fields;
+  static constexpr bool has_fields = ValueOf<T>::has_fields, is_list = false;
   static Json json(const std::optional<T>& value) { return value ? ValueOf<T>::json(*value) : Json(nullptr); }
   static Json schema(Json& definitions) { return nullable(ValueOf<T>::schema(definitions)); }
   static void cells(const std::optional<T>* value, Cells& out) requires has_fields {
