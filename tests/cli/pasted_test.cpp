@@ -101,12 +101,12 @@ TEST_CASE("The answer to a command that does not fit is a command") {
 TEST_CASE("Secrets of a command are in no output") {
   const std::string secrets[] = {"sk-topsecret", "hf_abcdefghijklmnopqrstuvwxyz0123456789", "pw-topsecret"};
   const TemporaryFolder folder;
-  for (const std::string model : {kModel, std::string("/models/none")})
-    for (const std::string tail : {"", " --gpu-memory-utilization 0.2", " --enable-eplb", " --nope"}) {
+  for (const std::string& model : {kModel, std::string("/models/none")})
+    for (const char* tail : {"", " --gpu-memory-utilization 0.2", " --enable-eplb", " --nope"}) {
       const std::string text = "docker run -e HF_TOKEN=" + secrets[1] + " -e DB_PASSWORD=" + secrets[2] +
                                " vllm/vllm-openai --model " + model + " --api-key " + secrets[0] +
                                " --hf-token=" + secrets[1] + tail;
-      for (const std::string form : {"table", "json", "html", "markdown", "csv", "github", "args", "k8s"}) {
+      for (const char* form : {"table", "json", "html", "markdown", "csv", "github", "args", "k8s"}) {
         const Run run =
             run_program({"--gpu", "l4", "--offline", "--format", form, "--command", folder.write("secret", text)});
         for (const std::string& secret : secrets) {
