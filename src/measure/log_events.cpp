@@ -56,11 +56,14 @@ bool is_fatal(LogEventId id) {
 }
 
 void EventReader::line(std::string_view line, std::size_t number, const Entries& entries) {
-  // Where failures have filled the room, one more is not even read.
-  const auto is_failure = [](LogEventId id) { return id == LogEventId::kRaised || is_fatal(id); };
+  // Where there is no room for one more failure, it is not even read.
+  const bool has_room = events_.size() < kMostEvents;
+  const auto is_ignored = [&](LogEventId id) {
+    return id == LogEventId::kRaised ? !has_room : is_full_ && is_fatal(id);
+  };
   pending_.push_back({std::string(line), number, {}});
   for (const TemplateIndex::Entry* const entry : entries)
-    if (entry->kind == TemplateIndex::Kind::kEvent && !(is_full_ && is_failure(entry->row->event)))
+    if (entry->kind == TemplateIndex::Kind::kEvent && !is_ignored(entry->row->event))
       pending_.back().entries.push_back(entry);
   if (pending_.size() >= kLinesOfAMessage) read_oldest();
 }
