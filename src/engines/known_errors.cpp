@@ -16,10 +16,6 @@ bool names_key(const EngineInput& input, std::string_view beginning) {
     return (fact.origin == Origin::kFile || fact.origin == Origin::kAlias) && fact.key.starts_with(beginning);
   });
 }
-bool declares_modelopt_cache(const EngineInput& input) {
-  return input.model.declared_kv_dtype && !input.request.cache_type_k &&
-         input.model.quantization.dialect.starts_with("modelopt");
-}
 
 // clang-format off
 constexpr KnownError kErrors[] = {
@@ -108,16 +104,6 @@ constexpr KnownError kErrors[] = {
     {.engine = "vllm", .name = "a few kilobytes",
      .why = "Scales of matrices that a rank or a fused layer has in other numbers, activations' scales in the model's type, and lists that a class keeps beside its parameters: at most 15 KB.",
      .misses = {.figures = "weights", .by = {{-15000, -1}}}},
-    {.engine = "vllm", .name = "FP8 caches that ModelOpt declares", .effect = kUnknown, .until = {0, 15}, .when = declares_modelopt_cache,
-     .tells = "vLLM before 0.15 does not read the FP8 cache that this checkpoint declares; its KV cache takes twice the bytes planned",
-     .why = "resolve_kv_cache_dtype_string is in 0.15 and not in 0.12; 0.12 executed elsewhere holds half the tokens."},
-    {.engine = "vllm", .name = "indexers that are skipped", .effect = kUnknown, .types = "glm_moe_dsa", .since = {0, 22}, .until = {0, 26},
-     .when = [](const EngineInput& input) { return names_key(input, "indexer_types"); },
-     .tells = "vLLM before 0.26 stores index keys in every layer of this model; this plan leaves most of them out, so its KV cache is 8 % too small",
-     .why = "0.22 builds an indexer in each layer and skips it at run time; 0.26 and later build none. 0.22 was executed elsewhere."},
-    {.engine = "vllm", .name = "video positions", .effect = kWarning, .types = "qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", .since = {0, 31}, .until = {0, 32},
-     .tells = "vLLM 0.31 has larger tables of positions for this model; this plan's weights are 100 MB too small",
-     .why = "positions_factor begins in 0.32; 0.31 still multiplies by 4. 0.31 was executed elsewhere."},
     {.engine = "vllm", .name = "MiniMax-M3's projector", .effect = kUnknown, .types = "minimax_m3 minimax_m3_vl minimax_m3_vl_text",
      .when = [](const EngineInput& input) { return input.request.parallel.tensor >= 8; },
      .tells = "vLLM splits MiniMax-M3's projector over the GPUs; this plan keeps it whole, so its weights are 1.4 % too large on each",

@@ -80,8 +80,9 @@ VllmClass vllm_class(Arch arch, std::string_view architecture) {
   return out;
 }
 
-bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {
+bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts, const VllmRules& rules) {
   if (!vllm_class(arch).indexes_by_frequency) return false;
+  if (rules.builds_every_indexer) return true;
   const auto stated = [&](std::string_view key) -> std::string_view {
     for (const ConfigFact& fact : facts)
       if (fact.origin == Origin::kFile && fact.key.ends_with(key) && fact.value != "null") return fact.value;

@@ -52,8 +52,8 @@ VllmClass vllm_class(Arch arch, std::string_view architecture = {});
 inline VllmClass vllm_class(const ModelShape& model) {
   return vllm_class(model.arch, model.architecture);
 }
-// Whether every layer has its own indexer though indexer_types shares some: the class reads other keys.
-bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts);
+// Whether every layer has its own indexer though the config shares some: the class reads other keys, or builds all.
+bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts, const VllmRules& rules);
 // Whether the release's class has no indexer though the config describes one.
 inline bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules) {
   return !rules.hy_indexers && vllm_class(arch).had_no_indexers;

@@ -36,6 +36,8 @@ struct VllmRules {
   bool glm_fp8 = false;
   bool latents_by_card = false, composite_masks = false, wide_fp8_blocks = false;
   bool flashinfer_fp8 = false;
+  bool builds_every_indexer = false;
+  bool reads_modelopt_cache = false, reads_declared_cache = false;
   bool hy_indexers = false;
   bool modelopt_on_ampere = false;
   // Batches and CUDA graphs.

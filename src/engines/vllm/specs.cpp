@@ -80,7 +80,8 @@ class SpecMaker {
         notes_(notes),
         caches_(input.caches),
         ranks_(input.request.parallel.tensor) {
-    if (vllm_indexes_every_layer(input.model.arch, input.model.facts)) caches_ = with_indexes(std::move(caches_));
+    if (vllm_indexes_every_layer(input.model.arch, input.model.facts, rules))
+      caches_ = with_indexes(std::move(caches_));
     if (vllm_builds_no_indexer(input.model.arch, rules))
       for (LayerCache& cache : caches_) std::erase_if(cache.compact.own(), is_index);
   }

@@ -35,7 +35,7 @@ bool is_older_than_hopper(const EngineTensors& model) {
   return model.request->card.capability() != 0 && model.request->card.capability() < 90;
 }
 bool indexes_every_layer(const EngineTensors& model) {
-  return vllm_indexes_every_layer(model.arch, model.facts);
+  return vllm_indexes_every_layer(model.arch, model.facts, vllm_rules(*model.request));
 }
 bool has_draft(const EngineTensors& model) {
   return model.request->mtp;
@@ -242,6 +242,9 @@ bool scales_latents_eagerly(const RotaryTable& table, const SideTensorsInput& in
 }
 
 constexpr std::string_view kLibraryTable = "transformers: the angles are computed when they are needed";
+constexpr std::string_view kShortTable =
+    "qwen3_vl.py mrope_positions_factor; not in 0.31: Rotary tables of Qwen3-VL and Qwen3.5 are as long as the "
+    "context.";
 constexpr std::string_view kSharedTable = "indexers use the table of the attention beside them";
 // clang-format off
 constexpr AngleRow kAngles[] = {
@@ -250,8 +253,11 @@ constexpr AngleRow kAngles[] = {
     {"", 0, 2, true, kLibraryTable, {.holds = in_library}},
     {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, kSharedTable, {.holds = of_indexer}},
     {"Cosmos3EdgeForConditionalGeneration", 4, 0, false, "cosmos3_edge.py", {.holds = of_images}},
+    {"Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration Qwen3OmniMoeForConditionalGeneration", 1, 0, false,
+     kShortTable, {.since = {0, 32}, .holds = of_images}},
+    {Archs{Arch::kQwen3p5, Arch::kQwen4Exp}, 1, 0, false, kShortTable, {.since = {0, 32}, .holds = of_images}},
     {"", 4, 0, false, "MRotaryEmbedding: Rotary tables of multimodal models are four times as long as the context.",
-     {.until = {0, 31}, .holds = of_images}},
+     {.holds = of_images}},
     {Archs{Arch::kDeepseekV32}, 1, 0, true,
      "DEFAULT_BREAKABLE_CUDAGRAPH_ARCHITECTURES, which run vLLM's own operators: YaRN's table is in float32.",
      {.since = {0, 29}, .holds = scales_latents}},

@@ -57,6 +57,11 @@ bool has_cache_in(Dtype type) {
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.dtype && types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;
+  const VllmRules rules = vllm_rules(request);
+  const bool is_modelopt = model.quantization.dialect.starts_with("modelopt");
+  const bool reads = is_modelopt ? rules.reads_modelopt_cache : rules.reads_declared_cache;
+  const bool declared = !request.cache_type_k && model.declared_kv_dtype && reads;
+  if (!request.cache_type_k && !reads) types.key = types.value = types.model;
   if (types.key != types.value)
     refuse("vLLM keeps K and V in one type, and " + std::string(name(types.key)) + " and " +
                std::string(name(types.value)) + " were asked for",
@@ -64,9 +69,8 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!has_cache_in(types.key))
     refuse("vLLM has no KV cache in " + std::string(name(types.key)),
            "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
-  const VllmRules rules = vllm_rules(request);
   const VllmClass the_class = vllm_class(model);
-  const bool is_auto = !request.cache_type_k && !model.declared_kv_dtype;
+  const bool is_auto = !request.cache_type_k && !declared;
   if (is_auto && rules.glm_fp8 && the_class.has_fp8_by_default && vllm_is_data_blackwell(request))
     types.key = types.value = Dtype::kFp8E4m3;
   if (rules.splits_types && the_class.ignores_cache_type) types.key = types.value = types.model;
@@ -75,7 +79,6 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   // Where there is only the packed layout, `auto` means the option that selects it.
   const bool only_packed = the_class.is_always_packed && !request.cache_type_k;
   // A checkpoint's declaration means fp8_e4m3, which no packed kernel takes; the option fp8 means the packed layout.
-  const bool declared = !request.cache_type_k && model.declared_kv_dtype;
   const bool plain =
       ((rules.plain_fp8_latents && vllm_is_data_blackwell(request)) || (declared && rules.plain_declared_fp8)) &&
       !the_class.is_always_packed;
