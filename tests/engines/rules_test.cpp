@@ -8,6 +8,7 @@
 
 #include "engines/lora_slots.h"
 #include "engines/requests.h"
+#include "engines/sglang/class_table.h"
 #include "engines/sglang/rules.h"
 #include "engines/sglang/sglang.h"
 #include "engines/vllm/class_table.h"
@@ -700,9 +701,26 @@ TEST_CASE("rules: SGLang 0.4 stands for most of its releases, 0.5 for its newest
   CHECK_FALSE(rules("sglang@0.4").sizes_by_card);
   CHECK_FALSE(rules("sglang@0.4.8").sizes_by_card);
   CHECK(rules("sglang@0.4.9").sizes_by_card);
-  CHECK_FALSE(rules("sglang@0.5.22").newer_classes);
-  for (const char* newest : {"sglang", "sglang@0.5", "sglang@0.5.23", "sglang@0.6"}) CHECK(rules(newest).newer_classes);
+  CHECK_FALSE(rules("sglang@0.5.22").frees_windows_early);
+  for (const char* newest : {"sglang", "sglang@0.5", "sglang@0.5.23", "sglang@0.6"})
+    CHECK(rules(newest).frees_windows_early);
   CHECK(rules("sglang@0.3.3").share_of_eight_ranks == doctest::Approx(0.83));
+}
+
+// srt/models of the releases' wheels: the first that has the class.
+TEST_CASE("rules: SGLang runs transformers' class until it has its own") {
+  const auto library = [](const std::string& engine, const std::string& architecture) {
+    EngineInput input;
+    input.model.architecture = architecture;
+    input.request = request_for(engine, 4096);
+    return sglang_library_class(input);
+  };
+  CHECK(library("sglang@0.5.8", "Lfm2ForCausalLM") == true);
+  CHECK_FALSE(library("sglang@0.5.9", "Lfm2ForCausalLM"));
+  CHECK(library("sglang@0.5.12", "Cohere2VisionForConditionalGeneration") == true);
+  CHECK_FALSE(library("sglang@0.5.13", "Cohere2VisionForConditionalGeneration"));
+  CHECK(library("sglang@0.5.9", "RecurrentGemmaForCausalLM") == false);
+  CHECK(library("sglang@0.5.10", "RecurrentGemmaForCausalLM") == true);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "engines/sglang/class_table.h"
 
 #include "engines/class_rows.h"
+#include "engines/sglang/rules.h"
+#include "engines/tensor_edits.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -11,14 +14,6 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
   using C = SglangClass;
   using enum Arch;
   static constexpr ClassRow<SglangClass> kRows[] = {
-    // model_loader/utils.py, models/transformers.py
-    {&C::library_class, {}, "RecurrentGemmaForCausalLM"},
-    {&C::library_class_at_first, {},
-     "Lfm2ForCausalLM Lfm2VlForConditionalGeneration Cohere2VisionForConditionalGeneration"},
-    {&C::no_class, {}, "T5ForConditionalGeneration"},
-    {&C::no_class_at_first, {},
-     "RecurrentGemmaForCausalLM WhisperForConditionalGeneration GPTJForCausalLM GraniteMoeSharedForCausalLM"},
-
     {&C::compressed, {kDeepseekV4}},
     {&C::sparse_latents, {kDeepseekV32, kGlmMoeDsa}},
     // model_config.py, is_hybrid_swa_model
@@ -61,7 +56,30 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
 }
 // clang-format on
 
+// model_loader/utils.py, models/transformers.py; srt/models of every release from 0.5.8 to 0.5.23.
+struct LibraryClass {
+  std::string_view classes;
+  bool is_ready;  // else SGLang refuses transformers' class
+  When<> when;
+};
+constexpr LibraryClass kLibraryClasses[] = {
+    {"T5ForConditionalGeneration", false, {}},
+    {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 10}}},
+    {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 10}}},
+    {"Lfm2ForCausalLM", true, {.until = {0, 5, 9}}},
+    {"Lfm2VlForConditionalGeneration", true, {.until = {0, 5, 10}}},
+    {"Cohere2VisionForConditionalGeneration", true, {.until = {0, 5, 13}}},
+    {"GraniteMoeSharedForCausalLM", true, {.until = {0, 5, 19}}},
+};
+
 }  // namespace
+
+std::optional<bool> sglang_library_class(const EngineInput& input) {
+  if (!sglang_rules(input.request).has_library_classes || input.model.is_gguf) return std::nullopt;
+  for (const LibraryClass& row : kLibraryClasses)
+    if (has_word(row.classes, input.model.architecture) && holds(row.when, input.request)) return row.is_ready;
+  return std::nullopt;
+}
 
 SglangClass sglang_class(const ModelShape& model) {
   return resolve_class(sglang_classes(), model.arch, model.architecture);

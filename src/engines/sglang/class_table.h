@@ -11,11 +11,6 @@ namespace kvplan {
 
 // The models of each member, and the evidence, are a row in class_table.cpp.
 struct SglangClass {
-  // Who runs it.
-  bool library_class = false;           // transformers' class, in every release
-  bool library_class_at_first = false;  // transformers' class, until SglangRules::newer_classes
-  bool no_class = false;                // transformers' class, which is not ready for SGLang: refused
-  bool no_class_at_first = false;
   // Pools and pages.
   bool compressed = false;           // DeepSeek-V4's pools: latents in windows, compressed entries and their sums
   bool sparse_latents = false;       // an indexer over latents (is_deepseek_dsa)
@@ -43,6 +38,9 @@ struct SglangClass {
 };
 
 SglangClass sglang_class(const ModelShape& model);
+
+// Whether SGLang takes transformers' class, which it has to where it has none of its own; nothing where it has one.
+std::optional<bool> sglang_library_class(const EngineInput& input);
 
 // The classes that its releases gained and lost (registry_rows.cpp).
 std::span<const RegistryRow> sglang_registry_rows();

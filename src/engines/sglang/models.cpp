@@ -30,10 +30,7 @@ bool sglang_on_blackwell(const Request& request) {
 }
 
 bool sglang_runs_library_class(const EngineInput& input) {
-  const SglangRules rules = sglang_rules(input.request);
-  if (!rules.has_library_classes || input.model.is_gguf) return false;
-  const SglangClass its = sglang_class(input.model);
-  return rules.newer_classes ? its.library_class : its.library_class_at_first;
+  return sglang_library_class(input).value_or(false);
 }
 
 bool sglang_prefills_whole(const EngineInput& input) {

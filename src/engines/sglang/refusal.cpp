@@ -18,10 +18,7 @@ using Found = std::optional<Refusal>;
 
 Found library_class(const EngineInput& input) {
   const std::string_view name = input.model.architecture;
-  const SglangRules rules = sglang_rules(input.request);
-  const SglangClass its = sglang_class(input.model);
-  if (!rules.has_library_classes || input.model.is_gguf) return std::nullopt;
-  if (its.no_class || (!rules.newer_classes && its.no_class_at_first))
+  if (!sglang_library_class(input).value_or(true))
     return Refusal{"model_class",
                    {"{architecture} has no SGlang implementation and the Transformers implementation is not compatible "
                     "with SGLang.",

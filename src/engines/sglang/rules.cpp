@@ -128,10 +128,6 @@ constexpr Rule<SglangRules> kRules[] = {
 
     {.sets = &SglangRules::has_library_classes, .since = {0, 5},
      .what = "a model that SGLang has no class for runs with transformers' own", .evidence = "model_loader/utils.py"},
-    {.sets = &SglangRules::newer_classes, .since = {0, 5, 23},
-     .what = "LFM2, Cohere2-Vision, Whisper and others have a class in SGLang, which 0.5.8 lacks",
-     .evidence = "srt/models of 0.5.8 and 0.5.23; the releases between were not executed",
-     .basis = RuleBasis::kExecuted},
     {.sets = &SglangRules::cuts_embedding, .since = {0, 5},
      .what = "with DP attention the ranks of a copy split the embedding; before, every rank had all of it",
      .evidence = "pull request 17403 of January 2026"},

@@ -35,7 +35,7 @@ struct SglangRules {
   bool trtllm_beyond_sm100 = false, cutlass_pages_of_128 = false, fa4_pages_of_128 = false;
   bool nvfp4_for_latents = false, pads_fp8_experts = false;
   // Classes and their tensors.
-  bool has_library_classes = false, newer_classes = false;
+  bool has_library_classes = false;
   bool cuts_embedding = false, pads_vocab = false;
   // Names of options (launcher.cpp).
   bool has_expert_size = false, renamed_strategy = false;

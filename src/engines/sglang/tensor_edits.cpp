@@ -195,8 +195,8 @@ constexpr TensorEdit kEdits[] = {
     {kQwen2p5, pad_qwen_tower},
     {kQwen2p5, add_qwen_frequencies},
     {kGemma3, pad_siglip_positions},
-    {kMistral3, add_pixtral_positions, "Pixtral's tower keeps the angles of all positions.", {.until = kNewest}},
-    {kMistral3, add_pixtral_frequencies, "Pixtral's tower keeps the frequencies only, twice.", {.since = kNewest}},
+    {kMistral3, add_pixtral_positions, "Pixtral's tower keeps the angles of all positions.", {.until = {0, 5, 22}}},
+    {kMistral3, add_pixtral_frequencies, "Pixtral's tower keeps the frequencies only, twice.", {.since = {0, 5, 22}}},
     {kMllama, SplitBy{"vision_model.patch_embedding", Split::kRows}},
     {kMllama, AddBeside{"transformer.qkv global_transformer.qkv", "bias", {.rows = 1}, false, SplitLike::kRows}},
     {kMllama, AddBeside{"transformer.proj global_transformer.proj", "bias", {.rows = 1}}},
@@ -215,9 +215,9 @@ constexpr TensorEdit kEdits[] = {
      "determine_num_fused_shared_experts", {.holds = fuses_shared_expert}},
     // 1 + weight, beside the weight.
     {kQwen3p5, AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
-     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = kNewest}},
+     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = {0, 5, 11}}},
     {"Qwen3NextForCausalLM", AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
-     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = kNewest}},
+     "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = {0, 5, 11}}},
 
     {kGemma4, SplitBy{"model.embed_tokens embed_tokens_per_layer", Split::kNone}},
     {kGemma4, AddBeside{"self_attn.k_proj", "v_norm", {.rows = 1, .per_head = true}}},
@@ -242,21 +242,22 @@ constexpr TensorEdit kEdits[] = {
     // Heads.
     {kMistral3, SetHead{HeadRule::kOwnByDefault}},
     {"GlmAsrForConditionalGeneration", SetHead{HeadRule::kOwnByDefault}},
-    {kWhisper, SetHead{HeadRule::kOwn}, "Whisper's head is not tied.", {.since = kNewest}},
-    {kLfm2, SetHead{HeadRule::kOwn}, "LFM2's head is not tied.", {.since = kNewest}},
+    {kWhisper, SetHead{HeadRule::kOwn}, "Whisper's head is not tied."},
+    {"Lfm2ForCausalLM Lfm2MoeForCausalLM", SetHead{HeadRule::kOwn}, "LFM2's head is not tied.", {.since = {0, 5, 9}}},
+    {"Lfm2VlForConditionalGeneration", SetHead{HeadRule::kOwn}, "LFM2's head is not tied.", {.since = {0, 5, 10}}},
     {AllBut{Arch::kDeepseekV4}, quantize_head, "", {.holds = has_fp8_head}},
 
     // What decoders add.
     {"FalconH1ForCausalLM", AddBeside{"self_attn.k_proj", "qk_norm", {.rows = 2, .per_head = true}}},
-    {kLlama4, add_llama4_norms, "Llama 4 normalises queries and keys with weights.", {.until = kNewest}},
+    {kLlama4, add_llama4_norms, "Llama 4 normalises queries and keys with weights.", {.until = {0, 5, 9}}},
     // The fused projection of all three has a bias for the keys as well.
     {kWhisper, AddBeside{"self_attn.k_proj encoder_attn.k_proj", "bias", {.rows = 1}, false, SplitLike::kRows}},
     {kLfm2Moe, AddBeside{"<routers>", "expert_bias", {.rows = 1}, true}, "LFM2's routers have a bias for each expert.",
-     {.since = kNewest}},
+     {.since = {0, 5, 9}}},
     {"ApertusForCausalLM", AddBeside{"mlp.act_fn", "beta_eps", {.plus = 2}}},
     {"MambaForCausalLM FalconMambaForCausalLM", AddBeside{"D", "dt_bias_zero", {.rows = 1}, false, SplitLike::kRows}},
     {kLfm2, AddBeside{"conv.in_proj", "intermediate_state_indices", {.plus = 256}, true},
-     "LFM2's convolutions keep buffers for 256 requests.", {.since = kNewest}},
+     "LFM2's convolutions keep buffers for 256 requests.", {.since = {0, 5, 19}}},
     // MXFP4 experts have biases even if the model has none.
     {kKimiK3, AddBeside{"<experts>", "bias", {.rows = 1}, false, SplitLike::kRows}, "", {.holds = is_quantized}},
     // Float32 in place of a byte for each block of 32.
@@ -284,9 +285,11 @@ constexpr std::string_view kLibrary = "transformers: tables of frequencies only"
 // clang-format off
 constexpr AngleRow kAngles[] = {
     {Archs{Arch::kGemma3}, 0, 1, false, "not in 0.5.9: Gemma 3 has no rotary table.", {.until = {0, 5, 10}}},
-    {"Exaone4ForCausalLM VoxtralForConditionalGeneration", 0, 1, false, kLibrary, {.until = kNewest}},
+    {"Exaone4ForCausalLM", 0, 1, false, kLibrary, {.until = {0, 5, 9}}},
+    {"VoxtralForConditionalGeneration", 0, 1, false, kLibrary, {.until = {0, 5, 11}}},
     // Also a copy of the original ones.
-    {"Lfm2ForCausalLM Lfm2VlForConditionalGeneration", 0, 2, false, kLibrary, {.until = kNewest}},
+    {"Lfm2ForCausalLM", 0, 2, false, kLibrary, {.until = {0, 5, 9}}},
+    {"Lfm2VlForConditionalGeneration", 0, 2, false, kLibrary, {.until = {0, 5, 10}}},
     // An indexer may use the table of the attention beside it; DeepSeek-V4 makes none that no layer uses.
     {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, "", {.holds = of_indexer}},
     // Its classes rotate without the config's scaling.
@@ -294,7 +297,7 @@ constexpr AngleRow kAngles[] = {
     {kDeepseekV4, 2, 0, false, "freqs_cis: the angles again as complex numbers"},
     // Which of time, height and width each frequency is for, in 64 bits.
     {kWithAxes, 1, 2, false, "MRotaryEmbedding.axis_map: Rotary tables of Qwen3.5 and Cosmos 3 Edge store the axes.",
-     {.since = kNewest, .holds = of_images}},
+     {.since = {0, 5, 10}, .holds = of_images}},
 };
 // clang-format on
 
@@ -302,7 +305,7 @@ constexpr AngleRow kAngles[] = {
 // clang-format off
 constexpr Mxfp4Row kMxfp4[] = {
     {{256, 256}, "quantization/mxfp4.py: MXFP4 experts are padded to 256 by 256 on Blackwell.",
-     {.until = kNewest, .holds = sglang_on_blackwell}},
+     {.until = {0, 5, 14}, .holds = sglang_on_blackwell}},
     {{128, 256}, "quantization/mxfp4.py", {.holds = sglang_on_blackwell}},
     {{0, 1}, "quantization/mxfp4.py"},
 };

@@ -82,14 +82,15 @@ VllmClass vllm_class(Arch arch, std::string_view architecture) {
 
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts, const VllmRules& rules) {
   if (!vllm_class(arch).indexes_by_frequency) return false;
-  if (rules.builds_every_indexer) return true;
   const auto stated = [&](std::string_view key) -> std::string_view {
     for (const ConfigFact& fact : facts)
       if (fact.origin == Origin::kFile && fact.key.ends_with(key) && fact.value != "null") return fact.value;
     return "";
   };
   const std::string_view every = stated("index_topk_freq");
-  return !stated("indexer_types").empty() && stated("index_topk_pattern").empty() && (every.empty() || every == "1");
+  const bool is_each = stated("index_topk_pattern").empty() && (every.empty() || every == "1");
+  const bool is_listed = !stated("indexer_types").empty();
+  return rules.builds_every_indexer ? is_listed || !is_each : is_listed && is_each;
 }
 
 }  // namespace kvplan
