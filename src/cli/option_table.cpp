@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
+#include "formats/fields.h"
 #include "formats/gpu_file.h"
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
@@ -75,6 +76,14 @@ void set_layout(Invocation& call, string_view value, string_view name) {
 }
 
 std::string as_typed(string_view value, string_view) {
+  return std::string(value);
+}
+std::string json_object(string_view value, string_view name) {
+  try {
+    Fields::parse(value);
+  } catch (const Error&) {
+    fail(std::string(name) + ": the value is no JSON object", "write it as '{\"key\": value}'");
+  }
   return std::string(value);
 }
 std::string not_empty(string_view value, string_view name, string_view remedy, string_view what = "name") {
@@ -479,6 +488,8 @@ constexpr Option kOptions[]{
      set<as_typed, &Invocation::command_file>},
     {"--model-source", "MODEL", kLoad, "stands for the model that the command names",
      set<as_typed, &Invocation::model_source>},
+    {"--hf-overrides --json-model-override-args", "JSON", kLoad, "members that replace those of config.json",
+     set<json_object, &ReadOptions::overrides>},
     {"--rules", "", kOutput, "engines: what changes in them from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
      flag<&ReadOptions::assume>},

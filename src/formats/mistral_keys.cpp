@@ -91,15 +91,26 @@ void translate(Json& root, OwnKeys& own) {
   }
 }
 
+void override_members(Json& config, const Json& overrides) {
+  for (const auto& [key, value] : overrides.items()) {
+    Json& member = config[key];
+    if (key.ends_with("_config") && member.is_object() && value.is_object())
+      override_members(member, value);
+    else
+      member = value;
+  }
+}
+
 }  // namespace
 
-Fields parse_config(std::string_view text) {
+Fields parse_config(std::string_view text, std::string_view overrides) {
   auto document = parse_document(text);
   Json& root = document->root;
   const auto has_number = [&](const char* key) { return root.contains(key) && root[key].is_number(); };
   const bool of_mistral = has_number("dim") && has_number("n_layers") && has_number("n_heads") &&
                           has_number("hidden_dim") && !root.contains("model_type");
   if (of_mistral) translate(root, document->own);
+  if (!overrides.empty()) override_members(root, parse_document(overrides)->root);
   return Fields::of(std::move(document));
 }
 

@@ -7,7 +7,8 @@
 
 namespace kvplan {
 
-// Parses a config.json, or a params.json, which is translated.
-Fields parse_config(std::string_view text);
+// Parses a config.json, or a params.json, which is translated. The members of `overrides`, a JSON object or "", replace
+// the config's, those of a nested config one by one, as vLLM's --hf-overrides does.
+Fields parse_config(std::string_view text, std::string_view overrides = "");
 
 }  // namespace kvplan

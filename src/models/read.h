@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "formats/gguf.h"
@@ -19,6 +20,7 @@ struct DraftRole {
 struct ReadOptions {
   bool assume = false;  // plan an unknown architecture from its fields, with a warning
   std::optional<DraftRole> draft{};
+  std::string overrides{};  // a JSON object whose members replace the config's, "" for none; not a draft's
 };
 
 // Reads the text of a config.json, and of the hf_quant_config.json next to it ("" for none). Throws Error.

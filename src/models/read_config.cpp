@@ -274,7 +274,7 @@ void read_layers(Reader& reader, const Family* family) {
 
 ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options) {
-  const Fields root = parse_config(file_text);
+  const Fields root = parse_config(file_text, options.draft ? "" : options.overrides);
   if (options.draft && is_medusa(root)) return read_medusa(root, source, *options.draft);
   ModelSpec model;
   model.source = source;

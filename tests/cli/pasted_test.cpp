@@ -98,6 +98,29 @@ TEST_CASE("The answer to a command that does not fit is a command") {
   CHECK(has(run.out, "  vllm serve " + kModel + " --gpu-memory-utilization"));
 }
 
+// transformers_utils/config.py, config.update: a nested config's members one by one, any other value as a whole.
+TEST_CASE("Overrides of a command replace the config's members") {
+  const auto layers = [](const Words& command) {
+    Words words{"--json", "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    return asked(words).at("model").at("num_layers");
+  };
+  CHECK(layers({"vllm", "serve", kModel, "--hf-overrides", R"({"num_hidden_layers": 4})"}) == 4);
+  CHECK(layers({"sglang", "serve", "--model-path", kModel, "--json-model-override-args",
+                R"({"num_hidden_layers": 3})"}) == 3);
+  const std::string nested = "testdata/configs/gemma-4-26b.json";
+  const auto all = layers({"vllm", "serve", nested});
+  CHECK(layers({"vllm", "serve", nested, "--hf-overrides", R"({"text_config": {"max_position_embeddings": 4096}})"}) ==
+        all);
+  for (const char* bad : {"[1]", "{x", "3", ""}) {
+    CAPTURE(bad);
+    const Run run = run_program({"--", "vllm", "serve", kModel, "--hf-overrides", bad});
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(has(run.err, "--hf-overrides: the value is no JSON object"));
+  }
+}
+
 TEST_CASE("Secrets of a command are in no output") {
   const std::string secrets[] = {"sk-topsecret", "hf_abcdefghijklmnopqrstuvwxyz0123456789", "pw-topsecret"};
   const TemporaryFolder folder;

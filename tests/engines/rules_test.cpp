@@ -427,7 +427,9 @@ TEST_CASE("rules: vLLM gives every layer an indexer where indexer_types alone sa
   // models/deepseek_v2.py asks index_topk_pattern and index_topk_freq; GLM-5.2's own config has the latter (executed).
   using Facts = std::vector<ConfigFact>;
   const ConfigFact types{"indexer_types", R"(["full","shared"])"};
-  const auto every = [](Arch arch, const Facts& facts) { return vllm_indexes_every_layer(arch, facts); };
+  const auto every = [](Arch arch, const Facts& facts, const std::string& engine = "vllm") {
+    return vllm_indexes_every_layer(arch, facts, vllm_rules(request_for(engine, 4096)));
+  };
   CHECK(every(Arch::kGlmMoeDsa, {types}));
   CHECK(every(Arch::kDeepseekV32, {{"text_config.indexer_types", R"(["full"])"}}));
   CHECK(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "1"}}));
@@ -437,6 +439,9 @@ TEST_CASE("rules: vLLM gives every layer an indexer where indexer_types alone sa
   CHECK_FALSE(every(Arch::kGlmMoeDsa, {}));
   CHECK_FALSE(every(Arch::kGlmMoeDsa, {{"indexer_types", R"(["full"])", Origin::kClassDefault}}));
   CHECK_FALSE(every(Arch::kDeepseekV3, {types}));
+  // 0.23 builds the indexers that it skips at run time.
+  CHECK(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "4"}}, "vllm@0.23"));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "4"}}, "vllm@0.24"));
 }
 
 TEST_CASE("rules: a draft model's first layer has the draft's types") {
