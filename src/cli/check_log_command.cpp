@@ -6,6 +6,7 @@
 
 #include "cli/extras_options.h"
 #include "cli/measuring.h"
+#include "cli/pasted.h"
 #include "engines/engine.h"
 #include "engines/log_lines.h"
 #include "formats/file.h"
@@ -30,13 +31,12 @@ bool is_text(std::string_view head) {
   return std::none_of(head.begin(), head.end(), [](char c) { return static_cast<unsigned char>(c) < '\t'; });
 }
 
-LogReading read_whole_log(const std::string& path) {
+LogReading read_whole_log(const std::string& path, std::string& head) {
   LogReader reader;
   ProgressLine progress;
   std::uint64_t bytes = 0, of_line = 0;
-  std::string head;
   read_pieces(path, [&](std::string_view piece) {
-    constexpr std::size_t kHead = 4096;
+    constexpr std::size_t kHead = 16384;
     if (head.size() < kHead) head.append(piece.substr(0, kHead - head.size()));
     bytes += piece.size();
     of_line += std::min(piece.find('\n'), piece.size());
@@ -56,9 +56,22 @@ LogReading read_whole_log(const std::string& path) {
   return out;
 }
 
+// What the launch command in front of a log asks for, where the engine prints no arguments of its own.
+std::optional<Invocation> asked_by_log(const Invocation& call, const LogReading& reading, std::string_view head) {
+  if (reading.options.has_arguments || reading.starts > 1 || !call.with_command) return std::nullopt;
+  const auto command = command_of_log(head);
+  if (!command || (!reading.options.engine.empty() && command->engine->name != reading.options.engine))
+    return std::nullopt;
+  try {
+    return call.with_command(*command);
+  } catch (const Error&) {
+    return std::nullopt;  // its options cannot be planned, or contradict those that were given
+  }
+}
+
 // The model that a log names, where a cache has it. A log may come from a stranger: a path in it is not opened.
 std::optional<ModelAndRequest> model_of_log(const LogReading& reading, const Invocation& call) {
-  const std::string& name = reading.options.model;
+  const std::string& name = call.pasted != nullptr ? call.models.front() : reading.options.model;
   const bool is_id = std::count(name.begin(), name.end(), '/') == 1 && name.find_first_of(".:@~\\") != 0 &&
                      name.front() != '/' && name.back() != '/';
   if (name.empty() || !is_id || exists(name)) return std::nullopt;
@@ -78,10 +91,14 @@ LogCheck checked_log(const Invocation& call) {
   std::optional<ModelAndRequest> asked;
   if (call.models.size() == 2) asked = load_model_and_request(call.models[0], call);
   return with_source(path, [&] {
-    const LogReading reading = read_whole_log(path);
-    if (call.models.size() == 1) asked = model_of_log(reading, call);
+    std::string head;
+    const LogReading reading = read_whole_log(path, head);
+    const std::optional<Invocation> shown = asked_by_log(call, reading, head);
+    if (asked && shown) asked->request = load_model_and_request(call.models[0], *shown).request;
+    if (!asked) asked = model_of_log(reading, shown ? *shown : call);
     const bool has_figures = asked && !reading.observations.empty();
     LogCheck out = has_figures ? check_log(asked->model, asked->request, reading) : without_model(reading);
+    if (shown) out.read.insert(out.read.begin(), one_line(edited_command(*shown->pasted, {}), 100));
     conclude(reading, out);
     if (asked && !out.engine.empty()) try_remedies(asked->model, asked->request, reading, out.diagnosis);
     if (!call.measuring.save.empty() && has_figures)

@@ -203,7 +203,12 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   call.notes = of_engine.notes;
   if (command.arguments.empty() && !call.models.empty())
     fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
+  Invocation base = call;
   prepare(given, call);
+  if (call.command == "check-log") {
+    if (call.models.size() == 2) base.model_source = call.models.front();
+    call.with_command = [=](const LaunchCommand& of_log) { return call_of(of_log, given, base); };
+  }
   return true;
 }
 

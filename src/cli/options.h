@@ -17,6 +17,7 @@
 
 namespace kvplan {
 
+struct LaunchCommand;
 struct ReadCommand;  // launch/read_command.h
 
 enum class Color { kAuto, kAlways, kNever };
@@ -54,15 +55,16 @@ struct Invocation {
   MeasuringOptions measuring;
   std::vector<Note> notes;  // about the command line, for every plan
   std::string format = "table";
-  std::string output;                                          // -o FILE; empty: standard output
-  GrowthLimit fail_over;                                       // diff: exit 1 where the total grew by more
-  bool rules = false;                                          // engines: --rules
-  std::string command_file;                                    // --command; "-" is standard input
-  std::string model_source;                                    // --model-source
-  std::shared_ptr<const ReadCommand> pasted;                   // the engine's command that this call was read from
-  std::vector<Invocation> pasted_calls;                        // where there are several, one for each
-  std::function<Invocation(std::string_view option)> without;  // the same command without that option of kvplan
-  std::optional<Error> pasted_error;                           // of one of them, which could not be read
+  std::string output;                                            // -o FILE; empty: standard output
+  GrowthLimit fail_over;                                         // diff: exit 1 where the total grew by more
+  bool rules = false;                                            // engines: --rules
+  std::string command_file;                                      // --command; "-" is standard input
+  std::string model_source;                                      // --model-source
+  std::shared_ptr<const ReadCommand> pasted;                     // the engine's command that this call was read from
+  std::vector<Invocation> pasted_calls;                          // where there are several, one for each
+  std::function<Invocation(std::string_view option)> without;    // the same command without that option of kvplan
+  std::function<Invocation(const LaunchCommand&)> with_command;  // check-log: the same call for the log's own command
+  std::optional<Error> pasted_error;                             // of one of them, which could not be read
   Color color = Color::kAuto;
 };
 

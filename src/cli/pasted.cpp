@@ -15,6 +15,8 @@ namespace {
 
 using std::string_view;
 
+constexpr std::size_t kMostOfLine = 4096;
+
 bool starts_command(const std::vector<std::string>& words, std::size_t at) {
   const string_view name = program_name(words[at]);
   const auto next = [&](std::size_t ahead) { return at + ahead < words.size() ? string_view(words[at + ahead]) : ""; };
@@ -100,6 +102,33 @@ std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::v
   if (out.empty() && !exists(words.front()))
     fail("no engine's command stands behind --", "write one such as vllm serve MODEL, or a MODEL before --");
   return out;
+}
+
+std::optional<LaunchCommand> command_of_log(std::string_view head) {
+  std::string text;  // the lines that begin with a program of an engine, and those that go on with them
+  bool goes_on = false;
+  while (!head.empty()) {
+    const string_view line = head.substr(0, head.find('\n'));
+    head.remove_prefix(std::min(head.size(), line.size() + 1));
+    string_view rest = line;
+    rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("+$#> ")));
+    const std::vector<std::string> words = [&] {
+      const std::vector<string_view> parts = split(rest.substr(0, kMostOfLine));
+      return std::vector<std::string>(parts.begin(), parts.end());
+    }();
+    std::size_t first = 0;
+    while (first < words.size() && words[first].find('=') != std::string::npos) ++first;
+    if (!goes_on && (first == words.size() || !starts_command(words, first))) continue;
+    text.append(rest).push_back('\n');
+    goes_on = line.ends_with('\\');
+  }
+  if (text.empty()) return std::nullopt;
+  try {
+    std::vector<LaunchCommand> found = find_commands(text);
+    return found.size() == 1 ? std::optional(std::move(found.front())) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<Invocation> without_refused(const Invocation& call, const Error& error) {

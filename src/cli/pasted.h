@@ -21,6 +21,10 @@ void add_settings(const ReadCommand& read, ParsedArguments& given);
 // The commands of a text, or of the words behind "--"; empty where those are no engine's command.
 std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words);
 
+// The command that a log begins with, as a script prints it with set -x or a terminal shows it; nothing where there are
+// none or several.
+std::optional<LaunchCommand> command_of_log(std::string_view head);
+
 // Where the engine refused an option of the command: the same call without it, which does not start for that reason.
 std::optional<Invocation> without_refused(const Invocation& call, const Error& error);
 

@@ -121,6 +121,24 @@ TEST_CASE("Overrides of a command replace the config's members") {
   }
 }
 
+// 28 layers x 8 heads x 128 x 2 x 8,192 tokens in blocks of 34 bytes for 32 values.
+TEST_CASE("The command in front of a log says how the engine was started") {
+  const TemporaryFolder folder;
+  const std::string lines = "llama_context: n_ctx = 8192\nllama_kv_cache: CUDA0 KV buffer size = 476.00 MiB\n";
+  const auto check = [&](const std::string& command) {
+    return run_program({"check-log", kModel, folder.write("x.log", command + lines)}).out;
+  };
+  const std::string shown =
+      check("build 1\n$ llama-server -m /models/x.gguf -c 8192 \\\n  -ctk q8_0 -ctv q8_0 --api-key sk-topsecret\n");
+  CHECK(has(shown, "read from the log: llama-server -m /models/x.gguf -c 8192 -ctk q8_0"));
+  CHECK(has(shown, "476.00 MiB  476.00 MiB"));
+  CHECK(!has(shown, "by the figures"));
+  CHECK(!has(shown, "sk-topsecret"));
+  for (const char* none : {"", "I ran llama-server -ctk q8_0\n", "llama-server -m a.gguf\nllama-server -m b.gguf\n",
+                           "+ llama-server --no-such-option 3\n"})
+    CHECK(has(check(none), "q8_0, by the figures"));
+}
+
 TEST_CASE("Secrets of a command are in no output") {
   const std::string secrets[] = {"sk-topsecret", "hf_abcdefghijklmnopqrstuvwxyz0123456789", "pw-topsecret"};
   const TemporaryFolder folder;
