@@ -20,7 +20,7 @@ struct SglangClass {
   bool is_gpt_oss = false;           // its attention has sinks, which few backends know
   bool states_in_pages = false;      // pages of 64 tokens on Blackwell although it has states
   bool nemotron_h_pages = false;     // the same by SglangRules::nemotron_h_pages
-  bool pages_of_128 = false;         // on Blackwell
+  bool pages_of_128 = false;         // on Hopper and Blackwell
   bool no_state_chunks = false;      // its kernels cannot track states by chunk, so "auto" buffers none
   bool tree_by_release = false;      // a radix cache by SglangRules::kimi_linear_has_tree
   bool fills_shared_layers = false;  // layers that read another's cache have a pool of their own all the same

@@ -51,8 +51,9 @@ std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
   if (its.compressed) return 256;
   if (sparse) return 64;
   if (const auto page = sglang_backend_page(input)) return *page;
+  const bool is_hopper = input.request.card.capability() / 10 == 9;
+  if (its.pages_of_128 && (is_hopper || sglang_on_blackwell(input.request))) return 128;
   if (!sglang_on_blackwell(input.request)) return 1;
-  if (its.pages_of_128) return 128;
   if (!has_states(input) || its.states_in_pages) return 64;
   return its.nemotron_h_pages && sglang_rules(input.request).nemotron_h_pages ? 64 : 1;
 }
