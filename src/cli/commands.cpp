@@ -143,6 +143,7 @@ int run_plan_once(const Invocation& call) {
   suggest(model, plan);
   add_commands(call, plan);
   const ReportForm& form = find_format(call.format);
+  if (form.is_for_people) compare_releases(model, plan);
   const Wanted wanted{.curves = form.has_curves,
                       .engines = !call.engine_given && plan.is_logical && form.is_for_people,
                       .launch = form.has_launch};

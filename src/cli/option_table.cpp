@@ -488,7 +488,7 @@ constexpr Option kOptions[]{
      set<as_typed, &Invocation::command_file>},
     {"--model-source", "MODEL", kLoad, "stands for the model that the command names",
      set<as_typed, &Invocation::model_source>},
-    {"--hf-overrides --json-model-override-args", "JSON", kLoad, "members that replace those of config.json",
+    {"--hf-overrides --json-model-override-args", "JSON", kExtras, "members that replace those of config.json",
      set<json_object, &ReadOptions::overrides>},
     {"--rules", "", kOutput, "engines: what changes in them from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",

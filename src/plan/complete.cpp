@@ -162,6 +162,40 @@ void suggest(const ModelSpec& model, Plan& plan) {
   plan.verdict.has_sought = true;
 }
 
+void compare_releases(const ModelSpec& model, Plan& plan) {
+  constexpr double kWorthTelling = 0.02;
+  if (!plan.request.engine_version.empty()) return;
+  const Engine& engine = engine_of(plan.request);
+  const Bytes newest = plan.fullest().total;
+  Bytes least = newest, most = newest;
+  std::string_view oldest;
+  PlanCache cache(model);
+  Request request = plan.request;
+  request.parallel.given = true;
+  for (const std::string_view release : engine.recent) {
+    request.engine_version = release;
+    try {
+      const Plan older = make_plan(cache, request);
+      // It lacks the model, or something else that was asked for.
+      if (older.verdict.refusal && !plan.verdict.refusal) continue;
+      least = std::min(least, older.fullest().total);
+      most = std::max(most, older.fullest().total);
+      if (oldest.empty()) oldest = release;
+    } catch (const Error& error) {
+      take_as_misfit(error);
+    }
+  }
+  if (static_cast<double>((most - least).count()) <= kWorthTelling * static_cast<double>(newest.count())) return;
+  inform(plan.notes, "releases_differ",
+         {"{engine} {oldest} to {newest} take {least:size} to {most:size} of a GPU for this request; name yours with "
+          "--engine {engine}@RELEASE",
+          {{"engine", engine.name},
+           {"oldest", oldest},
+           {"newest", engine.versions.back().version},
+           {"least", least},
+           {"most", most}}});
+}
+
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
   if (wanted.launch && plan.verdict.needs_fewer_seqs) {  // a command that starts
     PlanCache cache(model);

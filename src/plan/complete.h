@@ -15,6 +15,9 @@ struct Wanted {
 // Adds remedies to the verdict of a plan that does not fit.
 void suggest(const ModelSpec& model, Plan& plan);
 
+// Where the request names no release and those of the last year differ by more than 2 %, a note with their range.
+void compare_releases(const ModelSpec& model, Plan& plan);
+
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);
 
 }  // namespace kvplan

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engines/requests.h"
+#include "kvplan/format_bytes.h"
 #include "plan/complete.h"
 #include "plan/facts.h"
 #include "plan/plan_cache.h"
@@ -111,6 +112,26 @@ TEST_CASE("weights of one card do not answer for another") {
     seen.insert(weights.count());
   }
   CHECK(seen.size() > 1);
+}
+
+TEST_CASE("Where releases of the last year differ, a plan that names none says by how much") {
+  const ModelSpec model = test_model("gemma-4-26b");
+  const auto told = [&](const std::string& engine) {
+    Plan plan = make_plan(model, request_for(engine, 16384));
+    compare_releases(model, plan);
+    const auto note = std::find_if(plan.notes.begin(), plan.notes.end(),
+                                   [](const Note& each) { return each.code == "releases_differ"; });
+    return note == plan.notes.end() ? std::string() : in_words(note->message);
+  };
+  const auto gib = [&](const std::string& engine) {
+    return format_bytes(make_plan(model, request_for(engine, 16384)).fullest().total);
+  };
+  const std::string text = told("vllm");
+  // Its class came with 0.19, so older releases are not compared.
+  CHECK(text.starts_with("vllm 0.19 to 0.33 take "));
+  CHECK(text.find(gib("vllm@0.19")) != std::string::npos);
+  CHECK(told("vllm@0.33").empty());
+  CHECK(told("logical").empty());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace kvplan {
 
 namespace {
 
+constexpr std::string_view kRecent[] = {"0.5.6", "0.5.9", "0.5.12", "0.5.14", "0.5.18"};
 constexpr EngineVersion kVersions[] = {
     {"0.3.3", "logs: plain KV; the shares of a card by ranks"},
     {"0.4", "as 0.4.9, with index keys on every layer of sparse MLA"},
@@ -55,6 +56,7 @@ Engine sglang_engine() {
   out.assumed_length = Tokens(2048);  // hf_transformers_utils.py, get_context_length
   out.utilization_of = sglang_share;
   out.share_option = "--mem-fraction-static";
+  out.recent = kRecent;
   out.settings = sglang_settings;
   out.parallel.cuts_towers = true;
   out.loading.counted = CountedAs::kReserved;  // "mem usage" in its log: the difference in free memory

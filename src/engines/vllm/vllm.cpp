@@ -13,6 +13,8 @@ namespace kvplan {
 
 namespace {
 
+// Where most rules begin.
+constexpr std::string_view kRecent[] = {"0.12", "0.16", "0.19", "0.22", "0.26", "0.29"};
 constexpr std::array kVersions{
     EngineVersion{"0.6",
                   "V0: one block table; figures of start-up logs of 0.4 to 0.8 (blocks, CPU blocks, concurrency)"},
@@ -103,6 +105,7 @@ Engine vllm_engine() {
   engine.names_latents = [](const EngineInput& input) { return vllm_class(input.model).keeps_latents; };
   engine.utilization_of = [](const EngineInput& input) { return vllm_rules(input.request).utilization; };
   engine.cache_budget = budget;
+  engine.recent = kRecent;
   engine.share_option = "--gpu-memory-utilization";
   engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;
