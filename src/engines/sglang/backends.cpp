@@ -46,15 +46,14 @@ Template missing(const EngineInput& input, std::string_view name, std::uint32_t 
 
 using Found = std::optional<Refusal>;
 
-// EXAONE-4 with windows. Hopper's default is FlashAttention 3 and that of data centre Blackwell TRT-LLM; others have
-// FlashInfer.
+// EXAONE-4 with windows. The check comes before the default is chosen, until a default of its own.
 Found exaone(const EngineInput& input, std::uint32_t capability) {
   const SglangRules rules = sglang_rules(input.request);
   if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;
   std::string_view backend = input.request.extras.attention_backend;
-  const bool usual = capability == 0 || capability / 10 == 9 || capability / 10 == 10;
-  if (backend.empty() && (usual || (rules.exaone_default && capability / 10 == 8))) return std::nullopt;
-  if (backend.empty()) backend = rules.exaone_default ? "fa3" : "flashinfer";
+  const bool usual = capability == 0 || capability / 10 == 8 || capability / 10 == 9 || capability / 10 == 10;
+  if (backend.empty() && rules.exaone_default && usual) return std::nullopt;
+  if (backend.empty()) backend = rules.exaone_default ? "fa3" : "None";
   if (has_word(kOfExaone, backend) && (backend != "fa3" || capability < 100)) return std::nullopt;
   return Refusal{"attention_backend",
                  {"One of the attention backends in {backends} is required for {architecture}, but got {backend}",

@@ -273,7 +273,7 @@ constexpr TensorEdit kEdits[] = {
      {.since = kNewest, .holds = pads_experts}},
     {kNemotronH, PadParts{"<experts> -<mtp>", 128, true},
      "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell",
-     {.since = kNewest, .holds = pads_experts}},
+     {.since = {0, 5, 11}, .holds = pads_experts}},
 };
 // clang-format on
 
@@ -297,7 +297,7 @@ constexpr AngleRow kAngles[] = {
     {kDeepseekV4, 2, 0, false, "freqs_cis: the angles again as complex numbers"},
     // Which of time, height and width each frequency is for, in 64 bits.
     {kWithAxes, 1, 2, false, "MRotaryEmbedding.axis_map: Rotary tables of Qwen3.5 and Cosmos 3 Edge store the axes.",
-     {.since = {0, 5, 10}, .holds = of_images}},
+     {.since = {0, 5, 19}, .holds = of_images}},
 };
 // clang-format on
 

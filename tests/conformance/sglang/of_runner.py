@@ -61,7 +61,9 @@ class Runner(ModelRunner):
         self.said, how, config = {}, LoadConfig(), self.model_config
         try:
             with set_default_torch_dtype(config.dtype), torch.device("meta"), OnMeta():
-                self.model = loader._initialize_model(config, how)
+                # Since 0.5.9 the caller hands over how the weights are quantized.
+                quantization = loader._get_quantization_config(config, how)
+                self.model = fitting(loader._initialize_model, model_config=config, load_config=how, quant_config=quantization)
             self.said["weights_built"] = {"parameters": sum(map(nbytes, self.model.parameters())),
                                           "buffers": sum(map(nbytes, self.model.buffers()))}
         except Exception as error:
