@@ -22,6 +22,8 @@ enum class DraftMethod : std::uint8_t {
   kModel,   // a smaller model of its own
   kEagle,   // one layer on top of the model, which shares its embedding and head
   kEagle3,  // the same over three hidden states, with its own head
+  kDflash,  // layers that draft a block at a time over several hidden states; embedding and head are the model's
+  kDspark,  // the same with Markov heads
   kMtp,     // the model's own next-token layers
   kMedusa,  // heads on the last hidden state; nothing is cached
   kNgram,   // n-grams of the text itself; no weights, no cache

@@ -15,14 +15,16 @@ struct DraftMethodRow {
 };
 
 constexpr std::array kRows{
-    DraftMethodRow{DraftMethod::kModel, "draft_model", "draft model standalone draft_simple draft_target"},
+    DraftMethodRow{DraftMethod::kModel, "draft_model",
+                   "draft model standalone draft_simple draft_target frozen_kv_mtp gemma4_mtp"},
     DraftMethodRow{DraftMethod::kEagle, "eagle", "eagle2 draft_eagle"},
-    DraftMethodRow{DraftMethod::kEagle3, "eagle3", "draft_eagle3 eagle_3"},
-    DraftMethodRow{DraftMethod::kMtp, "mtp",
-                   "nextn draft_mtp deepseek_mtp qwen3_next_mtp qwen3_5_mtp glm4_moe_mtp mimo_mtp ernie_mtp"},
+    DraftMethodRow{DraftMethod::kEagle3, "eagle3", "draft_eagle3 eagle_3 p_eagle peagle"},
+    DraftMethodRow{DraftMethod::kDflash, "dflash", "dflash2 draft_dflash domino"},
+    DraftMethodRow{DraftMethod::kDspark, "dspark", "draft_dspark"},
+    DraftMethodRow{DraftMethod::kMtp, "mtp", "nextn draft_mtp"},  // and every other word that ends in "_mtp"
     DraftMethodRow{DraftMethod::kMedusa, "medusa", ""},
     DraftMethodRow{DraftMethod::kNgram, "ngram",
-                   "ngram_simple ngram_mod ngram_cache ngram_map_k ngram_map_k4v prompt_lookup suffix"},
+                   "ngram_gpu ngram_simple ngram_mod ngram_cache ngram_map_k ngram_map_k4v prompt_lookup suffix"},
 };
 
 }  // namespace
@@ -38,7 +40,7 @@ std::optional<DraftMethod> find_draft_method(std::string_view text) {
   std::replace(wanted.begin(), wanted.end(), '-', '_');
   for (const DraftMethodRow& row : kRows)
     if (row.name == wanted || has_word(row.aliases, wanted)) return row.method;
-  return std::nullopt;
+  return wanted.ends_with("_mtp") ? std::optional(DraftMethod::kMtp) : std::nullopt;
 }
 
 std::string known_draft_methods() {

@@ -2,28 +2,22 @@
 
 #include <algorithm>
 
+#include "engines/term_kinds.h"
+
 namespace kvplan {
 
 namespace {
 
-bool is_fixed(const Term& term) {
-  return term.growth == Growth::kSequence;
-}
-bool is_index(const Term& term) {
-  return term.role == Role::kIndex;
-}
-bool is_windowed(const Term& term) {
-  return term.limit.kind != LimitKind::kNone;
-}
-// DeepSeek-V4's caches: latents in a window, and entries for several tokens.
-bool is_packed(const Term& term) {
-  return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
+bool is_window(const Term& term) {
+  return is_windowed(term) && !is_open_group(term);
 }
 
 std::string label_of(const EngineInput& input) {
   switch (input.draft_method.value_or(DraftMethod::kModel)) {
     case DraftMethod::kEagle: return "EAGLE layers";
     case DraftMethod::kEagle3: return "EAGLE-3 layers";
+    case DraftMethod::kDflash: return "DFlash layers";
+    case DraftMethod::kDspark: return "DSpark layers";
     default: return "draft model";
   }
 }
@@ -37,7 +31,7 @@ std::vector<LayerCache> mtp_layers(const EngineInput& input) {
   for (const LayerCache& cache : input.caches) {
     if (cache.compact.empty() || any_term(cache.compact, is_fixed)) continue;
     const bool packed = any_term(cache.compact, is_packed);
-    if (!packed && (any_term(cache.compact, is_windowed) || any_term(cache.compact, is_index) != indexed)) continue;
+    if (!packed && (any_term(cache.compact, is_window) || any_term(cache.compact, is_index) != indexed)) continue;
     model = &cache;
   }
   if (model == nullptr) return out;

@@ -4,9 +4,14 @@
 //            embedding, the final norm and the head are the model's
 //   EAGLE-3  queries, keys and values read embedding and hidden state (2h); a projection of three hidden states
 //            (3h -> h); a head over the most frequent tokens and their numbers; the embedding is the model's
+//   DFlash   layers that draft a block at a time: their keys and values also come from several hidden states of the
+//            model, through a projection (n*h -> h) and a norm; the embedding and the head are the model's
+//   DSpark   the same with a Markov head, two tables of the vocabulary by a rank, and a confidence head
+//   Domino   DFlash with a recurrent unit and a projection back to the vocabulary
 //   Medusa   for each head, residual blocks (h x h) and an output projection over the vocabulary
 //
-// Source: vLLM, model_executor/models/llama_eagle.py, llama_eagle3.py and medusa.py; the EAGLE paper's trainable
+// Source: vLLM, model_executor/models/llama_eagle.py, llama_eagle3.py, qwen3_dflash.py, qwen3_dspark.py and medusa.py;
+// SGLang models/dflash.py; the published 2.249 B parameters of Kimi-K3's DSpark draft; the EAGLE paper's trainable
 // parameters (0.24 B for a 7B, 0.37 B for a 13B, 0.99 B for a 70B model) equal those of the layer here.
 #include <algorithm>
 
@@ -19,10 +24,20 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kHiddenStates = 3;  // read by EAGLE-3
+constexpr std::uint64_t kBlockStates = 5;   // by DFlash, where its config names none
 constexpr std::uint64_t kMostHeads = 64;
 
 bool says(const std::string& text, std::string_view word) {
   return text.find(word) != std::string::npos;
+}
+
+// The keys of DFlash and DSpark are in a config of their own, or among the others.
+Fields block_config(const Fields& root) {
+  const auto nested = root.child("dflash_config");
+  return nested ? *nested : root;
+}
+std::uint64_t block_count(const Fields& root, std::string_view key, std::uint64_t otherwise = 0) {
+  return block_config(root).count_or(key, root.count_or(key, otherwise));
 }
 
 // The method by the architecture's name or the model's: "LlamaForCausalLMEagle3", "yuhuili/EAGLE-LLaMA3-Instruct-8B".
@@ -33,7 +48,11 @@ std::optional<DraftMethod> heads_of(const ModelSpec& model, const Fields& root) 
       '/', source.size() > 12 && source.ends_with("/config.json") ? source.size() - 13 : std::string::npos);
   const std::string words = lower(model.architecture + " " + model.model_type + " " +
                                   (slash == std::string::npos ? source : source.substr(slash + 1)));
-  if (says(words, "eagle3") || says(words, "eagle-3") || root.contains("draft_vocab_size") ||
+  const Fields block = block_config(root);
+  if (says(words, "dspark") || block.contains("markov_rank") || root.contains("markov_rank"))
+    return DraftMethod::kDspark;
+  if (says(words, "dflash") || root.contains("dflash_config")) return DraftMethod::kDflash;
+  if (says(words, "eagle3") || says(words, "peagle") || says(words, "eagle-3") || root.contains("draft_vocab_size") ||
       root.contains("eagle_aux_hidden_state_layer_ids"))
     return DraftMethod::kEagle3;
   if (says(words, "eagle")) return DraftMethod::kEagle;
@@ -48,6 +67,66 @@ TensorGroup outside(Component component, std::string module, std::uint64_t rows,
   group.rows = rows;
   group.columns = columns;
   return group;
+}
+
+TensorGroup own_head(std::uint64_t vocab, std::uint64_t hidden) {
+  TensorGroup head = outside(Component::kLmHead, "lm_head", vocab, hidden);
+  head.role = TensorRole::kHead;
+  head.split = Split::kVocab;
+  return head;
+}
+
+TensorGroup plain_vector(Component component, std::string module, std::uint64_t elements) {
+  TensorGroup group = outside(component, std::move(module), elements, 1);
+  group.role = TensorRole::kPlain;
+  return group;
+}
+
+// The model's token id for each of the draft's: int64, counted as two float32.
+TensorGroup token_map(std::uint64_t vocab) {
+  TensorGroup map = plain_vector(Component::kOther, "d2t", checked_mul(vocab, 2, "the draft's tokens"));
+  map.is_float32 = true;
+  return map;
+}
+
+// DFlash, DSpark and Domino, whose layers are those of the config.
+void adapt_block_draft(const Fields& root, DraftMethod method, ModelSpec& model) {
+  const std::uint64_t hidden = model.hidden_size;
+  const std::uint64_t vocab = model.vocab_size;
+  const std::uint64_t from = std::max<std::uint64_t>(block_count(root, "target_hidden_size", hidden), 1);
+  std::erase_if(model.tensors, [&](const TensorGroup& group) {
+    return group.component == Component::kEmbedding || group.component == Component::kMtp ||
+           group.component == Component::kLmHead;
+  });
+  std::uint64_t states = 0;
+  for (const Fields& part : {block_config(root), root})
+    for (const std::string_view key : {"target_layer_ids", "aux_hidden_state_layer_ids"})
+      if (states == 0) states = part.list_size(key).value_or(0);
+  if (states == 0) states = kBlockStates;
+  model.draft_head = {method, from, root.count_or("target_vocab_size", vocab)};
+  const auto add = [&](TensorGroup group) { model.tensors.push_back(std::move(group)); };
+  add(outside(Component::kOther, "fc", hidden, checked_mul(from, states, "the width of a draft")));
+  add(plain_vector(Component::kNorms, "hidden_norm", hidden));
+  const std::uint64_t words = root.count_or("draft_vocab_size", vocab);
+  if (words < vocab) {
+    add(own_head(words, hidden));
+    add(token_map(words));
+  }
+  if (const std::uint64_t rank = block_count(root, "markov_rank"); rank > 0) {
+    add(outside(Component::kOther, "markov_head.markov_w1", vocab, rank));
+    add(outside(Component::kOther, "markov_head.markov_w2", words, rank));
+    TensorGroup confidence =
+        plain_vector(Component::kOther, "confidence_head.proj", checked_add(hidden, rank + 1, "a head"));
+    confidence.is_float32 = true;
+    add(confidence);
+  }
+  if (const std::uint64_t unit = block_count(root, "gru_hidden_dim"); unit > 0) {
+    const std::uint64_t inner = block_count(root, "emb_dim");
+    const std::uint64_t both = checked_add(hidden, unit, "the width of a draft");
+    add(outside(Component::kOther, "prefix_gru", checked_mul(unit, 3, "a recurrent unit"), both));
+    add(outside(Component::kOther, "embed_proj.0", inner, both));
+    add(outside(Component::kOther, "embed_proj.2", vocab, inner));
+  }
 }
 
 }  // namespace
@@ -80,9 +159,8 @@ ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRo
   block.component = Component::kOther;
   block.copies = block.used = heads * blocks;
   model.tensors.push_back(block);
-  TensorGroup head = outside(Component::kLmHead, "lm_heads", model.vocab_size, model.hidden_size);
-  head.role = TensorRole::kHead;
-  head.split = Split::kVocab;
+  TensorGroup head = own_head(model.vocab_size, model.hidden_size);
+  head.module = "lm_heads";
   if (!root.flag("original_lm_head", false)) head.copies = head.used = heads;
   model.tensors.push_back(head);
   model.facts = root.facts();
@@ -91,9 +169,9 @@ ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRo
 
 void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
   std::optional<DraftMethod> method = heads_of(model, root);
-  if (role.method == DraftMethod::kEagle || role.method == DraftMethod::kEagle3) method = role.method;
-  if (role.method == DraftMethod::kModel) method.reset();
-  if (!method) return;
+  if (role.method && *role.method <= DraftMethod::kDspark) method = role.method;
+  if (!method || method == DraftMethod::kModel) return;
+  if (method == DraftMethod::kDflash || method == DraftMethod::kDspark) return adapt_block_draft(root, *method, model);
   const bool third = *method == DraftMethod::kEagle3;
   const std::uint64_t hidden = model.hidden_size;
   std::erase_if(model.tensors, [&](const TensorGroup& group) {
@@ -117,18 +195,9 @@ void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
   model.tensors.back().component = Component::kOther;
   if (third) {
     const std::uint64_t vocab = root.count_or("draft_vocab_size", model.vocab_size);
-    TensorGroup head = outside(Component::kLmHead, "lm_head", vocab, hidden);
-    head.role = TensorRole::kHead;
-    head.split = Split::kVocab;
-    model.tensors.push_back(head);
-    TensorGroup norm = outside(Component::kNorms, "hidden_norm", hidden, 1);
-    norm.role = TensorRole::kPlain;
-    model.tensors.push_back(norm);
-    // The model's token id for each of the draft's: int64, counted as two float32.
-    TensorGroup map = outside(Component::kOther, "d2t", checked_mul(vocab, 2, "the draft's tokens"), 1);
-    map.role = TensorRole::kPlain;
-    map.is_float32 = true;
-    model.tensors.push_back(map);
+    model.tensors.push_back(own_head(vocab, hidden));
+    model.tensors.push_back(plain_vector(Component::kNorms, "hidden_norm", hidden));
+    model.tensors.push_back(token_map(vocab));
     model.vocab_size = vocab;
   }
 }

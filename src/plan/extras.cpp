@@ -39,6 +39,8 @@ std::string draft_name(DraftMethod method) {
   switch (method) {
     case DraftMethod::kEagle: return "EAGLE head";
     case DraftMethod::kEagle3: return "EAGLE-3 head";
+    case DraftMethod::kDflash: return "DFlash draft";
+    case DraftMethod::kDspark: return "DSpark draft";
     case DraftMethod::kMedusa: return "Medusa heads";
     default: return "draft model";
   }
@@ -55,8 +57,7 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
     warn(notes, "draft_vocabulary",
          {"the draft's vocabulary of {draft} words is not the model's of {model}: engines refuse such a pair",
           {{"draft", draft.vocab_size}, {"model", model.vocab_size}}});
-  const DraftMethod method = *input.draft_method;
-  if (method != DraftMethod::kEagle && method != DraftMethod::kEagle3 && method != DraftMethod::kMedusa) return;
+  if (!draft.draft_head) return;
   const std::uint64_t width = head.target_hidden_size > 0 ? head.target_hidden_size : draft.hidden_size;
   if (model.hidden_size > 0 && width > 0 && width != model.hidden_size)
     warn(notes, "draft_width",

@@ -159,10 +159,10 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
   role.read.draft = DraftRole{method, target.hidden_size, target.vocab_size};
   ModelSpec draft = load_model(argument, role);
   // Tensors of the model that a head's own files repeat are not kept twice.
-  const bool eagle = draft.draft_head && draft.draft_head->method == DraftMethod::kEagle;
-  if (eagle || (draft.draft_head && draft.draft_head->method == DraftMethod::kEagle3))
+  const bool own_head = draft.draft_head && draft.draft_head->method == DraftMethod::kEagle3;
+  if (draft.draft_head && draft.draft_head->method != DraftMethod::kMedusa)
     std::erase_if(draft.stored, [&](const StoredTensors& part) {
-      return part.component == Component::kEmbedding || (eagle && part.component == Component::kLmHead);
+      return part.component == Component::kEmbedding || (!own_head && part.component == Component::kLmHead);
     });
   return draft;
 }

@@ -72,6 +72,27 @@ TEST_CASE("EAGLE-3: the file of a published head") {
   CHECK(static_cast<double>(bytes) == doctest::Approx(850e6).epsilon(0.002));
 }
 
+TEST_CASE("DSpark and DFlash: the layers, a projection of hidden states and Markov heads, without an embedding") {
+  // RadixArk's draft for Kimi-K3: 2.249 B parameters.
+  const std::string shape =
+      R"("model_type":"qwen3","hidden_size":7168,"intermediate_size":14336,"num_hidden_layers":5,
+         "num_attention_heads":64,"num_key_value_heads":16,"head_dim":64,"vocab_size":163840,"block_size":8,
+         "tie_word_embeddings":false,)";
+  const std::string states = R"("target_layer_ids":[1,23,46,69,91])";
+  const auto parameters = [](const ModelSpec& draft) {
+    std::uint64_t out = 0;
+    for (const TensorGroup& group : draft.tensors) out += group.stored().count();
+    return static_cast<double>(out);
+  };
+  const ModelSpec dspark = read_draft(R"({"architectures":["DSparkDraftModel"],)" + shape +
+                                      R"("markov_rank":256,"dflash_config":{)" + states + "}}");
+  CHECK(dspark.draft_head->method == DraftMethod::kDspark);
+  CHECK(parameters(dspark) / 1e9 == doctest::Approx(2.249).epsilon(0.0005));
+  const ModelSpec dflash = read_draft("{" + shape + R"("dflash_config":{)" + states + "}}");
+  CHECK(dflash.draft_head->method == DraftMethod::kDflash);
+  CHECK(parameters(dspark) - parameters(dflash) == 2 * 163840 * 256 + 7168 + 256 + 1);
+}
+
 TEST_CASE("a draft's cache has the target's type where the engine settles it once") {
   // qwen3-0.6b: 28 layers x 8 heads x 128 x 2 = 57,344 elements a token, at 16,384 tokens.
   constexpr std::uint64_t kElements = 57344ULL * 16384;

@@ -182,6 +182,11 @@ TEST_CASE("methods by the names that engines have for them") {
   CHECK(find_draft_method("NEXTN") == DraftMethod::kMtp);
   CHECK(find_draft_method("draft-mtp") == DraftMethod::kMtp);
   CHECK(find_draft_method("EAGLE3") == DraftMethod::kEagle3);
+  CHECK(find_draft_method("DFLASH") == DraftMethod::kDflash);
+  CHECK(find_draft_method("dspark") == DraftMethod::kDspark);
+  CHECK(find_draft_method("glm5_next_mtp") == DraftMethod::kMtp);
+  CHECK(find_draft_method("FROZEN_KV_MTP") == DraftMethod::kModel);
+  CHECK(find_draft_method("ngram_gpu") == DraftMethod::kNgram);
   CHECK_FALSE(find_draft_method("guesswork"));
 }
 

@@ -187,7 +187,7 @@ LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vec
 
 Engine logical_engine() {
   Engine out{"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
-  out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram dflash dspark";
   out.extras.lora = LoraStorage::kSlotsOrFiles;
   out.extras.lora_slots = lora_slots;
   out.is_logical = true;

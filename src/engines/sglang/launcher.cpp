@@ -20,6 +20,8 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
   const DraftMethod method = *input.draft_method;
   out.add("--speculative-algorithm", method == DraftMethod::kModel    ? "STANDALONE"
                                      : method == DraftMethod::kEagle3 ? "EAGLE3"
+                                     : method == DraftMethod::kDflash ? "DFLASH"
+                                     : method == DraftMethod::kDspark ? "DSPARK"
                                      : method == DraftMethod::kNgram  ? "NGRAM"
                                                                       : "EAGLE");
   if (input.draft) out.add("--speculative-draft-model-path", input.draft->name);

@@ -85,7 +85,7 @@ Engine sglang_engine() {
       "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend";
   out.makers = "NVIDIA AMD Intel";
   out.supports = runs_on_card;
-  out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram";
+  out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram dflash dspark";
   out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = sglang_lora_slots;
   out.log = sglang_log();

@@ -136,7 +136,7 @@ Engine vllm_engine() {
   engine.options = kVllmOptions;
   engine.makers = "NVIDIA AMD Intel";
   engine.supports = vllm_supports;
-  engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram dflash dspark";
   engine.extras.lora = LoraStorage::kSlots;
   engine.extras.lora_slots = vllm_lora_slots;
   engine.log = vllm_log();

@@ -1,0 +1,29 @@
+// What a term is to an engine's layout.
+#pragma once
+
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+inline bool is_fixed(const Term& term) {
+  return term.growth == Growth::kSequence;
+}
+inline bool is_latent(const Term& term) {
+  return term.part == Part::kLatent;
+}
+inline bool is_index(const Term& term) {
+  return term.role == Role::kIndex;
+}
+// Tokens that wait for an entry or an index key of several.
+inline bool is_open_group(const Term& term) {
+  return term.role == Role::kState && term.growth == Growth::kToken;
+}
+inline bool is_windowed(const Term& term) {
+  return term.limit.kind != LimitKind::kNone;
+}
+// DeepSeek-V4's: latents in a window, and entries for several tokens.
+inline bool is_packed(const Term& term) {
+  return (term.stride > 1 && term.role == Role::kKey) || (is_latent(term) && is_windowed(term));
+}
+
+}  // namespace kvplan
