@@ -75,6 +75,8 @@ struct ModelSpec {
   std::uint64_t num_nextn_layers = 0;  // MTP layers after the decoder: no part of a plan unless asked for
 
   std::vector<Layer> layers;
+  // Of a looped model: the layers that have weights. Those after them are further passes. 0: all of them.
+  std::uint64_t stored_layers = 0;
   // tie_word_embeddings of the decoder's own section; absent where that has none.
   std::optional<bool> decoder_ties_head;
   std::vector<RotaryTable> rotary_tables;

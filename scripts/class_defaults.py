@@ -3,7 +3,7 @@
 
     PYTHON scripts/class_defaults.py [-o src/models/class_defaults.txt]
 
-PYTHON has the release of transformers that is meant (`pip install transformers==5.23.0` in an environment of its own; torch is
+PYTHON has the release of transformers that is meant (`pip install transformers==5.24.0` in an environment of its own; torch is
 not needed). Each config class is constructed without arguments, nested ones too; numbers, truth values, nulls and words are
 kept, but for what says nothing of memory (token ids, probabilities, labels). Lists are left out: patterns of layers are
 rules of their own. A key that the class derives from others names them, "head_dim=128<hidden_size": its value holds where a
@@ -34,7 +34,8 @@ UNREAD = re.compile(
     |^add_cross_attention$|^classifier|^pad_|_std$|_min$|_max$|_floor$|^rope_|_rope_base|base_frequency""", re.VERBOSE)
 
 # Lists that a class makes by a rule of its own, as the keys by which other classes say that rule.
-RULES = {"hy_v4": {"first_k_dense_replace": 1, "index_topk_freq": 4, "index_skip_topk_offset": 2}}
+OF_HY_V4 = {"first_k_dense_replace": 1, "index_topk_freq": 4, "index_skip_topk_offset": 2}
+RULES = {"hy_v4": OF_HY_V4, "hy_v4_vl_text": OF_HY_V4}
 
 
 def quiet(make):

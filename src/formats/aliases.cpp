@@ -38,6 +38,7 @@ constexpr std::array kAliases{
     AliasRow{"sliding_window", "sliding_window_size attention_window_size window_size"},
     AliasRow{"attention_sink_size", "num_sink_tokens num_attention_sinks sink_size"},
     AliasRow{"conv_kernel_size", "sconv_kernel_size"},
+    AliasRow{"first_k_dense_replace", "dense_mlp_idx"},
     AliasRow{"num_experts",
              "num_local_experts n_routed_experts moe_num_experts num_routed_experts moe_num_primary_experts"},
     AliasRow{"num_experts_per_tok",

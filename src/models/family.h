@@ -106,7 +106,6 @@ struct Family {
   std::uint64_t (*mlp_width)(const Inventory& inventory, std::uint64_t named) = nullptr;
   void (*mlps)(const Inventory& inventory, MlpPlan& plan) = nullptr;
   std::uint64_t (*norms)(const Inventory& inventory, std::uint64_t usual) = nullptr;
-  std::uint64_t (*stored_layers)(const Inventory& inventory) = nullptr;  // looped models run their layers several times
   // Names of the modules in its files and its class, where they are not Llama's: lists of modules in a quantization
   // config use either. "self_attn=attn o_proj=out_proj" makes "attn.out_proj" of "self_attn.o_proj": words
   // "ours=theirs", applied one after another. " | " separates several spellings, and the spelling "=" is our own.

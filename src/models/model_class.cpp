@@ -53,12 +53,14 @@ constexpr ClassRow kTextClasses[] = {
     {"minimax_m3_vl_text", "minimax_m3_vl"},
     {"deepseek_v2", "deepseek_vl_v2"},
     {"step3_text", "step3_vl"},
+    {"step5", "step5_vl"},
     {"step3p5", "step3p7"},
 };
 
 // Types whose class has another name, for the defaults of their fields.
 constexpr ClassRow kClasses[] = {
     {"step3p5", "step3p7"},
+    {"exaone4", "exaone4_5_text"},
     {"deepseek_v3", "kimi_k2 kimi_k25"},
     {"deepseek_v2", "deepseek_vl_v2"},
     {"llama", "code_llama"},

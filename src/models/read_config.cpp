@@ -31,7 +31,7 @@ std::optional<Fields> nested_text(const Fields& root) {
   for (const std::string_view key :
        {"text_config", "vlm_config", "llm_config", "language_config", "language_model_config", "language_model",
         "lm_config", "text_model", "text_model_config", "llm", "decoder", "decoder_config", "thinker_config",
-        "talker_config"})
+        "talker_config", "transformer_layer_config"})
     if (auto text = root.child(key); text && (!text->keys().empty() || !flat)) {
       // Nested twice: InternVL's and Omni's configs wrap their decoder once more.
       for (const std::string_view inner : {"text_config", "llm_config"})
@@ -250,6 +250,14 @@ std::vector<std::string> unread_cache_keys(const Fields& text, bool unknown) {
   return out;
 }
 
+void note_unread(const Fields& text, ModelSpec& model) {
+  const std::vector<std::string> unread = unread_cache_keys(text, false);
+  if (unread.empty()) return;
+  model.notes.push_back({NoteLevel::kWarning,
+                         "unread_keys",
+                         {"cache-related keys were not read: {keys}", {{"keys", first_named(unread)}}}});
+}
+
 // In a known class attention_type counts only if it names a kind, the class has plain attention, and the fields of that
 // kind are there; else the class decides.
 void read_layers(Reader& reader, const Family* family) {
@@ -356,15 +364,12 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
         "the model_type " + shown + " is not known: planned from its plain fields as " + model_attention(model);
     if (!unread.empty()) message += "; not understood: " + first_named(unread);
     model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
-  } else if (!unread.empty()) {
-    model.notes.push_back({NoteLevel::kWarning,
-                           "unread_keys",
-                           {"cache-related keys were not read: {keys}", {{"keys", first_named(unread)}}}});
   }
   model.quantization = read_quantization(root, text);
   if (!hf_quant_config.empty()) read_beside(root, text, hf_quant_config, model);
   if (is_declared(model.quantization)) root.derived("weights", main_type(model.quantization));
   build_inventory(reader);
+  if (!unknown) note_unread(text, model);  // some keys are read for the weights alone
   if (!unknown && model.known_as->checked.empty())
     reader.inform("unverified",
                   "the weights of " + shown + " are unverified: no executed class and no published total was met");

@@ -175,6 +175,17 @@ Tokens declared_length(const Reader& reader) {
 }
 }  // namespace
 
+void repeat_layers(Reader& reader, std::uint64_t first, std::uint64_t last, std::uint64_t passes) {
+  std::vector<Layer>& layers = reader.model.layers;
+  if (passes == 0 || first > last || last > layers.size())
+    fail("the loop over layers " + std::to_string(first) + " to " + std::to_string(last) + " is none of this model",
+         "correct the config");
+  const std::uint64_t further = checked_mul(last - first, passes - 1, "the passes of a looped model");
+  check_layers(checked_add(layers.size(), further, "the passes of a looped model"), "num_hidden_layers");
+  reader.model.stored_layers = layers.size();
+  for (std::uint64_t i = 0; i < further; ++i) layers.push_back(layers[first + i % (last - first)]);
+}
+
 Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
   if (label == Label::kFull) return FullAttention{heads};
   const Tokens longest = declared_length(reader);

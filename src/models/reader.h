@@ -77,6 +77,9 @@ class LayerHeads {
   std::optional<std::vector<std::uint64_t>> queries_, keys_;
 };
 
+// Layers [first, last) run `passes` times; every pass after the first has a cache of its own.
+void repeat_layers(Reader& reader, std::uint64_t first, std::uint64_t last, std::uint64_t passes);
+
 // The mixer for an attention label: full, sliding, chunked or sink. A window of at least the model's maximum length is
 // full attention.
 Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window);

@@ -54,7 +54,7 @@ std::string type_of(const Json& config, const ModelSpec& model) {
 std::set<std::string> executed_types() {
   const std::map<std::string, Json> named = shared_configs();
   std::set<std::string> out;
-  for (const char* release : {"5.16.1", "5.23.0"}) {
+  for (const char* release : {"5.16.1", "5.23.0", "5.24.0"}) {
     std::istringstream lines(test_file("testdata/conformance/transformers-" + std::string(release) + ".jsonl"));
     for (std::string line; std::getline(lines, line);) {
       const Json row = Json::parse(line, nullptr, false);  // a few have Infinity, which is no JSON

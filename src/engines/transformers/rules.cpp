@@ -6,7 +6,7 @@ namespace kvplan {
 
 namespace {
 
-// Executed were 5.16.1 and 5.23.0.
+// Executed were 5.16.1 and 5.23.0, and of 5.24.0 what it brought.
 // clang-format off
 constexpr Rule<TransformersRules> kRules[] = {
     {.sets = &TransformersRules::expands_latents, .until = {5, 0},
@@ -19,6 +19,9 @@ constexpr Rule<TransformersRules> kRules[] = {
      .evidence = "configuration_mimo_v2_flash.py", .basis = RuleBasis::kExecuted},
     {.sets = &TransformersRules::has_fp8_cache, .since = {5, 21},
      .what = "a quantized cache may be FP8", .evidence = "cache_utils.py: Fp8QuantizedLayer"},
+    {.sets = &TransformersRules::float32_gates, .since = {5, 24},
+     .what = "DeepSeek-V4's compressors keep a gate in float32", .evidence = "default/deepseek_v4 of 5.24.0",
+     .basis = RuleBasis::kExecuted},
 };
 
 std::span<const ClassRow<TransformersClass>> classes() {

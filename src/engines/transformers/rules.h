@@ -13,6 +13,7 @@ struct TransformersRules {
   bool expands_sparse_latents = false;
   bool widens_mimo_windows = false;
   bool has_fp8_cache = false;
+  bool float32_gates = false;
 };
 TransformersRules transformers_rules(const Request& request);
 std::vector<RuleRow> transformers_rule_rows();

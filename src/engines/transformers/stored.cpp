@@ -30,7 +30,7 @@ CacheTerms with_prompt(const CacheTerms& terms) {
 
 // modeling_deepseek_v4.py. A layer with only a window stores keys and values separately, others in one tensor. The
 // compressor keeps the tokens of an unfinished window and, where windows overlap, the first half of the last whole one.
-CacheTerms compressed_terms(const CacheTerms& terms) {
+CacheTerms compressed_terms(const CacheTerms& terms, bool float32_gates) {
   std::uint64_t ratio = 1;
   for (const Term& term : terms) ratio = std::max(ratio, term.stride);
   CacheTerms out;
@@ -48,19 +48,42 @@ CacheTerms compressed_terms(const CacheTerms& terms) {
     if (!overlaps) continue;
     term.name = "compressor overlap";
     term.stride = ratio;
-    term.shape.vectors = 2 * ratio;
+    term.shape.vectors = float32_gates ? ratio : 2 * ratio;
+    out.push_back(term);
+    if (!float32_gates) continue;
+    term.name = "compressor gates";
+    term.storage = Storage::kFloat32;
     out.push_back(term);
   }
   return out;
+}
+
+// Index keys are pooled as they are read: each token keeps its vectors of the open group, and a gate has one number
+// more that says whether the token counts (modeling_glm5_next.py, modeling_qwen4_exp.py).
+void unpool_index_keys(CacheTerms& terms) {
+  const auto open = std::find_if(terms.begin(), terms.end(), [](const Term& term) {
+    return term.role == Role::kState && term.growth == Growth::kToken;
+  });
+  if (open == terms.end()) return;
+  const std::uint64_t vectors = open->shape.vectors;
+  const std::uint64_t width = checked_mul(vectors, open->shape.width, "a packed index key");
+  terms.erase(open);
+  for (Term& term : terms) {
+    if (term.role != Role::kIndex) continue;
+    term.stride = 1;
+    term.storage = Storage::kModel;
+    term.shape.width = width + (vectors > 1 ? 1 : 0);
+  }
 }
 
 CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms) {
   const TransformersClass its = transformers_class(input.model);
   if (its.no_cache) return {};
   if (its.learned_prompt) return with_prompt(terms);
-  if (its.compressed) return compressed_terms(terms);
+  if (its.compressed) return compressed_terms(terms, transformers_rules(input.request).float32_gates);
   const bool widens = its.widens_windows && transformers_rules(input.request).widens_mimo_windows;
   CacheTerms out = terms;
+  unpool_index_keys(out);
   for (Term& term : out) {
     if (is_scaled(term)) term.storage = its.float32_index_keys ? Storage::kFloat32 : Storage::kModel;
     if (its.whole_windows) term.limit = {};

@@ -42,8 +42,14 @@ void make_encoder(std::span<TensorGroup> groups) {
   }
 }
 
+std::uint64_t num_stored_layers(const Inventory& inventory) {
+  const ModelSpec& model = inventory.reader.model;
+  const std::uint64_t layers = model.layers.size();
+  return model.stored_layers == 0 ? layers : std::min(layers, model.stored_layers);
+}
+
 std::vector<LayerRun> all_layers(const Inventory& inventory) {
-  return {{0, inventory.reader.model.layers.size(), 1}};
+  return {{0, num_stored_layers(inventory), 1}};
 }
 
 // DeepSeek-V4, GLM-5.3-Flash and Hy-V4: several residual streams, mixed before and after each block. DeepSeek and GLM

@@ -190,9 +190,7 @@ void build_inventory(Reader& reader) {
   }
   const Family& family = inventory.family;
   if (family.all != nullptr && family.all(inventory)) return;
-  const std::uint64_t layers = family.stored_layers == nullptr
-                                   ? model.layers.size()
-                                   : std::min<std::uint64_t>(model.layers.size(), family.stored_layers(inventory));
+  const std::uint64_t layers = num_stored_layers(inventory);
   const std::vector<Ffn> ffns = read_ffns(inventory, layers);
   note_missing_width(inventory, ffns);
   for (const Alike& group : alike_layers(model, ffns, layers)) {

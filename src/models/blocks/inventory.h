@@ -85,13 +85,15 @@ struct HyperConnections {
 void write_hyper_connections(Inventory& out, const HyperConnections& form);
 void write_ngrams(Inventory& out);
 
+// Layers with weights; the further passes of a looped model have none.
+std::uint64_t num_stored_layers(const Inventory& inventory);
 std::vector<LayerRun> all_layers(const Inventory& inventory);
 // The layers whose first mixer is of this kind.
 template <class Kind>
 std::vector<LayerRun> layers_of(const Inventory& inventory) {
   const ModelSpec& model = inventory.reader.model;
   std::vector<std::uint64_t> out;
-  for (std::uint64_t i = 0; i < model.layers.size(); ++i)
+  for (std::uint64_t i = 0; i < num_stored_layers(inventory); ++i)
     if (std::holds_alternative<Kind>(model.layers[i].mixers.front())) out.push_back(i);
   return runs_of(out);
 }

@@ -30,7 +30,7 @@ std::span<const Family> bailing_family() {
      .modules = kBailingMoeModules},
     {.is = {"bailing_moe_v2_linear", kExecutedClass}, .layers = read_lightning, .tensors = kBailing,
      .modules = kBailingMoeModules},
-    {.is = {"bailing_hybrid", kExecutedClass, Arch::kBailingHybrid}, .layers = read_lightning, .tensors = kBailing,
+    {.is = {"bailing_hybrid bailing_moe_v3", kExecutedClass, Arch::kBailingHybrid}, .layers = read_lightning, .tensors = kBailing,
      .mixer = write_bailing_hybrid, .modules = kBailingMoeModules},
   };
   return kRows;

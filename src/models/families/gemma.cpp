@@ -13,7 +13,9 @@ namespace kvplan {
 static void share_tail(Reader& reader, std::uint64_t num_shared) {
   auto& layers = reader.model.layers;
   if (num_shared == 0) return;
-  if (num_shared >= layers.size())
+  // An assistant drafts for another model, whose cache all of its layers read.
+  const bool is_assistant = reader.model.root_type.ends_with("_assistant") && num_shared == layers.size();
+  if (num_shared >= layers.size() && !is_assistant)
     fail("\"num_kv_shared_layers\" is " + std::to_string(num_shared) + " of " + std::to_string(layers.size()) +
              " layers",
          "at least one layer must hold a cache");
@@ -22,8 +24,8 @@ static void share_tail(Reader& reader, std::uint64_t num_shared) {
     const bool slides = std::holds_alternative<SlidingWindow>(layers[i].mixers[0]);
     std::uint64_t source = first;
     while (source > 0 && std::holds_alternative<SlidingWindow>(layers[source - 1].mixers[0]) != slides) --source;
-    if (source == 0) continue;  // no earlier layer of this type: it has its own cache
-    Shared shared{source - 1, {}, Tokens(0)};
+    if (source == 0 && !is_assistant) continue;  // no earlier layer of this type: it has its own cache
+    Shared shared{source == 0 ? i : source - 1, {}, Tokens(0)};
     if (slides) {
       shared.heads = std::get<SlidingWindow>(layers[i].mixers[0]).heads;
       shared.window = std::get<SlidingWindow>(layers[i].mixers[0]).window;
@@ -162,6 +164,15 @@ static void keep_scalars(Inventory& out) {
 
 static void write_gemma4(Inventory& out) {
   write_per_layer_embedding(out);
+  if (const Fields& root = out.reader.root; out.reader.model.root_type.ends_with("_assistant")) {
+    const std::uint64_t target = root.count_or("backbone_hidden_size", out.hidden);
+    out.outside(Place::kFirst);
+    out.linear(Component::kOther, "pre_projection", out.hidden, times(2, target));
+    out.outside(Place::kLast);
+    out.linear(Component::kOther, "post_projection", target, out.hidden);
+    if (root.flag("use_ordered_embeddings", false))
+      out.linear(Component::kOther, "masked_embedding.centroids", root.count_or("num_centroids", 2048), out.hidden);
+  }
   if (out.text.flag("enable_moe_block", false)) {
     write_moe_scales(out);
     keep(out, "router.norm", out.hidden);

@@ -33,8 +33,8 @@ std::span<const Family> hunyuan_family() {
     {.is = {"hunyuan_v1_dense hunyuan_v1_moe", kExecutedClass}, .layers = read_cross_layer,
      .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"}, .extras = write_hunyuan_moe,
      .modules = kHunyuanModules},
-    {.is = {"youtu", kExecutedClass}, .layers = read_mla, .tensors = {.ties_by_default = true}},
-    {.is = {"hy_v4", kExecutedClass, Arch::kHyV4}, .layers = read_sparse_mla, .tensors = {.gate = Gate::kWide,
+    {.is = {"youtu youtu_llm", kExecutedClass}, .layers = read_mla, .tensors = {.ties_by_default = true}},
+    {.is = {"hy_v4 hy_v4_vl_text", kExecutedClass, Arch::kHyV4}, .layers = read_sparse_mla, .tensors = {.gate = Gate::kWide,
      .dense_first = 1, .has_router_bias = true, .has_float32_router = true}, .extras = write_hy_v4,
      .modules = "mlp.gate_proj=mlp.linear_gate shared_experts.gate_proj=shared_experts.linear_gate "
      "self_attn.gate_proj=self_attn.linear_gate | ="},

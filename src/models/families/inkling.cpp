@@ -14,6 +14,18 @@ static Layer inkling_layer(const Reader& reader, Label label, const Heads& heads
   return {{attention_mixer(reader, label, heads, window), ShortConv{channels, kernel}}};
 }
 
+struct Loop {
+  std::uint64_t first = 0, last = 0, passes = 1, gate_rank = 0;
+};
+static Loop read_loop(const Fields& text) {
+  Loop out{text.count_or("loop_layer_index_start", 6), text.count_or("loop_layer_index_end", 18),
+           text.count_or("loop_num_passes", 3), text.count_or("loop_gate_rank", 64)};
+  if (const auto loop = text.child("loop_config"))
+    out = {loop->count_or("core_start", out.first), loop->count_or("core_end", out.last),
+           loop->count_or("num_passes", out.passes), loop->count_or("gate_rank", out.gate_rank)};
+  return out;
+}
+
 static void read_inkling(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
@@ -38,12 +50,19 @@ static void read_inkling(Reader& reader) {
   }
 }
 
+// Inkling 2 with loops: some layers run several times, each time with caches of their own.
+static void read_inkling2_loop(Reader& reader) {
+  read_inkling(reader);
+  const Loop loop = read_loop(reader.text);
+  repeat_layers(reader, loop.first, loop.last, loop.passes);
+}
+
 // One vector for each distance within a layer's reach.
 static void write_distances(Inventory& out) {
   const Fields& text = out.text;
   std::uint64_t distances = 0;
-  for (const Layer& layer : out.reader.model.layers) {
-    const auto* window = std::get_if<SlidingWindow>(&layer.mixers.front());
+  for (std::uint64_t i = 0; i < num_stored_layers(out); ++i) {
+    const auto* window = std::get_if<SlidingWindow>(&out.reader.model.layers[i].mixers.front());
     distances = checked_add(distances, window != nullptr ? window->window.count() : text.count_or("rel_extent", 1024),
                             "the distances");
   }
@@ -63,7 +82,6 @@ static void write_inkling(Inventory& out) {
 // modeling_inkling2.py.
 static void write_inkling2(Inventory& out) {
   const Fields& text = out.text;
-  const ModelSpec& model = out.reader.model;
   const std::uint64_t h = out.hidden;
   const std::uint64_t heads = text.count_or("num_attention_heads", 0);
   const std::uint64_t d = text.count_or("head_dim", 0);
@@ -80,13 +98,38 @@ static void write_inkling2(Inventory& out) {
   out.norms("qkv_input_layernorm", h, 2);  // in addition to the one that all layers have
   out.plain(Component::kOther, "attention_input.query", times(2, h));
   // The first layer can only choose the embedding.
-  if (model.layers.size() > 1) {
-    out.in_layers({{1, model.layers.size() - 1, 1}});
+  if (num_stored_layers(out) > 1) {
+    out.in_layers({{1, num_stored_layers(out) - 1, 1}});
     out.plain(Component::kOther, "attention_input.query", h);
   }
   out.outside(Place::kLast);
   out.plain(Component::kOther, "model.final_input.query", h);
   write_distances(out);
+}
+
+// Messages of the pass before go through gates, to queries, keys, values and MLPs. Source: modeling_inkling2_loop.py.
+static void write_inkling2_loop(Inventory& out) {
+  write_inkling2(out);
+  const Loop loop = read_loop(out.text);
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t layers = loop.last - loop.first;
+  constexpr std::uint64_t kMessages = 4;
+  out.in_layers({{loop.first, layers, 1}});
+  TensorGroup& down = out.linear(Component::kOther, "message_gate.down_proj", loop.gate_rank, times(2, h));
+  down.copies = down.used = kMessages;
+  TensorGroup& up = out.plain(Component::kOther, "message_gate.gate_proj", times(loop.gate_rank, h));
+  up.copies = up.used = 2 * kMessages;
+  up.is_float32 = true;
+  out.outside(Place::kLast);
+  out.plain(Component::kOther, "model.message_input.query", times(times(kMessages, layers), h)).is_float32 = true;
+  // The class pads the embedding alone.
+  for (TensorGroup& group : out.reader.model.tensors)
+    if (group.role == TensorRole::kHead) group.rows = out.text.count_or("unpadded_vocab_size", group.rows);
+}
+
+// The first form of the files calls the experts' width intermediate_size.
+static std::uint64_t dense_width(const Inventory& inventory, std::uint64_t named) {
+  return inventory.text.count_or("dense_intermediate_size", named);
 }
 
 static bool write_inkling_mixer(Inventory& out, const Mixer& mixer) {
@@ -104,11 +147,14 @@ std::span<const Family> inkling_family() {
   static constexpr Family kRows[] = {
     {.is = {"inkling_text", kExecutedClass, Arch::kInkling}, .layers = read_inkling, .rule = "conv_attention",
      .tensors = {.qk_norm = QkNorm::kHead, .routes_shared = "shared_expert_sink", .has_router_bias = true},
-     .extras = write_inkling, .mixer = write_inkling_mixer, .modules = "self_attn.q_proj=attn.wq_du "
+     .extras = write_inkling, .mixer = write_inkling_mixer, .mlp_width = dense_width, .modules = "self_attn.q_proj=attn.wq_du "
      "self_attn.k_proj=attn.wk_dv self_attn.v_proj=attn.wv_dv self_attn.o_proj=attn.wo_ud self_attn.r_proj=attn.wr_du "
      "mlp.gate_proj=mlp.w13_dn mlp.up_proj=mlp.w13_dn mlp.down_proj=mlp.w2_md | ="},
     {.is = {"inkling2_text", kExecutedClass, Arch::kInkling2}, .layers = read_inkling, .rule = "conv_attention",
      .tensors = {.gate = Gate::kWide, .has_router_bias = true}, .extras = write_inkling2, .mixer = write_inkling_mixer},
+    {.is = {"inkling2_loop_text", kExecutedClass, Arch::kInkling2}, .layers = read_inkling2_loop,
+     .rule = "conv_attention", .tensors = {.gate = Gate::kWide, .has_router_bias = true},
+     .extras = write_inkling2_loop, .mixer = write_inkling_mixer},
   };
   return kRows;
 }

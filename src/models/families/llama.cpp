@@ -199,7 +199,7 @@ std::span<const Family> llama_family() {
     {.is = {"arcee", kExecutedClass}, .tensors = {.has_gated_mlp = false}},
     {.is = {"seed_oss", kExecutedClass}, .tensors = {.o_bias = "attention_out_bias"}},
     {.is = {"helium", kExecutedClass}, .tensors = {.o_bias = ""}},
-    {.is = {"apertus", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kHead, .has_gated_mlp = false},
+    {.is = {"apertus apertus1p5_text", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kHead, .has_gated_mlp = false},
      .extras = write_apertus},
     {.is = {"persimmon", kExecutedClass}, .tensors = {.biases = "+", .qk_norm = QkNorm::kHeadBias,
      .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true},

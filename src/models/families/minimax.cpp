@@ -33,7 +33,8 @@ std::span<const Family> minimax_family() {
      .has_float32_router = true, .moe = "block_sparse_moe"}, .modules = kMixtralModules},
     {.is = {"minimax_m3_vl_text minimax_m3", kExecutedClass, Arch::kMinimaxM3}, .layers = read_minimax_m3,
      .rule = "minimax_m3", .tensors = {.qk_norm = QkNorm::kHead, .mlp_width = "dense_intermediate_size",
-     .shared_width = "shared_intermediate_size", .has_router_bias = true, .moe = "block_sparse_moe"},
+     .shared_width = "shared_intermediate_size", .has_router_bias = true, .has_float32_router = true,
+     .moe = "block_sparse_moe"},
      .modules = "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2 | "
      "block_sparse_moe=mlp | block_sparse_moe=mlp shared_experts.gate_proj=shared_experts.gate_up_proj "
      "shared_experts.up_proj=shared_experts.gate_up_proj"},

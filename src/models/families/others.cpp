@@ -238,7 +238,7 @@ std::span<const Family> others_family() {
     // Sarvam. Source: the checkpoints' modeling_sarvam*.py.
     {.is = {"sarvam_moe", kPublishedTotal}, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm",
      .dense_first = 1, .has_router_bias = true}},
-    {.is = {"sarvam_mla", kExecutedClass}, .layers = read_mla, .tensors = {.dense_first = 1, .has_router_bias = true}},
+    {.is = {"sarvam_mla", kExecutedClass, Arch::kSarvamMla}, .layers = read_mla, .tensors = {.dense_first = 1, .has_router_bias = true}},
     // Stability's StableLM. Source: transformers modeling_stablelm.py.
     {.is = {"stablelm stablelm_epoch", kExecutedClass}, .tensors = {.qkv_bias = "use_qkv_bias", .o_bias = "",
      .qk_norm = QkNorm::kEveryHead, .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm},
@@ -279,7 +279,7 @@ std::span<const Family> others_family() {
     {.is = {"exaone", kUnchecked, Arch::kExaone}, .tensors = {.biases = ""}, .modules = "layers.*=h.* "
      "self_attn=attn.attention o_proj=out_proj mlp.gate_proj=mlp.c_fc_0 mlp.up_proj=mlp.c_fc_1 "
      "mlp.down_proj=mlp.c_proj embed_tokens=wte"},
-    {.is = {"exaone4", kExecutedClass, Arch::kExaone4}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+    {.is = {"exaone4 exaone4_5_text", kExecutedClass, Arch::kExaone4}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
      .has_router_bias = true}, .pattern = full_every(4)},
     {.is = {"exaone_moe", kExecutedClass, Arch::kExaoneMoe}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}, .pattern = full_every(4)},

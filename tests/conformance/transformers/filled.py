@@ -60,7 +60,7 @@ def tokens_in(cache):
 def filled(model, config, lengths):
     """An entry for each of the lengths, in one run that goes on as a chat does. One that is "doubtful" is no figure of the
     library's: the cache was not the one that the tokens were given to."""
-    key = key_of(model)
+    key, taken = key_of(model), inspect.signature(model.forward).parameters
     cache, out, done, most = new_cache(model, config), None, 0, 0
     source = source_inputs(model, config) if config.is_encoder_decoder else {}
     for length in lengths:
@@ -73,7 +73,8 @@ def filled(model, config, lengths):
             out = model(**args)
         for name in RETURNED:
             if getattr(out, name, None) is not None:
-                key, cache = name, getattr(out, name)
+                cache = getattr(out, name)
+                key = name if name in taken else key  # Dory returns it under a name that it does not take
                 break
         if cache is None:
             raise RuntimeError("no cache came back")
