@@ -21,7 +21,12 @@ Term state_term(std::string_view name, std::uint64_t width, std::uint64_t ratio)
 
 }  // namespace
 
+bool Compressed::owns_entries() const {
+  return by_source ? is_source : compress_ratio > 1;
+}
+
 std::string_view Compressed::variant() const {
+  if (by_source) return is_source ? "source" : "window";
   if (compress_ratio <= 1) return "window";
   return index_head_dim > 0 ? "csa" : "hca";
 }
@@ -36,7 +41,7 @@ CacheTerms Compressed::terms(Form) const {
   rope.part = Part::kRope;
   rope.shape.width = qk_rope_head_dim;
   CacheTerms out{content, rope};
-  if (compress_ratio <= 1) return out;
+  if (!owns_entries()) return out;
 
   content.name = "compressed entry";
   rope.name = "compressed rope";
@@ -51,8 +56,10 @@ CacheTerms Compressed::terms(Form) const {
     index.stride = compress_ratio;
     out.push_back(index);
   }
+  if (compress_ratio <= 1) return out;
   out.push_back(state_term("compressor state", head_dim, compress_ratio));
-  if (index_head_dim > 0) out.push_back(state_term("index compressor state", index_head_dim, compress_ratio));
+  if (index_head_dim > 0 && !by_source)
+    out.push_back(state_term("index compressor state", index_head_dim, compress_ratio));
   return out;
 }
 
@@ -71,6 +78,23 @@ std::uint64_t Compressed::macs_per_entry() const {
   return checked_mul(num_heads, checked_mul(head_dim, 2, "a head's width"), "the work of one cached token");
 }
 
+void Compressed::project_source(Projections& out) const {
+  const auto plain = [&](const char* name, std::uint64_t rows, std::uint64_t columns) {
+    out.linear(Component::kAttention, name, rows, columns).kept = Kept::kPlain;
+  };
+  if (is_source) {
+    plain("attn.compressor.wkv", head_dim, out.hidden);
+    if (compress_ratio > 1) plain("attn.compressor.wgate", head_dim, out.hidden);
+    out.norms("attn.compressor.norm", head_dim);
+  }
+  if (index_n_heads == 0) return;
+  out.linear(Component::kAttention, "attn.indexer.wq_b", times(index_n_heads, index_head_dim), q_lora_rank);
+  plain("attn.indexer.weights_proj", index_n_heads, out.hidden);
+  if (!is_source) return;
+  plain("attn.indexer.wk", index_head_dim, head_dim);
+  out.norms("attn.indexer.k_norm", index_head_dim);
+}
+
 void Compressed::project(Projections& out) const {
   const std::uint64_t h = out.hidden;
   const std::uint64_t d = head_dim;
@@ -85,6 +109,7 @@ void Compressed::project(Projections& out) const {
   out.linear(Component::kAttention, "attn.wo_a", times(groups, o_lora_rank), wide / groups, Split::kRows, groups);
   out.linear(Component::kAttention, "attn.wo_b", h, times(groups, o_lora_rank), Split::kColumns, groups);
   out.plain(Component::kAttention, "attn.attn_sink", n, Split::kRows, n).is_float32 = true;
+  if (by_source) return project_source(out);
   if (compress_ratio <= 1) return;
   // Overlapping windows (small ratios) need two halves of the compressor; these layers have an indexer as well.
   const bool overlaps = index_head_dim > 0;

@@ -19,7 +19,12 @@
 // A million tokens cost 21 * 640 / 4 + 20 * 512 / 128 elements each in V4-Flash, about 6.9 KB in 16 bit. The state is
 // what users do not expect: 0.5 MiB a layer and sequence for HCA, however short the text.
 //
-// Source: vLLM models/deepseek_v4 (compressor.py, sparse_swa.py); transformers DeepseekV4HCACache and CSACache;
+// DeepSeek-V4.1 compresses by m = 2, or keeps every token (m = 1), in the layers of kv_source_layer_ids alone; the
+// layers after such a source read its entries and index keys, and add their window. The sums are of m tokens, of 2
+// vectors.
+//
+// Source: vLLM models/deepseek_v4, models/deepseek_v41 (compressor.py, sparse_swa.py); transformers DeepseekV4HCACache
+// and CSACache;
 //   llama.cpp llama_kv_cache_dsv4, whose float32 states have the same sizes.
 // Checked against: testdata/configs/deepseek-v4-flash.json; vLLM 0.22's "6.66 GiB" gate line for 30,000 tokens.
 // Engines differ: vLLM packs an entry as 584 bytes (448 FP8 + 8 scales + 64 bf16) and an index key as 132.
@@ -36,7 +41,9 @@ struct Compressed {
   std::uint64_t compress_ratio = 0;    // m; 0 or 1: window only
   std::uint64_t index_head_dim = 0;    // d_index; 0 where the layer has no indexer
   std::uint64_t index_n_heads = 0;
-  Tokens window;  // W
+  bool by_source = false;  // DeepSeek-V4.1
+  bool is_source = false;  // and this layer owns entries
+  Tokens window;           // W
   // For the projections: the query's low rank, the output's rank and groups.
   std::uint64_t q_lora_rank = 0;
   std::uint64_t o_lora_rank = 0;
@@ -51,6 +58,8 @@ struct Compressed {
   std::vector<Symbol> symbols() const;
   void project(Projections& out) const;
   std::uint64_t macs_per_entry() const;
+  bool owns_entries() const;
+  void project_source(Projections& out) const;
   friend bool operator==(const Compressed&, const Compressed&) = default;
 };
 

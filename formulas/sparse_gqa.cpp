@@ -1,21 +1,20 @@
 #include "formulas/sparse_gqa.h"
 
+#include "formulas/pooled_index.h"
 #include "formulas/projections.h"
 
 namespace kvplan {
 
 CacheTerms SparseGqa::terms(Form) const {
   CacheTerms out = key_value_terms(heads);
-  Term index{.name = "index key", .role = Role::kIndex};
-  index.shape.width = index_head_dim;
-  index.storage = Storage::kModel;
-  out.push_back(index);
+  add_index_terms(out, index_head_dim, index_storage, index_pool, 1);
   return out;
 }
 
 std::vector<Symbol> SparseGqa::symbols() const {
   std::vector<Symbol> out = head_symbols(heads);
   out.push_back({"d_index", index_head_dim, "index_head_dim"});
+  if (index_pool > 1) out.push_back({"p", index_pool, "indexer_compress_ratio"});
   return out;
 }
 

@@ -21,6 +21,8 @@ struct SparseGqa {
   Heads heads;
   std::uint64_t index_head_dim = 0;
   std::uint64_t index_n_heads = 0;
+  std::uint64_t index_pool = 1;  // tokens of an index key: pooled_index.h
+  Storage index_storage = Storage::kModel;
 
   static constexpr KindInfo kInfo[] = {{"sparse_gqa", "grouped-query attention with index keys",
                                         "S*H_kv*(d + d_v) + S*d_index",

@@ -1,23 +1,21 @@
 #include "formulas/sparse_mla.h"
 
+#include "formulas/pooled_index.h"
 #include "formulas/projections.h"
 
 namespace kvplan {
 
 CacheTerms SparseMla::terms(Form form) const {
   CacheTerms out = latent_terms(latent, form);
-  if (index_head_dim > 0) {
-    Term index{.name = "index key", .role = Role::kIndex};
-    index.shape.width = index_head_dim;
-    index.storage = Storage::kFp8Scaled;
-    out.push_back(index);
-  }
+  constexpr std::uint64_t kKeyAndGate = 2;
+  if (index_head_dim > 0) add_index_terms(out, index_head_dim, Storage::kFp8Scaled, index_pool, kKeyAndGate);
   return out;
 }
 
 std::vector<Symbol> SparseMla::symbols() const {
   std::vector<Symbol> out = latent_symbols(latent);
   out.push_back({"d_index", index_head_dim, "index_head_dim"});
+  if (index_pool > 1) out.push_back({"p", index_pool, "index_kpool"});
   return out;
 }
 

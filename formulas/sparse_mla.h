@@ -26,6 +26,7 @@ struct SparseMla {
   std::uint64_t index_head_dim = 0;  // 0 where the indexer is shared: no index keys
   std::uint64_t index_n_heads = 0;   // query heads of the indexer
   std::uint64_t index_topk = 0;      // tokens that the attention then reads
+  std::uint64_t index_pool = 1;      // tokens of an index key: pooled_index.h
 
   static constexpr KindInfo kInfo[] = {{"sparse_mla", "latent attention with an indexer", "S*(r + d_rope) + S*d_index",
                                         "kv_lora_rank, qk_rope_head_dim, index_head_dim, indexer_types", "every token",

@@ -47,6 +47,7 @@ constexpr std::array kGgufKeys{
     GgufKey{"attention.indexer.key_length", "index_head_dim"},
     GgufKey{"attention.indexer.head_count", "index_n_heads"},
     GgufKey{"attention.indexer.top_k", "index_topk"},
+    GgufKey{"attention.indexer.kpool", "index_kpool"},
     GgufKey{"expert_count", "num_experts"},
     GgufKey{"expert_used_count", "num_experts_per_tok", Holds::kLargest},
     GgufKey{"expert_feed_forward_length", "moe_intermediate_size", Holds::kLargest},

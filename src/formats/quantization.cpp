@@ -185,8 +185,8 @@ void read_fp8(QuantDeclaration& out, const Fields& root, const Fields& config) {
     scheme.block_columns = (*block)[1];
   }
   out.scheme = scheme;
-  // DeepSeek-V4: "fp8" too, but experts have another type.
-  const std::string experts = lower(root.find_string("expert_dtype").value_or(""));
+  // DeepSeek-V4 and V4.1: "fp8" too, but experts have another type.
+  const std::string experts = lower(root.find_string("expert_dtype").value_or(word(config, "expert_dtype")));
   if (experts == "fp4" || experts == "mxfp4") out.expert_scheme = named("mxfp4");
   if (const std::string algorithm = word(config, "moe_quant_algo"); !algorithm.empty()) {
     out.expert_scheme = scheme_of_algorithm(algorithm, first_count(config, {"group_size"}, 16));

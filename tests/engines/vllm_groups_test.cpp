@@ -257,5 +257,63 @@ TEST_CASE("vllm groups: bytes that tokens fill, without rounding") {
   CHECK(bytes(spec_of(SpecType::kSliding, 0, 16, 100, 500), 1003) == 50000);
 }
 
+// Groups and bytes of a block that vLLM 0.33 gave, executed: testdata/conformance/vllm-0.33.0.jsonl.
+TEST_CASE("vllm groups: rings and windows of latents have blocks that hold all layers") {
+  const VllmRules rules = rules_of("vllm@0.33");
+  struct Row {
+    const char* model;
+    std::vector<std::pair<std::size_t, VllmSpec>> layers;
+    std::vector<std::size_t> groups;
+    std::uint64_t block;
+  };
+  using enum SpecType;
+  VllmSpec rows_of_latents = spec_of(kMla, 0, 4352, 4456448);
+  rows_of_latents.alignment = Bytes(1024);
+  VllmSpec rows_of_keys = spec_of(kMla, 0, 4352, 143616);
+  rows_of_keys.alignment = Bytes(64 * 132);
+  VllmSpec whole = spec_of(kState, 0, 832, 1703936);
+  whole.replicated = true;
+  const Row rows[] = {
+      {"dots3-note",
+       {{13, spec_of(kMla, 0, 64, 8448)},
+        {13, spec_of(kMla, 0, 64, 139264)},
+        {33, spec_of(kSlidingMla, 0, 64, 139264, 512)}},
+       {26, 17, 16},
+       2367488},
+      {"glm-5.3-flash",
+       {{34, spec_of(kState, 0, 4352, 4456448)},
+        {11, rows_of_keys},
+        {11, rows_of_latents},
+        {11, spec_of(kRing, 0, 4, 2048)}},
+       {9, 9, 8, 8, 22, 11},
+       50620416},
+      {"deepseek-v4.1-flash",
+       {{40, spec_of(kSlidingMla, 0, 32, 19008, 128)},
+        {3, spec_of(kMla, 0, 64, 19008)},
+        {3, spec_of(kMla, 0, 64, 4608)},
+        {1, spec_of(kMla, 0, 64, 37440)},
+        {1, spec_of(kMla, 0, 64, 8640)},
+        {3, spec_of(kRing, 0, 8, 32768)}},
+       {6, 6, 6, 6, 6, 5, 5, 8, 3},
+       116928},
+      {"qwen3.8-flash-next",
+       {{36, spec_of(kState, 0, 832, 1703936)},
+        {1, whole},
+        {12, spec_of(kRing, 0, 4, 1120)},
+        {12, spec_of(kMla, 0, 832, 53248)},
+        {12, spec_of(kFull, 0, 832, 1703936)}},
+       {12, 12, 12, 1, 12, 24},
+       21086208},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.model);
+    std::vector<VllmSpec> specs;
+    for (const auto& [count, spec] : row.layers) append(specs, count, spec);
+    const VllmGroups groups = group_specs(specs, rules);
+    CHECK(lengths(groups) == row.groups);
+    CHECK(stage_pool(specs, groups, 0, kAll).block == Bytes(row.block));
+  }
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -60,5 +60,29 @@ TEST_CASE("compressed: FlashMLA's cell of an entry is 584 bytes") {
   CHECK(bytes(v4_flash(0), 1, types) == 584);
 }
 
+TEST_CASE("compressed: of DeepSeek-V4.1 only sources own entries, with sums where they compress") {
+  Compressed kind;
+  kind.num_heads = 64;
+  kind.head_dim = 512;
+  kind.qk_rope_head_dim = 64;
+  kind.window = Tokens(128);
+  kind.index_head_dim = 128;
+  kind.compress_ratio = 2;
+  kind.by_source = true;
+  CHECK(kind.variant() == "window");
+  CHECK(kind.terms(Form::kCompact).size() == 2);
+  kind.is_source = true;
+  CHECK(kind.variant() == "source");
+  const CacheTerms halved = kind.terms(Form::kCompact);
+  REQUIRE(halved.size() == 6);  // window, entries, index keys, sums
+  CHECK(halved[2].entries(Tokens(64), Tokens(0)) == 32);
+  // A ring of vLLM 0.33: 8 rows of 4,096 B.
+  CHECK(halved[5].elements().count() * 4 == 4096);
+  kind.compress_ratio = 1;
+  const CacheTerms whole = kind.terms(Form::kCompact);
+  REQUIRE(whole.size() == 5);
+  CHECK(whole[2].entries(Tokens(64), Tokens(0)) == 64);
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -21,18 +21,24 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kGlm5Next = R"({"model_type": "glm5_next", "text_config": {"model_type": "glm5_next_text"}})";
+// A model whose pools in SGLang are not known.
+const std::string kPools =
+    R"({"model_type": "deepseek_v41", "text_config": {"model_type": "deepseek_v41_text", "hidden_size": 1024,
+        "num_hidden_layers": 4, "num_attention_heads": 64, "q_lora_rank": 256, "o_lora_rank": 256, "o_groups": 8,
+        "compress_ratios": [0, 2, 1, 1], "kv_source_layer_ids": [1, 2], "index_source_layer_ids": [1, 2, 3],
+        "moe_intermediate_size": 256, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1,
+        "vocab_size": 1024, "max_position_embeddings": 65536}})";
 // An MLA model that no engine's list names.
 constexpr const char* kLatents = R"({"text_config": {"model_type": "youtu"}})";
 
-std::vector<std::string> codes(const char* config, Request request) {
+std::vector<std::string> codes(const std::string& config, Request request) {
   std::vector<std::string> out;
   const ModelSpec model = parse_model(config);
   for (const Note& note : doubts_of(engine_input(model, request)).notes) out.push_back(note.code);
   return out;
 }
 
-VerdictReport verdict(const char* config, const Request& request) {
+VerdictReport verdict(const std::string& config, const Request& request) {
   return make_plan(parse_model(config), request).verdict;
 }
 
@@ -47,45 +53,45 @@ Request on_h200(const std::string& engine) {
 using Codes = std::vector<std::string>;
 
 TEST_CASE("doubts: an error that moves memory by more than 1 % leaves no verdict") {
-  CHECK(codes(kGlm5Next, request_for("vllm", 4096)) == Codes{"known_error"});
-  const VerdictReport unknown = verdict(kGlm5Next, on_h200("vllm"));
+  CHECK(codes(kPools, request_for("sglang", 4096)) == Codes{"known_error", "not_verified"});
+  const VerdictReport unknown = verdict(kPools, on_h200("sglang"));
   CHECK(unknown.status == Verdict::kUnknown);
   CHECK_FALSE(unknown.starts.has_value());
   CHECK(unknown.suggestions.empty());
   CHECK(unknown.fails());
-  const VerdictReport unasked = verdict(kGlm5Next, request_for("vllm", 4096));
+  const VerdictReport unasked = verdict(kPools, request_for("sglang", 4096));
   CHECK(unasked.status == Verdict::kUnknown);
   CHECK_MESSAGE(!unasked.fails(), "without a card or a limit nothing is decided anyway");
-  Request limited = request_for("vllm", 4096);
+  Request limited = request_for("sglang", 4096);
   limited.limits.max_vram = Bytes(1ULL << 50);
-  CHECK(verdict(kGlm5Next, limited).fails());
-  CHECK(verdict(kGlm5Next, on_h200("transformers")).status != Verdict::kUnknown);
-  CHECK(codes(kGlm5Next, request_for("logical", 4096)).empty());
+  CHECK(verdict(kPools, limited).fails());
+  CHECK(verdict(kPools, on_h200("transformers")).status != Verdict::kUnknown);
+  CHECK(codes(kPools, request_for("logical", 4096)).empty());
 }
 
 TEST_CASE("doubts: a refusal holds whatever the memory is") {
-  Request request = on_h200("vllm");
+  Request request = on_h200("sglang");
   request.parallel.tensor = 7;
-  const VerdictReport refused = verdict(kGlm5Next, request);
+  const VerdictReport refused = verdict(kPools, request);
   CHECK(refused.refusal.has_value());
   CHECK(refused.status == Verdict::kDoesNotFit);
   CHECK(refused.no_verdict.empty());
 }
 
 TEST_CASE("doubts: searches take unknown for not fitting") {
-  const ModelSpec model = parse_model(kGlm5Next);
-  CHECK(longest_that_fits(model, on_h200("vllm")) == 0);
-  CHECK(fit_model(model, on_h200("vllm")).rows.empty());
-  CHECK(fit_model(model, request_for("vllm", 4096)).rows.empty());
-  Request searched = on_h200("vllm");
+  const ModelSpec model = parse_model(kPools);
+  CHECK(longest_that_fits(model, on_h200("sglang")) == 0);
+  CHECK(fit_model(model, on_h200("sglang")).rows.empty());
+  CHECK(fit_model(model, request_for("sglang", 4096)).rows.empty());
+  Request searched = on_h200("sglang");
   searched.parallel = {};
   searched.card.count = 8;
   CHECK(make_plan(model, searched).verdict.status == Verdict::kUnknown);
 }
 
 TEST_CASE("doubts: an error of at most 1 % is a warning, and only where it applies") {
-  const char* config = R"({"text_config": {"model_type": "deepseek_v4"}})";
-  CHECK(codes(config, request_for("transformers@5.24", 4096)) == Codes{"known_error"});
+  const char* config = R"({"model_type": "lfm2_vl", "text_config": {"model_type": "lfm2"}})";
+  CHECK(codes(config, request_for("transformers@5.16", 4096)) == Codes{"known_error"});
   CHECK(codes(config, request_for("transformers@5.23", 4096)).empty());
   Request plain = request_for("vllm", 4096), mtp = plain;
   mtp.mtp = true;
@@ -127,15 +133,15 @@ TEST_CASE("doubts: a model that the engine was never run with keeps its verdict,
 }
 
 TEST_CASE("doubts: the program prints UNKNOWN and ends with 1") {
-  const std::vector<std::string> asked{"-", "--engine", "vllm", "--gpu", "h200-141gb", "-tp", "8"};
+  const std::vector<std::string> asked{"-", "--engine", "sglang", "--gpu", "h200-141gb", "-tp", "8"};
   const auto run = [&](std::vector<std::string> more) {
     more.insert(more.begin(), asked.begin(), asked.end());
     const TemporaryFolder folder;
-    return run_program(more, folder.write("config.json", kGlm5Next));
+    return run_program(more, folder.write("config.json", kPools));
   };
   const Run table = run({});
   CHECK(table.exit == 1);
-  CHECK(has(table.out, "UNKNOWN  vLLM stores a latent"));
+  CHECK(has(table.out, "UNKNOWN  SGLang's pools for DeepSeek-V4.1"));
   CHECK_FALSE(has(table.out, "would make it fit"));
   const Run json = run({"--json"});
   CHECK(json.exit == 1);

@@ -7,6 +7,7 @@
 #include "engines/capacity.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/llama_cpp/compute_graph.h"
+#include "engines/term_kinds.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
 
@@ -66,8 +67,25 @@ std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
 
 }  // namespace
 
+// Index keys that a model pools: llama.cpp keeps what they are made of for every token, in one row.
+static EngineInput unpooled(const EngineInput& input) {
+  EngineInput out = input;
+  if (llama_keeps_sequences_apart(input)) return out;
+  const std::uint64_t parts = llama_class(input.model).index_parts;
+  for (LayerCache& cache : out.caches) {
+    if (!any_term(cache.compact, is_open_group)) continue;
+    std::erase_if(cache.compact.own(), is_open_group);
+    for (Term& term : cache.compact.own()) {
+      if (!is_index(term)) continue;
+      term.stride = 1;
+      term.shape.width = checked_mul(term.shape.width, parts, "an index row");
+    }
+  }
+  return out;
+}
+
 LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine, BatchRule batch_rule)
-    : input_(input),
+    : input_(unpooled(input)),
       rules_(llama_rules(input.request)),
       class_(llama_class(input.model)),
       own_engine_(own_engine),
@@ -257,7 +275,9 @@ std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t wind
 }
 
 bool llama_keeps_sequences_apart(const EngineInput& input) {
-  const auto strided = [](const Term& term) { return term.growth == Growth::kToken && term.stride > 1; };
+  const auto strided = [](const Term& term) {
+    return term.role == Role::kKey && term.growth == Growth::kToken && term.stride > 1;
+  };
   return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
     return std::any_of(cache.compact.begin(), cache.compact.end(), strided);
   });

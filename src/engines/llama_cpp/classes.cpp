@@ -27,6 +27,7 @@ constexpr ClassRow kClasses[] = {
     {Arch::kGemma3n, {.keeps_windows = true, .residual_streams = 4, .norms_values = true}},
     {Arch::kGemma4, {.keeps_windows = true, .chooses_late = true, .norms_values = true}},
     {Arch::kGemma4Unified, {.keeps_windows = true, .norms_values = true}},
+    {Arch::kGlm5Next, {.index_parts = 3}},
     {Arch::kGptOss, {.keeps_windows = true, .chooses_late = true, .chooses_before_norm = true}},
     {Arch::kGraniteMoeSwa, {.keeps_windows = true}},
     {Arch::kGraniteSwa, {.keeps_windows = true}},

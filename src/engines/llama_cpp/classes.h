@@ -15,6 +15,7 @@ struct LlamaClass {
   bool keeps_empty_layers = false;  // attention without keys and values counts as a layer of the cache
   bool index_has_values = false;    // the cache of index keys has values too
   bool keeps_pooled_keys = false;   // an index row may hold the key of its pool too
+  std::uint64_t index_parts = 1;    // an index row has keys, gates and pooled keys
   bool rolls_back = false;          // recurrent states have rows to roll rejected drafts back to
   bool whole_values = false;        // a latent's part for positions is a value too
   bool forbids_flash_attention = false;

@@ -99,6 +99,12 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
       !type.empty() && !input.model.is_gguf && module_of(input.model).name.empty())
     return Refusal{
         "architecture", {"Model type {model_type} not supported.", {{"model_type", type}}}, "choose another engine"};
+  if (module_of(input.model).is(kNoEngrams) &&
+      std::any_of(input.model.facts.begin(), input.model.facts.end(), [](const ConfigFact& fact) {
+        return fact.key.ends_with("engram_layer_ids") && fact.value != "[]" && fact.value != "null";
+      }))
+    return Refusal{"architecture", "use engram memory, which this implementation does not have",
+                   "choose another engine"};
   if (bits_of(input.types.key) == 0 && bits_of(input.types.value) == 0) return std::nullopt;
   if (module_of(input.model).is(kListedCaches)) return std::nullopt;
   constexpr const char* cure = "leave the KV type at auto";

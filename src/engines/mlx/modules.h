@@ -34,6 +34,7 @@ enum MlxTrait : std::uint32_t {
   kOwnByDefault = 1 << 18,
   kUnpacksFp8 = 1 << 19,  // sanitize converts FP8 weights to 16 bit, except in blocks of 32 x 32
   kWithTowers = 1 << 20,  // keeps its vision tower
+  kNoEngrams = 1 << 21,   // refuses layers with n-gram tables
 };
 
 struct MlxModule {

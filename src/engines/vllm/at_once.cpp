@@ -59,6 +59,7 @@ std::uint64_t admitted_blocks(const VllmSpec& spec, const VllmPool& pool, std::u
       return most_states(spec, charge, prompt) + drafts;
     case SpecType::kFull:
     case SpecType::kMla:
+    case SpecType::kRing:
     case SpecType::kCross: break;
   }
   return charged_blocks(spec, charge, load);
@@ -91,6 +92,7 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
     }
     case SpecType::kFull:
     case SpecType::kMla:
+    case SpecType::kRing:
     case SpecType::kCross: break;
   }
   return charged_blocks(spec, charge, load);

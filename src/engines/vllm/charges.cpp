@@ -14,7 +14,8 @@ std::uint64_t filled_blocks(const VllmSpec& spec, const ChargeRules& charge, con
     case SpecType::kSlidingMla:
     case SpecType::kChunked: return ceil_div(std::min(tokens, spec.window), spec.block_size);
     case SpecType::kCross: return ceil_div(load.source_tokens.count(), spec.block_size);
-    case SpecType::kState: break;
+    case SpecType::kState:
+    case SpecType::kRing: break;
   }
   return 1;
 }
@@ -39,13 +40,14 @@ std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, co
       if (charge.source_tokens == 0 || load.source_tokens == Tokens(0)) break;
       return ceil_div(charge.source_tokens, spec.block_size);
     case SpecType::kFull:
-    case SpecType::kMla: break;
+    case SpecType::kMla:
+    case SpecType::kRing: break;
   }
   return filled_blocks(spec, charge, load);
 }
 
 Bytes filled_bytes(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
-  if (spec.is_state()) return spec.entry;
+  if (spec.is_state() || spec.type == SpecType::kRing) return spec.page;
   std::uint64_t tokens = load.max_model_len.count();
   if (spec.type == SpecType::kCross) tokens = load.source_tokens.count();
   if (spec.is_full_family()) tokens = ceil_div(tokens, charge.context_ranks);

@@ -16,17 +16,23 @@ struct VllmClass {
   bool is_unregistered = false;  // the class, though its cache is planned as vLLM would lay it out
   bool lacks_lora = false, lacks_stages = false;
   // The cache.
-  bool keeps_latents = false;          // caches latents (MLA); it expands those of other classes
-  bool packs_fp8_latents = false;      // an FP8 cache has the layout fp8_ds_mla
-  bool is_always_packed = false;       // and no other
-  bool has_fp8_by_default = false;     // on data centre Blackwell: VllmRules::glm_fp8
-  bool ignores_cache_type = false;     // VllmRules::splits_types
-  bool pages_cross_attention = false;  // VllmRules::pages_cross_attention
-  bool is_attention_free = false;      // prefix caching is off by default
-  bool has_float32_states = false;     // where the config names no type
-  bool has_short_chunks = false;       // of 128 tokens in its Mamba 2 kernels
-  bool has_kda_checkpoints = false;    // VllmRules::latent_checkpoints
-  bool has_delta_checkpoints = false;  // VllmRules::delta_checkpoints
+  bool keeps_latents = false;       // caches latents (MLA); it expands those of other classes
+  bool packs_convolutions = false;  // keeps their inputs as windows; windows are the layers of local_layer_ids
+  bool doubles_rings = false;       // of tokens that wait for an index key
+  bool rings_have_positions = false;
+  bool replicates_convolutions = false;  // those that are a layer's second state
+  bool packs_fp8_latents = false;        // an FP8 cache has the layout fp8_ds_mla
+  bool is_always_packed = false;         // and no other
+  bool has_small_blocks = false;         // of packed entries; the sums of its compressors are rings
+  bool pads_latents = false;             // to the widest of all layers
+  bool has_fp8_by_default = false;       // on data centre Blackwell: VllmRules::glm_fp8
+  bool ignores_cache_type = false;       // VllmRules::splits_types
+  bool pages_cross_attention = false;    // VllmRules::pages_cross_attention
+  bool is_attention_free = false;        // prefix caching is off by default
+  bool has_float32_states = false;       // where the config names no type
+  bool has_short_chunks = false;         // of 128 tokens in its Mamba 2 kernels
+  bool has_kda_checkpoints = false;      // VllmRules::latent_checkpoints
+  bool has_delta_checkpoints = false;    // VllmRules::delta_checkpoints
   // Kernels.
   bool has_index_workspace = false;   // the indexer's logits and its workspace for prefills
   bool indexes_by_frequency = false;  // reads index_topk_freq and index_topk_pattern, not indexer_types

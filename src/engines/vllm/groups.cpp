@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "kvplan/error.h"
 
@@ -11,15 +12,17 @@ namespace {
 
 using Members = std::vector<std::size_t>;
 
-// Whether all layers need the same number of token slots (UniformTypeKVCacheSpecs.is_uniform_type).
+// Whether both need the same number of token slots (UniformTypeKVCacheSpecs.is_uniform_type).
+bool same_slots(const VllmSpec& first, const VllmSpec& spec) {
+  if (spec.block_size != first.block_size) return false;
+  if (first.is_full_family()) return spec.is_full_family();
+  if (spec.type != first.type) return false;
+  return first.is_state() ? spec.padded == first.padded && spec.replicated == first.replicated
+                          : spec.window == first.window;
+}
+
 bool uniform(const std::vector<VllmSpec>& specs) {
-  const VllmSpec& first = specs.front();
-  return std::all_of(specs.begin(), specs.end(), [&](const VllmSpec& spec) {
-    if (spec.block_size != first.block_size) return false;
-    if (first.is_full_family()) return spec.is_full_family();
-    if (spec.type != first.type) return false;
-    return first.is_state() ? spec.padded == first.padded : spec.window == first.window;
-  });
+  return std::all_of(specs.begin(), specs.end(), [&](const VllmSpec& spec) { return same_slots(specs.front(), spec); });
 }
 
 // Makes every page as large as the largest: smaller ones hold more tokens, or are padded.
@@ -113,11 +116,11 @@ Bytes bytes_of(const PageCounts& counts) {
 }
 
 // The length in [lowest, max of lengths] that pads least; among equals the longest.
-std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths) {
+std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths, std::uint64_t lowest) {
   const std::uint64_t highest = *std::max_element(lengths.begin(), lengths.end());
-  std::uint64_t best = lengths.front();
+  std::uint64_t best = lowest;
   std::uint64_t best_padding = ~std::uint64_t{0};
-  for (std::uint64_t length = std::max<std::uint64_t>(1, lengths.front()); length <= highest; ++length) {
+  for (std::uint64_t length = std::max<std::uint64_t>(1, lowest); length <= highest; ++length) {
     std::uint64_t padding = 0;
     for (const std::uint64_t n : lengths) padding += (length - n % length) % length;
     if (padding > best_padding) continue;
@@ -154,7 +157,7 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
   const PageCounts sizes = page_counts(specs, entries, 0, kAllLayers);
   std::vector<std::uint64_t> lengths{most(sizes)};
   for (const Members& bucket : buckets) lengths.push_back(most(page_counts(specs, bucket, 0, kAllLayers)));
-  const std::uint64_t length = least_padding(lengths);
+  const std::uint64_t length = least_padding(lengths, lengths.front());
   for (const Members& bucket : buckets) {
     std::map<Bytes, Members> by_size;
     for (const std::size_t i : bucket) {
@@ -181,6 +184,74 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
   return out;
 }
 
+// Layers of a bucket need the same number of token slots. `repeats`: how often its pattern of page sizes repeats; 0
+// where the sizes differ in number.
+struct Bucket {
+  Members members;
+  PageCounts pages;
+  std::uint64_t repeats = 0;
+};
+
+// Where all layers of a block lie together, a group may have pages of several sizes (_get_packed_kv_cache_groups). A
+// bucket with several sizes stays whole, others are split to its length; states take no more than a block holds anyway.
+VllmGroups interleaved(const std::vector<VllmSpec>& specs) {
+  std::vector<Bucket> buckets;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto same = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
+      return same_slots(specs[bucket.members.front()], specs[i]);
+    });
+    (same == buckets.end() ? buckets.emplace_back() : *same).members.push_back(i);
+  }
+  std::uint64_t lowest = 0;
+  std::vector<std::uint64_t> lengths;
+  for (Bucket& bucket : buckets) {
+    bucket.pages = page_counts(specs, bucket.members, 0, kAllLayers);
+    const std::uint64_t layers = bucket.members.size();
+    if (most(bucket.pages) * bucket.pages.size() != layers) continue;
+    bucket.repeats = most(bucket.pages);
+    lengths.push_back(bucket.repeats);
+    if (bucket.pages.size() > 1) lowest = std::max(lowest, bucket.repeats);
+  }
+  const std::uint64_t length = lowest > 0 ? least_padding(lengths, lowest) : 0;
+  const auto is_state = [&](const Bucket& bucket) {
+    const VllmSpec& first = specs[bucket.members.front()];
+    return first.is_state() || first.type == SpecType::kRing || (length == 0 && first.is_sliding());
+  };
+  const auto parts = [&](const Bucket& bucket) {
+    return length > 0 && bucket.repeats > 0 ? ceil_div(bucket.repeats, length) : std::uint64_t{1};
+  };
+  Bytes widest;
+  for (const Bucket& bucket : buckets) {
+    const std::uint64_t count = is_state(bucket) ? bucket.members.size() : parts(bucket);
+    Bytes bytes;
+    for (const auto& [page, layers] : bucket.pages) bytes += page * ceil_div(layers, count);
+    widest = std::max(widest, bytes);
+  }
+  VllmGroups out;
+  out.pool = Pool::kPacked;
+  out.by_widest_group = true;
+  for (const Bucket& bucket : buckets) {
+    std::uint64_t count = parts(bucket);
+    if (is_state(bucket)) {
+      const std::uint64_t page = specs[bucket.members.front()].padded.count();
+      const std::uint64_t states = std::max<std::uint64_t>(1, widest.count() / std::max<std::uint64_t>(1, page));
+      count = std::max(count, ceil_div(bucket.members.size(), states));
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      VllmGroup group;
+      for (const auto& [page, layers] : bucket.pages) {
+        Members of_size;
+        for (const std::size_t member : bucket.members)
+          if (specs[member].padded == page) of_size.push_back(member);
+        const Members part = strided(of_size, i, count);
+        group.members.insert(group.members.end(), part.begin(), part.end());
+      }
+      out.groups.push_back(std::move(group));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
@@ -195,14 +266,17 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
     for (std::size_t i = 0; i < specs.size(); ++i) out.groups.front().members.push_back(i);
     return out;
   }
-  const bool sliding_latents =
-      std::any_of(specs.begin(), specs.end(), [](const VllmSpec& spec) { return spec.type == SpecType::kSlidingMla; });
-  if (sliding_latents) {
+  const auto any = [&](const auto& holds) { return std::any_of(specs.begin(), specs.end(), holds); };
+  const bool has_rings = any([](const VllmSpec& spec) { return spec.type == SpecType::kRing; });
+  const bool sliding_latents = any([](const VllmSpec& spec) { return spec.type == SpecType::kSlidingMla; });
+  if (sliding_latents && !has_rings && any([](const VllmSpec& spec) { return spec.stride > 1; })) {
     out = packed(specs);
     out.by_slots = rules.packs_by_slots;
     out.by_widest_group = rules.packs_widest_group;
     return out;
   }
+  // Only these layouts hold rings, or windows of latents, beside other caches.
+  if (has_rings || sliding_latents) return interleaved(specs);
   unify_pages(specs, rules);
   return paged(specs, rules);
 }
@@ -221,7 +295,10 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
   }
   const bool is_packed = groups.pool == Pool::kPacked;
   if (is_packed && groups.by_widest_group) slots = widest;
-  out.block = out.gate = bytes_of(slots);
+  std::uint64_t alignment = 1;
+  if (is_packed && groups.by_widest_group)
+    for (const VllmSpec& spec : specs) alignment = std::lcm(alignment, spec.alignment.count());
+  out.block = out.gate = Bytes(round_up(bytes_of(slots).count(), alignment, "the bytes of a block"));
   if (is_packed && !groups.by_widest_group) {
     // The check before start-up counted a page of each of the first group's sizes for every slot.
     PageCounts tuples = page_counts(specs, groups.groups.front().members, first_layer, last_layer);

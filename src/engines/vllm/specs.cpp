@@ -1,14 +1,17 @@
 #include "engines/vllm/specs.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <optional>
 
 #include "engines/drafts.h"
 #include "engines/indexes.h"
 #include "engines/parallel.h"
+#include "engines/term_kinds.h"
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/kernels.h"
+#include "engines/vllm/local_layers.h"
 #include "engines/vllm/settings.h"
 #include "kvplan/error.h"
 
@@ -23,9 +26,15 @@ constexpr std::uint64_t kLatentStateBlock = 128;  // where the model has states 
 constexpr std::uint64_t kSparseBlock = 128;
 constexpr std::uint64_t kPackedBlock = 256;
 constexpr std::uint64_t kPackedWindowBlock = 64;
+constexpr std::uint64_t kSmallPackedBlock = 64;  // DeepSeek-V4.1
+constexpr std::uint64_t kSmallPackedWindowBlock = 32;
+constexpr std::uint64_t kSumsRing = 8;
 constexpr std::uint64_t kShortStateBlock = 4;  // windows of 8 tokens (ratio 4)
 constexpr std::uint64_t kLongStateBlock = 8;   // windows of 128 tokens (ratio 128)
 constexpr std::uint64_t kShortStateWindow = 8;
+constexpr std::uint64_t kIndexRows = 64;
+constexpr std::uint64_t kPositions = 24;         // bytes: three of a token, in 64 bits
+constexpr std::uint64_t kPackedRope = 128;       // bytes
 constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
 // Tokens of a chunk of the Mamba kernels: the number in most Mamba-2 models, and vLLM's fallback.
 constexpr std::uint64_t kPaddedHead = 256;  // q, k and v of deepseek_v2.py before latents were cached
@@ -42,17 +51,11 @@ bool is_turboquant(Dtype type) {
          type == Dtype::kTurboquant3bit;
 }
 
-bool is_fixed(const Term& term) {
-  return term.growth == Growth::kSequence;
-}
-bool is_latent(const Term& term) {
-  return term.part == Part::kLatent;
-}
 bool is_value(const Term& term) {
   return term.role == Role::kValue;
 }
-bool is_index(const Term& term) {
-  return term.role == Role::kIndex;
+bool is_whole_index(const Term& term) {
+  return is_index(term) && term.stride == 1;
 }
 bool is_matrix_state(const Term& term) {
   return is_fixed(term) && term.shape.columns == 0 && term.shape.vectors > 1;
@@ -62,13 +65,6 @@ bool is_scan(const Term& term) {
 }
 bool is_matrix_scan(const Term& term) {
   return is_scan(term) && term.shape.vectors > 1;
-}
-bool is_windowed(const Term& term) {
-  return term.limit.kind != LimitKind::kNone;
-}
-// DeepSeek-V4's terms: latents in a window, entries for several tokens, states that grow.
-bool is_packed(const Term& term) {
-  return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
 }
 
 class SpecMaker {
@@ -82,6 +78,7 @@ class SpecMaker {
         ranks_(input.request.parallel.tensor) {
     if (vllm_indexes_every_layer(input.model.arch, input.model.facts, rules))
       caches_ = with_indexes(std::move(caches_));
+    if (class_.packs_convolutions) caches_ = vllm_local_layers(std::move(caches_), input.model.facts);
     if (vllm_builds_no_indexer(input.model.arch, rules))
       for (LayerCache& cache : caches_) std::erase_if(cache.compact.own(), is_index);
   }
@@ -119,10 +116,13 @@ class SpecMaker {
 
   void survey() {
     for (const LayerCache& cache : caches_) {
-      has_state_ = has_state_ || any_term(cache.compact, is_fixed);
-      packed_ = packed_ || any_term(cache.compact, is_packed);
+      has_state_ = has_state_ || (!class_.packs_convolutions && any_term(cache.compact, is_fixed));
+      packed_ = packed_ || (class_.is_always_packed && any_term(cache.compact, is_packed));
+      if (class_.pads_latents)
+        for (const Term& term : cache.compact)
+          if (is_latent(term)) widest_latent_ = std::max(widest_latent_, term.shape.width);
       latent_ = latent_ || (class_.keeps_latents && rules_.caches_latents && any_term(cache.compact, is_latent));
-      sparse_ = sparse_ || (any_term(cache.compact, is_index) && any_term(cache.compact, is_value));
+      sparse_ = sparse_ || (any_term(cache.compact, is_whole_index) && any_term(cache.compact, is_value));
       matrix_state_ = matrix_state_ || any_term(cache.compact, is_matrix_state);
     }
   }
@@ -166,7 +166,7 @@ class SpecMaker {
   }
 
   void choose_block() {
-    kernel_ = packed_   ? kPackedBlock
+    kernel_ = packed_   ? (class_.has_small_blocks ? kSmallPackedBlock : kPackedBlock)
               : sparse_ ? kSparseBlock
               : latent_ ? vllm_latent_block(input_, rules_)
                         : vllm_head_block(input_, rules_);
@@ -230,9 +230,36 @@ class SpecMaker {
     return spec;
   }
 
+  // One block for each request, with room for the drafts of a step behind the open group.
+  VllmSpec ring(const LayerCache& cache, const Term& term, const CacheTypes& types) const {
+    const std::uint64_t group = term.limit.total().count();
+    const std::uint64_t groups = ceil_div(checked_add(group, vllm_speculative_tokens(input_), kBlockBytes), group);
+    VllmSpec out = blank(cache, SpecType::kRing);
+    out.label = term.name;
+    out.entry = bytes_of(term, types) + Bytes(class_.rings_have_positions ? kPositions : 0);
+    out.block_size = checked_mul(group, class_.doubles_rings ? std::bit_ceil(groups) : groups, kBlockBytes);
+    return out;
+  }
+
+  // Inkling: the inputs of a layer's four convolutions, for each head in a width that is a power of two
+  // (models/inkling/nvidia/sconv_swa_attn.py).
+  VllmSpec convolutions(const LayerCache& cache, const Term& term) const {
+    VllmSpec out = blank(cache, SpecType::kSliding);
+    out.label = "convolutions";
+    out.window = out.block_size = term.shape.columns;
+    for (const LayerCache& beside : caches_)
+      if (beside.layer == cache.layer && !any_term(beside.compact, is_fixed)) {
+        const Term& key = *beside.compact.begin();
+        out.heads = units(key);
+        out.width = std::bit_ceil(ceil_div(term.shape.units, key.shape.units));
+      }
+    out.entry = Bytes(2) * checked_mul(out.heads, out.width, kBlockBytes);
+    return out;
+  }
+
   void add(const LayerCache& cache) {
     if (cache.compact.empty()) return;
-    if (any_term(cache.compact, is_packed)) return add_packed(cache);
+    if (class_.is_always_packed && any_term(cache.compact, is_packed)) return add_packed(cache);
     const bool expand = any_term(cache.compact, is_latent) && !(class_.keeps_latents && rules_.caches_latents);
     const bool pads = expand && class_.keeps_latents;  // to the heads of its attention kernels
     const CacheTypes types = types_of(cache.layer);
@@ -243,9 +270,20 @@ class SpecMaker {
     bool has_attention = false;
     for (Term term : expand ? cache.expanded : cache.compact) {
       if (pads) term.shape.width = std::max(term.shape.width, kPaddedHead);
+      if (is_latent(term)) term.shape.width = std::max(term.shape.width, widest_latent_);
+      if (is_fixed(term) && class_.packs_convolutions) {
+        push(convolutions(cache, term));
+        continue;
+      }
       if (is_fixed(term)) {
-        state.entry += bytes_of(term, types);
+        state.replicated = class_.replicates_convolutions && !any_term(cache.compact, is_matrix_state);
+        state.entry += state.replicated ? entry_bytes(term, types, term.shape.units, term.shape.columns - 1)
+                                        : bytes_of(term, types);
         has_state = true;
+        continue;
+      }
+      if (is_open_group(term)) {
+        pending_.push_back(ring(cache, term, types));
         continue;
       }
       if (is_index(term)) {
@@ -253,13 +291,15 @@ class SpecMaker {
         index.label = kIndexLabel;
         index.entry = bytes_of(term, types);
         index.width = term.shape.width;
+        index.stride = term.stride;
         pending_.push_back(index);
         continue;
       }
       has_attention = true;
       if (term.growth == Growth::kSourceToken && !(class_.pages_cross_attention && rules_.pages_cross_attention))
         attention.type = SpecType::kCross;
-      if (term.limit.kind == LimitKind::kWindow) attention.type = SpecType::kSliding;
+      if (term.limit.kind == LimitKind::kWindow && !attention.is_sliding())
+        attention.type = attention.type == SpecType::kMla ? SpecType::kSlidingMla : SpecType::kSliding;
       if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
       if (is_windowed(term)) attention.window = term.limit.total().count();
       // vLLM has no cache that forgets the middle of a sequence.
@@ -276,6 +316,9 @@ class SpecMaker {
         attention.width += term.shape.width;
       }
       attention.entry += bytes_of(term, types);
+      // fp8_ds_mla has room for a rotary part, whether there is one or not.
+      if (types.key == Dtype::kFp8DsMla && term.part == Part::kRope && term.shape.width == 0)
+        attention.entry += Bytes(kPackedRope);
     }
     if (has_state) {
       state.block_size = 0;
@@ -296,6 +339,14 @@ class SpecMaker {
     for (const Term& term : cache.compact) {
       const Bytes entry = bytes_of(term, input_.types);
       if (term.role == Role::kState) {
+        if (class_.has_small_blocks) {
+          VllmSpec sums = blank(cache, SpecType::kRing);
+          sums.label = term.name;
+          sums.block_size = std::max(kSumsRing, std::bit_ceil(vllm_speculative_tokens(input_) + 2));
+          sums.entry = entry;
+          others.push_back(sums);
+          continue;
+        }
         VllmSpec state = blank(cache, SpecType::kSlidingMla);
         state.label = term.name;
         state.window = term.limit.tokens.count();
@@ -305,7 +356,7 @@ class SpecMaker {
       } else if (is_windowed(term)) {
         window.label = "window entries";
         window.window = term.limit.tokens.count();
-        window.block_size = kPackedWindowBlock;
+        window.block_size = class_.has_small_blocks ? kSmallPackedWindowBlock : kPackedWindowBlock;
         window.entry += entry;
       } else if (is_index(term)) {
         VllmSpec index = blank(cache, SpecType::kMla);
@@ -332,7 +383,8 @@ class SpecMaker {
     for (const VllmSpec& spec : out_.specs) {
       if (spec.is_state())
         state = std::max(state, spec.page);
-      else if (attention == nullptr && spec.type != SpecType::kCross && spec.stride == 1)
+      else if (attention == nullptr && spec.type != SpecType::kCross && spec.type != SpecType::kRing &&
+               spec.stride == 1)
         attention = &spec;
     }
     if (state == Bytes(0)) return;
@@ -366,9 +418,11 @@ class SpecMaker {
       if (spec.is_state()) {
         spec.block_size = mode == MambaMode::kNone ? 0 : block_;
         spec.padded = std::max(spec.page, page);
-      } else {
+      } else if (spec.type != SpecType::kRing) {
         spec.block_size = block_;
-        spec.page = spec.padded = spec.entry * block_;
+        spec.page = spec.padded = spec.entry * (block_ / spec.stride);
+        // Sparse kernels read latents by rows, and index keys by 64.
+        if (latent_) spec.alignment = spec.label == kIndexLabel ? spec.entry * kIndexRows : spec.entry;
       }
     }
   }
@@ -441,6 +495,7 @@ class SpecMaker {
   std::vector<LayerCache> caches_;
   CacheTypes draft_types_;
   std::uint64_t ranks_;
+  std::uint64_t widest_latent_ = 0;  // where all layers' latents are padded to it
   bool has_state_ = false, matrix_state_ = false, packed_ = false, latent_ = false, sparse_ = false;
   std::uint64_t kernel_ = kAttentionBlock, block_ = kAttentionBlock;
   std::vector<VllmSpec> pending_;

@@ -19,6 +19,7 @@ enum class SpecType {
   kChunked,     // ChunkedLocalAttentionSpec
   kCross,       // CrossAttentionSpec
   kState,       // MambaSpec
+  kRing,        // CircularBufferSpec: one block for each request, whatever its length
 };
 
 struct VllmSpec {
@@ -26,6 +27,7 @@ struct VllmSpec {
   std::string_view label;                               // for reports
   std::uint64_t layer = 0;                              // decoder index; beyond the last for MTP layers
   bool draft = false;                                   // a layer of the draft
+  bool replicated = false;                              // a state that ranks do not share out
   bool promoted = false;                                // a window that is kept at full length
   std::uint64_t block_size = 0;                         // in tokens; 0 for a state that belongs to no block of tokens
   std::uint64_t window = 0;                             // tokens of a window or a chunk
@@ -34,6 +36,7 @@ struct VllmSpec {
   std::uint64_t heads = 0, width = 0, value_width = 0;  // two attention specs are equal to vLLM if these are
   Bytes page;                                           // that a block needs
   Bytes padded;                                         // that a block takes
+  Bytes alignment{1};                                   // of the stride between blocks that hold all layers
 
   bool is_state() const { return type == SpecType::kState; }
   bool is_full_family() const { return type == SpecType::kFull || type == SpecType::kMla; }

@@ -184,6 +184,7 @@ constexpr TensorEdit kEdits[] = {
     {kMoss, SetColumns{"audio_tower.layers.fc2", 1536}, "models/moss_transcribe_diarize.py",
      {.unless = "encoder_ffn_dim"}},
     {"LlavaNextVideoForConditionalGeneration", DropTensors{"image_newline"}, "models/llava_next_video.py"},
+    {Archs{Arch::kQwen4Exp}, DropTensors{"ple.ngram_embedding"}, "models/qwen4_exp: in the host's memory"},
     {"HYV4ForCausalLM", DropTensors{"*.indexer.*"}, "hy_v4/nvidia/attention.py", {.holds = builds_no_indexer}},
     {"HYV4ForCausalLM", KeepAs{"self_attn.sinks", Kept::kAsDeclared}, "hy_v4/nvidia/attention.py",
      {.holds = builds_no_indexer}},

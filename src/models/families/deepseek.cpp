@@ -4,17 +4,22 @@
 
 namespace kvplan {
 
+static Compressed read_compressed(const Fields& text) {
+  Compressed out;
+  out.num_heads = text.count("num_attention_heads");
+  out.head_dim = text.count_or("head_dim", 512);
+  out.qk_rope_head_dim = text.count_or("qk_rope_head_dim", 64);
+  out.window = Tokens(text.count_or("sliding_window", 128));
+  out.q_lora_rank = text.count_or("q_lora_rank", 0);
+  out.o_lora_rank = text.count_or("o_lora_rank", 0);
+  out.o_groups = text.count_or("o_groups", 1);
+  return out;
+}
+
 static void read_deepseek_v4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Fields& text = reader.text;
-  Compressed window;
-  window.num_heads = text.count("num_attention_heads");
-  window.head_dim = text.count_or("head_dim", 512);
-  window.qk_rope_head_dim = text.count_or("qk_rope_head_dim", 64);
-  window.window = Tokens(text.count_or("sliding_window", 128));
-  window.q_lora_rank = text.count_or("q_lora_rank", 0);
-  window.o_lora_rank = text.count_or("o_lora_rank", 0);
-  window.o_groups = text.count_or("o_groups", 1);
+  Compressed window = read_compressed(text);
   window.index_n_heads = text.count_or("index_n_heads", 64);
   for (const std::string_view key : {"num_key_value_heads", "index_topk", "compress_rope_theta", "compress_rates"})
     text.touch(key);
@@ -49,6 +54,61 @@ static void read_deepseek_v4(Reader& reader) {
     if (layer.index_head_dim == 0) layer.index_n_heads = 0;
     reader.add({{layer}});
   }
+}
+
+// DeepSeek-V4.1: some layers own the entries that those after them read, and some have an indexer. Source: vLLM
+// models/deepseek_v41.
+static void read_deepseek_v41(Reader& reader) {
+  const Fields& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  const auto ratios = text.counts("compress_ratios");
+  if (!ratios || ratios->size() < layers)
+    fail("\"compress_ratios\" does not name every layer", "give one entry for each layer");
+  const std::vector<bool> sources = listed_layers(text, "kv_source_layer_ids", layers);
+  const std::vector<bool> indexers = listed_layers(text, "index_source_layer_ids", layers);
+  Compressed layer = read_compressed(text);
+  const std::uint64_t index_heads = text.count_or("index_n_heads", 32);
+  layer.index_head_dim = text.count_or("index_head_dim", 128);
+  layer.by_source = true;
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    layer.compress_ratio = (*ratios)[i];
+    layer.is_source = i < sources.size() && sources[i] && layer.compress_ratio > 0;
+    layer.index_n_heads = i < indexers.size() && indexers[i] ? index_heads : 0;
+    reader.add({{layer}});
+  }
+  for (const std::string_view key : {"num_key_value_heads", "index_topk", "compress_rope_theta",
+                                     "candidate_source_layer_id", "candidate_topk_blocks", "candidate_block_size",
+                                     "dspark_block_size", "dspark_markov_rank", "engram_max_ngram_size"})
+    text.touch(key);
+}
+
+// Tables of n-grams in some layers: rows of 8 bits with a scale for 32, which a token looks up.
+static void write_engrams(Inventory& out) {
+  const Fields& text = out.text;
+  const auto layers = text.counts("engram_layer_ids");
+  const auto rows = text.counts("engram_num_embeddings");
+  if (!layers || !rows) return;
+  const std::uint64_t width = text.count_or("engram_head_dim", 256);
+  const std::uint64_t sizes = text.count_or("engram_max_ngram_size", 4) - 1;
+  const std::uint64_t columns = times(times(sizes, text.count_or("engram_n_heads", 8)), width);
+  const std::uint64_t streams = text.count_or("hc_mult", 4);
+  for (std::size_t i = 0; i < layers->size() && i < rows->size(); ++i) {
+    if ((*layers)[i] >= num_stored_layers(out)) continue;
+    out.in_layers({{(*layers)[i], 1, 1}});
+    TensorGroup& table = out.linear(Component::kOther, "engram.embed", (*rows)[i], width, Split::kVocab);
+    table.used = 0;
+    out.plain(Component::kOther, "engram.embed.scale", times((*rows)[i], width / 64), Split::kRows).is_derived = true;
+    out.linear(Component::kOther, "engram.wkv", times(streams + 1, out.hidden), columns, Split::kRows);
+    out.plain(Component::kOther, "engram.q_weight, k_weight", times(2, times(streams, out.hidden)));
+  }
+  out.reader.inform("ngram_tables",
+                    "the n-gram tables are counted on the GPUs; --engram-config can keep them in host memory");
+}
+
+static void write_deepseek_v41(Inventory& out) {
+  write_hyper_connections(out, {});
+  write_engrams(out);
+  out.text.find_string("topk_method");
 }
 
 static void write_deepseek_v4(Inventory& out) {
@@ -89,6 +149,8 @@ std::span<const Family> deepseek_family() {
      "attn.indexer.compressor.wkv=self_attn.compressor.indexer.kv_proj "
      "attn.indexer.compressor.wgate=self_attn.compressor.indexer.gate_proj "
      "attn.compressor.wkv=self_attn.compressor.kv_proj attn.compressor.wgate=self_attn.compressor.gate_proj ffn=mlp"},
+    {.is = {"deepseek_v41_text deepseek_v41", kUnchecked, Arch::kDeepseekV41}, .layers = read_deepseek_v41,
+     .rule = "deepseek_v41", .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v41},
   };
   return kRows;
 }

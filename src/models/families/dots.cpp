@@ -5,6 +5,20 @@ namespace kvplan {
 
 // dots.note: latents with an indexer, and layers in between with a window and latents of another shape
 // (per_layer_config). Source: transformers modeling_dots3_note.py.
+// The latents of windows: in per_layer_config, or under the names of the released files.
+static Latent sliding_latent(const Fields& text, const Latent& latent) {
+  if (!text.has("swa_kv_lora_rank")) return latent;
+  const std::uint64_t nope = text.count_or("swa_qk_nope_head_dim", 192);
+  const std::uint64_t rope = text.count_or("swa_qk_rope_head_dim", text.count_or("swa_head_dim", 256) - nope);
+  text.touch("swa_num_key_value_heads");
+  return {text.count_or("swa_num_attention_heads", 64),
+          text.count("swa_kv_lora_rank"),
+          rope,
+          nope,
+          text.count_or("swa_v_head_dim", 128),
+          text.count_or("swa_q_lora_rank", latent.q_lora_rank)};
+}
+
 static void read_dots3_note(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Tokens window = read_window(reader.text);
@@ -12,7 +26,7 @@ static void read_dots3_note(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) {
     const Latent latent = layer_latent(reader.text, i);
     if (labels[i] == Label::kSliding) {
-      reader.add({{Mla{latent, window}}});
+      reader.add({{Mla{sliding_latent(reader.text, latent), window}}});
       continue;
     }
     SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(reader.text));

@@ -12,41 +12,32 @@ static void read_chatglm(Reader& reader) {
 }
 
 // GLM-5.3-Flash (glm5_next): KDA, whose heads are in linear_attn_config or next to it, and in every fourth layer
-// latents without a rotary part; their pooled index keys are small. Source: vLLM configs/glm5_next.py.
+// latents without a rotary part, with pooled index keys. Source: vLLM models/glm5next.
 static void read_glm5_next(Reader& reader) {
   const Fields& text = reader.text;
-  PatternRule rule = full_every(4, Label::kRecurrent);
   const Linear linear = read_linear_heads(text, 64, 128);
-  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
-  for (const std::string_view key :
-       {"index_n_heads", "index_topk", "index_kpool_compress", "index_kpool_always_select_tail",
-        "index_dsa_use_layernorm", "index_share_for_mtp_iteration"})
+  Mixer latent = latent_mixer(text);
+  if (const std::uint64_t pool = text.count_or("index_kpool", 0); pool > 0) {
+    SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(text));
+    sparse.index_pool = pool;
+    latent = sparse;
+  }
+  for (const Label label : layer_labels(text, reader.num_layers(), full_every(4, Label::kRecurrent)))
+    reader.add({{label == Label::kRecurrent ? Mixer(linear) : latent}});
+  for (const std::string_view key : {"index_kpool_compress", "index_kpool_always_select_tail",
+                                     "index_dsa_use_layernorm", "index_share_for_mtp_iteration"})
     text.touch(key);
-  if (const std::uint64_t pool = text.count_or("index_kpool", 0); pool > 0)
-    reader.warn("index_keys", "index keys of " + std::to_string(text.count_or("index_head_dim", 0)) + " numbers for " +
-                                  std::to_string(pool) + " tokens in each layer of full attention are not counted");
-}
-
-// GLM-5.3-Flash: index keys pooled over index_kpool tokens. Source: transformers modeling_glm5_next.py.
-static void write_pooled_indexer(Inventory& out) {
-  const Fields& text = out.text;
-  const std::uint64_t pool = text.count_or("index_kpool", 0);
-  const std::uint64_t d = text.count_or("index_head_dim", 0);
-  const std::uint64_t heads = text.count_or("index_n_heads", 0);
-  if (pool == 0 || d == 0) return;
-  const std::uint64_t h = out.hidden;
-  out.in_layers(layers_of<Mla>(out));
-  out.plain(Component::kAttention, "self_attn.indexer.index_kpool_compress_ape", times(pool, d));
-  out.linear(Component::kAttention, "self_attn.indexer.index_kpool_compress_gate", d, h);
-  out.linear(Component::kAttention, "self_attn.indexer.wq_b", times(heads, d), text.count_or("q_lora_rank", h));
-  out.linear(Component::kAttention, "self_attn.indexer.wk", d, h);
-  out.norms("self_attn.indexer.k_norm", d, 1, true);
-  out.linear(Component::kAttention, "self_attn.indexer.weights_proj", heads, h);
 }
 
 static void write_glm5_next(Inventory& out) {
   write_hyper_connections(out, {.has_head = false});
-  write_pooled_indexer(out);
+  const std::vector<LayerRun> indexed = layers_of<SparseMla>(out);
+  if (indexed.empty()) return;
+  const std::uint64_t d = out.text.count_or("index_head_dim", 128);
+  out.in_layers(indexed);
+  out.plain(Component::kAttention, "self_attn.indexer.index_kpool_compress_ape",
+            times(out.text.count_or("index_kpool", 1), d));
+  out.linear(Component::kAttention, "self_attn.indexer.index_kpool_compress_gate", d, out.hidden);
 }
 
 // clang-format off
@@ -73,7 +64,7 @@ std::span<const Family> glm_family() {
     {.is = {"glm_moe_dsa", kExecutedClass, Arch::kGlmMoeDsa}, .layers = read_sparse_mla,
      .tensors = {.has_router_bias = true}, .extras = [](Inventory& out) { out.text.find_string("topk_method"); },
      .modules = kIndexerModules},
-    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", kExecutedClass}, .layers = read_glm5_next,
+    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", kExecutedClass, Arch::kGlm5Next}, .layers = read_glm5_next,
      .rule = "glm5_next", .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
   };
   return kRows;

@@ -3,41 +3,51 @@
 
 namespace kvplan {
 
-// A GGUF has index keys for every token, and convolutions over the embeddings of the last n tokens in some layers.
-static void push_gguf_extras(Reader& reader) {
-  const Fields& text = reader.text;
-  std::vector<Layer>& layers = reader.model.layers;
-  for (Layer& layer : layers)
-    if (const auto* full = std::get_if<FullAttention>(&layer.mixers.front()))
-      layer.mixers.front() = SparseGqa{full->heads, text.count("index_head_dim"), text.count_or("index_n_heads", 0)};
-  const auto mixed = text.counts("ple_layer_ids");
+// Convolutions over the embeddings of the last n tokens, in all residual streams of some layers.
+static void push_ngram_convolutions(Reader& reader, std::uint64_t first, std::uint64_t ngram, std::uint64_t streams,
+                                    std::uint64_t kernel) {
+  const auto mixed = reader.text.counts("ple_layer_ids");
   if (!mixed || mixed->empty()) return;
   constexpr std::string_view kWhat = "the channels of the n-gram convolution";
-  const std::uint64_t width = checked_mul(text.count("ple_ngram_size"), text.count("hidden_size"), kWhat);
-  const ShortConv ngrams{checked_mul(width, text.count_or("hyper_connection_count", 1), kWhat),
-                         text.count("ple_conv_kernel")};
+  const std::uint64_t width = checked_mul(ngram, reader.text.count("hidden_size"), kWhat);
+  const ShortConv ngrams{checked_mul(width, streams, kWhat), kernel};
   for (const std::uint64_t i : *mixed)
-    if (i < layers.size()) layers[i].mixers.push_back(ngrams);
+    if (i >= first && i - first < reader.model.layers.size()) reader.model.layers[i - first].mixers.push_back(ngrams);
 }
 
-// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers. The full ones have block index keys, which are small
-// (indexer_head_dim for indexer_compress_ratio tokens) and which no engine's log includes. Source: transformers
-// modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
+// A GGUF has index keys for every token.
+static void push_gguf_extras(Reader& reader) {
+  const Fields& text = reader.text;
+  for (Layer& layer : reader.model.layers)
+    if (const auto* full = std::get_if<FullAttention>(&layer.mixers.front()))
+      layer.mixers.front() = SparseGqa{full->heads, text.count("index_head_dim"), text.count_or("index_n_heads", 0)};
+  if (text.list_size("ple_layer_ids").value_or(0) > 0)
+    push_ngram_convolutions(reader, 0, text.count("ple_ngram_size"), text.count_or("hyper_connection_count", 1),
+                            text.count("ple_conv_kernel"));
+}
+
+// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers. The full ones have pooled index keys. Source: transformers
+// modular_qwen4_exp.py; vLLM models/qwen4_exp.
 static void read_qwen4_exp(Reader& reader) {
   read_gated_delta_net(reader);
   const Fields& text = reader.text;
   if (text.count_or("index_head_dim", 0) > 0) return push_gguf_extras(reader);
   text.touch("indexer_kv_heads");  // always one
-  const std::uint64_t ratio = text.count_or("indexer_compress_ratio", 0);
-  if (text.count_or("indexer_n_heads", 0) > 0 && ratio > 0)
-    reader.warn("index_keys", "index keys of " + std::to_string(text.count_or("indexer_head_dim", 0)) +
-                                  " numbers for " + std::to_string(ratio) +
-                                  " tokens in each layer of full attention are not counted");
+  const std::uint64_t pool = text.count_or("indexer_compress_ratio", 0);
+  if (const std::uint64_t heads = text.count_or("indexer_n_heads", 0); heads > 0 && pool > 0)
+    for (Layer& layer : reader.model.layers)
+      if (const auto* full = std::get_if<FullAttention>(&layer.mixers.front()))
+        layer.mixers.front() = SparseGqa{full->heads, text.count_or("indexer_head_dim", 128), heads, pool};
+  push_ngram_convolutions(reader, 1, text.count_or("ngram_size", 3), text.count_or("hc_count", 4),
+                          text.count_or("ple_conv_kernel_size", 4));
   if (text.list_size("ple_layer_ids").value_or(0) > 0)
-    reader.warn(
-        "ngram_tables",
-        "the n-gram tables of ple_layer_ids are counted on the card, where vLLM keeps them in the host's memory; "
-        "the small state of their convolutions is not counted");
+    reader.inform("ngram_tables",
+                  "the n-gram tables of ple_layer_ids are counted on the card; vLLM keeps them in the host's memory");
+}
+
+// The convolutions are among the n-gram tables' tensors.
+static bool skip_convolution(Inventory&, const Mixer& mixer) {
+  return std::holds_alternative<ShortConv>(mixer);
 }
 
 // Qwen3.8-Flash-Next: residual streams mixed through a low rank around each block, index projections with full
@@ -57,15 +67,6 @@ static void write_qwen4_exp(Inventory& out) {
   };
   out.in_layers(all_layers(out));
   mixer("hyper_connections", 2, true);
-  if (const std::uint64_t heads = text.count_or("indexer_n_heads", 0); heads > 0) {
-    const std::uint64_t d = text.count_or("indexer_head_dim", 128);
-    std::vector<std::uint64_t> full;
-    for (std::uint64_t i = 0; i < model.layers.size(); ++i)
-      if (!std::holds_alternative<Linear>(model.layers[i].mixers.front())) full.push_back(i);
-    out.in_layers(runs_of(full));
-    out.linear(Component::kAttention, "self_attn.indexer.index_qk_proj", times(heads + 1, d), h);
-    out.norms("self_attn.indexer.layernorm", d, 2);
-  }
   if (const auto ids = text.counts("ple_layer_ids"); ids && !ids->empty()) {
     std::vector<std::uint64_t> layers;  // counted from 1
     for (const std::uint64_t id : *ids)
@@ -78,7 +79,8 @@ static void write_qwen4_exp(Inventory& out) {
     out.in_layers(runs_of(layers));
     if (heads > 0)
       out.table(Component::kEmbedding, "ple.ngram_embedding",
-                times(heads, text.count_or("ngram_vocab_size_base", 20'000'000)), e / heads, Split::kVocab);
+                times(heads, text.count_or("ngram_vocab_size_base", 20'000'000)), e / heads, Split::kVocab)
+          .used = 0;
     out.linear(Component::kOther, "ple.key_proj", wide, e);
     out.linear(Component::kOther, "ple.value_proj", h, e);
     out.norms("ple.norm", wide, 3);
@@ -124,7 +126,8 @@ std::span<const Family> qwen_family() {
      .modules = kQwen3NextModules},
     {.is = {"qwen4_exp_text", kUnchecked, Arch::kQwen4Exp}, .layers = read_qwen4_exp, .rule = "qwen4_exp",
      .tensors = {.may_have_more = true, .qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery, .norms = 0,
-     .has_final_norm = false, .shared_gate = "+"}, .extras = write_qwen4_exp, .modules = kQwen3NextModules},
+     .has_final_norm = false, .shared_gate = "+"}, .extras = write_qwen4_exp, .mixer = skip_convolution,
+     .modules = kQwen3NextModules},
     {.is = {"qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next", kUnchecked, Arch::kQwen4Exp},
      .layers = read_qwen4_exp, .rule = "qwen4_exp"},
   };

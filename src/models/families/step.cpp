@@ -16,6 +16,20 @@ static void read_step3p5(Reader& reader) {
   push_attention(reader, labels, full, sliding);
 }
 
+// Step-5: full layers choose regions of eight tokens by one key of 8 bits each. Source: vLLM models/step5.
+static void read_step5(Reader& reader) {
+  read_step3p5(reader);
+  const auto sparse = reader.text.child("sparse_config");
+  reader.text.touch("sparse_config");
+  if (!sparse || !sparse->flag("enabled", true)) return;
+  const std::uint64_t width = sparse->count_or("proxy_dim", 256);
+  const std::uint64_t heads = sparse->count_or("sparse_indexer_num_heads", 16);
+  const std::uint64_t region = sparse->count_or("region_block_size", 8);
+  for (Layer& layer : reader.model.layers)
+    if (const auto* full = std::get_if<FullAttention>(&layer.mixers.front()))
+      layer.mixers.front() = SparseGqa{full->heads, width, heads, region, Storage::kFp8Scaled};
+}
+
 // Step-3: the queries of all heads come from one normalised vector of share_q_dim; there is one head of keys and
 // values. Source: vLLM models/step3_text.py.
 static bool write_shared_query(Inventory& out, const Mixer& mixer) {
@@ -39,6 +53,8 @@ std::span<const Family> step_family() {
     {.is = {"step3p5 step3p7", kExecutedClass, Arch::kStep3p5}, .layers = read_step3p5, .rule = "step3p5",
      .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kHead, .dense_first = 3, .has_router_bias = true,
      .moe = "moe"}, .modules = "moe.shared_experts=share_expert moe.experts.*=moe | moe.shared_experts=share_expert"},
+    {.is = {"step5 step5_text"}, .layers = read_step5, .rule = "step5", .tensors = {.may_have_more = true,
+     .qk_norm = QkNorm::kHead, .gate = Gate::kHead, .has_router_bias = true, .moe = "moe"}},
     {.is = {"step3_text", kPublishedTotal}, .layers = read_step3p5, .rule = "step3p5", .tensors = {.qkv_bias = "",
      .o_bias = "", .dense_first = 1}, .mixer = write_shared_query},
   };

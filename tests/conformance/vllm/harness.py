@@ -17,6 +17,8 @@ PYTHON_ONLY = (".so", ".h", ".hpp", ".cuh", ".cu", ".inl", ".cpp", "vllm-rs")
 LEFT_OUT = re.compile(r"torch|torchaudio|torchvision|torchcodec|PyNvVideoCodec|flashinfer.*|apache-tvm.*|tilelang|nvidia.*|nvtx"
                       r"|fastsafetensors|instanttensor|quack.*|tokenspeed.*|humming.*|xformers|ray|cupy.*|bitsandbytes", re.IGNORECASE)
 REPORTED = ("torch", "transformers", "compressed-tensors", "triton")
+# Tokens that a class looks for beside its config.
+ADDED_TOKENS = {"Dots3NoteForCausalLM": {"<|imgpad|>": 0, "<|audio_comp_start|>": 1, "<|audio_comp_pad|>": 2, "<|audio_comp_end|>": 3}}
 # The registry's lists of classes that generate text.
 GENERATING = ("_TEXT_GENERATION_MODELS", "_MULTIMODAL_MODELS", "_TRANSFORMERS_SUPPORTED_MODELS")
 
@@ -61,6 +63,15 @@ def options_of(row):
     return {**row["options"], **{name: {**option, "of": "AsyncEngineArgs"} for name, option in row["of_the_server_too"].items()}}
 
 
+def written(room, name, entry):
+    path = common.write_config(room.folder("configs"), name, entry)
+    for architecture in entry["config"].get("architectures", []):
+        if architecture in ADDED_TOKENS:
+            with open(os.path.join(path, "added_tokens.json"), "w") as f:
+                json.dump(ADDED_TOKENS[architecture], f)
+    return path
+
+
 def workers(room, release, answers):
     source = os.path.join(room.path, "source")
 
@@ -75,7 +86,7 @@ def rows(room, release, choice):
     """The rows of the cases, and of the options, in their order."""
     asked, files = cases.of_release(known_classes(os.path.join(room.path, "source")))
     wanted = choice.of(asked)
-    paths = {name: common.write_config(room.folder("configs"), name, files[name]) for name in {c["config"] for c in wanted} - {None}}
+    paths = {name: written(room, name, files[name]) for name in {c["config"] for c in wanted} - {None}}
     jobs = [(case, flashinfer) for case in wanted for flashinfer in with_flashinfer(case)]
     answers = Answers(choice.kept(room, "answers.jsonl"))
     answered = workers(room, release, answers).each(

@@ -28,13 +28,13 @@ class Fields(dict):
 
 def register_configs():
     """Types that come with code in the model's repository: what that code says, where it says next to nothing."""
-    from transformers import AutoConfig, LlamaConfig, Qwen2Config
+    from transformers import AutoConfig, LlamaConfig, PretrainedConfig, Qwen2Config
 
     def nemotron_nas(self, block_configs=(), **given):
         LlamaConfig.__init__(self, **{k: v for k, v in given.items() if v is not None})
         self.block_configs = [Fields({**block, "ffn": {"hidden_act": "silu", **block["ffn"]}}) for block in block_configs]
 
-    for name, base, more in (("mimo", Qwen2Config, {}), ("nemotron-nas", LlamaConfig, {"__init__": nemotron_nas})):
+    for name, base, more in (("mimo", Qwen2Config, {}), ("sarvam_mla", PretrainedConfig, {}), ("nemotron-nas", LlamaConfig, {"__init__": nemotron_nas})):
         with contextlib.suppress(ValueError):  # a release that knows it
             AutoConfig.register(name, type(name, (base,), {"model_type": name, **more}))
 
@@ -69,8 +69,20 @@ def settled(config):
             "in_flight": getattr(scheduler, "max_in_flight_tokens", getattr(config, "max_in_flight_tokens", None))}
 
 
+def without_tokenizer(model):
+    """DeepSeek-V4.1 derives the hashes of its n-grams from the tokenizer, of which only the number of words says something of memory."""
+    with contextlib.suppress(ImportError):
+        import transformers
+        from vllm.models.deepseek_v41.common import engram
+        words = getattr(model, "engram_compressed_vocab_size", None)
+        if words:
+            transformers.AutoTokenizer = type("AutoTokenizer", (), {"from_pretrained": staticmethod(lambda *_, **__: None)})
+            engram.build_compressed_token_map = lambda tokenizer: ([0] * model.vocab_size, words)
+
+
 def build(config):
     """(the model, its draft or None), without weights."""
+    without_tokenizer(config.model_config.hf_config)
     from vllm.model_executor.model_loader.utils import initialize_model
     from vllm.utils.torch_utils import set_default_torch_dtype
     with contextlib.suppress(ImportError):

@@ -1,0 +1,14 @@
+// Inkling's windows, which vLLM reads from local_layer_ids alone.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// Where the config has no local_layer_ids, every layer's attention and convolutions are those of a full layer.
+std::vector<LayerCache> vllm_local_layers(std::vector<LayerCache> caches, std::span<const ConfigFact> facts);
+
+}  // namespace kvplan
