@@ -257,6 +257,29 @@ class SpecMaker {
     return out;
   }
 
+  // What a layer has beside keys and values; false for those.
+  bool add_beside(const LayerCache& cache, const Term& term, const CacheTypes& types, VllmSpec& state) {
+    if (is_fixed(term) && class_.packs_convolutions) {
+      push(convolutions(cache, term));
+    } else if (is_fixed(term)) {
+      state.replicated = class_.replicates_convolutions && !any_term(cache.compact, is_matrix_state);
+      state.entry +=
+          state.replicated ? entry_bytes(term, types, term.shape.units, term.shape.columns - 1) : bytes_of(term, types);
+    } else if (is_open_group(term)) {
+      pending_.push_back(ring(cache, term, types));
+    } else if (is_index(term)) {
+      VllmSpec index = blank(cache, SpecType::kMla);
+      index.label = kIndexLabel;
+      index.entry = bytes_of(term, types);
+      index.width = term.shape.width;
+      index.stride = term.stride;
+      pending_.push_back(index);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
   void add(const LayerCache& cache) {
     if (cache.compact.empty()) return;
     if (class_.is_always_packed && any_term(cache.compact, is_packed)) return add_packed(cache);
@@ -266,35 +289,11 @@ class SpecMaker {
     VllmSpec state = blank(cache, SpecType::kState);
     VllmSpec attention = blank(cache, any_term(cache.compact, is_latent) && !expand ? SpecType::kMla : SpecType::kFull);
     std::uint64_t key_width = 0;
-    bool has_state = false;
     bool has_attention = false;
     for (Term term : expand ? cache.expanded : cache.compact) {
       if (pads) term.shape.width = std::max(term.shape.width, kPaddedHead);
       if (is_latent(term)) term.shape.width = std::max(term.shape.width, widest_latent_);
-      if (is_fixed(term) && class_.packs_convolutions) {
-        push(convolutions(cache, term));
-        continue;
-      }
-      if (is_fixed(term)) {
-        state.replicated = class_.replicates_convolutions && !any_term(cache.compact, is_matrix_state);
-        state.entry += state.replicated ? entry_bytes(term, types, term.shape.units, term.shape.columns - 1)
-                                        : bytes_of(term, types);
-        has_state = true;
-        continue;
-      }
-      if (is_open_group(term)) {
-        pending_.push_back(ring(cache, term, types));
-        continue;
-      }
-      if (is_index(term)) {
-        VllmSpec index = blank(cache, SpecType::kMla);
-        index.label = kIndexLabel;
-        index.entry = bytes_of(term, types);
-        index.width = term.shape.width;
-        index.stride = term.stride;
-        pending_.push_back(index);
-        continue;
-      }
+      if (add_beside(cache, term, types, state)) continue;
       has_attention = true;
       if (term.growth == Growth::kSourceToken && !(class_.pages_cross_attention && rules_.pages_cross_attention))
         attention.type = SpecType::kCross;
@@ -320,7 +319,7 @@ class SpecMaker {
       if (types.key == Dtype::kFp8DsMla && term.part == Part::kRope && term.shape.width == 0)
         attention.entry += Bytes(kPackedRope);
     }
-    if (has_state) {
+    if (state.entry > Bytes(0)) {
       state.block_size = 0;
       state.page = state.entry;
       push(state);
