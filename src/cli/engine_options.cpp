@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "engines/engine.h"
+#include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
+#include "sources/catalogue.h"
 
 namespace kvplan {
 
@@ -34,7 +36,9 @@ bool is_option_of(std::string_view option, const Engine& engine) {
   return !others || has_word(engine.options, option);
 }
 
-std::string_view implied_engine(std::string_view model) {
+std::string_view implied_engine(std::string_view name) {
+  const bool is_tag = find_published(name).is_tag && !exists(std::string(name));
+  const std::string model = (is_tag ? "ollama:" : "") + std::string(name);
   for (const Engine& engine : engines()) {
     const bool begins = !engine.model_prefix.empty() && model.starts_with(engine.model_prefix);
     const bool ends = !engine.model_suffix.empty() && model.ends_with(engine.model_suffix);

@@ -9,6 +9,7 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "plan/search.h"
+#include "sources/catalogue.h"
 #include "sources/companions.h"
 #include "weights/weigh.h"
 
@@ -92,6 +93,20 @@ ModelSpec load_named(const std::string& argument, const Invocation& call) {
   }
 }
 
+// A tag of ollama's library stands for a file that is not here: in the type that the tag names, else in the usual one.
+void use_type_of_tag(const std::string& argument, const Invocation& call, ModelAndRequest& asked) {
+  const CatalogueName known = find_published(argument);
+  if (!known.is_tag || asked.model.is_gguf || asked.request.weights || !call.weights.empty()) return;
+  if (!known.type.empty()) {
+    with_source(argument, [&] { check_weight_type(known.type, "its tag"); });
+    asked.request.weights = known.type;
+  } else if (!is_declared(asked.model.quantization)) {
+    asked.request.weights = "q4_k_m";
+    inform(asked.model.notes, "usual_type",
+           "planned as q4_k_m, the usual type of ollama's library; its file was not read, --weights names another");
+  }
+}
+
 }  // namespace
 
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call) {
@@ -102,6 +117,7 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
     if (implied.empty() && (out.model.is_gguf || !call.request.card.mixed.empty())) implied = implied_engine(".gguf");
     if (!implied.empty()) find_engine(implied, out.request);
   }
+  use_type_of_tag(argument, call, out);
   out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());
   ExtrasRequest& extras = out.request.extras;
   if (!call.draft.empty())

@@ -16,6 +16,7 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
+#include "sources/catalogue.h"
 
 namespace kvplan {
 
@@ -95,6 +96,8 @@ void make_paths_plain(Invocation& call) {
     *path = os::plain_path(std::move(*path));
   for (std::vector<std::string>* paths : {&call.models, &call.loras})
     for (std::string& path : *paths) path = os::plain_path(std::move(path));
+  for (std::string& model : call.models)
+    if (!std::filesystem::exists(model)) model = usual_name(std::move(model));
 }
 
 // What is given, applied to the call.

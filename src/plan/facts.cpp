@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kvplan/numbers.h"
+#include "sources/local_stores.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -49,7 +50,10 @@ std::string name_of(std::string_view source) {
   if (source == "-") return "standard input";
   for (const std::string_view file : {"/config.json", "/params.json", "/"})
     if (source.ends_with(file)) source.remove_suffix(file.size());
-  if (const auto slash = source.find_last_of("/:"); slash != std::string_view::npos && slash + 1 < source.size())
+  if (is_in_store(source)) source.remove_prefix(source.find(':') + 1);
+  // "qwen3:8b" is a name with its tag.
+  const std::string_view marks = source.find('/') != std::string_view::npos ? "/:" : "/";
+  if (const auto slash = source.find_last_of(marks); slash != std::string_view::npos && slash + 1 < source.size())
     source.remove_prefix(slash + 1);
   for (const std::string_view ending : {".json", ".gguf"})
     if (source.ends_with(ending) && source.size() > ending.size()) source.remove_suffix(ending.size());

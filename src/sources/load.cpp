@@ -6,6 +6,7 @@
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
+#include "sources/catalogue.h"
 #include "sources/checkpoint.h"
 #include "sources/hub.h"
 #include "sources/hub_id.h"
@@ -86,10 +87,35 @@ ModelSpec load_directory(const std::string& directory, const SourceOptions& opti
 
 // A model in another tool's store: its folder, or a GGUF with any name.
 ModelSpec load_stored(const std::string& argument, const SourceOptions& options) {
+  const CatalogueName known = find_published(argument);
+  if (known.is_tag && !is_in_ollama(argument))
+    return load_published(*known.model, argument.substr(argument.find(':') + 1), options.read,
+                          "ollama's store has no file of it");
   const std::string path = find_in_store(argument);
   ModelSpec model = is_directory(path) ? load_directory(path, options) : load_gguf(path, options.read);
   model.source = argument;
   return model;
+}
+
+// A model of the Hub. Where neither a cache nor the Hub has it, the catalogue may.
+ModelSpec load_published_or_fetch(const std::string& argument, const SourceOptions& options) {
+  const CatalogueName known = find_published(argument);
+  if (known.is_tag) return load_stored("ollama:" + argument, options);
+  const std::string id =
+      known.model != nullptr && argument.find('/') == std::string::npos ? std::string(known.model->id) : argument;
+  try {
+    return load_from_hub(id, options);
+  } catch (const Error& error) {
+    if (known.model != nullptr && error.code() == Exit::kHub && options.hub.revision.empty())
+      return load_published(*known.model, id, options.read, options.hub.offline ? "" : one_line(error.what(), 160));
+    const std::string near = is_hub_url(argument) || known.model != nullptr ? "" : nearest_published(argument);
+    if (argument.find('/') == std::string::npos)
+      fail("no such file, and no model of that name",
+           (near.empty() ? "" : near + " ") + "For a model of the Hub write org/name; kvplan models lists other names");
+    if (near.empty()) throw;
+    const std::string_view what = error.what();
+    fail(error.code(), what.substr(0, what.find("; ")), near);
+  }
 }
 
 }  // namespace
@@ -120,15 +146,17 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
   return model;
 }
 
-ModelSpec load_model(const std::string& argument, const SourceOptions& options) {
-  refuse_token(argument);
+ModelSpec load_model(const std::string& name, const SourceOptions& options) {
+  refuse_token(name);
+  const std::string argument = exists(name) ? name : usual_name(name);
   return with_source(argument.empty()  ? "MODEL"
                      : argument == "-" ? "standard input"
                                        : argument,
                      [&] {
                        if (argument == "-") return read_config(read_stdin(), "", "-", options.read);
                        if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
-                       if (is_hub_url(argument) || !is_local_path(argument)) return load_from_hub(argument, options);
+                       if (is_hub_url(argument) || !is_local_path(argument))
+                         return load_published_or_fetch(argument, options);
                        if (is_directory(argument)) return load_directory(argument, options);
                        if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
                        if (argument.ends_with(".txt"))

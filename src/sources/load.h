@@ -22,9 +22,9 @@ struct SourceOptions {
   HubOptions hub{};
 };
 
-// Loads a MODEL of the command line: a config.json, a directory with one, a *.gguf, "-", a Hub id or a model of a local
-// store. Throws Error with the source set.
-ModelSpec load_model(const std::string& argument, const SourceOptions& options);
+// Loads a MODEL of the command line: a config.json, a directory with one, a *.gguf, "-", a Hub id, a model of a local
+// store or of the built-in catalogue. Throws Error with the source set.
+ModelSpec load_model(const std::string& name, const SourceOptions& options);
 
 // Reads the header of `path` (any file of a split set means the set). Throws Error.
 ModelSpec load_gguf(const std::string& path, const ReadOptions& options);

@@ -72,13 +72,22 @@ std::string blob_of(const std::string& digest) {
   return "/blobs/sha256-" + digest.substr(7);
 }
 
+std::vector<std::string> ollama_stores() {
+  if (std::string own = environment("OLLAMA_MODELS"); !own.empty()) return {std::move(own)};
+  return {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
+}
+
+// The store that has the manifest; "" for none.
+std::string ollama_store_of(const std::string& manifest) {
+  for (const std::string& store : ollama_stores())
+    if (!store.empty() && is_file(store + manifest)) return store;
+  return "";
+}
+
 std::string find_in_ollama(std::string_view name) {
   const std::string manifest = ollama_manifest(name);
-  std::vector<std::string> stores{environment("OLLAMA_MODELS")};
-  if (stores[0].empty()) stores = {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
-  for (const std::string& store : stores) {
+  if (const std::string store = ollama_store_of(manifest); !store.empty()) {
     const std::string path = store + manifest;
-    if (store.empty() || !is_file(path)) continue;
     const Fields config = Fields::parse(read_file(path, kMaxManifest));
     if (const auto layers = config.objects("layers"))
       for (const Fields& layer : *layers) {
@@ -146,6 +155,10 @@ std::string lmstudio_models() {
   return home_folder(".cache/lm-studio/models");
 }
 
+bool is_in_ollama(std::string_view argument) {
+  return argument.starts_with(kOllama) && !ollama_store_of(ollama_manifest(argument.substr(kOllama.size()))).empty();
+}
+
 bool is_in_store(std::string_view argument) {
   return std::any_of(kStores.begin(), kStores.end(), [&](const Store& s) { return argument.starts_with(s.prefix); });
 }
@@ -200,9 +213,7 @@ void add_hub(FolderLister& looker, std::vector<std::string>& out) {
 }
 
 void add_ollama(FolderLister& looker, std::vector<std::string>& out) {
-  std::vector<std::string> stores{environment("OLLAMA_MODELS")};
-  if (stores[0].empty()) stores = {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
-  for (const std::string& store : stores) {
+  for (const std::string& store : ollama_stores()) {
     const std::string library = store + "/manifests/registry.ollama.ai/library";
     if (store.empty()) continue;
     for (const std::string& model : looker.names_in(library, true))

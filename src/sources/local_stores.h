@@ -16,6 +16,9 @@ namespace kvplan {
 // Whether the argument begins with a store's name.
 bool is_in_store(std::string_view argument);
 
+// Whether ollama's store has "ollama:name[:tag]".
+bool is_in_ollama(std::string_view argument);
+
 // LM Studio's folder of models; "" where it is unknown.
 std::string lmstudio_models();
 

@@ -1,0 +1,58 @@
+// Models of the built-in catalogue, and those that run on a card.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+struct PublishedModel {
+  std::string_view id;     // "nvidia/Qwen3.6-27B-NVFP4"
+  std::string_view model;  // whatever its types: "Qwen3.6-27B"
+  std::string_view family, generation;
+  std::string_view tasks;          // separated by spaces: chat, vision, code, embedding, reranking, speech
+  std::string_view license, date;  // as its page on the Hub has them; empty where no record was found
+  std::uint64_t parameters = 0;    // as its files store them; 0: no record
+  std::string gguf;                // a repository with its GGUF files
+  std::string_view ollama;         // its tag in ollama's library
+  std::string_view like;           // the entry that it is described by; empty: none
+  std::string_view difference;     // from that one
+};
+
+// `kvplan models`: the entries that have all words in their names or facts.
+struct ModelList {
+  std::vector<PublishedModel> models;
+  std::string_view date;  // of the catalogue
+};
+
+struct PickedModel {
+  PublishedModel model;
+  std::string generation_date;  // of the oldest model of its generation
+  std::uint64_t parameters = 0;
+  std::string type;               // of its weights
+  std::uint64_t longest = 0;      // the longest context that fits
+  Bytes gpu;                      // on the fullest GPU
+  Bytes host;                     // weights in main memory; 0 where all of it is on the GPUs
+  std::optional<double> tokens_per_s;  // at most, of all users together
+  std::vector<std::string> command;
+};
+
+// `kvplan pick`: the models that run on a card, in the order of the answer.
+struct Pick {
+  std::string card;  // "2 x rtx-3060"
+  Bytes memory;      // of one card
+  std::optional<Bytes> host_memory;
+  std::string engine, engine_version;
+  std::string task;
+  std::uint64_t max_model_len = 0, users = 1;
+  std::vector<PickedModel> models;
+  std::size_t left_out = 0;  // of older generations, which --all shows
+  std::string_view date;     // of the catalogue
+};
+
+}  // namespace kvplan

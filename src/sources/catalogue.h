@@ -1,0 +1,38 @@
+// The built-in catalogue: published models by id, short name or ollama tag. scripts/published.py writes its table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/published.h"
+#include "sources/load.h"
+
+namespace kvplan {
+
+std::span<const PublishedModel> catalogue();
+std::string_view catalogue_date();  // "2026-11-27"
+
+// A name that the catalogue knows. `model` is null for every other name.
+struct CatalogueName {
+  const PublishedModel* model = nullptr;
+  bool is_tag = false;    // of ollama's library: "qwen3:8b"
+  std::string type = {};  // that the tag names: "q8_0" of "qwen3:8b-q8_0"
+};
+// An id ("Qwen/Qwen3-8B"), its last part, or an ollama tag, with or without "ollama:"; capitals do not matter.
+CatalogueName find_published(std::string_view name);
+
+// "did you mean Qwen3-8B?"; "" where no name is near.
+std::string nearest_published(std::string_view name);
+
+// Reads the published config. A note says that the answer comes from the catalogue, and `why`.
+ModelSpec load_published(const PublishedModel& model, const std::string& source, const ReadOptions& options,
+                         std::string_view why = "");
+
+// The usual names for the same model: "hf.co/org/name" and "hf:org/name" are org/name, the address of a page of
+// ollama.com is its tag. Other names stay as they are.
+std::string usual_name(std::string name);
+
+}  // namespace kvplan
