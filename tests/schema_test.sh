@@ -37,6 +37,8 @@ limited() { (grep -q __asan_init "$kvplan" || ulimit -v 2000000; run "$@"); }
 limited measured "$llama" --engine vllm --max-model-len 512 --measure --measure-max --device host --save-calibration "$work/kept.json" || exit 1
 run calibrated "$llama" --gpu h100-80gb --calibration "$work/kept.json"
 run gpus gpus
+run models models
+run pick pick --gpu rtx-3060 --host-memory 32GiB
 run engines engines
 run dtypes dtypes
 run formulas formulas
@@ -63,7 +65,7 @@ def closed(node):  # a copy that forbids keys which the schema does not name
     return [closed(item) for item in node] if isinstance(node, list) else node
 
 definitions = {"plans": "fleet", "answers": "answers", "changes": "diff", "rows": "grid", "fits": "fits", "remarks": "check_log",
-               "gpus": "gpus", "engines": "engines", "dtypes": "dtypes", "kinds": "formulas"}
+               "gpus": "gpus", "models": "models", "picks": "pick", "engines": "engines", "dtypes": "dtypes", "kinds": "formulas"}
 failed = 0
 for path in sys.argv[2:]:
     report = json.load(open(path))

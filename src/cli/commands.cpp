@@ -1,8 +1,10 @@
 // What each command does. One table feeds the help, look-up and dispatch.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "base/os.h"
 #include "cli/check_log_command.h"
@@ -25,8 +27,10 @@
 #include "plan/diff.h"
 #include "plan/fit.h"
 #include "plan/launch.h"
+#include "plan/pick.h"
 #include "plan/shared_card.h"
 #include "report/report.h"
+#include "sources/catalogue.h"
 
 namespace kvplan {
 
@@ -78,17 +82,24 @@ int emit_answered(const Invocation& call, const Answered& answered) {
 
 // For a user who names no card, on a machine that has one: whether the model would fit here. The answer and the exit
 // code do not depend on it, and a card whose memory is unknown is skipped.
-PageNote of_this_machine(const ModelAndRequest& asked) {
+std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
+  constexpr std::chrono::milliseconds kLongest{200};
   try {
-    const std::vector<DetectedCard> cards = detect_cards();
-    if (cards.empty()) return {};
+    const std::vector<DetectedCard> cards = detect_cards_within(kLongest);
+    if (cards.empty()) return std::nullopt;
     Request request = asked.request;
     use_cards(cards, request);
     const Plan plan = make_plan(asked.model, request);
     const std::string name = cards.size() == 1 ? cards.front().name : std::to_string(cards.size()) + " GPUs";
-    return machine_note(name, plan);
+    Bytes memory;
+    Bytes used;
+    for (const DetectedCard& card : cards) {
+      memory += card.memory;
+      used += card.used;
+    }
+    return machine_block(name, memory, used, plan);
   } catch (const Error&) {
-    return {};
+    return std::nullopt;
   }
 }
 
@@ -150,10 +161,10 @@ int run_plan_once(const Invocation& call) {
   with_source(model.source, [&] { complete(model, wanted, plan); });
   Reply reply = reply_of(plan);
   const ReportOptions options = report_options(call);
-  if (options.suggests_next && call.format == "table" && !plan.card)
-    reply.page = [page = reply.page, note = of_this_machine(asked)] {
+  if (options.suggests_next && call.format == "table" && !plan.card && !call.ignores_machine)
+    reply.page = [page = reply.page, block = of_this_machine(asked)] {
       Page out = page();
-      if (!note.label.empty()) out.notes.insert(out.notes.begin(), note);
+      if (block) out.blocks.push_back(*block);
       return out;
     };
   emit(call, written(reply, call.format, "a plan", options));
@@ -327,6 +338,33 @@ int run_gpus(const Invocation& call) {
   return answer(call, reply_of(std::span<const Gpu>(cards)), "gpus");
 }
 
+// Entries that have each of the words in their id, family, tasks, license or tag.
+int run_models(const Invocation& call) {
+  ModelList list{{}, catalogue_date()};
+  for (const PublishedModel& model : catalogue()) {
+    const std::string text = join(std::vector{model.id, model.tasks, model.license, model.ollama}, " ", folded);
+    const auto has = [&](const std::string& word) { return text.find(folded(word)) != std::string::npos; };
+    if (std::all_of(call.models.begin(), call.models.end(), has)) list.models.push_back(model);
+  }
+  if (list.models.empty())
+    usage_error("models: no model has \"" + one_line(join(call.models, " "), 60) + "\" in its name",
+                "kvplan models lists them all");
+  return answer(call, reply_of(list), "models");
+}
+
+int run_pick(const Invocation& call) {
+  if (!call.models.empty())
+    usage_error("pick takes no MODEL", "kvplan models " + one_line(call.models.front(), 60) + " looks a name up");
+  if (!call.gpus.empty() || !call.engines.empty())
+    usage_error("pick takes one --gpu and one --engine", "ask one after the other");
+  PickQuestion question{call.request, call.engine_given, call.task, call.all};
+  const CardRequest& card = question.request.card;
+  if (card.gpu == nullptr && !card.memory && !call.ignores_machine)
+    if (const std::vector<DetectedCard> cards = detect_cards(); !cards.empty()) use_cards(cards, question.request);
+  const Pick pick = with_source("command line", [&] { return pick_models(question, call.source.read); });
+  return answer(call, reply_of(pick), "pick", failed_if(pick.models.empty()));
+}
+
 int run_schema(const Invocation& call) {
   const Reply schema{{}, [] { return schema_json(all_kinds()); }, {}};
   emit(call, written(schema, call.format == "table" ? "json" : call.format, "schema", report_options(call)));
@@ -347,34 +385,35 @@ int run_man(const Invocation& call) {
 constexpr std::string_view kTables = "--format --json --output";
 // Options of a measurement, which only `plan` and `measure` make (and --fail-over of `diff`).
 constexpr std::string_view kUnmeasured =
-    "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --rules";
+    "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --rules "
+    "--task --all";
 
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
-            "--fail-over --watch --pid --keep --rules",
-            "kvplan config.json --max-model-len 32k\n"
-            "kvplan *.json --engine vllm --gpu rtx-4090,l40s,h100-80gb --weights bf16,fp8\n"
-            "kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json"},
+            "--fail-over --watch --pid --keep --rules --task --all",
+            "kvplan Qwen3-8B --max-model-len 32k\n"
+            "kvplan Qwen3-8B gpt-oss-20b --engine vllm --gpu l40s,h100-80gb --weights bf16,fp8\n"
+            "kvplan qwen3:8b -c 16k -ctk q8_0 -ctv q8_0 --json"},
     Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|Card and limits",
             "", kUnmeasured,
-            "kvplan compare config.json --max-model-len 32k\n"
-            "kvplan compare config.json --engine vllm --gpu rtx-4090\n"
-            "kvplan compare config.json --gpu-memory 24GiB --format markdown",
+            "kvplan compare Qwen3-8B --max-model-len 32k\n"
+            "kvplan compare Qwen3-8B --engine vllm --gpu rtx-4090\n"
+            "kvplan compare Qwen3-8B --gpu-memory 24GiB --format markdown",
             "args k8s"},
     Command{"fit", "MODEL [options]", "longest context, most sequences, fewest GPUs", run_fit,
             "Parallelism|Card and limits", "", kUnmeasured,
-            "kvplan fit config.json --gpu rtx-4090\n"
-            "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
-            "kvplan fit config.json --max-model-len 32k"},
+            "kvplan fit Qwen3-8B --gpu rtx-4090\n"
+            "kvplan fit Qwen3-8B --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
+            "kvplan fit Qwen3-8B --max-model-len 32k"},
     Command{"measure", "MODEL [options]", "an engine's start watched, or a rehearsal", run_measured, "Measuring", "",
-            "--fail-over --measure --rules",
-            "kvplan measure config.json --engine vllm --watch -- vllm serve org/model\n"
+            "--fail-over --measure --rules --task --all",
+            "kvplan measure Qwen3-8B --engine vllm --watch -- vllm serve Qwen/Qwen3-8B\n"
             "kvplan measure model.gguf --watch --device host -- llama-server -m model.gguf\n"
             "kvplan measure card --save-calibration default",
             "args k8s csv"},
     Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",
             "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --users "
-            "--rules",
+            "--rules --task --all",
             "kvplan diff before.json after.json --fail-over 5%\n"
             "kvplan diff old/config.json new/config.json --engine vllm --gpu l40s\n"
             "kvplan diff before.json after.json --format markdown -o comment.md",
@@ -384,17 +423,28 @@ constexpr std::array kCommands{
             "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --calibration "
             "--max-vram "
             "--min-context --min-seqs "
-            "--gpu-bandwidth --gpu-tflops --rules",
+            "--gpu-bandwidth --gpu-tflops --rules --task --all",
             "kvplan check-log vllm.log\n"
             "kvplan check-log config.json vllm.log\n"
             "journalctl -u vllm | kvplan check-log config.json -",
             "args k8s csv"},
     Command{"explain", "MODEL [options]", "every layer and formula, with its sources", run_explain, "Load|Types", "",
             kUnmeasured,
-            "kvplan explain config.json\n"
-            "kvplan explain config.json --engine vllm --max-model-len 32k\n"
-            "kvplan explain config.json --kv-cache-dtype fp8 | less",
+            "kvplan explain Qwen3-8B\n"
+            "kvplan explain Qwen3-8B --engine vllm --max-model-len 32k\n"
+            "kvplan explain Qwen3-8B --kv-cache-dtype fp8 | less",
             "args k8s"},
+    Command{"pick", "[options]", "the models that run on a card or this machine", run_pick, "",
+            "--gpu --gpu-file --gpu-memory --gpu-count --gpu-bandwidth --host-memory --host-bandwidth --engine "
+            "--max-model-len --users --num-seqs --kv-cache-dtype --cache-type-k --cache-type-v --reserve --task --all "
+            "--format --json --output --color",
+            "",
+            "kvplan pick --gpu rtx-3060 --host-memory 32GiB\n"
+            "kvplan pick --gpu rtx-4090 --task code --max-model-len 32k\n"
+            "kvplan pick --gpu h100-80gb --engine vllm --users 20",
+            "csv args k8s"},
+    Command{"models", "[WORD...]", "the models that kvplan knows by name", run_models, "", kTables, "",
+            "kvplan models\nkvplan models qwen3.5\nkvplan models embedding --json", "csv args k8s", true},
     Command{"formulas", "[KIND]", "the kinds of attention", run_formulas, "", kTables, "",
             "kvplan formulas\nkvplan formulas mla\nkvplan formulas --format markdown", "csv args k8s", true},
     Command{"engines", "[ENGINE...]", "engines and releases, with the evidence", run_engines, "",

@@ -112,9 +112,9 @@ std::vector<string_view> forms_of(const Command& command) {
 std::string greeting() {
   return "kvplan " + std::string(kVersion) +
          ": how much memory a model takes, in the engine you run, and why\n\n"
-         "  kvplan testdata/configs/llama-3.1-8b.json --engine vllm --gpu rtx-4090\n"
-         "  kvplan fit testdata/configs/gemma-4-26b.json --engine vllm --gpu h100-80gb\n"
-         "  kvplan Qwen/Qwen3-32B --engine llama.cpp --weights q4_k_m --gpu rtx-4090 -c 32k\n\n"
+         "  kvplan pick --gpu rtx-3060                               what runs on this card\n"
+         "  kvplan qwen3:8b --gpu rtx-3060 -c 32k                    does this model fit\n"
+         "  kvplan -- vllm serve Qwen/Qwen3-8B -tp 2                 a command you have\n\n"
          "kvplan --help has the commands and the options that most plans need.\n";
 }
 
@@ -129,8 +129,8 @@ std::string main_help() {
   }
   out +=
       "\nMODEL is a config.json, a directory with one, a *.gguf file, - for standard\n"
-      "input, a Hub id (org/name[@revision]), ollama:NAME, lmstudio:NAME or\n"
-      "llama.cpp:NAME.\n\n"
+      "input, a Hub id (org/name[@revision]), a name that `kvplan models` lists, an\n"
+      "ollama tag (qwen3:8b), ollama:NAME, lmstudio:NAME or llama.cpp:NAME.\n\n"
       "Options\n";
   const Command& plan = commands().front();
   for (const string_view name : split(kUsual))

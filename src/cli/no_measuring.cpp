@@ -30,6 +30,9 @@ int run_watch(const Invocation&, const ModelAndRequest&, const ReportOptions&) {
 std::vector<DetectedCard> detect_cards() {
   return {};
 }
+std::vector<DetectedCard> detect_cards_within(std::chrono::milliseconds) {
+  return {};
+}
 void use_cards(const std::vector<DetectedCard>&, Request&) {
   fail("--gpu auto: kvplan finds cards on Linux alone", "name a card (kvplan gpus), or a size with --gpu-memory");
 }

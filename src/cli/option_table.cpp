@@ -229,6 +229,10 @@ void set_gpu(Invocation& call, string_view text) {
 void set_gpus(Invocation& call, string_view list, string_view) {
   call.gpus.clear();
   call.request.card.gpu = nullptr;
+  if (list == "none") {
+    call.ignores_machine = true;
+    return;
+  }
   if (is_auto(list)) return use_cards(detect_cards(), call.request);
   if (list.find(',') == string_view::npos) return set_gpu(call, list);
   for (const string_view name : parts_of(list, ',')) {
@@ -295,7 +299,7 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view v, string_view) {
        c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));
      }},
-    {"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto", set_gpus},
+    {"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), auto, or none", set_gpus},
     {"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB", set<parse_size, &C::memory>},
     {"--gpu-count", "N", kCard, "GPUs; without -tp or -pp in the best layout",
      [](Invocation& c, string_view v, string_view n) {
@@ -490,6 +494,17 @@ constexpr Option kOptions[]{
      set<as_typed, &Invocation::model_source>},
     {"--hf-overrides --json-model-override-args", "JSON", kExtras, "members that replace those of config.json",
      set<json_object, &ReadOptions::overrides>},
+    {"--task", "chat|code|vision|embedding|reranking|speech", kLoad, "pick: what the model is for (default: chat)",
+     [](Invocation& c, string_view v, string_view n) {
+       c.task = chosen<string_view>(v, n,
+                                    {{"chat", "chat"},
+                                     {"code", "code"},
+                                     {"vision", "vision"},
+                                     {"embedding", "embedding"},
+                                     {"reranking", "reranking"},
+                                     {"speech", "speech"}});
+     }},
+    {"--all", "", kOutput, "pick: older generations, too", flag<&Invocation::all>},
     {"--rules", "", kOutput, "engines: what changes in them from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
      flag<&ReadOptions::assume>},

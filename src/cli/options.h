@@ -58,6 +58,9 @@ struct Invocation {
   std::string output;                                            // -o FILE; empty: standard output
   GrowthLimit fail_over;                                         // diff: exit 1 where the total grew by more
   bool rules = false;                                            // engines: --rules
+  std::string task = "chat";                                     // pick: --task
+  bool all = false;                                              // pick: --all
+  bool ignores_machine = false;                                  // --gpu none
   std::string command_file;                                      // --command; "-" is standard input
   std::string model_source;                                      // --model-source
   std::shared_ptr<const ReadCommand> pasted;                     // the engine's command that this call was read from

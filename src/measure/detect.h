@@ -2,6 +2,7 @@
 // is linked, and nothing is allocated on a card.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct DetectedCard {
 
 // The library is KVPLAN_NVML, else libnvidia-ml.so.1; the folder is /sys/class/drm. Empty where there is no card.
 std::vector<DetectedCard> detect_cards();
+// The same in a process of its own, which is ended after `longest`: a driver may hang. Empty where it takes longer.
+std::vector<DetectedCard> detect_cards_within(std::chrono::milliseconds longest);
 std::vector<DetectedCard> detect_nvidia(const std::string& library);
 std::vector<DetectedCard> detect_amd(const std::string& drm_folder);
 // The cards that a program sees with CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) set to `list`: numbers, or beginnings

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kvplan/card_measurement.h"
+#include "kvplan/published.h"
 #include "plan/answer.h"
 #include "report/fields_values.h"
 
@@ -78,6 +79,14 @@ template <>
 const Table<CardMeasurement> Fields<CardMeasurement>::table;
 template <>
 const Table<std::span<const Gpu>> Fields<std::span<const Gpu>>::table;
+template <>
+const Table<PublishedModel> Fields<PublishedModel>::table;
+template <>
+const Table<ModelList> Fields<ModelList>::table;
+template <>
+const Table<PickedModel> Fields<PickedModel>::table;
+template <>
+const Table<Pick> Fields<Pick>::table;
 template <>
 const Table<std::span<const EngineRow>> Fields<std::span<const EngineRow>>::table;
 template <>

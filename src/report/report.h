@@ -14,6 +14,8 @@
 namespace kvplan {
 
 struct CardMeasurement;
+struct ModelList;
+struct Pick;
 
 struct ReportOptions {
   bool color = false;
@@ -62,6 +64,8 @@ Reply reply_of(const PlanDiff& diff);
 Reply reply_of(const LogCheck& check);
 Reply reply_of(const WatchReport& report);
 Reply reply_of(const CardMeasurement& seen);
+Reply reply_of(const ModelList& list);
+Reply reply_of(const Pick& pick);
 // The built-in tables: kinds, one kind beside others, types, engines, cards.
 Reply reply_of(std::span<const KindInfo> kinds);
 Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
@@ -70,8 +74,9 @@ Reply reply_of(std::span<const EngineRow> rows);
 Reply reply_of(std::span<const EngineRule> rules);
 Reply reply_of(std::span<const Gpu> cards);
 
-// "this machine's RTX 4090: fits, 3.1 GiB free".
-PageNote machine_note(std::string_view cards, const Plan& plan);
+// Whether the plan fits this machine, and how much of its card is free now; where the driver does not say, `memory` is
+// 0.
+Block machine_block(std::string_view cards, Bytes memory, Bytes used, const Plan& plan);
 // The sentence for a reviewer: "+3.1 GiB: num_key_value_heads 4 -> 8".
 std::string diff_headline(const PlanDiff& diff);
 // The JSON Schema of all reports.

@@ -301,11 +301,14 @@ PageNote not_planned(std::string_view error, std::string_view source) {
   return {Tone::kBad, "not planned:", error, source};
 }
 
-PageNote machine_note(std::string_view cards, const Plan& plan) {
-  std::string says;
+Block machine_block(std::string_view cards, Bytes memory, Bytes used, const Plan& plan) {
+  Sentences says;
   for (const Headline& headline : headlines_of(plan.verdict, plan))
-    says += (says.empty() ? "" : "; ") + headline.word.str() + (headline.word.empty() ? "" : " ") + headline.says.str();
-  return {Tone::kFaint, "this machine's " + std::string(cards) + ":", says};
+    says.push_back(headline.word.str() + (headline.word.empty() ? "" : "  ") + headline.says.str());
+  if (memory >= used && memory > Bytes(0))
+    says.push_back(gib(memory - used) + " of " + gib(memory) +
+                   " are free now. --gpu auto plans for it, --gpu none hides this.");
+  return {"On this machine: " + std::string(cards), Detail::kScreen, std::move(says), {}};
 }
 
 Page page_about(const Plan& plan) {

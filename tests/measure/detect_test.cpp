@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -102,6 +103,15 @@ TEST_CASE("detect: NVML, card by card") {
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "auto", "--json"});
   CHECK(run.exit <= 1);
   CHECK(run.out.find("the smallest decides for all") != std::string::npos);
+  // With a time limit: the same cards, or none.
+  using std::chrono::milliseconds;
+  const auto within = detect_cards_within(milliseconds(60'000));
+  REQUIRE(within.size() == 2);
+  CHECK(within[1].name == "NVIDIA GeForce RTX 3060");
+  CHECK(within[1].memory == Bytes(12288 * kMiB));
+  CHECK(detect_cards_within(milliseconds(0)).empty());
+  // What goes to a pipe never speaks of this machine.
+  CHECK(run_program({"testdata/configs/llama-3.1-8b.json"}).out.find("this machine") == std::string::npos);
   unsetenv("KVPLAN_NVML");
   unsetenv("KVPLAN_FAKE_CARDS");
 }

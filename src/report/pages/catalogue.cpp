@@ -1,0 +1,91 @@
+// The pages of the catalogue of models, and of the models that run on a card.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kvplan/strings.h"
+#include "report/pages/pages.h"
+
+namespace kvplan {
+
+namespace {
+
+// "8.19B", "0.60B", "22.7M".
+std::string size_text(std::uint64_t parameters) {
+  const double n = static_cast<double>(parameters);
+  if (parameters == 0) return "-";
+  if (n < 1e8) return fmt::format("{:.1f}M", n / 1e6);
+  return n < 1e11 ? fmt::format("{:.2f}B", n / 1e9) : fmt::format("{:.0f}B", n / 1e9);
+}
+
+std::string or_dash(std::string_view text) {
+  return text.empty() ? "-" : std::string(text);
+}
+
+Page models_page(const ModelList& list) {
+  Page page;
+  page.title = "Models that kvplan knows by name";
+  Rows rows;
+  for (const PublishedModel& model : list.models)
+    rows.push_back({std::string(model.id), size_text(model.parameters), or_dash(model.date), or_dash(model.license),
+                    std::string(model.tasks), or_dash(model.ollama)});
+  page.add("", Detail::kComment,
+           titled_table({"model", "parameters", "published", "license", "for", "in ollama"}, 0b10, rows, {3, 2}),
+           {"Use an id, its last part or an ollama tag as MODEL. Catalogue of " + std::string(list.date) + "."});
+  return page;
+}
+
+std::string rate_text(const std::optional<double>& rate) {
+  if (!rate) return "-";
+  return *rate < 10 ? fmt::format("{:.1f}", *rate) : grouped(static_cast<std::uint64_t>(*rate));
+}
+
+Page pick_page(const Pick& pick) {
+  Page page;
+  page.title = "Models that run on " + pick.card;
+  page.facts = gib(pick.memory) + " each" +
+               (pick.host_memory ? ", " + gib(*pick.host_memory) + " of main memory" : "") + "; " + pick.engine + " " +
+               pick.engine_version + ", " + grouped(pick.max_model_len) + " tokens" +
+               (pick.users > 1 ? " x " + plural(pick.users, "user") : "") + ", for " + pick.task;
+  if (pick.models.empty())
+    page.headlines.push_back(
+        {Tone::kBad, "NONE FITS",
+         pick.left_out > 0 ? "" : "try a smaller --max-model-len, or --host-memory for a part in main memory"});
+  const bool has_host =
+      std::any_of(pick.models.begin(), pick.models.end(), [](const PickedModel& row) { return row.host > Bytes(0); });
+  constexpr auto kNumber = Column::Kind::kNumber;
+  PageTable table{{{"model"}, {"type"}, {"max tokens", kNumber}, {"GPU GiB", kNumber}}, {}};
+  if (has_host) table.columns.push_back({"CPU GiB", kNumber});
+  table.columns.push_back({"tokens/s", kNumber});
+  table.columns.push_back({"start with", Column::Kind::kBelow});
+  for (const PickedModel& row : pick.models) {
+    std::vector<Text>& cells = table.rows.emplace_back().cells;
+    cells = {row.model.model, row.type, count_text(row.longest), gib_number(row.gpu)};
+    if (has_host) cells.emplace_back(row.host > Bytes(0) ? gib_number(row.host) : "-");
+    cells.emplace_back(rate_text(row.tokens_per_s));
+    cells.emplace_back(join(row.command, " ", shell_word));
+  }
+  Sentences remarks{
+      "Order: the newest generation first, then size. Of each family the newest generation that the GPU holds, and "
+      "newer ones that need main memory.",
+      std::string("Type: the least lossy that fits. ") + (has_host ? "CPU GiB: in main memory. " : "") +
+          "tokens/s: at most, by bandwidth."};
+  if (pick.left_out > 0)
+    remarks.push_back(grouped(pick.left_out) + " more of older generations or of the same size: --all");
+  remarks.push_back("Catalogue of " + std::string(pick.date) +
+                    ". Other tasks: --task code, vision, embedding, reranking");
+  if (!pick.models.empty()) page.add("", Detail::kComment, std::move(table), std::move(remarks));
+  return page;
+}
+
+}  // namespace
+
+Reply reply_of(const ModelList& list) {
+  return reply_with(models_page, list);
+}
+
+Reply reply_of(const Pick& pick) {
+  return reply_with(pick_page, pick);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,257 @@
+// The built-in catalogue: each entry against its file of testdata/published and the published count, and names.
+#include "sources/catalogue.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/options.h"
+#include "cli/shell.h"
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "plan/pick.h"
+#include "plan/plan.h"
+#include "report/report.h"
+#include "support/program.h"
+#include "support/words.h"
+
+namespace kvplan {
+namespace {
+
+using nlohmann::json;
+
+json published(std::string_view id) {
+  std::string name(id);
+  name.replace(name.find('/'), 1, "--");
+  return json::parse(file_text(std::string(KVPLAN_SOURCE_DIR) + "/testdata/published/" + name + ".json"));
+}
+
+// The report of a plan without what names the catalogue.
+std::string report_of(ModelSpec model, std::string_view engine) {
+  std::erase_if(model.notes, [](const Note& note) { return note.code == "catalogue"; });
+  Request request;
+  request.max_model_len = Tokens(512);
+  find_engine(engine, request);
+  try {
+    const Plan plan = make_plan(model, request);
+    return reply_of(plan).json();
+  } catch (const Error& error) {
+    return error.line();
+  }
+}
+
+// Files store more than one copy of a tied head, or layers for multi-token prediction, which plans leave out.
+// The others are listed: entries whose parameters differ from the published count, and why.
+struct KnownDifference {
+  std::string_view id, why;
+};
+constexpr std::array kDifferences{
+    KnownDifference{"google/gemma-4-E4B-it", "its towers are estimated, which a warning says"},
+    KnownDifference{"Qwen/Qwen3-Embedding-8B", "its files have no head, which the config does not say"},
+    KnownDifference{"Qwen/Qwen3-0.6B", "its files store the tied head"},
+    KnownDifference{"Qwen/Qwen3-1.7B", "its files store the tied head"},
+    KnownDifference{"google/gemma-4-26B-A4B", "its files store the tied head"},
+};
+
+bool has_prediction_layers(const json& config) {
+  const json& text = config.contains("text_config") ? config["text_config"] : config;
+  for (const auto& [key, value] : text.items())
+    if ((key.find("nextn") != std::string::npos || key.find("mtp") != std::string::npos) && value.is_number_integer() &&
+        value > 0)
+      return true;
+  return false;
+}
+
+TEST_CASE("catalogue: an id and its published config give the same answer, in every engine") {
+  CHECK(catalogue().size() > 150);
+  for (const PublishedModel& model : catalogue()) {
+    CAPTURE(model.id);
+    const json file = published(model.id);
+    CHECK(file["id"] == model.id);
+    CHECK(!file["source"].get<std::string>().empty());
+    const std::string quant = file.contains("hf_quant_config") ? file["hf_quant_config"].dump() : "";
+    const ModelSpec from_file = read_config(file["config"].dump(), quant, model.id, {});
+    const ModelSpec from_catalogue = load_published(model, std::string(model.id), {});
+    for (const std::string_view engine : {"logical", "vllm", "sglang", "llama.cpp", "transformers"})
+      CHECK(report_of(from_catalogue, engine) == report_of(from_file, engine));
+  }
+}
+
+TEST_CASE("catalogue: parameters are the published count") {
+  for (const PublishedModel& model : catalogue()) {
+    if (model.parameters == 0) continue;
+    CAPTURE(model.id);
+    const json file = published(model.id);
+    const ModelSpec spec = load_published(model, std::string(model.id), {});
+    Request request;
+    request.max_model_len = Tokens(512);
+    const Plan plan = make_plan(spec, request);
+    const double planned = static_cast<double>(plan.model->parameters.total);
+    const double counted = static_cast<double>(model.parameters);
+    const bool is_known = std::any_of(kDifferences.begin(), kDifferences.end(),
+                                      [&](const KnownDifference& known) { return known.id == model.id; });
+    CAPTURE(planned);
+    CAPTURE(counted);
+    if (is_known)
+      CHECK(std::abs(planned / counted - 1) > 0.01);
+    else if (has_prediction_layers(file["config"]))
+      CHECK((planned < counted * 1.01 && planned > counted * 0.96));
+    else
+      CHECK(std::abs(planned / counted - 1) < 0.01);
+  }
+}
+
+TEST_CASE("catalogue: names") {
+  const auto id_of = [](std::string_view name) {
+    const CatalogueName known = find_published(name);
+    return known.model != nullptr ? std::string(known.model->id) : std::string();
+  };
+  CHECK(id_of("Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
+  CHECK(id_of("qwen3-8b") == "Qwen/Qwen3-8B");
+  CHECK(id_of("Llama-3.1-8B-Instruct") == "meta-llama/Llama-3.1-8B-Instruct");
+  CHECK(id_of("meta-llama/Llama-3.1-8B") == "meta-llama/Meta-Llama-3.1-8B");
+  CHECK(id_of("nvidia/Qwen3-8B").empty());
+  CHECK(id_of("Qwen3-235B").empty());
+  CHECK(id_of("").empty());
+  CHECK(id_of(std::string(10000, 'q')).empty());
+  CHECK(find_published("qwen3:8b").is_tag);
+  CHECK(id_of("qwen3:8b") == "Qwen/Qwen3-8B");
+  CHECK(id_of("ollama:qwen3:8b") == "Qwen/Qwen3-8B");
+  CHECK(id_of("qwen3:30b") == "Qwen/Qwen3-30B-A3B");
+  CHECK(find_published("qwen3:8b-q8_0").type == "q8_0");
+  CHECK(find_published("llama3.1:8b-instruct-q8_0").type == "q8_0");
+  CHECK(id_of("qwen3:9b").empty());
+  CHECK(id_of("ollama:qwen3").empty());
+  CHECK(usual_name("hf.co/Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
+  CHECK(usual_name("hf:Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
+  CHECK(usual_name("https://ollama.com/library/qwen3:8b") == "ollama:qwen3:8b");
+  CHECK(usual_name("https://huggingface.co/Qwen/Qwen3-8B") == "https://huggingface.co/Qwen/Qwen3-8B");
+  CHECK(nearest_published("Qwen3-235B").starts_with("did you mean Qwen3-235B-A22B"));
+  CHECK(nearest_published("Qwen/Qwen3-9B").find("Qwen/Qwen3-8B") != std::string::npos);
+  CHECK(nearest_published("no-such-model-anywhere").empty());
+}
+
+Run offline(std::vector<std::string> arguments) {
+  return run_program(arguments, "/dev/null",
+                     {"HF_HUB_OFFLINE=1", "HF_HOME=/nonexistent", "OLLAMA_MODELS=/nonexistent"});
+}
+
+TEST_CASE("catalogue: a name without a network") {
+  const Run by_name = offline({"Qwen3-8B", "--json"});
+  CAPTURE(by_name.err);
+  CHECK(by_name.exit == 0);
+  CHECK(by_name.err.empty());
+  CHECK(has(by_name.out, "\"source\": \"Qwen/Qwen3-8B\""));
+  CHECK(has(by_name.out, "\"catalogue\""));
+  CHECK(offline({"hf.co/Qwen/Qwen3-8B", "--json"}).out == by_name.out);
+  CHECK(offline({"Qwen/Qwen3-8B", "--json"}).out == by_name.out);
+  // A tag is ollama's file: its engine, and its usual type.
+  const Run tag = offline({"qwen3:8b", "--json", "--gpu", "rtx-3060", "-c", "32k"});
+  CAPTURE(tag.err);
+  CHECK(has(tag.out, "\"engine\": \"ollama\""));
+  CHECK(has(tag.out, "\"weights_dtype\": \"q4_k_m\""));
+  CHECK(has(offline({"qwen3:8b-q8_0", "--json"}).out, "\"weights_dtype\": \"q8_0\""));
+  CHECK(offline({"https://ollama.com/library/qwen3:8b", "--json"}).exit == 0);
+  CHECK(has(offline({"gpt-oss:20b", "--json"}).out, "\"weights_dtype\": \"mxfp4\""));
+  const Run typo = offline({"Qwen3-235B"});
+  CHECK(typo.exit == 2);
+  CHECK(typo.out.empty());
+  CHECK(has(typo.err, "did you mean Qwen3-235B-A22B"));
+  CHECK(offline({"qwen3:8b-zzz"}).exit == 2);
+  CHECK(offline({"Qwen/Qwen3-8B", "--revision", "other"}).exit == 4);
+}
+
+TEST_CASE("models: lists and searches") {
+  const json all = json::parse(run_program({"models", "--json"}).out);
+  CHECK(all["models"].size() == catalogue().size());
+  CHECK(all["catalogue_date"] == catalogue_date());
+  const json embedding = json::parse(run_program({"models", "qwen3", "embedding", "--json"}).out);
+  CHECK(embedding["models"].size() == 3);
+  const Run none = run_program({"models", "no-such-model"});
+  CHECK(none.exit == 2);
+  CHECK(none.out.empty());
+}
+
+TEST_CASE("pick: what runs on a card, in the stated order, within a second") {
+  const Run run = offline({"pick", "--gpu", "rtx-3060", "--host-memory", "32GiB", "--max-model-len", "16k", "--json"});
+  CAPTURE(run.err);
+  CHECK(run.exit == 0);
+  CHECK(run.processor_seconds < kSanitizerFactor * 2);
+  const json pick = json::parse(run.out);
+  const json& rows = pick["picks"];
+  CHECK(rows.size() > 5);
+  std::vector<std::string> families;
+  for (const json& row : rows) {
+    CAPTURE(row["id"]);
+    CHECK(row["gpu_bytes"] <= pick["memory_bytes"]);
+    CHECK(row["host_bytes"] <= pick["host_memory_bytes"]);
+    CHECK(row["max_model_len"] >= 8192);
+    CHECK(row["command"].size() > 1);
+  }
+  // Each row is what a plan of it says.
+  const json& first = rows.front();
+  CHECK(!first["weights_dtype"].get<std::string>().empty());
+  // More are shown with --all, and a part in main memory needs its size.
+  const json all = json::parse(
+      offline({"pick", "--gpu", "rtx-3060", "--host-memory", "32GiB", "--max-model-len", "16k", "--all", "--json"})
+          .out);
+  CHECK(all["picks"].size() == rows.size() + pick["left_out"].get<std::size_t>());
+  for (const json& row : json::parse(offline({"pick", "--gpu", "rtx-3060", "--json"}).out)["picks"])
+    CHECK(row["host_bytes"] == 0);
+}
+
+TEST_CASE("pick: engines, tasks and mistakes") {
+  for (const std::string engine : {"vllm", "sglang", "ollama", "llama.cpp"}) {
+    const json pick = json::parse(offline({"pick", "--gpu", "h100-80gb", "--engine", engine, "--json"}).out);
+    CHECK(pick["engine"] == engine);
+    CHECK(pick["picks"].size() > 3);
+  }
+  const json code = json::parse(offline({"pick", "--gpu", "rtx-4090", "--task", "code", "--json"}).out);
+  CHECK(code["task"] == "code");
+  CHECK(!code["picks"].empty());
+  CHECK(json::parse(offline({"pick", "--gpu", "h100-80gb", "--users", "20", "--json"}).out)["engine"] == "vllm");
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"pick", "Qwen3-8B", "--gpu", "l4"},
+                                                {"pick", "--gpu", "none"},
+                                                {"pick", "--gpu", "l4,h100"},
+                                                {"pick", "--gpu", "l4", "--engine", "vllm,sglang"},
+                                                {"pick", "--gpu", "l4", "--engine", "transformers"},
+                                                {"pick", "--gpu", "l4", "--task", "poetry"}}) {
+    const Run run = offline(wrong);
+    CAPTURE(run.err);
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  }
+  const Run none = offline({"pick", "--gpu-memory", "100MiB"});
+  CHECK(none.exit == 1);
+  CHECK(has(none.out, "NONE FITS"));
+}
+
+TEST_CASE("examples of the help run without files and without a network") {
+  std::string lines;
+  for (const std::string& part : {greeting(), std::string(commands().front().examples)}) lines += part + "\n";
+  for (const Command& command : commands()) lines += std::string(command.examples) + "\n";
+  std::size_t count = 0;
+  for (const std::string_view line : split(lines, '\n')) {
+    const std::string text(trimmed(line.substr(0, line.find("   ", 2))));
+    if (!text.starts_with("kvplan ") || text.starts_with("kvplan measure")) continue;
+    // A log, a saved plan, a file to write, and what a shell does.
+    if (text.find_first_of("|<~") != std::string::npos || has(text, ".json") || has(text, ".log") || has(text, " -o "))
+      continue;
+    std::vector<std::string> words = words_of(text);
+    words.erase(words.begin());
+    CAPTURE(text);
+    const Run run = offline(words);
+    CAPTURE(run.err);
+    CHECK(run.exit <= 1);
+    CHECK(!run.out.empty());
+    ++count;
+  }
+  CHECK(count > 20);
+}
+
+}  // namespace
+}  // namespace kvplan
