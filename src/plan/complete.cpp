@@ -164,18 +164,18 @@ void suggest(const ModelSpec& model, Plan& plan) {
 
 void compare_releases(const ModelSpec& model, Plan& plan) {
   constexpr double kWorthTelling = 0.02;
-  if (!plan.request.engine_version.empty()) return;
+  constexpr std::size_t kMostRules = 4096;  // of a hostile config every release costs as much as the plan
+  if (!plan.request.engine_version.empty() || model.quantization.rules.size() > kMostRules) return;
   const Engine& engine = engine_of(plan.request);
   const Bytes newest = plan.fullest().total;
   Bytes least = newest, most = newest;
   std::string_view oldest;
-  PlanCache cache(model);
   Request request = plan.request;
   request.parallel.given = true;
   for (const std::string_view release : engine.recent) {
     request.engine_version = release;
     try {
-      const Plan older = make_plan(cache, request);
+      const Plan older = make_plan(model, request);
       // It lacks the model, or something else that was asked for.
       if (older.verdict.refusal && !plan.verdict.refusal) continue;
       least = std::min(least, older.fullest().total);

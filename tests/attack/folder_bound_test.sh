@@ -24,7 +24,7 @@ while [ $i -lt 220 ]; do
 done
 limit=40
 ulimit -t $limit # seconds of the processor
-"$kvplan" models --engine vllm --gpu h100-80gb >out 2>err
+"$kvplan" ./models --engine vllm --gpu h100-80gb >out 2>err
 code=$?
 [ $code = 2 ] || { echo "folder_bound_test: exit $code: $(head -c 300 err)" >&2; failed=1; }
 [ "$(wc -l <err)" = 121 ] || { echo "folder_bound_test: not a line for each model" >&2; failed=1; }
