@@ -381,6 +381,8 @@ struct Engine {
   std::string_view share_option = {};
   // Its overhead includes the matrix of scores of naive attention; else the plan adds a general estimate.
   bool has_scores = false;
+  // The option for the tokens of a prefill chunk.
+  std::string_view chunk_option = "--max-num-batched-tokens";
   // Tokens of a prefill chunk that pass through the layers at once, unless --ubatch-size says otherwise; 0: the whole
   // chunk.
   std::uint64_t micro_batch = 0;

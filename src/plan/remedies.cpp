@@ -124,7 +124,7 @@ class RemedySearch {
       if (tokens >= *batch || tokens < request_.max_num_seqs.value_or(0)) continue;
       Request smaller = request_;
       smaller.max_num_batched_tokens = Tokens(tokens);
-      if (add_if_fits(smaller, {{"--max-num-batched-tokens", std::to_string(tokens)}}, kSlowerPrefill)) return;
+      if (add_if_fits(smaller, {{std::string(engine_.chunk_option), std::to_string(tokens)}}, kSlowerPrefill)) return;
     }
   }
 

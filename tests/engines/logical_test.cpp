@@ -115,10 +115,9 @@ TEST_CASE("engines: what the documentation of each says it has") {
   // mistral.rs's 0.9. Experts of data parallel copies: vLLM's docs on expert parallel deployment ("DP x TP"). Beams:
   // vLLM, TensorRT-LLM, transformers. Image projectors (mmproj) and --ctx-size over all slots: llama.cpp. token_embd
   // stays on the host with llama.cpp ("always keep the input layer on the CPU"), and its graph has the scores where
-  // attention is naive, as eager attention of transformers. Adapters: slots of --max-loras, or files; PEFT loads in
-  // float32. Vision
-  // towers are cut like the decoder by vLLM (mm_encoder_tp_mode "weights") and SGLang, whose towers are made of
-  // parallel layers.
+  // attention is naive, as eager attention of transformers, and MLX's where no kernel is fused. Adapters: slots of
+  // --max-loras, or files; PEFT loads in float32. Vision towers are cut like the decoder by vLLM (mm_encoder_tp_mode
+  // "weights") and SGLang, whose towers are made of parallel layers.
   const Row rows[] = {
       {"logical", 1.0, false, false, true, false, false, false, false, false, LoraStorage::kSlotsOrFiles, true, false,
        false},
@@ -129,7 +128,7 @@ TEST_CASE("engines: what the documentation of each says it has") {
        false, false},
       {"tensorrt-llm", 1.0, false, true, true, false, false, false, false, false, LoraStorage::kSlots, true, true,
        false},
-      {"mlx", 0.75, false, false, false, false, false, false, false, false, LoraStorage::kFiles, true, false, false},
+      {"mlx", 0.75, false, false, false, false, false, true, false, false, LoraStorage::kFiles, true, false, false},
       {"mistralrs", 0.9, false, false, false, false, false, false, false, false, LoraStorage::kFiles, true, false,
        false},
       {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraStorage::kFiles, false, false, false},

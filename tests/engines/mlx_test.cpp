@@ -1,7 +1,10 @@
 // MLX: figures of mlx-lm 0.32.2 on mlx 0.32.4, its modules built at full size and their caches filled by a prompt.
 #include <doctest/doctest.h>
 
+#include <optional>
+
 #include "engines/requests.h"
+#include "kvplan/gpus.h"
 #include "plan/plan.h"
 #include "sources/load.h"
 #include "support/figures.h"
@@ -139,6 +142,68 @@ TEST_CASE("MLX: a model_type without a module is refused") {
     CAPTURE(config);
     CHECK_FALSE(refusal(config).has_value());
   }
+}
+
+Plan prefill(const char* config, const char* engine, std::uint64_t tokens,
+             std::optional<std::uint64_t> step = std::nullopt, const char* card = nullptr) {
+  Request request = request_for(engine, tokens);
+  request.weights = "mlx-4bit";
+  if (step) request.max_num_batched_tokens = Tokens(*step);
+  if (card != nullptr) request.card.gpu = &request.card.known().parse(card);
+  return make_plan(observed_model(config), request);
+}
+Bytes scores_of(const Plan& plan) {
+  return line_of(plan, LineId::kScores).bytes;
+}
+
+TEST_CASE("MLX: the scores of a prefill step are held where Metal fuses no attention") {
+  // 24 heads of 256: LM Studio's log has 98,304 B for each token of the context.
+  CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200)) == Bytes(std::uint64_t{131200} * 98304));
+  CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200, 512)) == Bytes(std::uint64_t{131200} * 24576));
+  CHECK(scores_of(prefill("qwen3-8b", "mlx", 32768)) == Bytes(0));
+  // Phi-2's heads of 80 are fused in every release, those of 96 since 0.32.
+  CHECK(scores_of(prefill("phi-2", "mlx@0.31", 2048)) == Bytes(0));
+  CHECK(scores_of(prefill("phi-3.5-mini", "mlx", 4096)) == Bytes(0));
+  CHECK(scores_of(prefill("phi-3.5-mini", "mlx@0.31", 4096)) == Bytes(std::uint64_t{2048} * 4096 * 32 * 2));
+  // An M5 fuses steps of 1,024 and more: what is left of a prompt is shorter.
+  CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200, std::nullopt, "m5-max-128gb")) ==
+        Bytes(std::uint64_t{1023} * 131200 * 24 * 2));
+  CHECK(scores_of(prefill("qwen3.5-27b", "mlx@0.31", 131200, std::nullopt, "m5-max-128gb")) ==
+        Bytes(std::uint64_t{131200} * 98304));
+  // Latent attention: the scores of the rope part are its mask.
+  CHECK(scores_of(prefill("deepseek-v3", "mlx", 4096)) == Bytes(std::uint64_t{2048} * 4096 * 128 * 2));
+}
+
+TEST_CASE("MLX: peaks of prompts that users measured") {
+  const struct {
+    const char* config;
+    std::uint64_t tokens, step;
+    double peak;  // 10^9 bytes
+  } rows[] = {
+      {"qwen3.5-35b-a3b", 8192, 2048, 21.7},   {"qwen3.5-35b-a3b", 65536, 2048, 26.7},  // ml-explore/mlx-lm#1480
+      {"qwen3.5-35b-a3b", 196608, 2048, 38.0}, {"qwen3.8-27b", 131072, 2048, 39.78},    // ml-explore/mlx-lm#1781
+      {"qwen3.8-27b", 131072, 1024, 32.26},    {"qwen3.8-27b", 131072, 512, 28.54},
+      {"qwen3.8-27b", 131072, 256, 26.52},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.config);
+    CAPTURE(row.tokens);
+    CAPTURE(row.step);
+    const Plan plan = prefill(row.config, "mlx", row.tokens, row.step);
+    CHECK(static_cast<double>(plan.memory.front().total.count()) / 1e9 == doctest::Approx(row.peak).epsilon(0.05));
+  }
+}
+
+TEST_CASE("MLX: a quantized cache costs more than it saves where its scores are held") {
+  // unslothai/unsloth-zoo#1151: 9.97 GB above the weights with 4 bit, 5.67 GB with 16 bit.
+  Request request = request_for("mlx", 32768);
+  request.weights = "mlx-4bit";
+  const ModelSpec model = observed_model("qwen3-4b");
+  const Bytes plain = make_plan(model, request).memory.front().total;
+  request.cache_type_k = request.cache_type_v = Dtype::kInt4;
+  const Plan quantized = make_plan(model, request);
+  CHECK(scores_of(quantized) == Bytes(std::uint64_t{2048} * 32768 * 32 * 2 * 2));
+  CHECK(quantized.memory.front().total > plain);
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ TEST_CASE("overhead: the residual and one layer's MLP, within a half and the dou
       {"tensorrt-llm", 100, 1, 512, 512},
       {"mlx", 5000, 1, 0, 2048},  // prefill_step_size
       {"mlx", 500, 3, 0, 1500},
+      {"mlx", 500, 9, 0, 4000},  // at most 8 prompts at once (prompt_concurrency)
       {"mlx", 5000, 1, 100, 100},
       {"mistralrs", 9000, 1, 0, 4096},
       {"mistralrs", 1000, 2, 0, 2000},
@@ -127,7 +128,7 @@ TEST_CASE("overhead: allowances are what their lines say") {
       {"sglang", "driver context", "512 MiB", 300 * kMiB, 512 * kMiB, 900 * kMiB},
       {"tensorrt-llm", "driver context", "1 GiB", 512 * kMiB, 1024 * kMiB, 3072 * kMiB},
       {"mistralrs", "driver context", "500 MB", 250000000, 500000000, 1000000000},
-      {"mlx", "Metal runtime", "2 GB", 500000000, 2000000000, 4000000000},
+      {"mlx", "Metal runtime", "1.5 GB", 500000000, 1500000000, 2500000000},
       // 457 (Ollama's MinimumMemory) to 749 MiB (llama.cpp#27953) are seen.
       {"llama.cpp", "driver context", "512 MiB", 400 * kMiB, 512 * kMiB, 800 * kMiB},
   };

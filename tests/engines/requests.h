@@ -7,6 +7,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/request.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
@@ -30,6 +31,13 @@ inline Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::ui
 // Keys and values of one layer.
 inline CacheTerms heads(std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
   return {term_of(Role::kKey, units, width, window), term_of(Role::kValue, units, width, window)};
+}
+
+// The line of this kind on the first GPU; 0 B where there is none.
+inline LedgerLine line_of(const Plan& plan, LineId id) {
+  for (const LedgerLine& line : plan.memory.front().lines)
+    if (line.id == id) return line;
+  return {};
 }
 
 inline std::unique_ptr<CacheLayout> layout_of(const EngineInput& input) {

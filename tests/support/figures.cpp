@@ -78,5 +78,8 @@ ModelSpec parse_model(std::string_view config, const std::string& beside) {
 ModelSpec test_model(const std::string& name) {
   return read_config(test_file("testdata/configs/" + name + ".json"), "", name, {});
 }
+ModelSpec observed_model(const std::string& name) {
+  return read_config(test_file("testdata/observations/models/" + name + ".json"), "", name, {});
+}
 
 }  // namespace kvplan

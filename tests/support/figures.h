@@ -38,6 +38,8 @@ Arch test_arch(std::string_view name);
 
 // testdata/configs/NAME.json.
 ModelSpec test_model(const std::string& name);
+// testdata/observations/models/NAME.json.
+ModelSpec observed_model(const std::string& name);
 // What a config says; `beside` is an hf_quant_config.json.
 ModelSpec parse_model(std::string_view config, const std::string& beside = "");
 std::string test_file(const std::string& path);  // the text of a file under the source folder

@@ -37,10 +37,6 @@ constexpr std::uint64_t kGroup = 64;
 constexpr Tokens kSink(4);  // make_prompt_cache's keep
 constexpr std::uint64_t kPrefillStep = 2048;
 
-std::uint64_t bits_of(Dtype type) {
-  return type == Dtype::kInt8 ? 8 : type == Dtype::kInt4 ? 4 : 0;
-}
-
 MlxModule module_of(const ModelShape& model) {
   return mlx_module(model.root_type, model.model_type);
 }
@@ -105,7 +101,7 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
       }))
     return Refusal{"architecture", "use engram memory, which this implementation does not have",
                    "choose another engine"};
-  if (bits_of(input.types.key) == 0 && bits_of(input.types.value) == 0) return std::nullopt;
+  if (mlx_bits(input.types.key) == 0 && mlx_bits(input.types.value) == 0) return std::nullopt;
   if (module_of(input.model).is(kListedCaches)) return std::nullopt;
   constexpr const char* cure = "leave the KV type at auto";
   if (rotates(input))
@@ -163,7 +159,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
     // Chunks are not quantized: ChunkedKVCache has no quantized form.
     const bool quantizes = term.storage == Storage::kKv && !chunked && !has_lists;
-    const std::uint64_t bits = quantizes ? bits_of(term_dtype(term, types)) : 0;
+    const std::uint64_t bits = quantizes ? mlx_bits(term_dtype(term, types)) : 0;
     LayerBuffer out = plain_buffer(term, entry_bytes(term, plain, units, columns));
     if (bits > 0) {
       const std::uint64_t vector = ceil_div(term.shape.width * bits, 8) + ceil_div(term.shape.width, kGroup) * 4;
@@ -185,7 +181,11 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     notes.push_back({NoteLevel::kInfo, "unified_memory",
                      "the processor shares this memory: the budget is what Metal lets a GPU keep wired (sysctl "
                      "iogpu.wired_limit_mb raises it), the rest is the system's and other programs'"});
-  if (has_lists && bits_of(types.key) + bits_of(types.value) > 0)
+  if (!mlx_scores(input, caches_of(input), module, {kPrefillStep, kPrefillStep, 1, false}).empty())
+    notes.push_back({NoteLevel::kInfo, "attention_scores",
+                     "MLX has no fused attention for prompts of this model: a smaller --prefill-step-size holds less. "
+                     "oMLX and exo have kernels of their own since 2026; LM Studio, vllm-mlx and ollama use MLX's"});
+  if (has_lists && mlx_bits(types.key) + mlx_bits(types.value) > 0)
     notes.push_back({NoteLevel::kWarning, "unquantized_cache",
                      "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});
   if (input.request.mlx.max_kv_size && module.is(kOwnCaches))
@@ -207,30 +207,31 @@ EngineSettings settings(const EngineInput& input, const Load&) {
 }
 
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
+  constexpr std::uint64_t kPrompts = 8;  // --prompt-concurrency
   const EngineInput& input = *in.engine;
-  const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
-  const std::uint64_t chunk =
-      std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count());
-  std::vector<LedgerLine> out{mlp_activations(input, chunk, "a prefill step")};
+  const std::vector<LayerCache> caches = caches_of(input);
+  const MlxModule module = module_of(input.model);
+  const std::uint64_t context = in.load.tokens_of_sequence().count();
+  const std::uint64_t asked = input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count();
+  const MlxStep step{std::min(context, asked), context, std::min(in.load.num_seqs, kPrompts),
+                     rotates(input) || module.is(kChunks)};
+  const std::uint64_t tokens = step.tokens * step.prompts;
+  std::vector<LedgerLine> out{mlp_activations(input, tokens, "a prefill step")};
+  for (LedgerLine& line : mlx_scores(input, caches, module, step)) out.push_back(std::move(line));
   Bytes in_step;
-  const bool has_rotating = rotates(input) || module_of(input.model).is(kChunks);
-  for (const LayerCache& cache : caches_of(input))
+  for (const LayerCache& cache : caches)
     for (const Term& term : cache.compact)
-      if (has_rotating && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&
+      if (step.rotates && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&
           term.role != Role::kState)
-        in_step += entry_bytes(term, input.types) * chunk;
+        in_step += entry_bytes(term, input.types) * tokens;
   if (in_step > Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", in_step, {0, 1},
-                                {"{tokens} tokens of every rotating cache", {{"tokens", chunk}}},
+                                {"{tokens} tokens of every rotating cache", {{"tokens", tokens}}},
                                 "mlx-lm models/cache.py: window + S - 1 during prefill"));
-  out.push_back(of_kind(LineId::kSampled,
-                        estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {0.5, 2},
-                                      {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
-                                      "estimate: the last token of each sequence")));
-  out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(2000000000), Bytes(500000000),
-                 Bytes(4000000000), "allowance of 2 GB",
-                 "estimate: a figure that MLX users report; not measured here"});
-  if (has_states(input) && module_of(input.model).name.empty()) out.push_back(unverified_line(in));
+  out.push_back(logits_line(input, in.load.num_seqs, {0.5, 2}));
+  out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(1500000000), Bytes(500000000),
+                 Bytes(2500000000), "allowance of 1.5 GB", "estimate: peaks that users of Qwen3.5 and 3.6 measured"});
+  if (has_states(input) && module.name.empty()) out.push_back(unverified_line(in));
   return out;
 }
 
@@ -253,6 +254,9 @@ Engine mlx_engine() {
   out.options = "--max-kv-size";
   out.makers = "Apple";
   out.settings = settings;
+  out.rules = mlx_rule_rows;
+  out.has_scores = true;
+  out.chunk_option = "--prefill-step-size";
   out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, its only method
   out.extras.lora = LoraStorage::kFiles;
   out.launch = mlx_launch;

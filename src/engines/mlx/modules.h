@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engines/engine.h"
 
@@ -47,6 +48,21 @@ MlxModule mlx_module(std::string_view root_type, std::string_view model_type);
 
 // The width of a head where the file names none and the module has its own default; 0: the model's.
 std::uint64_t mlx_head_dim(const MlxModule& module, std::span<const ConfigFact> facts);
+
+// A type of --kv-bits; 0: not quantized.
+inline std::uint64_t mlx_bits(Dtype type) {
+  return type == Dtype::kInt8 ? 8 : type == Dtype::kInt4 ? 4 : 0;
+}
+
+// One step of `prompts` prompts at once, each with `tokens` new tokens of `context`.
+struct MlxStep {
+  std::uint64_t tokens = 0, context = 0, prompts = 1;
+  bool rotates = false;  // windows keep no more than they need
+};
+// What a step holds for attention that is not fused, and the rules by release.
+std::vector<LedgerLine> mlx_scores(const EngineInput& input, const std::vector<LayerCache>& caches,
+                                   const MlxModule& module, const MlxStep& step);
+std::vector<RuleRow> mlx_rule_rows();
 
 // A model's tensors as its module makes them (Engine::make_tensors).
 void mlx_tensors(EngineTensors& model);
