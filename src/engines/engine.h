@@ -208,6 +208,7 @@ struct EngineTensors {
   std::vector<Note>& notes;
   std::span<const ConfigFact> facts;
   std::optional<bool> ties_head;  // tie_word_embeddings of the decoder's own section
+  Dtype* dtype = nullptr;         // of the weights that are not quantized
 };
 
 // What an engine's rule for the cache's share of a card depends on.

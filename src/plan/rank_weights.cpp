@@ -351,7 +351,8 @@ ModelSpec as_made(const ModelSpec& model, const Request& request) {
   on_card.card.memory = card_memory(request);
   EngineTensors tensors{model.known_as->id, out.root_type,     out.model_type, out.architecture,
                         &on_card,           out.layers.size(), out.tensors,    out.unknown_tensors,
-                        out.quantization,   out.notes,         model.facts,    model.decoder_ties_head};
+                        out.quantization,   out.notes,         model.facts,    model.decoder_ties_head,
+                        &out.dtype};
   engine.loading.make_tensors(tensors);
   return out;
 }

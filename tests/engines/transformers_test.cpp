@@ -4,12 +4,17 @@
 
 #include "engines/requests.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "models/read.h"
 #include "plan/plan.h"
 #include "support/figures.h"
 
 namespace kvplan {
 namespace {
+
+bool has_note(const Plan& plan, std::string_view id) {
+  return std::any_of(plan.notes.begin(), plan.notes.end(), [&](const Note& note) { return note.code == id; });
+}
 
 std::uint64_t held(const std::string& model_name, const Request& request) {
   const ModelSpec model = test_model(model_name);
@@ -182,6 +187,75 @@ TEST_CASE("transformers: the cache's name and its type must agree") {
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
   request.transformers.cache_implementation = "paged";
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
+}
+
+Plan loaded(const ModelSpec& model, const char* engine, const char* weights = nullptr, const char* card = nullptr) {
+  Request request = request_for(engine, 16);
+  if (weights != nullptr) request.weights = weights;
+  if (card != nullptr) request.card.gpu = &request.card.known().parse(card);
+  return make_plan(model, request);
+}
+double weights_of(const Plan& plan) {
+  return static_cast<double>(plan.memory.front().weights->count());
+}
+
+// Executed, 5.24.0 on the meta device: elements of all parameters, and of the nn.Linear modules that bitsandbytes
+// replaces (get_modules_to_not_convert, should_convert_module).
+TEST_CASE("transformers: quantizers leave fused experts in 16 bit") {
+  const struct {
+    const char* config;
+    double all, packed;
+  } rows[] = {{"gemma-4-26b", 25805933872, 2202085376},
+              {"mixtral-8x7b", 46702792704, 1342177280},
+              {"deepseek-v3", 671026404352, 15156838400},
+              {"kimi-linear-48b", 49122675072, 1240743936}};
+  for (const auto& row : rows) {
+    CAPTURE(row.config);
+    const Plan plan = loaded(test_model(row.config), "transformers", "bnb-int8");
+    CHECK(weights_of(plan) == doctest::Approx(2 * row.all - row.packed).epsilon(0.002));
+    CHECK(has_note(plan, "unquantized_experts"));
+  }
+  // One FP8 quantizer packs experts as well; and before 5.0 Mixtral's were linear layers.
+  CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers", "fp8")) < 48e9);
+  CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers@4.57", "bnb-int8")) < 48e9);
+  CHECK(weights_of(loaded(test_model("llama-4-scout"), "transformers@4.57", "bnb-int8")) > 190e9);
+  CHECK_FALSE(has_note(loaded(test_model("llama-3.1-8b"), "transformers", "bnb-nf4"), "unquantized_experts"));
+}
+
+TEST_CASE("transformers: formats that it unpacks while loading") {
+  // 20,914,757,184 parameters, executed.
+  const ModelSpec oss = test_model("gpt-oss-20b");
+  CHECK(weights_of(loaded(oss, "transformers")) == doctest::Approx(2 * 20914757184.0).epsilon(0.001));
+  CHECK(has_note(loaded(oss, "transformers"), "unpacked_weights"));
+  CHECK(weights_of(loaded(oss, "transformers", "mxfp4")) < 15e9);
+  const auto quantized = [](const char* what) {
+    return parse_model(std::string(R"({"model_type":"llama","hidden_size":4096,"intermediate_size":14336,
+      "num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,
+      "torch_dtype":"bfloat16","quantization_config":)") +
+                       what + "}");
+  };
+  const ModelSpec fp8 = quantized(R"({"quant_method":"fp8","weight_block_size":[128,128]})");
+  CHECK(weights_of(loaded(fp8, "transformers", nullptr, "h100-80gb")) < 10e9);
+  CHECK(weights_of(loaded(fp8, "transformers", nullptr, "a100-80gb")) > 16e9);
+  const ModelSpec plain = test_model("llama-3.1-8b");
+  CHECK(weights_of(loaded(plain, "transformers", "fp8", "h100-80gb")) < 10e9);
+  CHECK(weights_of(loaded(plain, "transformers", "fp8", "a100-80gb")) > 16e9);
+  const ModelSpec packed = quantized(R"({"quant_method":"compressed-tensors","format":"float-quantized",
+    "config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":8,"type":"float","strategy":"channel"}}},
+    "ignore":["lm_head"]})");
+  CHECK(weights_of(loaded(packed, "transformers", nullptr, "h100-80gb")) > 16e9);
+  CHECK(weights_of(loaded(packed, "vllm", nullptr, "h100-80gb")) < 10e9);
+}
+
+TEST_CASE("transformers: float32 before 5.0 unless a type is named") {
+  // microsoft/HOBL#10: Phi-4-mini takes 15.2 GB.
+  const ModelSpec model = observed_model("phi-4-mini");
+  CHECK(weights_of(loaded(model, "transformers@4.57")) == doctest::Approx(15.2e9).epsilon(0.015));
+  CHECK(weights_of(loaded(model, "transformers")) < 8e9);
+  Request request = request_for("transformers@4.57", 16);
+  request.dtype = Dtype::kBfloat16;
+  CHECK(weights_of(make_plan(model, request)) < 8e9);
+  CHECK(make_plan(model, request_for("transformers@4.57", 16)).types.key == Dtype::kFloat32);
 }
 
 }  // namespace

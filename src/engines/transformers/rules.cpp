@@ -17,6 +17,11 @@ constexpr Rule<TransformersRules> kRules[] = {
     {.sets = &TransformersRules::widens_mimo_windows, .since = {5, 20},
      .what = "MiMo-V2's windows are sliding_window_size and one token",
      .evidence = "configuration_mimo_v2_flash.py", .basis = RuleBasis::kExecuted},
+    {.sets = &TransformersRules::fuses_experts, .since = {5, 0},
+     .what = "the experts of a layer are one tensor, which only the FP8 quantizer packs",
+     .evidence = "integrations/bitsandbytes.py: type(module) is nn.Linear"},
+    {.sets = &TransformersRules::loads_float32, .until = {5, 0},
+     .what = "from_pretrained loads float32 unless dtype is given", .evidence = "modeling_utils.py of 4.57 and 5.0"},
     {.sets = &TransformersRules::has_fp8_cache, .since = {5, 21},
      .what = "a quantized cache may be FP8", .evidence = "cache_utils.py: Fp8QuantizedLayer"},
     {.sets = &TransformersRules::float32_gates, .since = {5, 24},
@@ -39,6 +44,9 @@ std::span<const ClassRow<TransformersClass>> classes() {
     {&C::past_columns, {kRecurrentGemma, kZaya}},
     {&C::widens_windows, {kMimoV2}},
     {&C::caches_images, {kMllama}},
+    {&C::fused_experts, {kLlama4, kGptOss},
+     "Qwen3VLMoeForConditionalGeneration DbrxForCausalLM JetMoeForCausalLM AriaForConditionalGeneration "
+     "GraniteMoeForCausalLM GraniteMoeSharedForCausalLM GraniteMoeHybridForCausalLM"},
   };
   return kRows;
 }
@@ -54,8 +62,8 @@ std::vector<RuleRow> transformers_rule_rows() {
   return rule_rows(kRules);
 }
 
-TransformersClass transformers_class(const ModelShape& model) {
-  return resolve_class(classes(), model.arch, model.architecture);
+TransformersClass transformers_class(Arch arch, std::string_view architecture) {
+  return resolve_class(classes(), arch, architecture);
 }
 
 }  // namespace kvplan

@@ -1,6 +1,8 @@
 // What changed in transformers from release to release, and which of its classes cache in a way of their own.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engines/engine.h"
@@ -14,6 +16,8 @@ struct TransformersRules {
   bool widens_mimo_windows = false;
   bool has_fp8_cache = false;
   bool float32_gates = false;
+  bool fuses_experts = false;
+  bool loads_float32 = false;
 };
 TransformersRules transformers_rules(const Request& request);
 std::vector<RuleRow> transformers_rule_rows();
@@ -30,7 +34,15 @@ struct TransformersClass {
   bool past_columns = false;          // convolution states are the past inputs alone, one column fewer
   bool widens_windows = false;        // by TransformersRules::widens_mimo_windows
   bool caches_images = false;         // cross attention to images, which not every prompt has
+  bool fused_experts = false;         // one tensor for all experts of a layer, before 5.0 too
 };
-TransformersClass transformers_class(const ModelShape& model);
+TransformersClass transformers_class(Arch arch, std::string_view architecture);
+inline TransformersClass transformers_class(const ModelShape& model) {
+  return transformers_class(model.arch, model.architecture);
+}
+
+// A checkpoint's tensors as from_pretrained loads them (Engine::make_tensors).
+void transformers_tensors(EngineTensors& model);
+std::string transformers_makes_by(const Request& request);
 
 }  // namespace kvplan

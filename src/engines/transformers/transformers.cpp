@@ -345,11 +345,15 @@ Engine transformers_engine() {
   out.rules = transformers_rule_rows;
   out.options = "--cache-implementation";
   out.kv_choices = "bfloat16 int8 int4";
+  out.weight_choices = "bfloat16 fp8 int8 int4";
   out.refusal = refusal;
   out.names_latents = [](const EngineInput&) { return false; };  // each class caches as its own code does
   out.has_scores = true;
   out.settings = settings;
   out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4";
+  out.loading.keeps_types = true;
+  out.loading.make_tensors = transformers_tensors;
+  out.loading.makes_by = transformers_makes_by;
   out.extras.draft_methods = "draft_model ngram";
   out.extras.lora = LoraStorage::kFloat32Files;
   out.extras.has_beams = true;

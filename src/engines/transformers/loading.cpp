@@ -1,0 +1,108 @@
+// What from_pretrained makes of a checkpoint's weights: which tensors a quantizer packs, which formats it unpacks, and
+// the type of what is not quantized.
+//
+// Source: transformers 4.57 and 5.0 to 5.24, quantizers/*.py (validate_environment, param_needs_quantization) and
+// integrations/bitsandbytes.py. Run on the meta device in 5.24: get_modules_to_not_convert and should_convert_module of
+// every config in testdata whose model has experts.
+#include "engines/release.h"
+#include "engines/tensor_edits.h"
+#include "engines/transformers/rules.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+// A checkpoint's format that is unpacked to 16 bit: on every card, or below a compute capability.
+struct UnpackedFormat {
+  std::string_view dialects;
+  std::uint32_t below;  // 0: on every card
+  const char* words;
+};
+constexpr UnpackedFormat kUnpacked[] = {
+    {"mxfp4", 75, "transformers dequantizes MXFP4 weights to 16 bit below compute capability 7.5"},
+    {"mxfp4", 0,
+     "transformers dequantizes MXFP4 weights to 16 bit unless the packages kernels and triton 3.4 are installed. With "
+     "them, plan --weights mxfp4"},
+    {"fp8 mxfp8", 89, "transformers dequantizes FP8 weights to 16 bit below compute capability 8.9"},
+    {"compressed-tensors", 0,
+     "transformers decompresses compressed-tensors weights to 16 bit in the first forward pass. vLLM and SGLang "
+     "compute "
+     "with the packed weights"},
+    {"modelopt", 0, "transformers has no quantizer for modelopt: it ignores the quantization and loads 16 bit weights"},
+};
+
+bool is_below(const Request& request, std::uint32_t capability) {
+  const std::uint32_t own = request.card.capability();
+  return own > 0 && own < capability;
+}
+
+bool is_type(std::string_view dialects, std::string_view type) {
+  for (const std::string_view dialect : split(dialects))
+    if (type.starts_with(dialect)) return true;
+  return false;
+}
+
+// What a card cannot pack while loading stays in 16 bit.
+void leave_plain(EngineTensors& model) {
+  for (const UnpackedFormat& row : kUnpacked) {
+    if (!is_below(*model.request, row.below) || !is_type(row.dialects, *model.request->weights)) continue;
+    model.notes.push_back({NoteLevel::kWarning, "unpacked_weights", row.words});
+    for (TensorGroup& group : model.tensors) group.kept = Kept::kPlain;
+    return;
+  }
+}
+
+void unpack(EngineTensors& model) {
+  for (const UnpackedFormat& row : kUnpacked) {
+    if (!has_word(row.dialects, model.quantization.dialect)) continue;
+    if (row.below > 0 && !is_below(*model.request, row.below)) continue;
+    model.notes.push_back({NoteLevel::kWarning, "unpacked_weights", row.words});
+    model.quantization = {};
+    return;
+  }
+}
+
+// Quantizers pack nn.Linear. Experts that are one tensor for a layer are none; only FP8's quantizer packs them too.
+void leave_experts(EngineTensors& model) {
+  const std::string_view type = model.request->weights ? std::string_view(*model.request->weights)
+                                : model.quantization.dialect == "bitsandbytes" ? "bnb"
+                                                                               : "";
+  if (!type.starts_with("bnb") && type != "int8" && type != "int4" && type != "nvfp4") return;
+  if (!transformers_rules(*model.request).fuses_experts &&
+      !transformers_class(model.arch, model.architecture).fused_experts)
+    return;
+  bool has_experts = false;
+  for (TensorGroup& group : model.tensors)
+    if (selects("<experts>", group)) {
+      group.kept = Kept::kPlain;
+      has_experts = true;
+    }
+  if (has_experts)
+    model.notes.push_back({NoteLevel::kWarning, "unquantized_experts",
+                           "transformers leaves the experts in 16 bit: they are one tensor for a layer, and quantizers "
+                           "pack nn.Linear alone. A GGUF or a checkpoint with quantized experts is smaller"});
+}
+
+}  // namespace
+
+void transformers_tensors(EngineTensors& model) {
+  drop_tensors(model, "<derived>");
+  for (TensorGroup& group : model.tensors) group.kept = Kept::kAsDeclared;
+  leave_experts(model);
+  if (model.request->weights) return leave_plain(model);
+  if (is_declared(model.quantization)) return unpack(model);
+  if (!transformers_rules(*model.request).loads_float32 || model.request->dtype) return;
+  *model.dtype = Dtype::kFloat32;
+  model.notes.push_back({NoteLevel::kInfo, "float32_weights",
+                         "from_pretrained loads float32 before transformers 5 unless dtype is given. With "
+                         "dtype=\"auto\", plan --dtype bfloat16"});
+}
+
+std::string transformers_makes_by(const Request& request) {
+  std::string out = request.weights.value_or("") + "@" + request.engine_version + (request.dtype ? " typed" : "");
+  for (const UnpackedFormat& row : kUnpacked) out += is_below(request, row.below) ? '1' : '0';
+  return out;
+}
+
+}  // namespace kvplan
