@@ -6,7 +6,9 @@
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/compute.h"
+#include "engines/requests.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "plan/plan.h"
 #include "sources/load.h"
 #include "support/figures.h"
@@ -380,6 +382,29 @@ TEST_CASE("llama.cpp: the closed form equals a count of cells") {
     CHECK(LlamaCppLayout(input).reserved({Tokens(tokens), seqs, Tokens(0), unified}).count() ==
           cell_by_cell(caches, windows, padded, seqs, unified, held));
   }
+}
+
+// A mask in 32 bit and its 16 bit copy: ggml-org/llama.cpp#22546, 808.02 and 528.02 MiB; koboldcpp of
+// ggml-org/llama.cpp #16748, four copies of it, 12.412 GiB.
+TEST_CASE("llama.cpp: builds before the end of May 2026 hold two masks with flash attention") {
+  Request request = request_for("llama.cpp@b9000", 262144);
+  request.weights = "q4_k_m";
+  const Plan plan = make_plan(observed_model("qwen3.5-9b"), request);
+  CHECK(static_cast<double>(line_of(plan, LineId::kComputeBuffer).bytes.count()) ==
+        doctest::Approx(808.02 * kMiB).epsilon(0.05));
+  const auto host = std::find_if(plan.host.begin(), plan.host.end(),
+                                 [](const LedgerLine& line) { return line.id == LineId::kComputeBuffer; });
+  REQUIRE(host != plan.host.end());
+  CHECK(host->bytes == Bytes(528 * kMiB));
+
+  request = request_for("llama.cpp@b7300", 150272);
+  request.weights = "q4_k_m";
+  request.parallel.pipeline = 2;
+  request.parallel.given = true;
+  request.llama_cpp.n_batch = request.llama_cpp.n_ubatch = 4096;
+  CHECK(static_cast<double>(
+            line_of(make_plan(observed_model("mistral-small-24b"), request), LineId::kComputeBuffer).bytes.count()) ==
+        doctest::Approx(12.412 * kGiB).epsilon(0.05));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // and Fe = widths of the dense MLP and of an expert, u = experts of a token, V = vocabulary, H = heads, n_kv = cells of
 // a stream; 4 bytes an element:
 //
-//   mask = ub * (n_kv of each cache) * 2, or 4 without flash attention
+//   mask = ub * (n_kv of each cache) * 2, or 4 without flash attention; older builds have both with flash attention
 //   logits     rows * (V + E)                                       rows: one for each slot of a server
 //   MLP        ub * (3F + R) + mask; F + R without a gate              R what a layer holds throughout: 3E, or 4E where
 //   experts    ub * (3u*Fe + R) + mask                              a batch may mix tokens and embeddings
@@ -133,10 +133,14 @@ struct Moment {
 struct Graph {
   LlamaContext context;
   std::uint64_t mask = 0, hidden = 0;  // of a micro-batch
+  std::uint64_t scores = 0;            // of attention, one tensor
+  std::uint64_t cast_mask = 0;         // its 16 bit copy on a GPU, where the mask itself has 32
   std::uint64_t embeddings = 0;        // inputs as wide as the hidden state: those of the batch, and their rows
   std::uint64_t layer_inputs = 0;
+  bool selects_inputs = false;
   bool copies_unused = false;  // a pipeline copies inputs that no node reads
   Moment logits, work;         // the largest moment of a layer
+  std::uint64_t masks() const { return add(mask, cast_mask); }
 };
 
 // The columns of a tensor; 0 where the model has none of this name.
@@ -177,6 +181,7 @@ struct Parts {
   LlamaContext context;
   Widths widths;
   bool flash_attention = false, mixes = false, has_streams = false;
+  bool is_draft = false;  // the MTP layers' own context
   std::uint64_t full_cells = 0, window_cells = 0;
   std::uint64_t row = 0;       // bytes of one element of every token
   std::uint64_t hidden = 0;    // its width
@@ -202,8 +207,7 @@ Parts parts_of(const EngineInput& input, const Load& load) {
   return out;
 }
 
-std::uint64_t mask_bytes(const Parts& parts) {
-  const std::uint64_t width = parts.flash_attention ? 2 : 4;
+std::uint64_t mask_bytes(const Parts& parts, std::uint64_t width) {
   std::uint64_t out = mul(add(parts.full_cells, parts.window_cells), width);
   const auto cells = [&](std::uint64_t stride) { return ceil_div(parts.context.n_ctx_seq, stride); };
   for (const std::uint64_t stride : parts.widths.strides)
@@ -220,12 +224,13 @@ void take_mlp(const Parts& parts, Graph& out) {
   const ExpertShape& experts = parts.input.model.experts;
   if (experts.used == 0 || experts.dense_layers > 0) {
     const MlpShape mlp = mlp_shape(parts.input.model);
-    take(out, "MLP", add(mul(parts.row, add(mul(mlp.rows, mlp.width), parts.resident)), out.mask));
+    const std::uint64_t rows = parts.is_draft ? std::min<std::uint64_t>(mlp.rows, 2) : mlp.rows;
+    take(out, "MLP", add(mul(parts.row, add(mul(rows, mlp.width), parts.resident)), out.masks()));
   }
   if (experts.used == 0) return;
   const std::uint64_t inside = mul(experts.used, experts.width), outside = mul(experts.used, parts.hidden);
   const std::uint64_t gathered = outside > 2 * inside ? outside : 0;
-  take(out, "experts", add(mul(parts.row, add(mul(3, inside), gathered, parts.resident)), out.mask));
+  take(out, "experts", add(mul(parts.row, add(mul(3, inside), gathered, parts.resident)), out.masks()));
 }
 
 // For an indexer: scores in float32, and the chosen keys of each layer.
@@ -247,12 +252,14 @@ void take_attention(const Parts& parts, Graph& out) {
   };
   const bool on_host = parts.input.request.llama_cpp.no_kv_offload || LlamaPlacement(parts.input).first_on_gpu > 0;
   const auto bytes = [&](std::uint64_t width, std::uint64_t more) {
-    return add(mul(parts.row, width), out.mask, chosen, more);
+    return add(mul(parts.row, width), out.masks(), chosen, more);
   };
   if (on_host)
-    take(out, "keys and values of the host", add(mul(parts.row, parts.resident), out.mask, of_cells(widths.key_value)));
+    take(out, "keys and values of the host",
+         add(mul(parts.row, parts.resident), out.masks(), of_cells(widths.key_value)));
   if (!parts.flash_attention) {
     const std::uint64_t scores = mul(mul(cells, parts.context.n_ubatch), mul(parts.input.model.num_heads, kFloat));
+    out.scores = scores;
     take(out, "attention scores", bytes(add(2 * parts.hidden, 2 * widths.query, widths.key_value), scores), true);
   } else if (parts.has_streams && widths.index_stride > 0) {
     take(out, "attention", bytes(add(parts.resident, parts.hidden, mul(2, widths.query)), 0));
@@ -278,14 +285,18 @@ void take_states(const Parts& parts, Graph& out) {
   }
 }
 
-Graph graph_of(const EngineInput& input, const Load& load) {
-  const Parts parts = parts_of(input, load);
+Graph graph_of(const EngineInput& input, const Load& load, bool is_draft = false) {
+  Parts parts = parts_of(input, load);
+  parts.is_draft = is_draft;
   Graph out;
   out.context = parts.context;
-  out.mask = mask_bytes(parts);
+  const bool casts = parts.flash_attention && !llama_rules(input.request).half_masks;
+  out.mask = mask_bytes(parts, parts.flash_attention && !casts ? 2 : 4);
+  if (casts) out.cast_mask = mask_bytes(parts, 2);
   out.hidden = mul(parts.row, parts.hidden);
   out.embeddings = parts.mixes ? 2 : 1;
   out.layer_inputs = mul(parts.row, layer_inputs(input.model));
+  out.selects_inputs = llama_rules(input.request).selects_inputs;
   out.copies_unused = llama_rules(input.request).copies_unused_inputs;
   const std::uint64_t rows = mul(llama_output_rows(input, parts.context), kFloat);
   const std::uint64_t logits = mul(rows, add(input.model.vocab_size, parts.hidden));
@@ -297,14 +308,14 @@ Graph graph_of(const EngineInput& input, const Load& load) {
 }
 
 // The MTP layers have their own context (common/speculative.cpp), as long as the model's and with its batch and head: a
-// compute buffer for one attention and one MLP. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520 MiB with Vulkan (planned
-// 656).
+// compute buffer for one attention and one MLP, whose product replaces the gate. Qwen3.8-27B, 32,768 tokens, -ub 2048:
+// 520 MiB with Vulkan, as planned; 105,216 tokens, -ub 512 with CUDA: 171 MiB (planned 201).
 std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load) {
   EngineInput own = input;
   own.caches = mtp_layers(input);
   if (own.caches.empty()) return std::nullopt;
   own.request.mtp = false;
-  const Graph graph = graph_of(own, load);
+  const Graph graph = graph_of(own, load, true);
   const Moment& most = graph.logits.bytes > graph.work.bytes ? graph.logits : graph.work;
   return LedgerLine{
       Section::kActivation,
@@ -364,7 +375,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   Moment most = graph.work;
   Template formula{" of a micro-batch of {n_ubatch} tokens", {{"n_ubatch", graph.context.n_ubatch}}};
   if (pipelined) {
-    // The copies include the masks.
+    // The copies include the masks, but not those in 16 bit.
     most.bytes -= std::min(most.bytes, graph.mask);
     if (last && graph.logits.bytes > most.bytes) most = graph.logits;
     const std::uint64_t embeddings = in.stage == 0 && graph.embeddings == 2 ? 3 : 1;
@@ -378,17 +389,25 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   // Apart from the scores, fewer tensors may exist at once.
   Bytes low(most.bytes / 20 * (most.is_scores ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
+  if (graph.cast_mask > 0 && last && graph.logits.bytes == most.bytes)
+    high += Bytes(graph.mask);  // may stay below them
   if (pipelined && in.stage > 0) high += Bytes(fitted_copies(graph));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
   // The first GPU multiplies with them; smaller batches are multiplied where the weights are.
   constexpr std::uint64_t kLeastCopied = 32;
+  constexpr double kHeadBits = 6.5625;  // q6_k, which mixtures of smaller types give the head
   const bool copies = in.stage == 0 && (placement.first_on_gpu > 0 || experts_on_host);
   if (copies && graph.context.n_ubatch >= kLeastCopied) {
     std::uint64_t matrix = mul(model.hidden_size, mlp_shape(model).width);
     if (model.experts.used > 0)
       matrix = std::max(matrix, mul(model.experts.count, mul(model.hidden_size, model.experts.width)));
-    if (placement.units_on_gpu == 0) matrix = std::max(matrix, mul(model.vocab_size, model.hidden_size));
-    const auto copied = static_cast<std::uint64_t>(static_cast<double>(matrix) * std::min(in.weight_bits, 32.0) / 8);
+    double bits = std::min(in.weight_bits, 32.0);
+    if (const std::uint64_t head = mul(model.vocab_size, model.hidden_size);
+        placement.units_on_gpu == 0 && head > matrix) {
+      matrix = head;
+      bits = std::max(bits, kHeadBits);
+    }
+    const auto copied = static_cast<std::uint64_t>(static_cast<double>(matrix) * bits / 8);
     most.bytes = add(most.bytes, copied);
     low += Bytes(copied / 2);
     high = high + Bytes(add(copied, copied / 2));
@@ -429,12 +448,19 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   return out;
 }
 
+Bytes llama_largest_piece(const EngineInput& input, const Load& load) {
+  const Graph graph = graph_of(input, load);
+  return Bytes(graph.scores > 0 && llama_rules(input.request).chunks_buffers ? graph.scores : graph.work.bytes);
+}
+
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load) {
   const Graph graph = graph_of(input, load);
   const LlamaPlacement placement(input);
   const bool pipelined = placement.pipelined;
   const std::uint64_t copies = pipelined ? kPipelineCopies : 1, given = graph.copies_unused ? copies : 1;
-  Bytes compute(add(mul(copies, graph.mask), mul(mul(graph.embeddings, 1 + given), graph.hidden), graph.layer_inputs));
+  Bytes compute(add(mul(copies, graph.mask),
+                    mul(graph.selects_inputs ? mul(graph.embeddings, 1 + given) : 1, graph.hidden),
+                    graph.layer_inputs));
   Template formula("inputs of a micro-batch and its masks");
   const bool alone = llama_without_gpu(input.request);
   if (alone) {

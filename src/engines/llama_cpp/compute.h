@@ -1,6 +1,7 @@
 // What llama.cpp allocates on a GPU apart from weights and cache: the compute buffer and the driver's context.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engines/engine.h"
@@ -10,5 +11,10 @@ namespace kvplan {
 std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in);
 // Buffers that are in host memory wherever the layers are.
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load);
+
+// The largest part of a compute buffer that lies in one piece.
+Bytes llama_largest_piece(const EngineInput& input, const Load& load);
+// The compute buffer of an image projector's encoder (Extras::image_buffer).
+std::optional<LedgerLine> llama_image_encoder(const Request& request, const ProjectorFile& file);
 
 }  // namespace kvplan

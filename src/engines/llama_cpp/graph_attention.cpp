@@ -87,7 +87,7 @@ bool GraphBuilder::read_batch() {
   if (model_.graph.num_heads == 0) return false;
   keeps_nothing_ = true;
   full_.count = tokens();
-  full_.mask = graph_.input(question_.flash_attention ? kElementF16 : kElementF32, {tokens(), tokens(), 1, 1});
+  full_.mask = mask_input({tokens(), tokens(), 1, 1});
   for (std::uint64_t i = 0; i < caches_.size(); ++i) {
     const GraphWeight* q = weights_.find("attn_q", i);
     const GraphWeight* k = weights_.find("attn_k", i);
@@ -121,8 +121,13 @@ void GraphBuilder::share_caches() {
   }
 }
 
+TensorId GraphBuilder::mask_input(Dims ne) {
+  if (!question_.flash_attention) return graph_.input(kElementF32, ne);
+  if (question_.rules.half_masks) return graph_.input(kElementF16, ne);
+  return graph_.make(Op::kOther, kElementF16, ne, {graph_.input(kElementF32, ne)});
+}
+
 void GraphBuilder::make_inputs(Cells& cells) {
-  const bool flash = question_.flash_attention;
   const std::uint64_t streams = question_.context.streams;
   std::uint64_t widest = 0, key = 0, value = 0;
   for (const KvCache& cache : caches_) {
@@ -132,7 +137,7 @@ void GraphBuilder::make_inputs(Cells& cells) {
   }
   cells.k_ids = graph_.input(kElementI64, {tokens(), 1, 1, 1});
   cells.v_ids = graph_.input(kElementI64, {question_.transposes_values ? tokens() * widest : tokens(), 1, 1, 1});
-  cells.mask = graph_.input(flash ? kElementF16 : kElementF32, {cells.count, tokens() / streams, 1, streams});
+  cells.mask = mask_input({cells.count, tokens() / streams, 1, streams});
   cells.k_turn = hadamard_matrix(key);
   const bool turns_values = element_type(input_.types.value).quantized() && value % 64 == 0;
   if (value > 0 && turns_values) cells.v_turn = graph_.input(kElementF32, {64, 64, 1, 1});

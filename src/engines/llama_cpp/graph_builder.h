@@ -98,6 +98,7 @@ class GraphBuilder {
   void share_caches();
   Cells& cells_of(const KvCache& cache) { return cache.windowed ? window_ : full_; }
   void make_inputs(Cells& cells);
+  TensorId mask_input(Dims ne);
   TensorId hadamard_matrix(std::uint64_t width);
   bool read_batch();
   TensorId attend_batch(const Heads& heads);

@@ -11,7 +11,8 @@ namespace kvplan {
 // The behaviour of one release. The rows of rules.cpp say what each member means.
 struct LlamaRules {
   bool caches_latents = false, caches_latents_once = false;
-  bool fixed_padding = false;
+  bool fixed_padding = false, half_masks = false, chunks_buffers = false, encoder_flash_attention = false;
+  bool selects_inputs = false;
   bool limits_outputs = false, chooses_late = false;
   bool whole_draft = false, speculative_names = false;
   bool pooled_keys = false;
