@@ -70,7 +70,7 @@ struct ProjectorFile {
   Bytes bytes;
   std::uint64_t width = 0, intermediate = 0, heads = 0;  // of the encoder
   std::uint64_t image_size = 0, patch_size = 0;
-  bool takes_any_size = false;  // images of any size, whatever image_size says
+  std::uint64_t merge = 0;  // patches on each side of a token; 0: as its kind has it
   bool operator==(const ProjectorFile&) const = default;
 };
 

@@ -340,7 +340,8 @@ struct EngineExtras {
   // Its slots for LoRA adapters; null: it has none.
   LoraSlots (*lora_slots)(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) = nullptr;
   bool has_beams = false;
-  bool has_projector_files = false;  // an image projector comes in a separate file
+  // An image projector comes in a separate file, whose encoder takes this buffer; null: there are no such files.
+  std::optional<LedgerLine> (*image_buffer)(const Request& request, const ProjectorFile& file) = nullptr;
 };
 
 struct Engine {
@@ -380,10 +381,10 @@ struct Engine {
   bool has_window_ratio = false;
   // The option for its share of the card, which a user may raise; "" where there is none.
   std::string_view share_option = {};
-  // Its overhead includes the matrix of scores of naive attention; else the plan adds a general estimate.
-  bool has_scores = false;
   // The option for the tokens of a prefill chunk.
   std::string_view chunk_option = "--max-num-batched-tokens";
+  // Its overhead includes the matrix of scores of naive attention; else the plan adds a general estimate.
+  bool has_scores = false;
   // Tokens of a prefill chunk that pass through the layers at once, unless --ubatch-size says otherwise; 0: the whole
   // chunk.
   std::uint64_t micro_batch = 0;

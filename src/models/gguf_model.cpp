@@ -176,7 +176,7 @@ ProjectorFile read_gguf_projector(const Gguf& file) {
   }
   out.projector =
       one_line(file.text("clip.projector_type").value_or(file.text("clip.vision.projector_type").value_or("")), 40);
-  out.takes_any_size = out.projector.find("qwen") != std::string::npos;
+  out.merge = file.count("clip.vision.spatial_merge_size").value_or(0);
   out.width = file.count("clip.vision.embedding_length").value_or(0);
   out.intermediate = file.count("clip.vision.feed_forward_length").value_or(0);
   out.heads = file.count("clip.vision.attention.head_count").value_or(0);

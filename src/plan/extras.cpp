@@ -93,36 +93,16 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
 }
 
 // llama.cpp warms up its image encoder with one image: of the fixed size, or 1472 x 1472 where the encoder takes any.
-void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& out) {
-  constexpr std::uint64_t kWarmUp = 1472;
-  if (!projector || out.stages.empty()) return;
-  const ProjectorFile& file = *projector;
-  out.stages.front().push_back(of_kind(
-      LineId::kImageProjector, exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
-                                          {"{tensors} tensors as stored", {{"tensors", file.tensors}}}, file.source)));
-  if (file.width == 0 || file.patch_size == 0) return;
-  const bool any_size = file.takes_any_size || file.image_size == 0;
-  const std::uint64_t side = (any_size ? kWarmUp : file.image_size) / file.patch_size;
-  constexpr std::string_view kWhat = "an image's patches";
-  const std::uint64_t patches = checked_mul(side, side, kWhat);
-  const std::uint64_t wide = std::max(file.intermediate, checked_mul(file.width, 4, kWhat));
-  // Input, output, and the MLP's hidden values between them; without flash attention also the scores of all heads.
-  const Bytes work =
-      Bytes(patches) * checked_mul(checked_add(checked_mul(file.width, 3, kWhat), wide, kWhat), 4, kWhat);
-  const Bytes scores = Bytes(patches) * patches * checked_mul(std::max<std::uint64_t>(file.heads, 1), 4, kWhat);
+void add_projector(const Request& request, ExtraLines& out) {
+  const std::optional<ProjectorFile>& file = request.extras.projector;
+  if (!file || out.stages.empty()) return;
   out.stages.front().push_back(
-      {Section::kActivation,
-       "image encoder's compute buffer",
-       work,
-       Bytes(work.count() / 2),
-       work + scores,
-       {"{patches} patches of the warm-up image x (3 x {width} + {intermediate}) x 4 B; the high end keeps the scores "
-        "of "
-        "{num_heads} heads",
-        {{"patches", patches}, {"width", file.width}, {"intermediate", wide}, {"num_heads", file.heads}}},
-       "estimate: llama.cpp tools/mtmd/clip.cpp, which reserves for the warm-up image",
-       LineId::kImageEncoder,
-       Basis::kEstimate});
+      of_kind(LineId::kImageProjector,
+              exact_line(Section::kWeights, "image projector (mmproj)", file->bytes,
+                         {"{tensors} tensors as stored", {{"tensors", file->tensors}}}, file->source)));
+  const auto buffer = engine_of(request).extras.image_buffer;
+  if (auto line = buffer != nullptr ? buffer(request, *file) : std::nullopt)
+    out.stages.front().push_back(std::move(*line));
 }
 
 }  // namespace
@@ -170,9 +150,10 @@ void check_extras(const ModelSpec& model, const Request& request) {
   if (extras.num_beams > 1 && !engine.extras.has_beams)
     refuse("--num-beams: " + engine_name + " has no beam search",
            "it belongs to " + engines_with([](const Engine& e) { return e.extras.has_beams; }));
-  if (extras.projector && !engine.extras.has_projector_files && !engine.is_logical)
+  if (extras.projector && engine.extras.image_buffer == nullptr && !engine.is_logical)
     refuse("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
-           "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.extras.has_projector_files; }));
+           "leave it out; it belongs to " +
+               engines_with([](const Engine& e) { return e.extras.image_buffer != nullptr; }));
   if (!extras.adapters.empty() && engine.extras.lora == LoraStorage::kNone)
     refuse("--lora: " + engine_name + " takes no LoRA adapters",
            "it belongs to " + engines_with([](const Engine& e) { return e.extras.lora != LoraStorage::kNone; }));
@@ -183,7 +164,7 @@ ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::ve
   out.stages.resize(input.request.parallel.pipeline);
   add_draft(model, input, out, notes);
   add_lora(model, input, out, notes);
-  add_projector(input.request.extras.projector, out);
+  add_projector(input.request, out);
   const ExtrasRequest& extras = input.request.extras;
   if (input.draft_method == DraftMethod::kNgram)
     inform(notes, "ngram", "guesses from the text itself need no weights and no cache on the GPU");

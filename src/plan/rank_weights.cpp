@@ -212,7 +212,7 @@ WeightRequest weight_request(const ModelSpec& model, const Request& request) {
   // a file, it has them.
   const bool leaves_towers = engine.loading.leaves_towers != nullptr &&
                              engine.loading.leaves_towers(request, model.known_as->id, has_audio(model));
-  out.with_towers = (!engine.extras.has_projector_files || model.is_gguf) && !leaves_towers;
+  out.with_towers = (engine.extras.image_buffer == nullptr || model.is_gguf) && !leaves_towers;
   WeightShare& share = out.share;
   share.tensor_parallel = request.parallel.tensor;
   const TensorCuts cuts = tensor_cuts(request);
@@ -395,7 +395,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     if (&stage == &stages.front()) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known) return out;
-  if (engine.extras.has_projector_files && !asked.with_towers && !request.extras.projector &&
+  if (engine.extras.image_buffer != nullptr && !asked.with_towers && !request.extras.projector &&
       (has_towers(model.tensors) || has_towers(model.unknown_tensors) || has_towers(model.stored)))
     inform(notes, "towers_left_out",
            "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE");

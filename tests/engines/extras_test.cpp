@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engines/llama_cpp/compute.h"
 #include "engines/requests.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
@@ -361,6 +362,43 @@ TEST_CASE("an engine without an extra is an error that names those with it") {
   CHECK(message("ollama", [](ExtrasRequest& extras) {
           extras.draft_method = DraftMethod::kNgram;
         }).find("vllm, sglang, llama.cpp") != std::string::npos);
+}
+
+// gpustack/gguf-parser-go#44 and ggml-org/llama.cpp#22673: what llama.cpp reserved for the warm-up image.
+TEST_CASE("llama.cpp: compute buffers of image encoders, with and without flash attention") {
+  const struct {
+    const char* projector;
+    std::uint64_t width, intermediate, image, patch;
+    double on, off;  // MiB; 0: not measured
+  } rows[] = {{"gemma3", 1152, 4304, 896, 14, 121, 1132},
+              {"qwen3vl_merger", 1152, 4304, 768, 16, 323, 4728},
+              {"qwen2vl_merger", 1280, 5120, 560, 14, 267, 4598},
+              {"qwen2.5vl_merger", 1280, 3420, 560, 14, 705, 4872},
+              {"qwen3vl_merger", 1024, 4096, 768, 16, 223.3, 0}};
+  for (const auto& row : rows) {
+    CAPTURE(row.projector);
+    CAPTURE(row.width);
+    ProjectorFile file;
+    file.projector = row.projector;
+    file.width = row.width;
+    file.intermediate = row.intermediate;
+    file.heads = 16;
+    file.image_size = row.image;
+    file.patch_size = row.patch;
+    Request request = request_for("llama.cpp", 4096);
+    const auto check = [&](double measured) {
+      const LedgerLine line = *llama_image_encoder(request, file);
+      CHECK(line.low <= Bytes(static_cast<std::uint64_t>(measured * kMiB)));
+      CHECK(line.high >= Bytes(static_cast<std::uint64_t>(measured * kMiB)));
+    };
+    check(row.on);
+    request.llama_cpp.flash_attention = FlashAttention::kOff;
+    if (row.off > 0) check(row.off);
+    // Encoders had no flash attention in b6673.
+    request.llama_cpp.flash_attention = FlashAttention::kOn;
+    request.engine_version = "b6673";
+    if (row.off > 0) check(row.off);
+  }
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST_CASE("engines: what the documentation of each says it has") {
     CHECK(engine.parallel.data_ranks_share_experts == row.shared_experts);
     CHECK(engine.parallel.expert == row.expert_parallel);
     CHECK(engine.extras.has_beams == row.beams);
-    CHECK(engine.extras.has_projector_files == row.projectors);
+    CHECK((engine.extras.image_buffer != nullptr) == row.projectors);
     CHECK(engine.loading.embedding_on_host == row.host_embedding);
     CHECK(engine.has_scores == row.scores);
     CHECK(engine.parallel.deals_draft == row.deals_draft);

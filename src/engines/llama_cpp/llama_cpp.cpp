@@ -248,7 +248,7 @@ Engine llama_cpp_engine() {
   engine.extras.draft_methods = "draft_model eagle3 mtp ngram";
   engine.extras.lora = LoraStorage::kFiles;
   engine.micro_batch = kLlamaMicroBatch;
-  engine.extras.has_projector_files = true;
+  engine.extras.image_buffer = llama_image_encoder;
   engine.parallel.deals_draft = true;
   engine.most_sequences = kMaxSequences;
   engine.log = llama_cpp_log();

@@ -16,6 +16,7 @@
 #include "engines/estimates.h"
 #include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/compute.h"
 #include "engines/release.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -179,7 +180,7 @@ Engine ollama_engine() {
   out.supports = llama_cpp_engine().supports;
   out.extras.lora = LoraStorage::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;
-  out.extras.has_projector_files = true;
+  out.extras.image_buffer = llama_image_encoder;
   out.most_sequences = llama_cpp_engine().most_sequences;
   out.log = ollama_log();
   out.launch = ollama_launch;
