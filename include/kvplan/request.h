@@ -91,6 +91,8 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+enum class LlamaBackend : std::uint8_t { kByCard, kCuda, kRocm, kVulkan, kSycl, kMetal };
+
 // Options that only llama.cpp (and ollama, which runs it) has.
 struct LlamaCppOptions {
   std::optional<Tokens> ctx_size;                  // n_ctx: the total over all slots
@@ -98,6 +100,7 @@ struct LlamaCppOptions {
   bool kv_unified = false;
   bool swa_full = false;
   FlashAttention flash_attention = FlashAttention::kAuto;
+  LlamaBackend backend = LlamaBackend::kByCard;
   std::optional<std::uint64_t> gpu_layers;  // -ngl
   bool fit = false;                         // -ngl auto: llama.cpp's own fit chooses layers and context
   // --n-cpu-moe: so many layers, from the first, keep their experts on the host.

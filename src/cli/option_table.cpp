@@ -398,6 +398,13 @@ constexpr Option kOptions[]{
        c.request.llama_cpp.flash_attention =
            chosen<FlashAttention>(v, n, {{"on", kOn}, {"off", kOff}, {"auto", kAuto}});
      }},
+    {"--backend", "cuda|rocm|vulkan|sycl|metal", kLlama,
+     "the backend it was built with (default: the card's usual one)",
+     [](Invocation& c, string_view v, string_view n) {
+       using enum LlamaBackend;
+       c.request.llama_cpp.backend = chosen<LlamaBackend>(
+           v, n, {{"cuda", kCuda}, {"rocm", kRocm}, {"vulkan", kVulkan}, {"sycl", kSycl}, {"metal", kMetal}});
+     }},
     {"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all; auto: what llama.cpp's own fit chooses",
      [](Invocation& c, string_view v, string_view n) {
        c.request.llama_cpp.fit = is_auto(v);

@@ -384,6 +384,30 @@ TEST_CASE("llama.cpp: the closed form equals a count of cells") {
   }
 }
 
+// ggml-org/llama.cpp#15009: a compute buffer of 4,757,131,264 B on Strix Halo, where Vulkan gives 4 GiB in one piece.
+TEST_CASE("llama.cpp: no buffer above what Vulkan and SYCL give in one piece") {
+  const ModelSpec model = observed_model("qwen3-30b-a3b");
+  Request request = request_for("llama.cpp@b6000", 70000);
+  request.weights = "q8_0";
+  request.llama_cpp.flash_attention = FlashAttention::kOff;
+  const auto refused = [&] { return make_plan(model, request).verdict.refusal.has_value(); };
+  CHECK_FALSE(refused());
+  request.card.gpu = &request.card.known().parse("strix-halo");
+  CHECK(refused());
+  request.engine_version.clear();
+  CHECK(refused());  // newer builds divide the buffer, but not the scores
+  request.llama_cpp.backend = LlamaBackend::kRocm;
+  CHECK_FALSE(refused());
+  request.card.gpu = &request.card.known().parse("h100-80gb");
+  request.llama_cpp.backend = LlamaBackend::kVulkan;
+  CHECK(refused());
+  request.llama_cpp.n_ubatch = 256;
+  CHECK_FALSE(refused());
+  request.llama_cpp.n_ubatch.reset();
+  request.llama_cpp.flash_attention = FlashAttention::kOn;
+  CHECK_FALSE(refused());
+}
+
 // A mask in 32 bit and its 16 bit copy: ggml-org/llama.cpp#22546, 808.02 and 528.02 MiB; koboldcpp of
 // ggml-org/llama.cpp #16748, four copies of it, 12.412 GiB.
 TEST_CASE("llama.cpp: builds before the end of May 2026 hold two masks with flash attention") {

@@ -200,6 +200,28 @@ Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.sequences()), kPad, "a number of tokens"));
 }
 
+// Vulkan and SYCL give no buffer beyond this in one piece, and a tensor lies in one.
+std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
+  constexpr std::uint64_t kLargest = 4096 * kMiB;
+  using enum LlamaBackend;
+  const CardRequest& card = input.request.card;
+  LlamaBackend backend = input.request.llama_cpp.backend;
+  if (backend == kByCard && card.gpu != nullptr) {
+    constexpr std::uint32_t kRdna = 0x1000;
+    if (card.gpu->vendor == "AMD" && card.gpu->unified && card.gpu->capability >= kRdna) backend = kVulkan;
+    if (card.gpu->vendor == "Intel") backend = kSycl;
+  }
+  if (backend != kVulkan && backend != kSycl) return std::nullopt;
+  const Bytes piece = llama_largest_piece(input, load);
+  if (piece <= Bytes(kLargest)) return std::nullopt;
+  return Refusal{
+      "buffer_limit",
+      {"Requested buffer size exceeds device memory allocation limit: {backend} gives at most {limit:GiB} in "
+       "one piece, and the compute buffer needs {piece:GiB}",
+       {{"backend", backend == kVulkan ? "Vulkan" : "SYCL"}, {"limit", Bytes(kLargest)}, {"piece", piece}}},
+      "use -fa on, or a smaller -ub or -c; with another backend name it: --backend rocm"};
+}
+
 constexpr EngineVersion kVersions[] = {
     {"b6900", "builds before b6980 (November 2025): cells padded by 32 where --flash-attn is off"},
     {"0.5", "v0.5.0 (September 2026): source, and runs of over 1,000 contexts"},
@@ -241,7 +263,7 @@ Engine llama_cpp_engine() {
   engine.settings = llama_cpp_settings;
   engine.start = Start::kEverything;
   engine.options =
-      "--batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
+      "--backend --batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
       "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v "
       "--ctx-size-draft --cache-type-k-draft --cache-type-v-draft";
   engine.supports = [](const Gpu& card) { return !is_gaudi(card); };  // CUDA, HIP, SYCL, Vulkan and Metal
@@ -249,6 +271,7 @@ Engine llama_cpp_engine() {
   engine.extras.lora = LoraStorage::kFiles;
   engine.micro_batch = kLlamaMicroBatch;
   engine.extras.image_buffer = llama_image_encoder;
+  engine.refusal = too_large_piece;
   engine.parallel.deals_draft = true;
   engine.most_sequences = kMaxSequences;
   engine.log = llama_cpp_log();
