@@ -205,6 +205,9 @@ std::string known_weight_types() {
 
 void check_weight_type(std::string_view name, std::string_view option) {
   if (find_weight_type(name) != nullptr || fractional_type(name) || is_gguf_mixture(name)) return;
+  if (lower(name).starts_with("ud-"))
+    refuse(std::string(option) + ": in files named " + one_line(name, 40) + " each tensor has a type of its own",
+           "name the GGUF file in place of MODEL, or plan the type without UD-");
   std::vector<std::string_view> known;
   for (const WeightType& type : weight_types()) known.push_back(type.name);
   for (const std::string_view mixture : gguf_mixture_names()) known.push_back(mixture);
