@@ -100,9 +100,10 @@ constexpr KnownError kErrors[] = {
     {.engine = "llama.cpp", .name = "first state of HRM", .types = "hrm_text",
      .why = "v0.5.0 keeps the initial state (z_l_init) in host memory, v0.6.0 on the GPU of the head, as kvplan has it: 1 KB.",
      .misses = {.figures = "weights, GPU|weights, host", .by = {{-1100, 1100}}}},
-    {.engine = "llama.cpp", .name = "glm5-next", .types = "glm5-next",
-     .why = "The architecture (llama.cpp 0.6) is not known to kvplan, which refuses to guess.",
-     .misses = {.planned = false}},
+    {.engine = "llama.cpp", .name = "glm5-next", .effect = kUnknown, .types = "glm5-next glm5_next glm5_next_text",
+     .tells = "the compute buffers of GLM-5.3-Flash are not known to kvplan; its figure is 60 to 90 % too small",
+     .why = "llama.cpp scores and keeps what the pooled index keys are made of in a graph that kvplan does not build.",
+     .misses = {.models = "fixture:glm5-next-moe", .figures = "compute, *"}},
 
     {.engine = "sglang", .name = "DeepSeek-V4.1's pools", .effect = kUnknown, .types = "deepseek_v41 deepseek_v41_text",
      .tells = "SGLang's pools for DeepSeek-V4.1 are not known to kvplan; this plan counts every token of its windows, so its KV cache is too large",

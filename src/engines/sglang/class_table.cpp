@@ -15,11 +15,11 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
   using enum Arch;
   static constexpr ClassRow<SglangClass> kRows[] = {
     {&C::compressed, {kDeepseekV4}},
-    {&C::sparse_latents, {kDeepseekV32, kGlmMoeDsa}},
+    {&C::sparse_latents, {kDeepseekV32, kGlmMoeDsa, kGlm5Next, kDots3Note}},
     // model_config.py, is_hybrid_swa_model
     {&C::window_pool,
      {kLlama4, kGptOss, kMimoV2, kStep3p5, kGemma4, kGemma4Unified, kGraniteSwa, kLaguna, kMellum, kMuseGlimmer,
-      kInkling, kDeepseekV4, kUnlimitedOcr, kGraniteMoeSwa},
+      kInkling, kDeepseekV4, kDots3Note, kUnlimitedOcr, kGraniteMoeSwa},
      "BeamForCausalLM"},
     {&C::no_window_pool, {}, "Llama4ForCausalLM Step3p7FlashForCausalLM"},
     {&C::checks_backend, {}, "Exaone4ForCausalLM ExaoneMoEForCausalLM ExaoneMoeForCausalLM"},
