@@ -156,7 +156,8 @@ std::vector<DetectedCard> detect_cards_within(std::chrono::milliseconds longest)
     ::waitpid(child, nullptr, lines ? 0 : WNOHANG);  // a call of the driver may not be interruptible
   }
   std::vector<DetectedCard> out;
-  for (const std::string_view line : split(lines.value_or(""), '\n'))
+  const std::string text = lines.value_or("");
+  for (const std::string_view line : split(text, '\n'))
     if (const std::vector<std::string_view> parts = split(line, '\t'); parts.size() == 3)
       out.push_back({std::string(parts[0]), Bytes(whole_number(parts[1]).value_or(0)), "",
                      Bytes(whole_number(parts[2]).value_or(0)), out.size()});

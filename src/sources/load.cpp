@@ -10,6 +10,7 @@
 #include "sources/checkpoint.h"
 #include "sources/hub.h"
 #include "sources/hub_id.h"
+#include "sources/hub_settings.h"
 #include "sources/hub_weights.h"
 #include "sources/local_stores.h"
 
@@ -106,14 +107,16 @@ ModelSpec load_published_or_fetch(const std::string& argument, const SourceOptio
   try {
     return load_from_hub(id, options);
   } catch (const Error& error) {
+    const std::string_view what = error.what();
     if (known.model != nullptr && error.code() == Exit::kHub && options.hub.revision.empty())
-      return load_published(*known.model, id, options.read, options.hub.offline ? "" : one_line(error.what(), 160));
+      return load_published(
+          *known.model, id, options.read,
+          read_hub_settings(options.hub).offline ? "" : one_line(what.substr(0, what.find("; ")), 160));
     const std::string near = is_hub_url(argument) || known.model != nullptr ? "" : nearest_published(argument);
     if (argument.find('/') == std::string::npos)
       fail("no such file, and no model of that name",
            (near.empty() ? "" : near + " ") + "For a model of the Hub write org/name; kvplan models lists other names");
     if (near.empty()) throw;
-    const std::string_view what = error.what();
     fail(error.code(), what.substr(0, what.find("; ")), near);
   }
 }
