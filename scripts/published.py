@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDER = os.path.join(ROOT, "testdata", "published")
 TABLE = os.path.join(ROOT, "src", "sources", "catalogue.txt")
 COLUMNS = ("model", "family", "generation", "tasks", "license", "date", "parameters", "gguf", "ollama")
+LEFT_OUT = {"LGAI-EXAONE/EXAONE-4.5-33B"}  # no family reads it yet
 LONGEST = 6000  # bytes of an entry; side files that name each layer stay out of the program
 
 # No engine plans memory with these.
@@ -186,6 +187,7 @@ def table(_):
     for path in sorted(glob.glob(os.path.join(FOLDER, "*.json"))):
         with open(path) as file:
             entries.append(json.load(file))
+    entries = [entry for entry in entries if entry["id"] not in LEFT_OUT]
     entries.sort(key=lambda e: (e["config"].get("model_type", ""), "hf_quant_config" in e or "quantization_config" in e["config"], e["id"]))
     written, lines, left_out = [], [], []
     for entry in entries:

@@ -100,7 +100,7 @@ void use_type_of_tag(const std::string& argument, const Invocation& call, ModelA
   if (!known.type.empty()) {
     with_source(argument, [&] { check_weight_type(known.type, "its tag"); });
     asked.request.weights = known.type;
-  } else if (!is_declared(asked.model.quantization)) {
+  } else if (const auto& scheme = asked.model.quantization.scheme; !scheme || scheme->type != "mxfp4") {
     asked.request.weights = "q4_k_m";
     inform(asked.model.notes, "usual_type",
            "planned as q4_k_m, the usual type of ollama's library; its file was not read, --weights names another");
