@@ -392,7 +392,7 @@ constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
             "--fail-over --watch --pid --keep --rules --task --all",
             "kvplan Qwen3-8B --max-model-len 32k\n"
-            "kvplan Qwen3-8B gpt-oss-20b --engine vllm --gpu l40s,h100-80gb --weights bf16,fp8\n"
+            "kvplan Qwen3-8B gpt-oss-20b --engine vllm --gpu l40s,h100 --weights bf16,fp8\n"
             "kvplan qwen3:8b -c 16k -ctk q8_0 -ctv q8_0 --json"},
     Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|Card and limits",
             "", kUnmeasured,
@@ -434,7 +434,7 @@ constexpr std::array kCommands{
             "kvplan explain Qwen3-8B --engine vllm --max-model-len 32k\n"
             "kvplan explain Qwen3-8B --kv-cache-dtype fp8 | less",
             "args k8s"},
-    Command{"pick", "[options]", "the models that run on a card or this machine", run_pick, "",
+    Command{"pick", "[options]", "models that run on a card or this machine", run_pick, "",
             "--gpu --gpu-file --gpu-memory --gpu-count --gpu-bandwidth --host-memory --host-bandwidth --engine "
             "--max-model-len --users --num-seqs --kv-cache-dtype --cache-type-k --cache-type-v --reserve --task --all "
             "--format --json --output --color",

@@ -20,8 +20,7 @@ constexpr std::size_t kColumn = 32;  // where the explanations begin
 // What most plans need, by the options' first names.
 constexpr string_view kUsual =
     "--engine --gpu --gpu-count --max-model-len --num-seqs --weights --kv-cache-dtype --tensor-parallel-size "
-    "--max-vram "
-    "--format --json --output";
+    "--format --json";
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 2, width), ' ');

@@ -299,7 +299,7 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view v, string_view) {
        c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));
      }},
-    {"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), auto, or none", set_gpus},
+    {"--gpu", "NAME[,...]", kCard, "rtx-4090, h100-80gb (kvplan gpus), auto or none", set_gpus},
     {"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB", set<parse_size, &C::memory>},
     {"--gpu-count", "N", kCard, "GPUs; without -tp or -pp in the best layout",
      [](Invocation& c, string_view v, string_view n) {

@@ -54,9 +54,11 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
   const Engine* engine = unless_misfit([&] { return &find_engine(name, scratch); });
   if (engine == nullptr || engine->command.options == nullptr) return {};
   std::vector<std::string> own(arguments.begin(), dashes);
-  // An option that kvplan has for other engines alone is this engine's own.
+  // An option that kvplan has for other engines alone is this engine's own, and so is --task, except for `pick`.
+  const bool picks = std::find(arguments.begin(), dashes, "pick") != dashes;
   const auto is_ours = [&](std::string_view word) {
     const Option* option = find_option(word.substr(0, word.find('=')));
+    if (option != nullptr && option->name() == "--task" && !picks) return false;
     return is_own_option(word) && (option == nullptr || is_option_of(option->name(), *engine));
   };
   ReadCommand out = take_engine_options(*engine, own, is_ours);

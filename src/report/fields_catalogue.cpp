@@ -15,7 +15,7 @@ const Table<PublishedModel> Fields<PublishedModel>::table(
      {"date", or_null<&T::date>, "of its publication"},
      {"parameters", [](const T& model) { return if_any(model.parameters); }, "that its files store"},
      {"gguf", or_null<&T::gguf>, "a repository of its GGUF files"},
-     {"ollama", or_null<&T::ollama>, "its tag in ollama's library"}});
+     {"ollama_tag", or_null<&T::ollama>, "its tag in ollama's library"}});
 
 template <>
 const Table<ModelList> Fields<ModelList>::table("models", "kvplan models",
