@@ -357,6 +357,8 @@ int run_pick(const Invocation& call) {
     usage_error("pick takes no MODEL", "kvplan models " + one_line(call.models.front(), 60) + " looks a name up");
   if (!call.gpus.empty() || !call.engines.empty())
     usage_error("pick takes one --gpu and one --engine", "ask one after the other");
+  if (call.longest_context)
+    usage_error("pick: --max-model-len auto", "name a length; the table has the longest that fits");
   PickQuestion question{call.request, call.engine_given, call.task, call.all};
   const CardRequest& card = question.request.card;
   if (card.gpu == nullptr && !card.memory && !call.ignores_machine)

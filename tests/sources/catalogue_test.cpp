@@ -220,6 +220,7 @@ TEST_CASE("pick: engines, tasks and mistakes") {
                                                 {"pick", "--gpu", "l4,h100"},
                                                 {"pick", "--gpu", "l4", "--engine", "vllm,sglang"},
                                                 {"pick", "--gpu", "l4", "--engine", "transformers"},
+                                                {"pick", "--gpu", "l4", "--max-model-len", "auto"},
                                                 {"pick", "--gpu", "l4", "--task", "poetry"}}) {
     const Run run = offline(wrong);
     CAPTURE(run.err);
