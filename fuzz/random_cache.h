@@ -33,7 +33,8 @@ inline Mixer make_mixer(Source& source) {
     case 7: {
       constexpr std::uint64_t kRatios[] = {0, 1, 4, 128};
       const std::uint64_t ratio = kRatios[source.below(4)];
-      Compressed kind{8, 32 * source.from(2, 16), 32, ratio, ratio == 4 ? std::uint64_t{64} : 0, 4, false, false, Tokens(128)};
+      Compressed kind{
+          8, 32 * source.from(2, 16), 32, ratio, ratio == 4 ? std::uint64_t{64} : 0, 4, false, false, Tokens(128)};
       return kind;
     }
     case 8: {

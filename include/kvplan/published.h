@@ -34,10 +34,10 @@ struct PickedModel {
   PublishedModel model;
   std::string generation_date;  // of the oldest model of its generation
   std::uint64_t parameters = 0;
-  std::string type;               // of its weights
-  std::uint64_t longest = 0;      // the longest context that fits
-  Bytes gpu;                      // on the fullest GPU
-  Bytes host;                     // weights in main memory; 0 where all of it is on the GPUs
+  std::string type;                    // of its weights
+  std::uint64_t longest = 0;           // the longest context that fits
+  Bytes gpu;                           // on the fullest GPU
+  Bytes host;                          // weights in main memory; 0 where all of it is on the GPUs
   std::optional<double> tokens_per_s;  // at most, of all users together
   std::vector<std::string> command;
 };

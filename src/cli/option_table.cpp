@@ -452,7 +452,8 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view v, string_view n) {
        c.draft = not_empty(v, n, "name a config.json, a *.gguf or a Hub id");
      }},
-    {"--speculative-method --speculative-algorithm --spec-type", "draft_model|eagle|eagle3|dflash|dspark|mtp|medusa|ngram", kExtras,
+    {"--speculative-method --speculative-algorithm --spec-type",
+     "draft_model|eagle|eagle3|dflash|dspark|mtp|medusa|ngram", kExtras,
      "the drafting method (default: what --draft is)", apply_speculative_method},
     {"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
     {"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "draft tokens per step",

@@ -406,7 +406,7 @@ struct Engine {
   // it goes by the config's keys, or refuses a model that it has no module for.
   bool (*names_latents)(const EngineInput& input) = nullptr;
   // The longest sequence that it assumes where the config names none; 0: it assumes none.
-  std::span<const std::string_view> recent;  // older releases of the last year to compare with, oldest first
+  std::span<const std::string_view> recent{};  // older releases of the last year to compare with, oldest first
   Tokens assumed_length{};
   Start start = Start::kUnknown;
   // Why it would refuse to start even with enough memory; null: not known.

@@ -2,8 +2,8 @@
 //
 // For each model the least lossy type that fits is chosen: of GGUF files the engine's usual types from 8 bit down, else
 // the published checkpoints. Where none fits the GPUs, the engine may keep a part in main memory if that holds it.
-// Order: the generation published last first, then size. Of a family the newest generation that the GPUs hold is kept, and
-// newer ones that need main memory.
+// Order: the generation published last first, then size. Of a family the newest generation that the GPUs hold is kept,
+// and newer ones that need main memory.
 #pragma once
 
 #include <string>

@@ -223,8 +223,8 @@ std::string schema_json(std::span<const KindInfo> kinds) {
     if (std::find(words.begin(), words.end(), kind.name) == words.end()) words.push_back(kind.name);
   Json definitions{{"kind", {{"enum", std::move(words)}}}};
   define<Plan, Fleet, Answers, PlanDiff, Grid, std::vector<FitEntry>, Calibration, LogCheck, WatchReport,
-         CardMeasurement, ModelList, Pick, std::span<const Gpu>, std::span<const EngineRow>, std::span<const EngineRule>,
-         std::span<const DtypeInfo>, std::span<const KindInfo>>(definitions);
+         CardMeasurement, ModelList, Pick, std::span<const Gpu>, std::span<const EngineRow>,
+         std::span<const EngineRule>, std::span<const DtypeInfo>, std::span<const KindInfo>>(definitions);
   Json reports = Json::array();
   for (const auto& [name, definition] : definitions.items())
     if (definition.contains("properties") && definition["properties"].contains("schema_version"))
