@@ -5,6 +5,7 @@
 #include "cli/engine_options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
+#include "formats/fields.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -61,6 +62,32 @@ void apply_lora_targets(Invocation& call, string_view value, string_view name) {
 }
 
 // "image=2,video=0", or vLLM's JSON object; a bare number is for images.
+void apply_overrides(Invocation& call, std::string_view value, std::string_view name) {
+  try {
+    Fields::parse(value);
+  } catch (const Error&) {
+    fail(std::string(name) + ": the value is no JSON object", "write it as '{\"key\": value}'");
+  }
+  call.source.read.overrides = value;
+}
+
+void apply_backend(Invocation& call, std::string_view value, std::string_view name) {
+  using enum LlamaBackend;
+  call.request.llama_cpp.backend = chosen<LlamaBackend>(
+      value, name, {{"cuda", kCuda}, {"rocm", kRocm}, {"vulkan", kVulkan}, {"sycl", kSycl}, {"metal", kMetal}});
+}
+
+void apply_task(Invocation& call, std::string_view value, std::string_view name) {
+  using Task = std::string_view;
+  call.task = chosen<Task>(value, name,
+                           {{"chat", "chat"},
+                            {"code", "code"},
+                            {"vision", "vision"},
+                            {"embedding", "embedding"},
+                            {"reranking", "reranking"},
+                            {"speech", "speech"}});
+}
+
 void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   auto& limits = call.request.extras.mm_limits;
   limits.clear();

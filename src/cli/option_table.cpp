@@ -10,7 +10,6 @@
 #include "cli/options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
-#include "formats/fields.h"
 #include "formats/gpu_file.h"
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
@@ -78,14 +77,6 @@ void set_layout(Invocation& call, string_view value, string_view name) {
 std::string as_typed(string_view value, string_view) {
   return std::string(value);
 }
-std::string json_object(string_view value, string_view name) {
-  try {
-    Fields::parse(value);
-  } catch (const Error&) {
-    fail(std::string(name) + ": the value is no JSON object", "write it as '{\"key\": value}'");
-  }
-  return std::string(value);
-}
 std::string not_empty(string_view value, string_view name, string_view remedy, string_view what = "name") {
   if (value.empty()) fail(std::string(name) + ": an empty " + std::string(what), remedy);
   return std::string(value);
@@ -102,16 +93,6 @@ double parse_percent_as_share(string_view value, string_view name) {
 }
 std::uint64_t parse_count_or_none(string_view value, string_view name) {
   return value == "0" ? 0 : parse_count(value, name);
-}
-
-template <class Value>
-Value chosen(string_view value, string_view name, std::initializer_list<std::pair<string_view, Value>> choices) {
-  std::string words;
-  for (const auto& [word, chosen_value] : choices) {
-    if (word == value) return chosen_value;
-    words += (words.empty() ? "" : word == std::prev(choices.end())->first ? " or " : ", ") + std::string(word);
-  }
-  fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not " + words, "see kvplan --help");
 }
 
 bool is_auto(string_view value) {
@@ -399,12 +380,7 @@ constexpr Option kOptions[]{
            chosen<FlashAttention>(v, n, {{"on", kOn}, {"off", kOff}, {"auto", kAuto}});
      }},
     {"--backend", "cuda|rocm|vulkan|sycl|metal", kLlama,
-     "the backend it was built with (default: the card's usual one)",
-     [](Invocation& c, string_view v, string_view n) {
-       using enum LlamaBackend;
-       c.request.llama_cpp.backend = chosen<LlamaBackend>(
-           v, n, {{"cuda", kCuda}, {"rocm", kRocm}, {"vulkan", kVulkan}, {"sycl", kSycl}, {"metal", kMetal}});
-     }},
+     "the backend it was built with (default: the card's usual one)", apply_backend},
     {"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all; auto: what llama.cpp's own fit chooses",
      [](Invocation& c, string_view v, string_view n) {
        c.request.llama_cpp.fit = is_auto(v);
@@ -501,17 +477,9 @@ constexpr Option kOptions[]{
     {"--model-source", "MODEL", kLoad, "stands for the model that the command names",
      set<as_typed, &Invocation::model_source>},
     {"--hf-overrides --json-model-override-args", "JSON", kExtras, "members that replace those of config.json",
-     set<json_object, &ReadOptions::overrides>},
+     apply_overrides},
     {"--task", "chat|code|vision|embedding|reranking|speech", kLoad, "pick: what the model is for (default: chat)",
-     [](Invocation& c, string_view v, string_view n) {
-       c.task = chosen<string_view>(v, n,
-                                    {{"chat", "chat"},
-                                     {"code", "code"},
-                                     {"vision", "vision"},
-                                     {"embedding", "embedding"},
-                                     {"reranking", "reranking"},
-                                     {"speech", "speech"}});
-     }},
+     apply_task},
     {"--all", "", kOutput, "pick: older generations, too", flag<&Invocation::all>},
     {"--rules", "", kOutput, "engines: what changes in them from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",

@@ -347,7 +347,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (model.layers.empty()) fail("the config has no layers", "num_hidden_layers must be positive");
   check_layers(model.layers.size(), "num_hidden_layers");
 
-  const std::vector<std::string> unread = unread_cache_keys(text, unknown);
+  const std::vector<std::string> unread = unknown ? unread_cache_keys(text, true) : std::vector<std::string>();
   const std::string shown = model.model_type.empty() ? "(none)" : one_line(model.model_type, 60);
   // Without a model_type, attention_type gives the kind of the layers.
   const bool says_kind = !kind_of_word(text.find_string("attention_type").value_or("")).empty();

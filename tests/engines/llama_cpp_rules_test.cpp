@@ -360,7 +360,7 @@ TEST_CASE("llama.cpp: builds count by the version that was made of them") {
   const auto rules = [](const std::string& release) { return llama_rules(request_for("llama.cpp@" + release, 8192)); };
   CHECK_FALSE(rules("b5130").caches_latents);
   CHECK(rules("b5131").caches_latents);
-  CHECK_FALSE(rules("b10999").limits_outputs);
+  CHECK_FALSE(rules("b9399").limits_outputs);
   CHECK(rules("b11000").limits_outputs);
   CHECK(rules("v0.5.0").speculative_names);
   CHECK_FALSE(rules("b11433").mixes_batches);

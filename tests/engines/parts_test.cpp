@@ -436,7 +436,7 @@ TEST_CASE("parts: engines by name and release") {
   CHECK(version("transformers@5") == 5000);
   CHECK(version("vllm") == 33);
   CHECK(version("llama.cpp@b6900") == 0);
-  CHECK(version("hf") == 5023);
+  CHECK(version("hf") == 5024);
   CHECK(request.engine == engine_named("transformers"));
   CHECK(version("trt-llm@1.0") == 1000);
   for (const char* bad : {"vllm@", "vllm@x", "vllm@0.", "vllm@0.20x", "vllm@0.1000", "vllm@0-20", "vllm@1000000.1",

@@ -71,7 +71,7 @@ TEST_CASE("doubts: an error that moves memory by more than 1 % leaves no verdict
 
 TEST_CASE("doubts: a refusal holds whatever the memory is") {
   Request request = on_h200("sglang");
-  request.parallel.tensor = 7;
+  request.card.gpu = &parse_gpu("v100-32gb");
   const VerdictReport refused = verdict(kPools, request);
   CHECK(refused.refusal.has_value());
   CHECK(refused.status == Verdict::kDoesNotFit);

@@ -137,7 +137,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   EngineInput inner = *in.engine;
   inner.request = below(in.engine->request, &in.load);
-  inner.request.engine_version = "b7830";  // logits still have a row for each token (ollama/ollama#16416: 796 MiB)
+  inner.request.engine_version = "b9360";  // logits still have a row for each token (ollama/ollama#16416: 796 MiB)
   OverheadInput out = in;
   out.engine = &inner;
   std::vector<LedgerLine> lines = llama_cpp_engine().overhead(out);
