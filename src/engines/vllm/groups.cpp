@@ -246,7 +246,7 @@ VllmGroups interleaved(const std::vector<VllmSpec>& specs) {
         const Members part = strided(of_size, i, count);
         group.members.insert(group.members.end(), part.begin(), part.end());
       }
-      out.groups.push_back(std::move(group));
+      if (!group.members.empty()) out.groups.push_back(std::move(group));
     }
   }
   return out;
