@@ -240,7 +240,8 @@ class Sweep:
                                               *layout, lambda: differences(a, b))
                         if "error" in first or "error" in bare:
                             continue
-                        self.faults.check("hf_quant_config.json is read", sum(weights(first)) < 0.6 * sum(weights(bare)), *about)
+                        if engine != "transformers":  # it has no quantizer for ModelOpt's files
+                            self.faults.check("hf_quant_config.json is read", sum(weights(first)) < 0.6 * sum(weights(bare)), *about)
                         self.faults.check("a note names hf_quant_config.json", "hf_quant_config.json" in json.dumps(first["notes"]), *about)
         both = self.store.folder("both", json.dumps(fp8), quant=json.dumps(nvfp4))
         alone = self.store.folder("alone", json.dumps(fp8))
