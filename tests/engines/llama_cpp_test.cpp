@@ -414,9 +414,9 @@ TEST_CASE("llama.cpp: builds before the end of May 2026 hold two masks with flas
   Request request = request_for("llama.cpp@b9000", 262144);
   request.weights = "q4_k_m";
   const Plan plan = make_plan(observed_model("qwen3.5-9b"), request);
-  const LedgerLine line = line_of(plan, LineId::kComputeBuffer);
-  CHECK(line.low <= Bytes(808 * kMiB));
-  CHECK(static_cast<double>(line.bytes.count()) == doctest::Approx(808.02 * kMiB).epsilon(0.08));
+  const LedgerLine buffer = line_of(plan, LineId::kComputeBuffer);
+  CHECK(buffer.low <= Bytes(808 * kMiB));
+  CHECK(static_cast<double>(buffer.bytes.count()) == doctest::Approx(808.02 * kMiB).epsilon(0.08));
   const auto host = std::find_if(plan.host.begin(), plan.host.end(),
                                  [](const LedgerLine& line) { return line.id == LineId::kComputeBuffer; });
   REQUIRE(host != plan.host.end());

@@ -724,8 +724,8 @@ TEST_CASE("rules: SGLang runs transformers' class until it has its own") {
   CHECK_FALSE(library("sglang@0.5.9", "Lfm2ForCausalLM"));
   CHECK(library("sglang@0.5.12", "Cohere2VisionForConditionalGeneration") == true);
   CHECK_FALSE(library("sglang@0.5.13", "Cohere2VisionForConditionalGeneration"));
-  CHECK(library("sglang@0.5.9", "RecurrentGemmaForCausalLM") == false);
-  CHECK(library("sglang@0.5.10", "RecurrentGemmaForCausalLM") == true);
+  CHECK(library("sglang@0.5.13", "RecurrentGemmaForCausalLM") == false);  // executed
+  CHECK(library("sglang@0.5.23", "RecurrentGemmaForCausalLM") == true);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ TEST_CASE("pooled index keys: one key for a group of tokens, and the tokens of t
   REQUIRE(terms.size() == 2);
   CHECK(terms[0].entries(Tokens(4352), Tokens(0)) * 132 == 143616);
   CHECK(terms[0].elements() == Elements(128));
-  for (const std::uint64_t tokens : {4, 5, 4352})
+  for (const std::uint64_t tokens : {4U, 5U, 4352U})
     CHECK(terms[1].entries(Tokens(tokens), Tokens(0)) * terms[1].elements().count() * 2 == 2048);
   CHECK(terms[1].entries(Tokens(3), Tokens(0)) == 3);
 }

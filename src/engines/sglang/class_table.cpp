@@ -64,8 +64,8 @@ struct LibraryClass {
 };
 constexpr LibraryClass kLibraryClasses[] = {
     {"T5ForConditionalGeneration", false, {}},
-    {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 10}}},
-    {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 10}}},
+    {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 14}}},
+    {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 14}}},
     {"Lfm2ForCausalLM", true, {.until = {0, 5, 9}}},
     {"Lfm2VlForConditionalGeneration", true, {.until = {0, 5, 10}}},
     {"Cohere2VisionForConditionalGeneration", true, {.until = {0, 5, 13}}},
