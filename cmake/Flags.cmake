@@ -7,8 +7,12 @@ option(KVPLAN_FUZZ "Build the fuzz targets (clang)" OFF)
 
 add_library(kvplan_flags INTERFACE)
 if(KVPLAN_WERROR)
+  set(shadow -Wshadow)
+  if(KVPLAN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(shadow -Wshadow=local)  # files that are compiled together may use a name twice
+  endif()
   target_compile_options(kvplan_flags INTERFACE
-    -Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+    -Werror -Wall -Wextra -Wpedantic ${shadow} -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
     -Wold-style-cast -Wcast-align -Wformat=2 -Wimplicit-fallthrough
     $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wuseless-cast>)
   # gcc 12 sees an overlap in every inlined "text" + std::string() (https://gcc.gnu.org/PR105651, mended in 13).
