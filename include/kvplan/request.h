@@ -30,8 +30,10 @@ struct Parallel {
   std::uint64_t data = 1;
   std::uint64_t decode_context = 1;
   bool expert = false;
-  bool dp_attention = false;  // SGLang: the data parallel ranks are among the tensor parallel ones
-  bool given = false;         // -tp or -pp was given: --gpu-count then starts no search for a layout
+  bool balances_experts = false;        // EPLB: experts move between ranks
+  std::uint64_t redundant_experts = 0;  // copies that it adds to the routed experts of each layer
+  bool dp_attention = false;            // SGLang: the data parallel ranks are among the tensor parallel ones
+  bool given = false;                   // -tp or -pp was given: --gpu-count then starts no search for a layout
   bool operator==(const Parallel&) const = default;
 
   // GPUs of the layout. SGLang's data parallel attention needs none of its own.
@@ -117,6 +119,7 @@ struct VllmOptions {
   bool hybrid_manager = true;
   std::optional<Bytes> host_kv_cache;  // a second cache in host memory, for all ranks together
   std::optional<Bytes> swap_space;     // V0's, per GPU
+  std::optional<std::string> all2all_backend;
   bool operator==(const VllmOptions&) const = default;
 };
 

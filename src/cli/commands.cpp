@@ -304,10 +304,13 @@ std::vector<const Engine*> engines_called(const std::vector<std::string>& names)
 int run_engines(const Invocation& call) {
   const std::vector<const Engine*> asked = engines_called(call.models);
   if (call.rules) {
-    std::vector<EngineRule> rules;
+    std::vector<std::vector<RuleRow>> rows;  // what `rules` looks into
     for (const Engine* engine : asked)
-      for (const RuleRow& row : engine->rules != nullptr ? engine->rules() : std::vector<RuleRow>())
-        rules.push_back({engine->name, row.since, row.until, row.value, row.what, row.evidence,
+      rows.push_back(engine->rules != nullptr ? engine->rules() : std::vector<RuleRow>());
+    std::vector<EngineRule> rules;
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      for (const RuleRow& row : rows[i])
+        rules.push_back({asked[i]->name, row.since, row.until, row.value, row.what, row.evidence,
                          row.basis == RuleBasis::kExecuted ? "executed" : "read"});
     return answer(call, reply_of(std::span<const EngineRule>(rules)), "engines");
   }

@@ -68,6 +68,13 @@ template <auto member>
 void flag(Invocation& call, string_view, string_view) {
   member_of<member>(call) = true;
 }
+// Those whose buffers are modelled, or that have none of their own.
+std::string parse_all2all(string_view text, string_view option) {
+  return chosen<std::string>(text, option,
+                             {{"deepep_low_latency", "deepep_low_latency"},
+                              {"deepep_high_throughput", "deepep_high_throughput"},
+                              {"allgather_reducescatter", "allgather_reducescatter"}});
+}
 template <std::uint64_t Parallel::*ranks>
 void set_layout(Invocation& call, string_view value, string_view name) {
   call.request.parallel.*ranks = parse_count(value, name);
@@ -341,6 +348,12 @@ constexpr Option kOptions[]{
        c.measuring.calibration = not_empty(v, n, "name a file, or none");
      }},
 
+    {"--enable-eplb", "", kVllm, "vLLM: balance the load of experts, which keeps a layer's experts twice",
+     flag<&P::balances_experts>},
+    {"--num-redundant-experts", "N", kVllm, "vLLM, SGLang: copies of experts that the balance adds to each layer",
+     set<parse_redundant_experts, &P::redundant_experts>},
+    {"--all2all-backend", "NAME", kVllm, "vLLM: how ranks exchange the tokens of experts",
+     set<parse_all2all, &VllmOptions::all2all_backend>},
     {"--block-size", "N", kVllm, "tokens of a page", set<parse_count, &R::block_size>},
     {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm, "more states of a sequence, or one",
      [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},

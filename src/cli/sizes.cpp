@@ -59,6 +59,13 @@ std::uint64_t parse_count(std::string_view text, std::string_view option) {
   return out;
 }
 
+std::uint64_t parse_redundant_experts(std::string_view text, std::string_view option) {
+  constexpr std::uint64_t kMost = 1023;
+  const std::uint64_t count = text == "0" ? 0 : parse_count(text, option);
+  if (count > kMost) wrong(option, text, "a number of at most 1,023");
+  return count;
+}
+
 Tokens parse_tokens(std::string_view text, std::string_view option) {
   return Tokens(parse_count(text, option));
 }

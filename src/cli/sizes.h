@@ -16,6 +16,8 @@ namespace kvplan {
 
 // A positive whole number, with k, m or g for powers of 1024 ("32k", "128K", "1M"). Throws Error that names `option`.
 std::uint64_t parse_count(std::string_view text, std::string_view option);
+// 0 to 1,023, which is vLLM's own limit.
+std::uint64_t parse_redundant_experts(std::string_view text, std::string_view option);
 Tokens parse_tokens(std::string_view text, std::string_view option);
 // Bytes: "24GiB", "24G", "512MiB", "80GB" (10^9), "1.5GiB", or a bare number of bytes, 2^20 or more.
 Bytes parse_size(std::string_view text, std::string_view option);

@@ -6,6 +6,7 @@
 #include "kvplan/ggml_types.h"
 #include "plan/engine_input.h"
 #include "weights/loaded.h"
+#include "weights/share.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -221,6 +222,7 @@ WeightRequest weight_request(const ModelSpec& model, const Request& request) {
   const std::uint64_t flat = checked_mul(request.parallel.tensor, request.parallel.data, "the number of ranks");
   share.expert_tensor_parallel = engine.parallel.data_ranks_share_experts ? flat : request.parallel.tensor;
   if (request.parallel.expert) share.expert_parallel = share.expert_tensor_parallel;
+  share.redundant_experts = request.parallel.redundant_experts;
   share.embedding_on_host = engine.loading.embedding_on_host;
   share.cuts_towers = engine.parallel.cuts_towers && !request.extras.whole_towers;
   share.keeps_types = engine.loading.keeps_types;
@@ -236,6 +238,20 @@ std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& re
   if (padding == nullptr || !model.is_gguf || request.weights) return std::nullopt;
   LedgerLine line = padding(model.tensors, stage, request, on_host);
   return line.bytes > Bytes(0) ? std::optional(std::move(line)) : std::nullopt;
+}
+
+// EPLB receives a layer's experts beside those in use.
+std::optional<LedgerLine> balance_line(const ModelSpec& model, const WeightRequest& asked, const Request& request,
+                                       const WeightReport& report) {
+  if (!request.parallel.balances_experts || asked.share.expert_parallel <= 1) return std::nullopt;
+  std::uint64_t layers = 0;
+  for (const TensorGroup& group : model.tensors)
+    if (group.is_expert) layers = std::max(layers, HeldLayers{group, asked.share}.count());
+  const Bytes experts = bytes_of(report.lines, Component::kExperts);
+  if (layers == 0 || experts == Bytes(0)) return std::nullopt;
+  return exact_line(Section::kWeights, "experts in transfer", Bytes(experts.count() / layers),
+                    {"the rank's experts of one of {layers} layers", {{"layers", layers}}},
+                    "vLLM distributed/eplb/eplb_state.py expert_buffer");
 }
 
 // What leaves the GPUs for host memory at the user's wish, over all stages.
@@ -265,6 +281,7 @@ void add_stage(const ModelSpec& model, const Weigher& weigher, const WeightReque
   for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
   if (!out.is_known) return;
   for (LedgerLine& line : loading_lines(model, weigher, asked, request, segments)) lines.push_back(std::move(line));
+  if (auto line = balance_line(model, asked, request, report)) lines.push_back(std::move(*line));
   if (auto line = padding_line(model, request, stage, false)) lines.push_back(std::move(*line));
 }
 

@@ -33,7 +33,7 @@ inline std::uint64_t cutting_ranks(const TensorGroup& group, const WeightShare& 
 }
 
 inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
-  Piece piece{group.rows, group.columns, group.copies};
+  Piece piece{group.rows, group.columns, group.copies + (group.is_expert ? share.redundant_experts : 0)};
   std::uint64_t ranks = cutting_ranks(group, share);
   if (is_tower(group.component)) {
     // A tower is replicated if the ranks do not divide its width.
@@ -41,7 +41,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
     if (!share.cuts_towers || cut % ranks != 0 || group.units % ranks != 0) return piece;
   }
   if (group.is_expert && share.expert_parallel > 1) {
-    piece.copies = ceil_div(group.copies, share.expert_parallel);
+    piece.copies = ceil_div(piece.copies, share.expert_parallel);
     return piece;
   }
   if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;

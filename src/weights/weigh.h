@@ -24,6 +24,7 @@ struct WeightShare {
   // The ranks, out of those, that split attention (with states and towers) and the embedding; 0: all of them.
   std::uint64_t attention_parallel = 0, embedding_parallel = 0;
   std::uint64_t expert_parallel = 1;         // ranks that hold whole experts; 1: tensor parallelism splits every expert
+  std::uint64_t redundant_experts = 0;       // copies of routed experts in each layer, over all ranks
   std::uint64_t expert_tensor_parallel = 0;  // ranks that split each expert; 0: as the rest
   std::uint64_t first_layer = 0;
   std::optional<std::uint64_t> layers;  // those of the pipeline stage; absent: all

@@ -68,7 +68,7 @@ TEST_CASE("diff compares two commands") {
 TEST_CASE("An option that is not modelled leaves no verdict; a release's own parser is the first check") {
   const Words base{"--gpu", "l4", "--json", "--", "vllm", "serve", kModel};
   Words more = base;
-  more.push_back("--enable-eplb");
+  more.push_back("--enable-return-routed-experts");
   const Json open = asked(more);
   CHECK(open.at("verdict").at("status") == "unknown");
   const Json lacks = asked({"--gpu", "l4", "--json", "--", "docker", "run", "vllm/vllm-openai:v0.12.0", "--model",
@@ -143,7 +143,7 @@ TEST_CASE("Secrets of a command are in no output") {
   const std::string secrets[] = {"sk-topsecret", "hf_abcdefghijklmnopqrstuvwxyz0123456789", "pw-topsecret"};
   const TemporaryFolder folder;
   for (const std::string& model : {kModel, std::string("/models/none")})
-    for (const char* tail : {"", " --gpu-memory-utilization 0.2", " --enable-eplb", " --nope"}) {
+    for (const char* tail : {"", " --gpu-memory-utilization 0.2", " --enable-return-routed-experts", " --nope"}) {
       const std::string text = "docker run -e HF_TOKEN=" + secrets[1] + " -e DB_PASSWORD=" + secrets[2] +
                                " vllm/vllm-openai --model " + model + " --api-key " + secrets[0] +
                                " --hf-token=" + secrets[1] + tail;

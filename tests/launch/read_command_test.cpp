@@ -82,8 +82,8 @@ TEST_CASE("An option that is not modelled warns, and leaves no verdict where it 
   const std::string small = "vllm serve m --attention-backend X --port 1 --api-key a --trust-remote-code";
   CHECK(warns(small) == "--attention-backend");
   CHECK(read(small).request.unmodelled.empty());
-  const std::string more = "vllm serve m --enable-eplb --num-gpu-blocks-override 5";
-  CHECK(warns(more) == "--enable-eplb --num-gpu-blocks-override");
+  const std::string more = "vllm serve m --enable-return-routed-experts --num-gpu-blocks-override 5";
+  CHECK(warns(more) == "--enable-return-routed-experts --num-gpu-blocks-override");
   CHECK(read(more).request.unmodelled.size() == 2);
   CHECK(warns("vllm serve m --compilation-config '{\"nope\": 1}'") == "--compilation-config.nope");
   CHECK(warns("vllm serve m --speculative-config '{\"method\": \"dflash9\"}'") == "--speculative-config.method");

@@ -141,6 +141,7 @@ Launch sglang_launch(const LaunchInput& input) {
     else
       out.add("--enable-ep-moe");
   }
+  if (request.parallel.redundant_experts > 0) out.add("--ep-num-redundant-experts", request.parallel.redundant_experts);
   if (kv_chosen(request)) {
     const std::string_view type = kv_name(input.types.key, rules.names_block_types);
     if (type.empty() && input.types.key != input.types.model)

@@ -50,6 +50,18 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
       {"use --enable-expert-parallel (--ep-size {ranks})", {{"ranks", ranks}}}};
 }
 
+// ExpertLocationMetadata asserts it without words.
+Found uneven_experts(const EngineInput& input) {
+  const Parallel& parallel = input.request.parallel;
+  const std::uint64_t experts = checked_add(input.model.experts.count, parallel.redundant_experts, "the experts");
+  if (parallel.redundant_experts == 0 || !parallel.expert || experts % parallel.tensor == 0) return std::nullopt;
+  return Refusal{"uneven_experts",
+                 {"assert num_physical_experts % ep_size == 0 ({experts} experts, {ranks} ranks)",
+                  {{"experts", experts}, {"ranks", parallel.tensor}}},
+                 {"use --num-redundant-experts {count}",
+                  {{"count", parallel.redundant_experts + parallel.tensor - experts % parallel.tensor}}}};
+}
+
 // HybridSWAPoolConfigurator.
 Found windows(const EngineInput& input) {
   if (!sglang_hybrid_windows(input) || has_windows(input) || !sglang_rules(input.request).needs_windows)
@@ -123,6 +135,7 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
   if (Found found = fp8_blocks(input, capability)) return found;
   if (Found found = windows(input)) return found;
+  if (Found found = uneven_experts(input)) return found;
   if (Found found = sglang_backend_refusal(input, capability)) return found;
   if (Found found = old_card(input, capability)) return found;
   if (Found found = drafts(input)) return found;

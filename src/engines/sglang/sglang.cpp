@@ -79,7 +79,7 @@ Engine sglang_engine() {
   out.parallel.expert = true;
   out.options =
       "--block-size --enforce-eager --mamba-ssm-cache-dtype --enable-dp-attention "
-      "--enable-expert-parallel --cpu-offload-gb --speculative-num-draft-tokens --enable-lora "
+      "--enable-expert-parallel --num-redundant-experts --cpu-offload-gb --speculative-num-draft-tokens --enable-lora "
       "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --mamba-scheduler-strategy "
       "--disable-radix-cache --swa-full-tokens-ratio --mamba-full-memory-ratio --max-mamba-cache-size "
       "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend";

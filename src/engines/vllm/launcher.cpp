@@ -133,6 +133,10 @@ Launch vllm_launch(const LaunchInput& input) {
   out.add_ranks("--data-parallel-size", request.parallel.data);
   out.add_ranks("--decode-context-parallel-size", request.parallel.decode_context);
   out.add_flag("--enable-expert-parallel", request.parallel.expert);
+  out.add_flag("--enable-eplb", request.parallel.balances_experts);
+  if (request.parallel.redundant_experts > 0)
+    out.add("--eplb-config", "{\"num_redundant_experts\":" + std::to_string(request.parallel.redundant_experts) + "}");
+  if (request.vllm.all2all_backend) out.add("--all2all-backend", *request.vllm.all2all_backend);
   if (kv_chosen(request)) out.add("--kv-cache-dtype", kv_name(input.types.key));
   add_quantization(input, out);
   if (request.dtype) out.add("--dtype", name(*request.dtype));

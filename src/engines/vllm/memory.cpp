@@ -287,6 +287,39 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
                     "estimate: the profile run of V0, worker/enc_dec_model_runner.py"};
 }
 
+// DeepEP's buffers: VLLM_DEEPEP_BUFFER_SIZE_MB for NVLink, and as much between nodes; at low latency instead a message
+// for every token of a batch and every expert, sent and received, each twice (LowLatencyLayout of DeepEP's config.hpp).
+std::optional<LedgerLine> exchange_buffers(const EngineInput& input, const VllmRules& rules) {
+  constexpr std::uint64_t kBuffer = kGiB, kWorkspace = 32 * kMiB, kGpusOfNode = 8;
+  const std::string backend = input.request.vllm.all2all_backend.value_or("");
+  if (!vllm_exchanges_experts(input.request) || !backend.starts_with("deepep_")) return std::nullopt;
+  constexpr const char* kSource = "estimate: vLLM distributed/device_communicators/all2all.py, DeepEP config.hpp";
+  if (!vllm_batches_experts(input.request)) {
+    const std::uint64_t count = input.request.parallel.gpus() > kGpusOfNode ? 2 : 1;
+    return LedgerLine{Section::kRuntime,
+                      "buffers to exchange tokens",
+                      Bytes(count * kBuffer + kWorkspace),
+                      Bytes(kBuffer),
+                      Bytes(2 * kBuffer + 2 * kWorkspace),
+                      {"{count} x 1 GiB of DeepEP's and its workspace", {{"count", count}}},
+                      kSource};
+  }
+  const std::uint64_t experts =
+      checked_add(input.model.experts.count, input.request.parallel.redundant_experts, kActivations);
+  const std::uint64_t tokens =
+      rules.batched_dp_default ? vllm_batched_tokens(input, rules) : 256;  // VLLM_MOE_DP_CHUNK_SIZE
+  const std::uint64_t message = checked_mul(input.model.hidden_size / 128, 4 + 128 * 2, kActivations);
+  const Bytes messages = Bytes(checked_mul(checked_mul(experts, tokens, kActivations), message, kActivations)) * 4;
+  return LedgerLine{Section::kRuntime,
+                    "buffers to exchange tokens",
+                    messages + Bytes(kBuffer + kWorkspace),
+                    messages,
+                    messages + Bytes(kBuffer + 4 * kWorkspace),
+                    {"4 * {tokens} tokens * {experts} experts * {message} B, and 1 GiB with a workspace",
+                     {{"tokens", tokens}, {"experts", experts}, {"message", message}}},
+                    kSource};
+}
+
 }  // namespace
 
 bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
@@ -320,6 +353,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
     if (auto room = vllm_room_for_graphs(input, rules, out.back().bytes)) out.push_back(std::move(*room));
   }
   if (auto workspace = index_workspace(input, rules, in.load.max_model_len)) out.push_back(std::move(*workspace));
+  if (auto buffers = exchange_buffers(input, rules)) out.push_back(std::move(*buffers));
   if (in.stage == 0)
     if (auto images = crossed_images(input, rules, in.load, out.front().bytes)) out.push_back(std::move(*images));
   const auto encoder = rules.v1_engine ? encoder_budget(input, rules) : std::nullopt;

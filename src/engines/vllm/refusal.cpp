@@ -168,6 +168,30 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
       "use --kv-cache-dtype bfloat16"};
 }
 
+// What ParallelConfig and FusedMoE check where experts move between ranks.
+Found balanced_experts(const EngineInput& input) {
+  const Parallel& parallel = input.request.parallel;
+  if (!parallel.balances_experts) {
+    if (parallel.redundant_experts == 0) return std::nullopt;
+    return Refusal{
+        "redundant_experts",
+        {"num_redundant_experts is set to {count} but EPLB is not enabled", {{"count", parallel.redundant_experts}}},
+        "use --enable-eplb"};
+  }
+  if (!parallel.expert)
+    return Refusal{"eplb", "enable_expert_parallel must be True to use EPLB", "use --enable-expert-parallel"};
+  const std::uint64_t ranks = checked_mul(parallel.tensor, parallel.data, "the number of ranks");
+  if (ranks <= 1) return Refusal{"eplb", "EPLB requires tensor or data parallelism", "leave out --enable-eplb"};
+  const std::uint64_t experts = checked_add(input.model.experts.count, parallel.redundant_experts, "the experts");
+  if (experts % ranks == 0) return std::nullopt;
+  return Refusal{
+      "eplb",
+      {"EPLB currently only supports even distribution of experts across ranks ({experts} experts, {ranks} "
+       "ranks)",
+       {{"experts", experts}, {"ranks", ranks}}},
+      {"use --num-redundant-experts {count}", {{"count", parallel.redundant_experts + ranks - experts % ranks}}}};
+}
+
 // What ModelConfig, SpeculativeConfig and VllmConfig check before the model is created.
 Found configuration(const EngineInput& input) {
   const VllmClass the_class = vllm_class(input.model);
@@ -175,6 +199,7 @@ Found configuration(const EngineInput& input) {
     return Refusal{"expert_parallel",
                    "Number of experts in the model must be greater than 0 when expert parallelism is enabled",
                    "leave out --enable-expert-parallel"};
+  if (auto refused = balanced_experts(input)) return refused;
   if (input.request.parallel.pipeline > 1 && the_class.lacks_stages)
     return Refusal{"pipeline_parallel", "Pipeline parallelism is not supported for this model",
                    "use --tensor-parallel-size alone"};

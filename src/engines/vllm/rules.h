@@ -53,6 +53,7 @@ struct VllmRules {
   bool new_runner_on_rocm = false;
   bool sparing_sampler = false, sparing_sampler_on_rocm = false, samples_twice = false;
   bool compiles_before = false;
+  bool batched_dp_default = false;
   bool index_workspace = false, short_index_workspace = false;
   bool excludes_context = false, counts_consumed = false;
   // Weights, buffers and adapters.

@@ -27,10 +27,19 @@ bool is_large(const CardRequest& card) {
 
 }  // namespace
 
+bool vllm_exchanges_experts(const Request& request) {
+  return request.parallel.expert && request.parallel.data > 1;
+}
+
+bool vllm_batches_experts(const Request& request) {
+  return vllm_exchanges_experts(request) && request.vllm.all2all_backend == "deepep_low_latency";
+}
+
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules) {
-  constexpr std::uint64_t kLargest = 160 * kGiB;
+  constexpr std::uint64_t kLargest = 160 * kGiB, kBatchedDp = 256;
   const Request& request = input.request;
   if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
+  if (rules.batched_dp_default && vllm_batches_experts(request)) return kBatchedDp;
   const bool is_largest = request.card.memory && request.card.memory->count() >= kLargest;
   const std::uint64_t usual = !is_large(request.card) ? 2048 : is_largest && rules.largest_batches ? 16384 : 8192;
   const bool whole = input.model.vision && input.model.vision->both_ways && rules.whole_items &&

@@ -6,6 +6,11 @@
 
 namespace kvplan {
 
+// Whether ranks send tokens to the experts of others (FusedMoEParallelConfig.use_all2all_kernels), and whether in
+// batches of a fixed size (ParallelConfig.use_batched_dp_moe).
+bool vllm_exchanges_experts(const Request& request);
+bool vllm_batches_experts(const Request& request);
+
 // The scheduler's default batch and sequences (EngineArgs.get_batch_defaults), by the card's memory if there is one.
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
