@@ -16,7 +16,7 @@ namespace kvplan::conformance {
 namespace {
 
 #ifdef KVPLAN_SANITIZED
-constexpr std::size_t kEach = 4;  // of so many rows one: sanitizers make a plan many times slower
+constexpr std::size_t kEach = 8;  // of so many rows one: sanitizers make a plan many times slower
 #else
 constexpr std::size_t kEach = 1;
 #endif

@@ -86,7 +86,7 @@ void check_launches(const std::string& engine) {
   std::size_t accepted = 0;
   std::map<Tried, bool> seen;
 #ifdef KVPLAN_SANITIZED
-  constexpr std::size_t kEvery = 4, kReadBack = 0;
+  constexpr std::size_t kEvery = 12, kReadBack = 0;
 #else
   constexpr std::size_t kReadBack = 5;
   constexpr std::size_t kEvery = 1;
