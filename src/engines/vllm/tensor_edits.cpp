@@ -270,15 +270,15 @@ constexpr AngleRow kAngles[] = {
 // clang-format on
 
 // Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, Triton on Hopper. gpt-oss-20b on an A100: 13.72
-// GiB as printed, 12.82 as stored. gpt-oss-120b on an H100: 64.38 GiB as printed by 0.14.1.
+// GiB as printed, 12.82 as stored. gpt-oss-120b on an H100: 64.38 GiB as printed by 0.11.0 and 0.14.1.
 bool on_no_card(const Request& request) {
   return request.card.capability() == 0;
 }
 // clang-format off
 constexpr Mxfp4Row kMxfp4[] = {
     {{}, "", {.holds = on_no_card}},
-    {{}, "before Mxfp4Backend.TRITON; a log of 0.14.1: MXFP4 experts have no layout of their own on Hopper.",
-     {.until = {0, 14}, .holds = vllm_is_hopper}},
+    {{}, "before Mxfp4Backend.TRITON; a log of 0.11.0: MXFP4 experts have no layout of their own on Hopper.",
+     {.until = {0, 11}, .holds = vllm_is_hopper}},
     {{64, 1, 256},
      "HopperMXScaleLayout, 2 x 8 warps x 2 x 8 rows: Triton keeps a checkpoint's MXFP4 scales beside its own.",
      {.until = {0, 25}, .holds = vllm_is_hopper}},
