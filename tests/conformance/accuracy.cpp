@@ -17,21 +17,19 @@ namespace {
 using conformance::Json;
 using conformance::kBands;
 
-constexpr const char* kText = R"(## Engines' own code
+constexpr const char* kText = R"(## Figures executed by the engines
 
-Each engine's own code was run on a CPU for these releases, and kvplan was asked for the same cases at the same release
-([how](../testdata/conformance/README.md)). **Equal** is equal to the last digit that the engine gives; the columns after it
-count what is off by at most so much, then by more, then cases that kvplan gives no such figure for. Every figure that is
-not equal is explained by a row of [known_errors.cpp](../src/engines/known_errors.cpp); the test fails on a miss without one,
-and where a row's number of misses grows or shrinks. What kvplan itself calls an estimate is held against its own range.
+Each engine's planning code ran on a CPU ([how](../testdata/conformance/README.md)), and kvplan planned the same cases at the same release.
+**Equal** figures match to the last digit. The next columns count figures that differ by at most that much, then by more, then cases where kvplan
+has no figure. Each difference has its reason in [known_errors.cpp](../src/engines/known_errors.cpp), and the test fails without one. **In range**
+counts the estimates whose range contains the engine's figure. [Known errors](accuracy/known-errors.md) lists what a plan warns about.
 
 )";
 
-constexpr const char* kToldText = R"(
-### Known errors that a plan warns about
+constexpr const char* kToldText = R"(# Known errors that a plan warns about
 
-The plan of an affected model and release carries the sentence as a warning (`known_error`). Where the error moves memory by
-more than 1 %, the plan gives no verdict.
+A plan for an affected model and release shows the sentence as a warning (`known_error`). If the error moves memory by more than 1 %, the plan gives no
+verdict.
 
 | engine | model_type | warning | verdict |
 |---|---|---|---|
@@ -65,9 +63,7 @@ std::map<std::pair<std::string, std::string>, Row> read_rows() {
   return rows;
 }
 
-}  // namespace
-
-std::string executed_headline() {
+std::string headline() {
   std::uint64_t figures = 0, equal = 0;
   std::string worst;
   double least = 1;
@@ -80,31 +76,40 @@ std::string executed_headline() {
     worst = name.first + " " + name.second;
   }
   return fmt::format(
-      "Of {} figures that the engines' own code gave, run release by release, kvplan gives **{} to the last digit**\n"
-      "({:.1f} %; the least of a release is {:.1f} %, {}).\n",
-      grouped(figures), grouped(equal), 100 * static_cast<double>(equal) / static_cast<double>(figures), 100 * least,
+      "- **{} of {} figures** that the engines' own code computes are equal to the last digit ({:.1f} %; lowest\n"
+      "  release: {:.1f} %, {}).\n",
+      grouped(equal), grouped(figures), 100 * static_cast<double>(equal) / static_cast<double>(figures), 100 * least,
       worst);
 }
 
-std::string executed_section() {
-  const auto rows = read_rows();
+std::string table() {
   std::string out = std::string(kText) + "| engine | release | cases | figures |", under = "|---|---|---:|---:|";
   for (const auto& band : kBands) {
     out += " " + std::string(band.name) + " |";
     under += "---:|";
   }
   out += " estimates | in range |\n" + under + "---:|---:|\n";
-  for (const auto& [name, row] : rows) {
+  for (const auto& [name, row] : read_rows()) {
     out += fmt::format("| {} | {} | {} | {} |", name.first, name.second, row.cases, row.figures);
     for (const std::uint64_t count : row.bands) out += fmt::format(" {} |", count);
     out += fmt::format(" {} | {} |\n", row.estimates, row.in_range);
   }
-  out += kToldText;
+  return out;
+}
+
+std::string told() {
+  std::string out = kToldText;
   for (const KnownError& error : known_errors())
     if (error.effect != Effect::kSilent)
       out += fmt::format("| {} | {} | {} | {} |\n", error.engine, error.types.empty() ? "any" : error.types,
                          error.tells, error.effect == Effect::kUnknown ? "none (`unknown`)" : "kept");
   return out;
+}
+
+}  // namespace
+
+AccuracyPart executed_part() {
+  return {headline(), table(), told()};
 }
 
 }  // namespace kvplan

@@ -5,17 +5,16 @@
 
 namespace kvplan {
 
-// A part of the page, and what the README repeats of it.
+// What the README says of it, the section of docs/accuracy.md, and the long tables, a page of their own in
+// docs/accuracy.
 struct AccuracyPart {
-  std::string page, headline;
+  std::string headline, section, tables;
 };
 
-AccuracyPart peers_part();         // peers_test.cpp
-std::string verdicts_section();    // verdicts_test.cpp
-std::string estimates_section();   // engines/observations_test.cpp
-std::string estimates_headline();  // the same
-std::string estimates_picture();   // the same: an SVG
-std::string executed_section();    // conformance/accuracy.cpp
-std::string executed_headline();   // the same
+AccuracyPart peers_part();        // peers_test.cpp
+std::string verdicts_section();   // verdicts_test.cpp
+AccuracyPart estimates_part();    // engines/observations_test.cpp
+std::string estimates_picture();  // the same: an SVG
+AccuracyPart executed_part();     // conformance/accuracy.cpp
 
 }  // namespace kvplan

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::array<const char*, 3> kEngines{"logical", "vllm", "llama.cpp"};
 
-constexpr const char* kTruth = R"(## Beside other tools
+constexpr const char* kTruth = R"(# Beside other tools
 
 GiB of keys, values and states of one sequence of 32,768 tokens, 16 bit, on one GPU, for {} models. The truth is what the
 architecture needs (logical), what vLLM reserves (its rules up to 0.25, a batch of 8192 tokens) and what llama.cpp v0.5.0
@@ -41,9 +41,8 @@ The tools, and how their answers came about. Most count what the architecture ne
 |---|---|---|
 )";
 constexpr const char* kPeersHeadline =
-    R"(The cache of one sequence of 32k tokens, for {} current models. Right is an answer within 5 % of the band that the
-architecture's need, vLLM's reservation and llama.cpp's span; all cells, the versions and what was run are in
-[docs/accuracy.md](docs/accuracy.md#beside-other-tools).
+    R"(The KV cache of one sequence of 32k tokens, for {} current models. "Right" is within 5 % of the range between what the
+architecture needs, what vLLM reserves and what llama.cpp allocates. [All answers](docs/accuracy/peers.md)
 
 )";
 
@@ -204,9 +203,9 @@ AccuracyPart peers_part() {
   const Comparison all = compare_peers();
   CHECK(all.rows.size() == 28);
   AccuracyPart out;
-  out.page = fmt::format(kTruth, all.rows.size(), all.cells, all.near_recorded, all.exact, all.near);
-  out.page += truth_table(all.rows) + "\nWhere the recorded value and kvplan differ:\n\n" + differences(all.rows);
-  out.page += kAnswers + all.answers + "\n" + tally_table(all) + kTools + all.tools;
+  out.tables = fmt::format(kTruth, all.rows.size(), all.cells, all.near_recorded, all.exact, all.near);
+  out.tables += truth_table(all.rows) + "\nWhere the recorded value and kvplan differ:\n\n" + differences(all.rows);
+  out.tables += kAnswers + all.answers + "\n" + tally_table(all) + kTools + all.tools;
   out.headline = fmt::format(kPeersHeadline, all.rows.size()) + tally_table(all);
   return out;
 }

@@ -22,24 +22,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kEstimates = R"(## What is estimated
+constexpr const char* kEstimates = R"(## Starts that nothing was fitted to
 
-Start-up logs that people published, held against a plan with their options. First out of sample: `scripts/ranges.py` leaves one thread or
-log out at a time, fits the ranges (and one factor a term) to the others, and looks at the figures that it left out. Room for the
-cache and tokens are as planned: their range follows from the parts'. The rules themselves were written with most of these logs at hand.
+Estimates are compared with start-up logs that people published. `scripts/ranges.py` leaves out one thread or log at a time, fits the ranges (and one
+factor per term) to the others, and tests them on what it left out. The rules themselves were written with most of these logs at hand. Room for the KV
+cache and tokens have the range that follows from the parts. [All starts](accuracy/starts.md) lists each log.
 
 ![Planned against observed memory of starts, without the cache: a point each, its range as a bar](accuracy.svg)
 
 )";
-constexpr const char* kFitted = R"(
-The same in sample. GiB of one GPU as printed, in brackets as planned; a log that prints no weights or no graphs is compared without them.
-Since the line with "consumed" what is printed as activation holds vLLM's guess at its CUDA graphs. Errors of one start hardly go
-together, so the range of a total is the sum of its lines' ranges as squares add up.
+constexpr const char* kFitted = R"(# Starts in logs, one by one
+
+These plans use ranges that were fitted to the same logs. GiB of one GPU as printed, and in brackets as planned. A log that prints no weights or no
+CUDA graphs is compared without them. In releases that print "consumed", the activations include vLLM's estimate of its CUDA graphs. Errors of the parts of
+a start are nearly independent, so the range of a total is the square root of the sum of squares.
 
 )";
 
 constexpr const char* kRooms = R"(
-Room for the cache of the starts on a known card: as printed, as planned from the card alone, and the range that the plan names.
+Room for the KV cache on a known GPU: as printed, as planned from the GPU's name, and the plan's range.
 
 | engine | log | recorded | planned | range |
 |---|---|---:|---:|---|
@@ -189,7 +190,7 @@ std::vector<std::string> cells_of(const std::string& title) {
   return {};
 }
 
-std::string page(const std::vector<Compared>& rows) {
+std::string starts(const std::vector<Compared>& rows) {
   std::vector<double> totals, beside, widths;
   std::size_t inside = 0;
   std::string table, rooms;
@@ -211,7 +212,7 @@ std::string page(const std::vector<Compared>& rows) {
         fmt::format("| {} | [{}]({}) | {} | {} | {} | {:.2f} to {:.2f}{} |\n", row.engine, row.name, row.source,
                     figures, percent(off_beside), percent(off), row.low(), row.high(), row.inside() ? "" : ", outside");
   }
-  return kEstimates + left_out_figures() + kFitted +
+  return kFitted +
          fmt::format(
              "- median error of the total: {:.1f} %\n- median error of activations and runtime: {:.1f} %\n"
              "- observed totals inside the range: {} of {}\n- median width of the range: {:.1f} % of the total\n\n",
@@ -250,22 +251,21 @@ TEST_CASE("Plans agree with what engines printed, within the bounds that are pro
   CHECK(median(widths) <= 0.12);
 }
 
-}  // namespace
-
-std::string estimates_headline() {
+std::string headline() {
   const std::vector<std::string> total = cells_of("total without the cache");
   const std::vector<std::string> all = cells_of("all figures");
   REQUIRE(total.size() >= 7);
   REQUIRE(all.size() >= 7);
   return fmt::format(
-      "What is estimated is judged with start-up logs that its range was not fitted to: the memory without the cache "
-      "is\n"
-      "{} off in the median (nine of ten within {}), and of {} figures {} lie inside their range.\n",
-      total[3], total[4], all[1], all[5].substr(0, all[5].find(" of")));
+      "- **Starts that nothing was fitted to**: memory without the KV cache is {} off in the median, {} at the 90th\n"
+      "  percentile. {} of {} estimated figures are inside their range.\n",
+      total[3], total[4], all[5].substr(0, all[5].find(" of")), all[1]);
 }
 
-std::string estimates_section() {
-  return page(compare_all());
+}  // namespace
+
+AccuracyPart estimates_part() {
+  return {headline(), kEstimates + left_out_figures(), starts(compare_all())};
 }
 
 std::string estimates_picture() {
