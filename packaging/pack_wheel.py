@@ -76,7 +76,7 @@ def main(program, tag, folder, name="kvplan"):
     info = f"{stem}.dist-info"
     package = ROOT / "packaging/python"
     files = {str(path.relative_to(package)): path.read_bytes()
-             for path in sorted(package.glob("kvplan/*")) if path.suffix == ".py" or path.name == "py.typed"}
+             for path in sorted(package.glob("kvplan/**/*")) if path.suffix == ".py" or path.name == "py.typed"}
     script = f"{stem}.data/scripts/{name}"
     files[script] = pathlib.Path(program).read_bytes()
     files[f"{info}/METADATA"] = metadata(project).encode()

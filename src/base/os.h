@@ -69,6 +69,10 @@ bool make_own_folder(const std::string& path);  // private: other users cannot l
 // Others that lock the folder wait until this is closed. -1 on a system without such locks.
 int lock_folder(const std::string& path);
 
+// Replaces this process by another program: the one beside this one where `self` is a path, else one of PATH. Returns
+// where there is none. `arguments` end with a null.
+void become(const std::string& program, const std::string& self, char* const* arguments);
+
 bool is_terminal(int file);
 std::optional<int> columns(int file);  // of a terminal; nothing for other files
 

@@ -203,6 +203,11 @@ int lock_folder(const std::string& path) {
   return file;
 }
 
+void become(const std::string& program, const std::string& self, char* const* arguments) {
+  const auto slash = self.rfind('/');
+  execvp((slash == std::string::npos ? program : self.substr(0, slash + 1) + program).c_str(), arguments);
+}
+
 bool is_terminal(int file) {
   return isatty(file) == 1;
 }

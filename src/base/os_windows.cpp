@@ -199,6 +199,8 @@ std::optional<int> columns(int file) {
   return info.srWindow.Right - info.srWindow.Left + 1;
 }
 
+void become(const std::string&, const std::string&, char* const*) {}
+
 std::string home() {
   const char* const value = std::getenv("USERPROFILE");
   return value == nullptr ? "" : plain_path(value);

@@ -80,7 +80,7 @@ void prepare_measuring(Invocation& call) {
   if (!options.wanted && !measures && (!options.device.empty() || options.tolerance))
     usage_error(options.device.empty() ? "--tolerance without --measure" : "--device without --measure",
                 "add --measure");
-  if (!options.wanted && !options.save.empty() && call.command != "check-log" && !measures)
+  if (!options.wanted && !options.save.empty() && call.command != "check-log" && !measures && call.command != "verify")
     usage_error("--save-calibration without --measure", "add --measure, or use kvplan check-log");
   if (call.command == "check-log" && !options.save.empty() && !call.request.card.gpu)
     usage_error("--save-calibration: the log does not say which card it is of", "name it with --gpu");

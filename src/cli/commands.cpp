@@ -245,6 +245,21 @@ int run_measured(const Invocation& call) {
   return watches ? run_watch(call, asked, report_options(call)) : run_measure(call, asked, report_options(call));
 }
 
+// The Python package asks the engine: main hands the command over to it where it is installed, and keeps here what it
+// heard.
+int run_verify(const Invocation& call) {
+  if (!call.measuring.said.empty() && !call.measuring.save.empty()) {
+    const ModelAndRequest asked = load_model_and_request(single_model(call), call);
+    with_source(asked.model.source, [&] {
+      save_calibration(call.measuring.save, said_by_engine(asked.model, asked.request, call.measuring.said, today()));
+    });
+    return 0;
+  }
+  Error error(Exit::kNoDevice, "this needs the Python package", "pip install kvplan, then python -m kvplan.verify");
+  error.set_source("verify");
+  throw error;
+}
+
 int run_diff(const Invocation& call) {
   if (call.pasted_calls.size() == 2) {
     const auto digest = [](const Invocation& one) { return digest_of(one.models.front(), one); };
@@ -391,11 +406,11 @@ constexpr std::string_view kTables = "--format --json --output";
 // Options of a measurement, which only `plan` and `measure` make (and --fail-over of `diff`).
 constexpr std::string_view kUnmeasured =
     "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --rules "
-    "--task --all";
+    "--task --all --said";
 
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
-            "--fail-over --watch --pid --keep --rules --task --all",
+            "--fail-over --watch --pid --keep --rules --task --all --said",
             "kvplan Qwen3-8B --max-model-len 32k\n"
             "kvplan Qwen3-8B gpt-oss-20b --engine vllm --gpu l40s,h100 --weights bf16,fp8\n"
             "kvplan qwen3:8b -c 16k -ctk q8_0 -ctv q8_0 --json"},
@@ -411,14 +426,22 @@ constexpr std::array kCommands{
             "kvplan fit Qwen3-8B --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
             "kvplan fit Qwen3-8B --max-model-len 32k"},
     Command{"measure", "MODEL [options]", "an engine's start watched, or a rehearsal", run_measured, "Measuring", "",
-            "--fail-over --measure --rules --task --all",
+            "--fail-over --measure --rules --task --all --said",
             "kvplan measure Qwen3-8B --engine vllm --watch -- vllm serve Qwen/Qwen3-8B\n"
             "kvplan measure model.gguf --watch --device host -- llama-server -m model.gguf\n"
             "kvplan measure card --save-calibration default",
             "args k8s csv"},
+    Command{
+        "verify", "MODEL --engine E [options]", "the plan beside the installed engine's own code", run_verify,
+        "Load|Types", "",
+        "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --rules --task --all",
+        "kvplan verify config.json --engine vllm --gpu l40s\n"
+        "kvplan verify model --engine sglang --python venv/bin/python\n"
+        "kvplan verify config.json --engine transformers --max-model-len 8k --json",
+        "args k8s csv html github markdown"},
     Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",
             "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --users "
-            "--rules --task --all",
+            "--rules --task --all --said",
             "kvplan diff before.json after.json --fail-over 5%\n"
             "kvplan diff old/config.json new/config.json --engine vllm --gpu l40s\n"
             "kvplan diff before.json after.json --format markdown -o comment.md",
@@ -428,7 +451,7 @@ constexpr std::array kCommands{
             "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --calibration "
             "--max-vram "
             "--min-context --min-seqs "
-            "--gpu-bandwidth --gpu-tflops --rules --task --all",
+            "--gpu-bandwidth --gpu-tflops --rules --task --all --said",
             "kvplan check-log vllm.log\n"
             "kvplan check-log config.json vllm.log\n"
             "journalctl -u vllm | kvplan check-log config.json -",

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "base/os.h"
 #include "cli/options.h"
@@ -10,6 +11,9 @@
 namespace {
 
 int run(int argc, char** argv) {
+  // What the Python package heard of the engine comes back with --said.
+  const bool said = argc > 2 && std::string_view(argv[2]).starts_with("--said=");
+  if (argc > 1 && argv[1] == std::string_view("verify") && !said) kvplan::os::become("kvplan-verify", argv[0], argv + 1);
   const auto call = kvplan::parse_command_line(argc, argv);
   if (!call) return 0;
   for (const kvplan::Command& command : kvplan::commands())

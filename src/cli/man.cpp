@@ -64,7 +64,7 @@ std::string man_page() {
       ".TP\n2\nBad usage, or an input that cannot be read or is not valid.\n"
       ".TP\n3\nThe architecture is not known; \\fB\\-\\-assume\\fR plans it all the same.\n"
       ".TP\n4\nThe Hub could not be reached, or refused.\n"
-      ".TP\n5\nNo device to measure on.\n"
+      ".TP\n5\nNo device to measure on, or for verify no engine to ask.\n"
       ".SH EXAMPLES\n";
   for (const Command& command : commands())
     for (const string_view example : split(command.examples, '\n')) out += ".PP\n.RS\n" + roff(example) + "\n.RE\n";

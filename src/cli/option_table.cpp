@@ -343,6 +343,7 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view v, string_view n) {
        c.measuring.save = not_empty(v, n, "name a file, or default");
      }},
+    {"--said", "FIGURES", kMeasuring, "verify: what the engine said, for --save-calibration", set<as_typed, &M::said>},
     {"--calibration", "FILE", kMeasuring, "use saved measurements (none: ignore)",
      [](Invocation& c, string_view v, string_view n) {
        c.measuring.calibration = not_empty(v, n, "name a file, or none");

@@ -29,6 +29,7 @@ struct MeasuringOptions {
   std::string device;  // "" for the first GPU
   std::optional<double> tolerance;
   std::string save;                  // --save-calibration
+  std::string said;                  // --said: figures of the engine
   std::string calibration;           // --calibration: a file, "none", "" for the user's own
   bool watch = false;                // --watch
   bool share = false;                // --share: others may use the card meanwhile, and their memory is not ours

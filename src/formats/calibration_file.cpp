@@ -90,8 +90,8 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
   out.engine_version = text(json, "engine_version", which, false);
   out.model = text(json, "model", which, false);
   out.source = text(json, "source", which, true);
-  if (out.source != "measure" && out.source != "log")
-    refuse_calibration("the source of " + which + " is neither measure nor log");
+  if (out.source != "measure" && out.source != "log" && out.source != "verify")
+    refuse_calibration("the source of " + which + " is none of measure, log and verify");
   out.date = text(json, "date", which, true);
   if (!is_date(out.date)) refuse_calibration("the date of " + which + " is not of the form 2026-01-31");
   const Json* figures = member(json, "figures");

@@ -2,12 +2,40 @@
 
 #include <algorithm>
 
+#include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
+#include "plan/ledger.h"
+#include "plan/rank_weights.h"
 
 namespace kvplan {
 
 namespace {
+
+// Release 0.33 is 0.33.0.
+bool same_release(std::string_view one, std::string_view other) {
+  const auto short_name = [](std::string_view name) {
+    return name.ends_with(".0") ? name.substr(0, name.size() - 2) : name;
+  };
+  return short_name(one) == short_name(other);
+}
+
+// The model and the options that the engine's weights and blocks depend on.
+std::string engine_subject(const Pieces& pieces, const Load& load) {
+  const auto& [engine, input, layout, weights, extras, notes, no_verdict] = pieces;
+  std::string out = calibration_subject(input) + ", weights " + weights.type + ", KV " + cache_types_name(input.types) +
+                    ", context " + std::to_string(load.max_model_len.count());
+  if (const auto block = layout.block_size()) out += ", blocks of " + std::to_string(*block);
+  if (const auto drafted = input.request.num_speculative_tokens) out += ", drafts of " + std::to_string(drafted);
+  return out;
+}
+
+void note_applied(AppliedFigure found, const char* what, std::vector<AppliedFigure>& applied) {
+  found.what = what;
+  if (std::none_of(applied.begin(), applied.end(), [&](const auto& a) { return a.name == found.name; }))
+    applied.push_back(std::move(found));
+}
 
 bool of_card(std::string_view name) {
   return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
@@ -90,7 +118,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
   for (const CalibrationRecord& record : request.calibration->records) {
     if (record.find(name) == nullptr) continue;
     if (!of_card(name)) {
-      if (record.engine != engine_of(request).name || record.engine_version != release) continue;
+      if (record.engine != engine_of(request).name || !same_release(record.engine_version, release)) continue;
       if (record.model != subject && record.model != layout) continue;
     }
     // Among several, the same engine's goes before another's, and then the newest.
@@ -104,8 +132,11 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
   const Figure& figure = *best->find(name);
   const std::string times = figure.n == 1 ? "once" : std::to_string(figure.n) + " times";
   return AppliedFigure{std::string(name), "", figure,
-                       (best->source == "log" ? "read from a log " : "measured ") + times + " on " + best->device +
-                           (best->driver.empty() ? "" : ", driver " + best->driver) + ", " + best->date};
+                       (best->source == "log"      ? "read from a log "
+                        : best->source == "verify" ? "asked of the engine's own code "
+                                                   : "measured ") +
+                           times + " on " + best->device + (best->driver.empty() ? "" : ", driver " + best->driver) +
+                           ", " + best->date};
 }
 
 std::optional<Bytes> calibrated_memory(const Request& request) {
@@ -151,6 +182,69 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
     const bool known = std::any_of(applied.begin(), applied.end(), [&](const auto& a) { return a.name == name; });
     if (!known) applied.push_back(std::move(*found));
   }
+}
+
+CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, const std::string& said,
+                                        std::string_view date) {
+  const Request& request = pieces.input.request;
+  CalibrationRecord out;
+  out.device = request.card.name_or("");
+  out.engine = pieces.engine.name;
+  out.engine_version = release_name(request);
+  out.model = engine_subject(pieces, load);
+  out.source = "verify";
+  out.date = date;
+  for (const std::string_view pair : split(said, ',')) {
+    const std::string_view name = pair.substr(0, pair.find('='));
+    double value = 0;
+    if (name.size() < pair.size()) parse_real(pair.substr(name.size() + 1), value);
+    const bool known =
+        name == kWeightsFigure || name == kBlockFigure || name == kBlockTokensFigure || name == kRequestFigure;
+    if (!known || value <= 0)
+      fail("--said: \"" + one_line(pair, 60) + "\" is no figure of the engine", "kvplan verify writes this option");
+    out.add(name, value);
+  }
+  return out;
+}
+
+void calibrate_weights(const Pieces& pieces, const Load& load, std::vector<LedgerLine>& lines,
+                       std::vector<AppliedFigure>& applied) {
+  if (!pieces.input.request.calibration) return;
+  const auto found = find_figure(pieces.input.request, kWeightsFigure, engine_subject(pieces, load));
+  if (!found) return;
+  const auto stays = [](const LedgerLine& line) {
+    return line.id == LineId::kLoading || line.id == LineId::kMtp || line.id == LineId::kDraftWeights;
+  };
+  std::erase_if(lines, [&](const LedgerLine& line) { return !stays(line); });
+  const Bytes bytes = found->figure.mean_bytes();
+  lines.insert(lines.begin(), LedgerLine{Section::kWeights, "weights as the engine's class has them", bytes, bytes,
+                                         bytes, Template::quoted(found->source), "calibration: " + found->source,
+                                         LineId::kOther, Basis::kCalibrated});
+  note_applied(*found, "weights", applied);
+}
+
+void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capacity,
+                        std::vector<AppliedFigure>& applied) {
+  if (!pieces.input.request.calibration || !capacity.num_blocks) return;
+  const std::string subject = engine_subject(pieces, load);
+  const auto block = find_figure(pieces.input.request, kBlockFigure, subject);
+  const auto tokens = find_figure(pieces.input.request, kBlockTokensFigure, subject);
+  const auto request = find_figure(pieces.input.request, kRequestFigure, subject);
+  if (!block || !tokens || !request || block->figure.mean_bytes() == Bytes(0)) return;
+  const auto blocks_in = [&](Bytes budget) { return budget.count() / block->figure.mean_bytes().count(); };
+  const auto tokens_in = [&](Bytes budget) {
+    constexpr double kOfRounding = 1e-6;
+    const double count = static_cast<double>(blocks_in(budget)) * tokens->figure.mean;
+    return static_cast<std::uint64_t>(count + kOfRounding);
+  };
+  capacity.num_blocks = blocks_in(capacity.kv_cache_memory);
+  capacity.tokens = tokens_in(capacity.kv_cache_memory);
+  if (capacity.tokens_low) capacity.tokens_low = tokens_in(*capacity.kv_cache_memory_low);
+  if (capacity.tokens_high) capacity.tokens_high = tokens_in(*capacity.kv_cache_memory_high);
+  capacity.max_concurrency = static_cast<double>(*capacity.num_blocks) / request->figure.mean;
+  note_applied(*block, "blocks of the cache", applied);
+  note_applied(*tokens, "tokens of a block", applied);
+  note_applied(*request, "blocks of a sequence", applied);
 }
 
 }  // namespace kvplan

@@ -12,10 +12,27 @@
 
 namespace kvplan {
 
+struct Pieces;  // plan/ledger.h
+
 // The model and the options that activations and graphs depend on, in the form of a record's `model`.
 std::string calibration_subject(const EngineInput& input);
 // The layout, on which the memory of a process outside of its tensors depends.
 std::string calibration_layout(const Request& request);
+
+// What kvplan verify heard of the engine's own code, beside the figures of kvplan/calibration.h.
+constexpr std::string_view kWeightsFigure = "weights_bytes";         // of a rank, before repacking
+constexpr std::string_view kBlockFigure = "block_bytes";             // of a block, in all layers of a rank
+constexpr std::string_view kBlockTokensFigure = "tokens_per_block";  // as the engine prints the cache's tokens
+constexpr std::string_view kRequestFigure = "request_blocks";        // of a sequence of the longest context
+
+// The record of such figures ("weights_bytes=1,block_bytes=2"), for this plan's card, release, model and options.
+CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, const std::string& said,
+                                        std::string_view date);
+// Replace the weights of a rank, and what fits in the cache's budget, by such figures.
+void calibrate_weights(const Pieces& pieces, const Load& load, std::vector<LedgerLine>& lines,
+                       std::vector<AppliedFigure>& applied);
+void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capacity,
+                        std::vector<AppliedFigure>& applied);
 
 // The figure for the request's card. Figures of a card need only the card to match; those of an engine also its name
 // and release; those of a model also its subject. Nothing where no record matches or no card is named.

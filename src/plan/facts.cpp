@@ -119,7 +119,9 @@ Template unknown_release(const Engine& engine, const Request& request) {
   const bool newer = build(request.engine_version) >= build(oldest) + kBuildsOfRow || wanted > number(newest);
   const bool is_older = older || (build(request.engine_version) > 0 && build(request.engine_version) < build(oldest));
   if (!is_older && !newer) return {};
-  return {"{engine} {release} is not known: planned as {known}",
+  const bool is_python = engine.rules != nullptr && engine.slot_tokens == nullptr;  // kvplan verify runs its code
+  return {!is_python ? "{engine} {release} is not known: planned as {known}"
+                     : "{engine} {release} is not known: planned as {known}; kvplan verify asks the installed engine",
           {{"engine", engine.name}, {"release", request.engine_version}, {"known", newer ? newest : oldest}}};
 }
 

@@ -6,6 +6,7 @@
 #include "engines/capacity.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
+#include "plan/calibrate.h"
 #include "plan/engine_input.h"
 #include "plan/margins.h"
 #include "plan/mix.h"
@@ -94,6 +95,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
   capacity.max_model_len = longest_context(capacity.max_model_len_by_memory, input.model.max_model_len, engine);
   if (capacity.max_model_len < stated) capacity.max_model_len = 0;
   if (capacity.max_num_seqs < kAnyCount) capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
+  calibrate_capacity(pieces, plan.load, capacity, plan.calibrated);
   plan.capacity = capacity;
 }
 

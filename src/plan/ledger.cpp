@@ -34,7 +34,9 @@ GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<L
   gpu.kv_cache = Bytes(0);
   if (weights.is_known && stage < weights.lines.size()) {
     gpu.weights = Bytes(0);
-    for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line, margin);
+    std::vector<LedgerLine> lines = weights.lines[stage];
+    calibrate_weights(pieces, plan.load, lines, plan.calibrated);
+    for (LedgerLine& line : lines) add_line(gpu, std::move(line), margin);
   }
   if (stage < extras.stages.size())
     for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);

@@ -178,6 +178,12 @@ std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request) {
   return std::move(plan.memory);
 }
 
+CalibrationRecord said_by_engine(const ModelSpec& model, const Request& request, const std::string& said,
+                                 std::string_view date) {
+  PlanCache cache(model);
+  return calibration_of_engine(pieces_of(cache, request, cache.laid_out(request)), load_of(model, request), said, date);
+}
+
 Plan make_plan(PlanCache& cache, const Request& request) {
   if (request.longest) return make_plan(cache, with_longest_context(cache, request));
   if (request.llama_cpp.fit) {

@@ -20,6 +20,9 @@ Plan make_plan(PlanCache& cache, const Request& request);
 VerdictReport verdict_of(PlanCache& cache, const Request& request);
 // The most GPUs of a plan.
 inline constexpr std::uint64_t kMostGpusOfPlan = 2048;
+// What kvplan verify heard ("weights_bytes=1,block_bytes=2"), as a record for later plans.
+CalibrationRecord said_by_engine(const ModelSpec& model, const Request& request, const std::string& said,
+                                 std::string_view date);
 // One GPU of each pipeline stage: what a search over placements asks for.
 std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request);
 

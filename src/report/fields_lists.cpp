@@ -27,6 +27,8 @@ const Table<Gpu> Fields<Gpu>::table(
      {"memory_reported", at<&T::reported>, "memory_bytes is what a driver reports; else the nominal size"},
      {"usable_bytes", [](const T& gpu) { return if_any(gpu.usable_mib * kMiB); }, "that a program sees"},
      {"bandwidth_gb_s", or_null<&T::bandwidth_gb_s>, "10^9 bytes a second"},
+     {"compute_capability", [](const T& gpu) { return if_any(gpu.vendor == "NVIDIA" ? gpu.capability : 0U); },
+      "of an NVIDIA card, times ten: 90 for 9.0"},
      {"kind", [](const T& gpu) { return std::string_view(gpu.unified ? "unified" : "discrete"); },
       limit(R"("enum": ["unified", "discrete"])")},
      {"source", at<&T::source>}});

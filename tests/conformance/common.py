@@ -15,6 +15,7 @@ import zipfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+ADAPTERS = os.path.join(SOURCE, "packaging", "python", "kvplan", "adapters")  # what runs in an engine's environment
 TRUTHS = os.path.join(SOURCE, "testdata", "conformance")
 os.environ["PYTHONHASHSEED"] = "0"  # of the engine's processes: a set that it prints has the same order each time
 OTHER_CONFIGS = None  # a folder, in place of the project's configs

@@ -25,7 +25,7 @@ class Answers:
 
     def sum_of(self, script):
         if script not in self.sums:
-            path = os.path.join(common.FOLDER, script)
+            path = os.path.join(common.ADAPTERS, script)
             self.sums[script] = hashlib.sha256(open(path, "rb").read()).hexdigest()[:16] if os.path.exists(path) else ""
         return self.sums[script]
 

@@ -1,4 +1,4 @@
-"""python -m kvplan: the program, with the arguments as they are."""
+"""python -m kvplan: the program, with the arguments as they are; verify is this package's own command."""
 
 import os
 import subprocess
@@ -8,6 +8,10 @@ from kvplan._program import program
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["verify"]:
+        from kvplan.verify import main as verify
+
+        sys.exit(verify(sys.argv[2:]))
     words = [program(), *sys.argv[1:]]
     if sys.platform == "win32":
         sys.exit(subprocess.call(words))

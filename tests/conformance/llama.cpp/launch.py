@@ -10,8 +10,9 @@ import tempfile
 
 import xllamacpp
 
-sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from isolated import serve  # noqa: E402  (in the folder above)
+SOURCE = os.path.abspath(__file__).rsplit("/tests/", 1)[0]
+sys.path.append(os.path.join(SOURCE, "packaging", "python", "kvplan", "adapters"))
+from isolated import serve  # noqa: E402
 
 PARSE = "_Z19common_params_parseiPPcR13common_params13llama_examplePFviS0_E"
 HEAD = object.__basicsize__  # of a Python object, before the parameters

@@ -26,7 +26,7 @@ def versions(room):
 
 
 def workers(room, answers, script):
-    command = [room.python, os.path.join(HERE, script)]
+    command = [room.python, os.path.join(common.ADAPTERS, "mlx", script)]
     return Workers(lambda group: command, answers, versions(room), logs=room.folder("logs"))
 
 

@@ -8,6 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import cases  # noqa: E402  (beside this file)
 import common  # noqa: E402
+import lists  # noqa: E402
 from workers import Answers, Workers  # noqa: E402
 
 TORCH = "torch==2.13.0"
@@ -31,7 +32,7 @@ def prepare(room, release):
 def workers(room, release, answers):
     def command(group):
         gpu, mib, sm = group
-        return [room.python, os.path.join(HERE, "worker.py"), os.path.join(room.path, "source"), gpu, str(mib), *map(str, sm)]
+        return [room.python, os.path.join(common.ADAPTERS, "sglang", "worker.py"), os.path.join(room.path, "source"), gpu, str(mib), *map(str, sm)]
 
     return Workers(command, answers, room.versions(*REPORTED), {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}, room.folder("logs"))
 
@@ -41,6 +42,14 @@ OF_CAPABILITY = {tuple(sm): (gpu, mib, tuple(sm)) for mib, sm, gpu, _ in reverse
 
 
 def answered(room, release, answers, wanted, files):
+    """(case, answer); one whose class this release registers and cannot import here is an artefact."""
+    registered = set(lists.classes(os.path.join(room.path, "source")))
+    for case, answer in as_said(room, release, answers, wanted, files):
+        row = {key: value for key, value in answer.items() if key != "unregistered"}
+        yield case, {**row, "artefact": True} if registered & set(answer.get("unregistered", ())) else row
+
+
+def as_said(room, release, answers, wanted, files):
     return workers(room, release, answers).each(
         wanted, asked=lambda case: [{k: v for k, v in case.items() if k != "folder"}, files.get(case["config"])], sent=lambda case: case,
         group=lambda case: OF_CAPABILITY[tuple(case["sm"])], name=lambda case: f"{case['kind']} {case['config']} {case['card']}")
@@ -69,7 +78,7 @@ def rows(room, release, choice):
 
 
 def options_of(room):
-    return json.loads(room.run([room.python, os.path.join(HERE, "options.py"), os.path.join(room.path, "source")]))
+    return json.loads(room.run([room.python, os.path.join(common.ADAPTERS, "sglang", "options.py"), os.path.join(room.path, "source")]))
 
 
 CARDS = {"h100-80gb": "80", "a100-80gb": "a100", "b200": "180", "rtx-4090": "24"}  # as kvplan names those of cases.py

@@ -32,7 +32,7 @@ def versions(room):
 
 def rows(room, release, choice):
     jobs = choice.of([*default_jobs(room), *real_jobs()], lambda job: job["id"], lambda job: job["id"].split("/")[0])
-    command = [room.python, os.path.join(HERE, "worker.py")]
+    command = [room.python, os.path.join(common.ADAPTERS, "transformers", "worker.py")]
     answers = Answers(choice.kept(room, "answers.jsonl"))
     workers = Workers(lambda group: command, answers, versions(room), logs=room.folder("logs"))
     done = {job["id"]: answer for job, answer in workers.each(choice.in_order(jobs), asked, sent=lambda job: job, name=lambda job: job["id"])}
@@ -51,7 +51,7 @@ def finished(job, release, done):
 
 def default_jobs(room):
     """A job for every type with a class, then one for every default that runs with a key or two more (variants.json)."""
-    types = json.loads(room.run([room.python, os.path.join(HERE, "class_defaults.py")]))
+    types = json.loads(room.run([room.python, os.path.join(common.ADAPTERS, "transformers", "class_defaults.py")]))
     for model_type in types:
         yield {"id": "default/" + model_type, "model_type": model_type}
     with open(os.path.join(HERE, "variants.json")) as f:

@@ -77,7 +77,7 @@ def workers(room, release, answers):
 
     def command(group):
         card, flashinfer = group
-        return [room.python, os.path.join(HERE, "worker.py"), source, release, card, str(int(flashinfer)), room.folder("cache")]
+        return [room.python, os.path.join(common.ADAPTERS, "vllm", "worker.py"), source, release, card, str(int(flashinfer)), room.folder("cache")]
 
     return Workers(command, answers, room.versions(*REPORTED), logs=room.folder("logs"))
 

@@ -259,10 +259,13 @@ def fell_back(config, model):
 
 
 def run(case):
+    return planned(engine_config(case), case["tp"], case["mem"])
+
+
+def planned(config, ranks, memories):
     """(row, config, [the cache's config for each memory, or None])"""
-    config = engine_config(case)
     row = settled(config)
-    card.start_groups(config, case["tp"])
+    card.start_groups(config, ranks)
     model, draft = build(config)
     row["weights"] = weights_row(model)
     if fell_back(config, model):
@@ -282,7 +285,7 @@ def run(case):
         row["layout"] = layout(config, specs)
         row["cache_block_size"] = config.cache_config.block_size
         sized = []
-        for mem in case["mem"]:
+        for mem in memories:
             config.model_config.max_model_len = row["max_model_len"]  # a gate may leave the length that it looked for
             sized.append(size(config, specs, mem))
     row["plans"] = [plan for plan, _ in sized]

@@ -101,21 +101,15 @@ def adapter(source):
     return "of_configurator" if os.path.exists(configurator) else "of_runner"
 
 
-def lost_classes(source):
-    """Classes that the release registers, and whose module cannot be imported beside these stand-ins: SGLang would run such
-    a model by the library's code, and say nothing."""
-    import lists
+def marked(row, folder):
+    """The row, with the model's classes that SGLang did not register: it runs such a model by the library's code, and says
+    nothing. The class may be missing in this release, or its module cannot be imported beside these stand-ins."""
     from sglang.srt.models.registry import ModelRegistry
 
-    return set(lists.classes(source)) - set(ModelRegistry.get_supported_archs())
-
-
-def marked(row, case, lost):
-    if "config" not in case or "folder" not in case:
-        return row
-    with open(os.path.join(case["folder"], "config.json")) as f:
+    with open(os.path.join(folder, "config.json")) as f:
         named = json.load(f).get("architectures") or ()
-    return {**row, "artefact": True} if lost & set(named) else row
+    missing = sorted(set(named) - set(ModelRegistry.get_supported_archs()))
+    return {**row, "unregistered": missing} if missing else row
 
 
 KINDS = {"plan": plan, "start": start, "at_once": at_once, "launch": launch}
@@ -136,8 +130,7 @@ def main():
     logging.disable(logging.CRITICAL)
     gc.collect()
     gc.freeze()  # the engine collects garbage before it measures; its modules are none
-    lost = lost_classes(source)
-    serve(lambda case: marked(KINDS[case["kind"]](release, case), case, lost), said)
+    serve(lambda case: marked(KINDS[case["kind"]](release, case), case["folder"]), said)
 
 
 if __name__ == "__main__":

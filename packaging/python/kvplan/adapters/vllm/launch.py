@@ -23,8 +23,8 @@ def validate(args):
     validate_parsed_serve_args(args)
 
 
-def accept(words):
-    """What `vllm serve` does with its words until it starts processes."""
+def engine_config(words, **fixed):
+    """What `vllm serve` makes of its words until it starts processes; `fixed` are fields of its arguments."""
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.usage.usage_lib import UsageContext
 
@@ -38,8 +38,12 @@ def accept(words):
         args.model = args.model_tag
     validate(args)
     engine = AsyncEngineArgs.from_cli_args(args)
-    engine.skip_tokenizer_init = True  # no files of a tokenizer lie beside the config
-    engine.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER, headless=args.headless)
+    fixed["skip_tokenizer_init"] = True  # no files of a tokenizer lie beside the config
+    for name, value in fixed.items():
+        if hasattr(engine, name):
+            setattr(engine, name, value)
+    headless = {"headless": args.headless} if hasattr(args, "headless") else {}
+    return engine.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER, **headless)
 
 
 def row(case):
@@ -50,7 +54,7 @@ def row(case):
         for words in case["commands"]:
             if words[:2] != ["vllm", "serve"]:
                 return {"refused": f"{words[:2]} is not vllm serve"}
-            accept(words[2:])
+            engine_config(words[2:])
     finally:
         os.environ.clear()
         os.environ.update(kept)

@@ -18,19 +18,21 @@ GPUS = 8  # of the machine
 
 
 def play(source, release, card, flashinfer, cache):
-    """Makes the vllm in `source` importable; `cache` is a folder for what it writes."""
+    """Makes the vllm in `source` importable; `cache` is a folder for what it writes. `card` is a name or a row of CARDS."""
+    described = CARDS.get(card, card)
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", VLLM_NO_USAGE_STATS="1", CUDA_VISIBLE_DEVICES="",
                       VLLM_LOGGING_LEVEL="ERROR", VLLM_CONFIGURE_LOGGING="1", VLLM_ENABLE_V1_MULTIPROCESSING="0", VLLM_CACHE_ROOT=cache)
-    sys.path.insert(0, source)
+    if source:
+        sys.path.insert(0, source)
     stubs.install(release)
     if flashinfer:
         stubs.install_flashinfer()
     import torch
     torch.version.cuda = "13.0"
-    stubs.install_kernels(torch, 10 * CARDS[card][1][0] + CARDS[card][1][1])
-    play_torch(torch, *CARDS[card])
-    play_triton(torch, CARDS[card][1])
-    play_platform(*CARDS[card][:4])
+    stubs.install_kernels(torch, 10 * described[1][0] + described[1][1])
+    play_torch(torch, *described)
+    play_triton(torch, described[1])
+    play_platform(*described[:4])
     play_groups()
 
 

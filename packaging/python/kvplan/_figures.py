@@ -1,0 +1,169 @@
+"""What an engine says beside what kvplan planned: a figure at a time, by each engine's own terms."""
+
+import collections
+import re
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from kvplan._program import Answer
+
+Value = Union[None, bool, int, float, str]
+Row = Dict[str, Any]
+GIB = 1 << 30
+FEW_KILOBYTES = 64 << 10  # of weights: scales and tables that kvplan has no line for
+
+
+class Figure(NamedTuple):
+    name: str
+    planned: Value
+    engine: Value
+    slack: float = 0.0  # how far apart two numbers may be, as the engine rounds what it prints
+
+    @property
+    def is_equal(self) -> bool:
+        if isinstance(self.planned, (int, float)) and isinstance(self.engine, (int, float)):
+            return abs(self.planned - self.engine) <= self.slack
+        return self.planned == self.engine
+
+
+def _lines(plan: Answer, part: str, wanted: Callable[[str, str], bool]) -> int:
+    return sum(line["bytes"] for line in plan["memory"][0]["lines"]
+               if line["part"] == part and wanted(line["id"] or "", line["what"]))
+
+
+def _start(plan: Answer, row: Row, later: Sequence[str] = ()) -> Figure:
+    """Whether it starts. A refusal of kvplan's that comes after what was asked of the engine is no difference."""
+    verdict = plan["verdict"]
+    planned = verdict["refusal"] is None or (verdict["refusal_code"] or "") in later
+    return Figure("starts", planned, "refused" not in row)
+
+
+# --- vLLM
+
+_OTHER_WEIGHTS = re.compile(r"^loading|\bmtp\b|\bdraft", re.IGNORECASE)
+
+
+def _of_model(line_id: str, what: str) -> bool:
+    return not _OTHER_WEIGHTS.search(line_id.replace("_", " ") or what)
+
+
+def _paged(groups: Sequence[Sequence[Any]]) -> int:
+    """The block of a paged group, the largest; of a model of states alone, the smallest of its own."""
+    paged = [group[2] for group in groups if "Mamba" not in group[0]]
+    return int(max(paged) if paged else min(group[2] for group in groups))
+
+
+def vllm(plan: Answer, row: Row) -> List[Figure]:
+    out = [_start(plan, row, ("sequences",))]
+    if "refused" in row:
+        return out
+    settings, capacity, cache = plan["engine_settings"], plan["capacity"], plan["kv_cache"]
+    if plan["model"]["architecture"]:
+        out.append(Figure("model class", plan["model"]["architecture"], row["arch"]))
+    out.append(Figure("max context", plan["request"]["max_model_len"], row["max_model_len"]))
+    for name, key in (("tokens of a batch", "max_num_batched_tokens"), ("sequences of a batch", "max_num_seqs")):
+        out.append(Figure(name, settings[key], row[key]))
+    if "graphs" in row:
+        out.append(Figure("CUDA graph sizes", settings["cuda_graph_sizes"], row["graphs"][1]))
+    if row.get("only_arguments"):
+        return out
+    if "prefix_caching" in row and settings["prefix_caching"] is not None:
+        out.append(Figure("prefix caching", settings["prefix_caching"], row["prefix_caching"]))
+    weights = row["weights"]
+    built = weights["parameters"] + weights["buffers"] + weights["plain"]
+    out.append(Figure("weights, bytes", _lines(plan, "weights", _of_model), built, FEW_KILOBYTES))
+    out.append(Figure("layers with a cache", sum(group["layers"] for group in cache["groups"]), sum(spec["layers"] for spec in row["specs"])))
+    if capacity is None or not row["plans"]:
+        return out
+    size = row["plans"][0]
+    if "tokens" not in size:
+        if "needed_gib" in size:
+            needed = plan["memory"][0]["kv_cache_bytes"] - _lines(plan, "kv_cache", lambda line_id, _: line_id == "encoder_cache")
+            out.append(Figure("KV cache needed, GiB", round(needed / GIB, 4), size["needed_gib"], 0.00501))
+        if "longest" in size:
+            out.append(Figure("longest context that fits", capacity["max_model_len_by_memory"], size["longest"]))
+        if "refused" in size:
+            out[0] = _start(plan, size, ("sequences",))
+        return out
+    if all("Uniform" not in group[0] for group in size["groups"]):  # these hold pages of several sizes
+        out.append(Figure("page, bytes", max(group["page_bytes"] for group in cache["groups"]), max(group[3] for group in size["groups"])))
+    out.append(Figure("block size, tokens", cache["block_size"], _paged(size["groups"])))
+    out.append(Figure("blocks", capacity["num_blocks"], size["blocks"]))
+    out.append(Figure("tokens", capacity["tokens"], size["tokens"]))
+    out.append(Figure("concurrency", capacity["max_concurrency"], size["concurrency"], 1e-6 * size["concurrency"]))
+    return out
+
+
+# --- SGLang
+
+_POINTERS = 1 << 16  # the real pools hold the addresses of their layers too
+
+
+def sglang(plan: Answer, row: Row) -> List[Figure]:
+    # Kernels are chosen with the weights, which are not loaded.
+    out = [_start(plan, row, ("quantization", "card"))]
+    if "refused" in row:
+        return out
+    settings, capacity, args = plan["engine_settings"], plan["capacity"], row["args"]
+    out.append(Figure("max context", plan["request"]["max_model_len"], row["model"]["context_len"]))
+    out.append(Figure("memory fraction", settings["memory_fraction"], args["mem_fraction_static"], 1e-6))
+    if settings["max_num_batched_tokens"] is not None:
+        out.append(Figure("tokens of a chunk", settings["max_num_batched_tokens"], args["chunked_prefill_size"]))
+    if args.get("decode_graph"):
+        out.append(Figure("CUDA graph sizes", settings["cuda_graph_sizes"], args["decode_graph"][2]))
+    out.append(Figure("page size, tokens", plan["kv_cache"]["block_size"], args["page_size"]))
+    if row.get("only_arguments"):
+        return out
+    if row.get("kv_dtype"):
+        out.append(Figure("KV type", plan["request"]["kv_cache_dtype"], _KV_TYPES.get(row["kv_dtype"], row["kv_dtype"])))
+    if "weights_built" in row:
+        built = row["weights_built"]["parameters"] + row["weights_built"]["buffers"]
+        planned = _lines(plan, "weights", lambda line_id, what: not (line_id.replace("_", " ") or what).startswith("loading"))
+        out.append(Figure("weights, bytes", planned, built, FEW_KILOBYTES))
+    if capacity is not None and row.get("pool"):
+        out.append(Figure("tokens", capacity["tokens"], row["pool"]["max_total_num_tokens"]))
+    if "built" in row:
+        table = _lines(plan, "runtime", lambda line_id, _: line_id == "request_table")
+        out.append(Figure("request table, bytes", table, row["built"]["req_table_bytes"]))
+    if "state_slot" in row:
+        padding = _lines(plan, "kv_cache", lambda line_id, _: line_id == "state_padding_slot")
+        out.append(Figure("state slot, bytes", padding, row["state_slot"]))
+        out.append(Figure("state slots of a request", settings["state_slots_per_sequence"], row["mamba_ratio"]))
+    return out
+
+
+_KV_TYPES = {"float8_e4m3fn": "fp8_e4m3", "float8_e5m2": "fp8_e5m2"}
+
+
+# --- transformers
+
+def transformers(plan: Answer, row: Row) -> List[Figure]:
+    out = [_start(plan, row)]
+    if "refused" in row:
+        return out
+    if plan["model"]["architecture"]:
+        out.append(Figure("model class", plan["model"]["architecture"], row["class"]))
+    total = plan["model"]["parameters"]["total"]
+    # Both are true: what a checkpoint keeps as a tensor may be a buffer of the class.
+    with_buffers = row["parameters"] + row["kept_buffers"]
+    out.append(Figure("parameters", total, with_buffers if total == with_buffers else row["parameters"]))
+    cache = (row.get("cache") or [None])[-1]
+    if cache is not None:
+        out.append(Figure("KV cache, bytes", plan["kv_cache"]["reserved_bytes"], cache.get("storage", cache["bytes"])))
+    return out
+
+
+# --- mlx-lm
+
+def mlx(plan: Answer, row: Row) -> List[Figure]:
+    out = [_start(plan, row)]
+    if "refused" in row:
+        return out
+    out.append(Figure("parameters", plan["model"]["parameters"]["total"], row["params"]))
+    if plan["request"]["weights_dtype"] == row["dtype"]:
+        out.append(Figure("weights, bytes", plan["memory"][0]["weights_bytes"], row["weight_bytes"]))
+    if "cache_bytes" in row:
+        out.append(Figure("KV cache, bytes", plan["kv_cache"]["reserved_bytes"], row["cache_bytes"]))
+    return out
+
+
+COMPARE: Dict[str, Callable[[Answer, Row], List[Figure]]] = {"vllm": vllm, "sglang": sglang, "transformers": transformers, "mlx": mlx}

@@ -1,0 +1,77 @@
+"""Answers one case of `kvplan verify`, in the engine's environment: JSON on standard input, JSON on standard output.
+
+    ask.py ENGINE < case > answer
+
+The answer has the engine's figures, or "refused" (in its words), "not_run" (and why), or "missed": what these scripts look for
+in the release and do not find.
+"""
+import importlib
+import json
+import os
+import re
+import resource
+import sys
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ANSWERS = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # what the engine prints is no answer
+CLOSED = ("socket.connect", "socket.sendto", "socket.getaddrinfo")
+LONGEST = 300
+REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
+
+
+def seal():
+    """No network, and no child that outlives its limit of memory by address space alone."""
+
+    def refuse(event, arguments):
+        if event in CLOSED:
+            raise OSError("kvplan verify asks the engine without a network")
+
+    sys.addaudithook(refuse)
+
+
+def one_line(error):
+    text = re.sub(r"(/[\w.+-]+){2,}/?", "PATH", f"{type(error).__name__}: {error}")
+    return " ".join(re.sub(r"0x[0-9a-f]{6,}", "ADDRESS", text).split())[:LONGEST]
+
+
+def raised_here(error):
+    """Whether these scripts raised it, and not the engine: the release has moved what they look for."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename.startswith(HERE + os.sep)
+
+
+def place(error):
+    """The engine's own line that these scripts could not get past."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+
+
+def answer_of(engine, case):
+    sys.path[:0] = [os.path.join(HERE, engine)]
+    sys.path.append(HERE)
+    try:
+        return importlib.import_module("single").row(case)
+    except (Exception, SystemExit) as error:
+        words = one_line(error)
+        if REMOTE.search(words):
+            return {"not_run": "the model needs code of its repository, which verify never runs"}
+        moved = raised_here(error) or isinstance(error, (ImportError, AttributeError, TypeError))
+        return {"missed" if moved else "not_run": f"{words} ({place(error)})"}
+
+
+def main():
+    seal()
+    case = json.load(sys.stdin)
+    if os.environ.get("KVPLAN_VERIFY_TRACE"):
+        sys.excepthook = lambda *error: traceback.print_exception(*error)
+    answer = answer_of(sys.argv[1], case)
+    answer["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    json.dump(answer, ANSWERS, default=str)
+    ANSWERS.flush()
+    os._exit(0)  # threads of the engine's are not waited for
+
+
+if __name__ == "__main__":
+    main()

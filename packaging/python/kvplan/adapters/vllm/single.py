@@ -1,0 +1,42 @@
+"""One command of `vllm serve`, for `kvplan verify`: what its own code makes of it, on a card that is described to it.
+
+A case: {"release", "card": {"name", "capability", "memory"}, "words", "environment", "folder" (of config.json), "cache" (a
+folder), "ranks": {"tensor", "others"}, "mem": [bytes for the cache, ...]}
+"""
+import os
+
+import card
+
+
+def described(facts):
+    """A card by its name, capability and memory; the rest is of the nearest card that is known."""
+    near = min(card.CARDS.values(), key=lambda row: (abs(10 * (row[1][0] * 10 + row[1][1]) - 10 * facts["capability"]), abs(row[2] - facts["memory"])))
+    return (facts["name"], divmod(facts["capability"], 10), facts["memory"], *near[3:])
+
+
+def row(case):
+    os.environ.update(case["environment"])
+    card.play(None, case["release"], described(case["card"]), True, case["cache"])
+    import torch
+
+    torch.set_num_threads(1)
+    import launch
+    import plan
+    import worker
+
+    fixed = {"load_format": "dummy", "trust_remote_code": False, "swap_space": 0, "model": case["folder"], "tokenizer": case["folder"]}
+    if case["ranks"]["tensor"] > 1:
+        fixed["distributed_executor_backend"] = "mp"
+    try:
+        config = launch.engine_config(case["words"], **fixed)
+        if case["ranks"]["others"]:
+            return {**plan.settled(config), "only_arguments": True}
+        out, _, _ = plan.planned(config, case["ranks"]["tensor"], case["mem"])
+        return {**out, "prefix_caching": bool(config.cache_config.enable_prefix_caching)}
+    except Exception as error:
+        if os.environ.get("KVPLAN_VERIFY_TRACE"):
+            raise
+        failed = worker.failed(error)
+        if "not_run" in failed:
+            raise
+        return failed
