@@ -1,4 +1,5 @@
 // Parses, runs the command, and turns any error into one line and an exit code.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -10,15 +11,30 @@
 
 namespace {
 
+int run_command(std::string_view name, const kvplan::Invocation& call) {
+  for (const kvplan::Command& command : kvplan::commands())
+    if (command.name == name) return command.run(call);
+  return static_cast<int>(kvplan::Exit::kBadInput);
+}
+
+// The Python package has this command and options of its own for it. What it heard of the engine comes back with
+// --said.
+bool is_for_python(int argc, char** argv) {
+  if (argc < 3 || argv[1] != std::string_view("verify")) return false;
+  const auto is_ours = [](std::string_view word) {
+    return word == "--help" || word == "-h" || word.starts_with("--said=");
+  };
+  return std::none_of(argv + 2, argv + argc, is_ours);
+}
+
 int run(int argc, char** argv) {
-  // What the Python package heard of the engine comes back with --said.
-  const bool said = argc > 2 && std::string_view(argv[2]).starts_with("--said=");
-  if (argc > 1 && argv[1] == std::string_view("verify") && !said) kvplan::os::become("kvplan-verify", argv[0], argv + 1);
+  if (is_for_python(argc, argv)) {
+    kvplan::os::become("kvplan-verify", argv[0], argv + 1);
+    return run_command("verify", {});
+  }
   const auto call = kvplan::parse_command_line(argc, argv);
   if (!call) return 0;
-  for (const kvplan::Command& command : kvplan::commands())
-    if (command.name == call->command) return command.run(*call);
-  return static_cast<int>(kvplan::Exit::kBadInput);
+  return run_command(call->command, *call);
 }
 
 int report(const char* line, kvplan::Exit code) {

@@ -104,7 +104,7 @@ TEST_CASE("the pages' commands are commands that kvplan knows") {
   int commands = 0;
   for (const char* name :
        {"README.md", "docs/ci.md", "docs/commands.md", "docs/compare.md", "docs/extras.md", "docs/failing-starts.md",
-        "docs/fit.md", "docs/fleet.md", "docs/measure.md", "docs/models.md"}) {
+        "docs/fit.md", "docs/fleet.md", "docs/measure.md", "docs/models.md", "docs/verify.md"}) {
     std::ifstream page(std::string(KVPLAN_SOURCE_DIR) + "/" + name);
     REQUIRE(page.good());
     bool inside = false;

@@ -1,8 +1,7 @@
 """What an engine says beside what kvplan planned: a figure at a time, by each engine's own terms."""
 
-import collections
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Union
 
 from kvplan._program import Answer
 
@@ -95,9 +94,6 @@ def vllm(plan: Answer, row: Row) -> List[Figure]:
 
 # --- SGLang
 
-_POINTERS = 1 << 16  # the real pools hold the addresses of their layers too
-
-
 def sglang(plan: Answer, row: Row) -> List[Figure]:
     # Kernels are chosen with the weights, which are not loaded.
     out = [_start(plan, row, ("quantization", "card"))]
@@ -113,8 +109,6 @@ def sglang(plan: Answer, row: Row) -> List[Figure]:
     out.append(Figure("page size, tokens", plan["kv_cache"]["block_size"], args["page_size"]))
     if row.get("only_arguments"):
         return out
-    if row.get("kv_dtype"):
-        out.append(Figure("KV type", plan["request"]["kv_cache_dtype"], _KV_TYPES.get(row["kv_dtype"], row["kv_dtype"])))
     if "weights_built" in row:
         built = row["weights_built"]["parameters"] + row["weights_built"]["buffers"]
         planned = _lines(plan, "weights", lambda line_id, what: not (line_id.replace("_", " ") or what).startswith("loading"))
@@ -131,9 +125,6 @@ def sglang(plan: Answer, row: Row) -> List[Figure]:
     return out
 
 
-_KV_TYPES = {"float8_e4m3fn": "fp8_e4m3", "float8_e5m2": "fp8_e5m2"}
-
-
 # --- transformers
 
 def transformers(plan: Answer, row: Row) -> List[Figure]:
@@ -146,8 +137,9 @@ def transformers(plan: Answer, row: Row) -> List[Figure]:
     # Both are true: what a checkpoint keeps as a tensor may be a buffer of the class.
     with_buffers = row["parameters"] + row["kept_buffers"]
     out.append(Figure("parameters", total, with_buffers if total == with_buffers else row["parameters"]))
-    cache = (row.get("cache") or [None])[-1]
-    if cache is not None:
+    tokens = plan["request"]["max_model_len"]
+    cache = next((entry for entry in row["cache"] if entry["tokens"] == tokens), None)
+    if cache is not None and "source" not in cache:  # of so many tokens of an encoder as the adapter reads
         out.append(Figure("KV cache, bytes", plan["kv_cache"]["reserved_bytes"], cache.get("storage", cache["bytes"])))
     return out
 

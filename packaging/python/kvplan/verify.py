@@ -195,7 +195,7 @@ def sglang_case(planned: Planned) -> Dict[str, Any]:
 
 
 def transformers_case(planned: Planned) -> Dict[str, Any]:
-    return {"tokens": planned.plan["request"]["max_model_len"]}
+    return {"tokens": planned.plan["request"]["max_model_len"], "dtype": planned.plan["model"]["dtype"]}
 
 
 def mlx_case(planned: Planned) -> Dict[str, Any]:
@@ -264,6 +264,10 @@ class Verified:
         out = []
         if self.engine in ("vllm", "sglang"):
             out.append("activations, the bytes of CUDA graphs and what the driver takes, which need the card")
+        if self.row.get("cache_error"):
+            out.append(f"the KV cache, as the model's own pass ended with {self.row['cache_error']}")
+        if self.row.get("not_built"):
+            out.append(f"weights, as the class was not built: {self.row['not_built']}")
         if self.row.get("only_arguments"):
             out.append("weights and cache of pipeline, data, context or expert parallel ranks")
         return out

@@ -21,10 +21,10 @@ def all_experts(model):
                 pass
 
 
-def build(config, name, attention=None):
+def build(config, name, attention=None, dtype=torch.bfloat16):
     kwargs = {"attn_implementation": attention} if attention else {}
     with torch.device("meta"):
-        model = getattr(transformers, name)._from_config(copy.deepcopy(config), dtype=torch.bfloat16, **kwargs)
+        model = getattr(transformers, name)._from_config(copy.deepcopy(config), dtype=dtype, **kwargs)
     all_experts(model)
     return model.eval()
 
@@ -70,14 +70,14 @@ def lengths(config, real):
     return out
 
 
-def caches(model, config, name, wanted):
+def caches(model, config, name, wanted, dtype=torch.bfloat16):
     """(entries, why they are not all): shortened, then as it is, then without fused attention, then that for fewer tokens."""
     shorten(model)
     done, why = [], None
     for points, again in ((wanted, None), (wanted, {}), (wanted, {"attention": "eager"}), ([100], {"attention": "eager"})):
         try:
             if again is not None:
-                model = build(config, name, **again)
+                model = build(config, name, dtype=dtype, **again)
             for entry in filled(model, config, [n for n in points if n not in [e["tokens"] for e in done]]):
                 done.append(entry)
             return done, None

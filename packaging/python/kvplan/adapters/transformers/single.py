@@ -1,6 +1,6 @@
 """One model of `kvplan verify` in transformers: its class on the meta device, and the cache that generate() fills.
 
-A case: {"folder" (of config.json), "tokens"}
+A case: {"folder" (of config.json), "tokens", "dtype"}
 """
 import json
 import os
@@ -12,23 +12,29 @@ from class_defaults import CONFIG_MAPPING, CONFIG_MAPPING_NAMES, class_name
 from measured import build, caches, kept_buffers, parameters
 
 
+def steps(tokens):
+    """The prompt, and one token decoded alone: until then the view of a window holds the whole prompt."""
+    return [tokens - 1, tokens] if tokens > 1 else [tokens]
+
+
 def row(case):
     torch.set_num_threads(1)
     with open(os.path.join(case["folder"], "config.json")) as f:
         given = json.load(f)
     kind = given.get("model_type")
     if kind not in CONFIG_MAPPING_NAMES:
-        return {"refused": f"the library has no class for model type {kind}"}
+        return {"not_run": f"the library has no class for model type {kind}"}
     given.pop("quantization_config", None)  # the model is built in 16 bit, as its class has it
+    dtype = getattr(torch, case["dtype"] or "bfloat16", torch.bfloat16)
     wanted = (given.get("architectures") or [None])[0]
     name = wanted if wanted and hasattr(transformers, wanted) else class_name(kind)
     if name is None:
-        return {"refused": f"the library has no class that generates text for model type {kind}"}
+        return {"not_run": f"the library has no class that generates text for model type {kind}"}
     config = CONFIG_MAPPING[kind].from_dict(given)
     try:
-        model = build(config, name)
+        model = build(config, name, dtype=dtype)
     except Exception:
-        model = build(config, name, "eager")
+        model = build(config, name, "eager", dtype)
     out = {"class": name, "parameters": parameters(model), "kept_buffers": kept_buffers(model)}
-    out["cache"], out["cache_error"] = caches(model, config, name, [case["tokens"]])
+    out["cache"], out["cache_error"] = caches(model, config, name, steps(case["tokens"]), dtype)
     return out

@@ -1,0 +1,189 @@
+"""kvplan verify: a stub in an engine's place answers, breaks and dies; a real engine answers where one is installed."""
+
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import kvplan
+from conftest import ROOT
+from kvplan import _engine
+from kvplan.verify import main
+
+QWEN = str(ROOT / "testdata/configs/qwen3-0.6b.json")
+# As vLLM 0.33.0's own code answered for Qwen3-0.6B in 72,916,412,236 bytes (tests/conformance, the adapter `single`).
+ANSWER = {
+    "arch": "Qwen3ForCausalLM", "max_model_len": 40960, "max_num_batched_tokens": 8192, "max_num_seqs": 1024, "graphs": [512, 51],
+    "prefix_caching": True, "weights": {"parameters": 1192099840, "buffers": 10486432, "plain": 0}, "specs": [{"layers": 28}],
+    "plans": [{"tokens": 635776, "blocks": 39736, "concurrency": 15.521875, "block_bytes": 1835008,
+               "groups": [["FullAttentionSpec", 28, 16, 65536]]}], "peak_bytes": 1}
+GIVEN = ["--engine", "vllm", "--gpu", "h100-80gb"]
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Where verify puts its folder; what is left there is left behind."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def ask(tmp_path, temporary, capsys):
+    """Asks a stub that runs `script` in the engine's place; (exit code, output, lines of errors)."""
+
+    def asked(script, *words, release="0.33.0"):
+        stub = tmp_path / "python"
+        said = json.dumps({"release": release, "base": ""})
+        stub.write_text(f"#!/bin/sh\nif [ \"$1\" = -c ]; then echo '{said}'; exit; fi\n{script}\n")
+        stub.chmod(0o755)
+        code = main([*(words or [QWEN, *GIVEN]), "--python", str(stub)])
+        out, errors = capsys.readouterr()
+        assert list(temporary.iterdir()) == []
+        return code, out, errors.splitlines()
+
+    return asked
+
+
+def says(**more):
+    return f"cat >/dev/null; echo '{json.dumps({**ANSWER, **more})}'"
+
+
+def test_agrees(ask):
+    code, out, errors = ask(says())
+    assert (code, errors) == (0, [])
+    assert out.splitlines()[0] == "vLLM 0.33.0 agrees with the plan (14 figures)"
+    code, out, _ = ask(says(), QWEN, *GIVEN, "--json")
+    answer = json.loads(out)
+    assert answer["agrees"] and len(answer["figures"]) == 14 and answer["meaning"] == []
+
+
+def test_differs(ask):
+    code, out, _ = ask(says(plans=[{**ANSWER["plans"][0], "tokens": 317888, "concurrency": 0.5}]))
+    assert code == 1
+    assert "differs from the plan in 2 of 14 figures" in out
+    assert "tokens       635,776  317,888  +100.00 %" in out
+    assert "the verdict changes: it does not fit." in out
+
+
+def test_refusals(ask):
+    tp3 = [QWEN, *GIVEN, "-tp", "3"]
+    words = "Total number of attention heads (16) must be divisible by tensor parallel size (3)."
+    refused = f"cat >/dev/null; echo '{json.dumps({'refused': words, 'peak_bytes': 1})}'"
+    assert ask(refused, *tp3)[:2][0] == 0
+    assert words in ask(refused, *tp3)[1]
+    code, out, _ = ask(refused)
+    assert code == 1 and f"vLLM refuses to start, which the plan does not say: {words}" in out
+
+
+def test_the_engine_gets_the_command_and_none_of_the_user_s(ask, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    seen = tmp_path / "seen"
+    code, _, _ = ask(f"env >{seen}.env; ls \"$HOME/../model\" >{seen}.files; tee {seen}.case >/dev/null; echo '{json.dumps(ANSWER)}'")
+    case, environment = json.loads(pathlib.Path(f"{seen}.case").read_text()), pathlib.Path(f"{seen}.env").read_text()
+    assert case["words"] == [case["folder"], "--max-model-len", "40960"]
+    assert case["card"]["capability"] == 90 and case["mem"] == [72916412236]
+    assert "hf_secret" not in environment and f"HOME={tmp_path}/temporary/" in environment and "HF_HUB_OFFLINE=1" in environment
+    assert pathlib.Path(f"{seen}.files").read_text().split() == ["config.json"]
+
+
+@pytest.mark.parametrize("script, words", [
+    ("kill -9 $$", "vLLM's process was killed by signal 9"),
+    ("echo 'ModuleNotFoundError: No module named torch' >&2; exit 1", "ended with 1 and no answer: ModuleNotFoundError: No module named torch"),
+    ("cat >/dev/null; echo '{\"not_run\": \"the model needs code of its repository, which verify never runs\"}'", "needs code of its repository"),
+    ("cat >/dev/null; echo '{\"missed\": \"AttributeError: no such name (plan.py:40)\"}'", "please report it"),
+])
+def test_no_answer_is_one_line(ask, script, words):
+    code, out, errors = ask(script)
+    assert (code, out, len(errors)) == (5, "", 1)
+    assert errors[0].startswith("kvplan: verify: ") and words in errors[0]
+
+
+def test_what_hangs_is_ended_with_what_it_started(ask, tmp_path, monkeypatch):
+    monkeypatch.setattr(_engine, "LONGEST", 1.0)
+    code, _, errors = ask(f"sleep 600 & echo $! >{tmp_path}/child; wait")
+    assert code == 5 and "no answer within 1 seconds" in errors[0]
+    child = int((tmp_path / "child").read_text())
+    state = pathlib.Path(f"/proc/{child}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_no_engine(capsys, temporary):
+    for words, said in (([QWEN, *GIVEN], "vLLM is not installed for "), ([QWEN, "--engine", "ollama"], "ollama cannot be asked"),
+                        ([QWEN, *GIVEN, "--python", "/no/python"], "--python /no/python: No such file or directory")):
+        assert main(words) == 5
+        out, errors = capsys.readouterr()
+        assert out == "" and errors.count("\n") == 1 and said in errors
+
+
+def test_bad_input_is_the_program_s_line(ask, capsys):
+    assert ask(says(), "no.json", *GIVEN)[0] == 2
+    assert main([]) == 2
+    assert "no MODEL was named" in capsys.readouterr()[1]
+
+
+def test_another_release_is_not_asked(ask):
+    code, _, errors = ask(says(), QWEN, "--engine", "vllm@0.30")
+    assert code == 5 and "0.33.0 is installed, not 0.30" in errors[0]
+
+
+def test_a_calibration_changes_later_plans(ask, tmp_path):
+    """An unknown release whose blocks hold 24 tokens and twice the bytes, and whose weights take a GiB more."""
+    file = str(tmp_path / "calibration.json")
+    weights = {**ANSWER["weights"], "plain": 1 << 30}
+    size = {"tokens": 476832, "blocks": 19868, "concurrency": 19868 / 1707, "block_bytes": 3670016, "groups": [["FullAttentionSpec", 28, 24, 131072]]}
+    code, out, _ = ask(says(weights=weights, plans=[size]), QWEN, *GIVEN, "--save-calibration", file, release="0.99.0")
+    assert code == 1
+    given = dict(engine="vllm@0.99.0", gpu="h100-80gb")
+    plain, plan = kvplan.plan(QWEN, calibration="none", **given), kvplan.plan(QWEN, calibration=file, **given)
+    assert plan["memory"][0]["weights_bytes"] - plain["memory"][0]["weights_bytes"] == pytest.approx(1 << 30, abs=1 << 16)
+    assert plan["capacity"]["num_blocks"] == plan["capacity"]["kv_cache_memory_bytes"] // 3670016
+    assert plan["capacity"]["tokens"] == plan["capacity"]["num_blocks"] * 24
+    assert [line["basis"] for line in plan["memory"][0]["lines"] if line["part"] == "weights"][0] == "calibrated"
+    assert "verify" in json.loads(pathlib.Path(file).read_text())["calibration"][0]["source"]
+    assert any("kvplan verify" in note["message"] for note in plan["notes"])
+    # Another release, another length: nothing of it is used.
+    for other in (dict(given, engine="vllm@0.98"), dict(given, max_model_len=8192)):
+        assert kvplan.plan(QWEN, calibration=file, **other)["calibration"] is None
+
+
+def test_a_report_is_a_row_of_conformance(ask, tmp_path):
+    config = {**json.loads(pathlib.Path(QWEN).read_text()), "_name_or_path": "/home/somebody/model"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    file = tmp_path / "report.jsonl"
+    assert ask(says(), str(tmp_path / "config.json"), *GIVEN, "--max-model-len", "8k", "--report", str(file))[0] == 1
+    head, row = map(json.loads, file.read_text().splitlines())
+    assert head == {"engine": "vllm", "release": "0.33.0", "ran_with": {"vllm": "0.33.0"}}
+    assert row["kind"] == "plan" and row["args"] == {"max_model_len": 8192} and row["card"] == "h100-80gb"
+    assert "somebody" not in file.read_text() and str(tmp_path) not in file.read_text()
+
+
+def test_the_program_hands_over(tmp_path):
+    for start in ([kvplan.program(), "verify"], [sys.executable, "-m", "kvplan", "verify"], [sys.executable, "-m", "kvplan.verify"]):
+        done = subprocess.run([*start, QWEN, *GIVEN], stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 5 and "vLLM is not installed for " in done.stderr, (start, done.stderr)
+
+
+def test_the_engine_s_process_has_no_network():
+    code = "import ask, socket; ask.seal(); socket.create_connection(('127.0.0.1', 9), 1)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=_engine.ADAPTERS, stderr=subprocess.PIPE, text=True, check=False)
+    assert "without a network" in done.stderr
+
+
+def test_a_real_engine(capsys, temporary):
+    found = glob.glob(os.path.join(os.environ.get("KVPLAN_ENGINES", ""), "environments", "*", "bin", "python"))
+    for python in found:
+        try:
+            release = _engine.find("transformers", python).release
+        except _engine.NothingToAsk:
+            continue
+        assert main([QWEN, "--engine", "transformers", "--max-model-len", "1k", "--python", python]) == 0
+        assert f"transformers {release} agrees with the plan (4 figures)" in capsys.readouterr()[0]
+        assert list(temporary.iterdir()) == []
+        return
+    pytest.skip("no real engine was asked: KVPLAN_ENGINES names no folder with an environment that has transformers")
