@@ -20,7 +20,7 @@ int run_command(std::string_view name, const kvplan::Invocation& call) {
 // The Python package has this command and options of its own for it. What it heard of the engine comes back with
 // --said.
 bool is_for_python(int argc, char** argv) {
-  if (argc < 3 || argv[1] != std::string_view("verify")) return false;
+  if (argc < 2 || argv[1] != std::string_view("verify")) return false;
   const auto is_ours = [](std::string_view word) {
     return word == "--help" || word == "-h" || word.starts_with("--said=");
   };

@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engines/estimates.h"
@@ -64,6 +65,20 @@ Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::Laid
   return out;
 }
 
+// Where the engine's own figures hold another number of sequences than the rules that the verdict comes from.
+void doubt_verdict(Plan& plan) {
+  const auto of_blocks = [](const AppliedFigure& figure) { return figure.name == kBlockFigure; };
+  if (!plan.capacity || std::none_of(plan.calibrated.begin(), plan.calibrated.end(), of_blocks)) return;
+  const bool holds = plan.capacity->max_concurrency >= static_cast<double>(plan.load.num_seqs);
+  VerdictReport& verdict = plan.verdict;
+  if (verdict.refusal || verdict.status == Verdict::kUnknown || holds == (verdict.status == Verdict::kFits)) return;
+  verdict.status = Verdict::kUnknown;
+  verdict.starts.reset();
+  verdict.no_verdict = {
+      "by {engine}'s own code {held:sequence} of this length run at once, and kvplan's rules differ",
+      {{"engine", plan.engine}, {"held", static_cast<std::uint64_t>(plan.capacity->max_concurrency)}}};
+}
+
 // What a search needs, and the first step of a plan: one GPU of each stage, the cache's budget and the verdict.
 Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces) {
   Plan plan;
@@ -122,6 +137,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   fill_memory(pieces, ranks, plan);
   plan.host = host_lines(pieces, plan);
   if (!request.limits.min_context && !request.limits.min_seqs) fill_capacity(pieces, plan);
+  doubt_verdict(plan);
   fill_card(input, engine, plan);
   advise(layout, plan);
   plan.mix = mix_of(input, layout, plan.load);

@@ -170,5 +170,14 @@ TEST_CASE("bad usage: whatever a message quotes, it says what to do") {
   }
 }
 
+TEST_CASE("verify: the program alone says that it needs the Python package") {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"verify"},
+                                             {"verify", "testdata/configs/qwen3-0.6b.json", "--engine", "vllm"},
+                                             {"verify", "no.json", "--python", "/no/python", "--report", "x"},
+                                             {"verify", "--gpu", "l40s", "--", "vllm", "serve", "org/name"}})
+    check_refused(run_program(words), Exit::kNoDevice, "verify: this needs the Python package; pip install kvplan");
+}
+
 }  // namespace
 }  // namespace kvplan
