@@ -29,11 +29,17 @@ def _lines(plan: Answer, part: str, wanted: Callable[[str, str], bool]) -> int:
                if line["part"] == part and wanted(line["id"] or "", line["what"]))
 
 
-def _start(plan: Answer, row: Row, later: Sequence[str] = ()) -> Figure:
-    """Whether it starts. A refusal of kvplan's that comes after what was asked of the engine is no difference."""
+def _start(plan: Answer, row: Row, later: Sequence[str] = (), by_memory: bool = False) -> Figure:
+    """Whether it starts. A refusal of kvplan's that comes after what was asked of the engine is no difference, and a lack of
+    memory is one only where the engine was given the budget."""
     verdict = plan["verdict"]
-    planned = verdict["refusal"] is None or (verdict["refusal_code"] or "") in later
-    return Figure("starts", planned, "refused" not in row)
+    size = (row.get("plans") or [{}])[0]
+    starts = "refused" not in row and "refused" not in size and "needed_gib" not in size
+    if verdict["refusal"] is not None:
+        return Figure("starts", (verdict["refusal_code"] or "") in later, starts)
+    if not by_memory:
+        return Figure("starts", True, starts)
+    return Figure("starts", starts if verdict["starts"] is None else verdict["starts"], starts)
 
 
 # --- vLLM
@@ -52,7 +58,7 @@ def _paged(groups: Sequence[Sequence[Any]]) -> int:
 
 
 def vllm(plan: Answer, row: Row) -> List[Figure]:
-    out = [_start(plan, row, ("sequences",))]
+    out = [_start(plan, row, ("sequences",), by_memory=True)]
     if "refused" in row:
         return out
     settings, capacity, cache = plan["engine_settings"], plan["capacity"], plan["kv_cache"]
@@ -80,11 +86,9 @@ def vllm(plan: Answer, row: Row) -> List[Figure]:
             out.append(Figure("KV cache needed, GiB", round(needed / GIB, 4), size["needed_gib"], 0.00501))
         if "longest" in size:
             out.append(Figure("longest context that fits", capacity["max_model_len_by_memory"], size["longest"]))
-        if "refused" in size:
-            out[0] = _start(plan, size, ("sequences",))
         return out
-    if all("Uniform" not in group[0] for group in size["groups"]):  # these hold pages of several sizes
-        out.append(Figure("page, bytes", max(group["page_bytes"] for group in cache["groups"]), max(group[3] for group in size["groups"])))
+    if len(cache["groups"]) == len(size["groups"]) == 1:
+        out.append(Figure("page, bytes", cache["groups"][0]["page_bytes"], size["groups"][0][3]))
     out.append(Figure("block size, tokens", cache["block_size"], _paged(size["groups"])))
     out.append(Figure("blocks", capacity["num_blocks"], size["blocks"]))
     out.append(Figure("tokens", capacity["tokens"], size["tokens"]))
@@ -96,7 +100,7 @@ def vllm(plan: Answer, row: Row) -> List[Figure]:
 
 def sglang(plan: Answer, row: Row) -> List[Figure]:
     # Kernels are chosen with the weights, which are not loaded.
-    out = [_start(plan, row, ("quantization", "card"))]
+    out = [_start(plan, row, ("quantization", "card"), by_memory=True)]
     if "refused" in row:
         return out
     settings, capacity, args = plan["engine_settings"], plan["capacity"], row["args"]

@@ -30,11 +30,10 @@ def said(engine: str, row: Row, weights_differ: bool) -> str:
 
 
 def block_bytes(size: Row) -> Optional[int]:
-    """Of a block in all layers; older releases say it by their only group."""
-    if "block_bytes" in size:
-        return int(size["block_bytes"])
+    """Of a block in all layers; older releases say it by their only group. None where it does not give the engine's blocks."""
     groups = size.get("groups", [])
-    return int(groups[0][1] * groups[0][3]) if len(groups) == 1 else None
+    block = size.get("block_bytes") or (groups[0][1] * groups[0][3] if len(groups) == 1 else 0)
+    return int(block) if block and size["mem"] // block == size["blocks"] else None
 
 
 def public(node: Any) -> Any:

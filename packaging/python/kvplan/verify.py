@@ -230,9 +230,11 @@ def meaning(name: str, plan: Answer, row: Dict[str, Any], differing: Sequence[Fi
     status = plan["verdict"]["status"]
     out: List[str] = []
     if "starts" in found:
+        size = (row.get("plans") or [{}])[0]
+        words = row.get("refused") or size.get("refused") or f"the cache needs {size.get('needed_gib')} GiB"
         if found["starts"].planned:
-            return [f"{name} refuses to start, which the plan does not say: {row.get('refused')}"]
-        return [f"The plan says that {name} refuses to start ({plan['verdict']['refusal']}), and it accepts the model."]
+            return [f"{name} does not start, which the plan does not say: {words}"]
+        return [f"The plan says that {name} does not start ({plan['verdict']['refusal'] or plan['verdict']['reason']}), and it accepts the model."]
     if "weights, bytes" in found and isinstance(found["weights, bytes"].planned, int):
         more = int(found["weights, bytes"].engine or 0) - found["weights, bytes"].planned
         out.append(f"{name}'s weights take {abs(more) / (1 << 30):.2f} GiB {'more' if more > 0 else 'less'}, and its KV cache gets that much {'less' if more > 0 else 'more'}.")
@@ -299,8 +301,9 @@ class Verified:
     def text(self) -> str:
         release = f"{self.name} {self.installed.release}"
         count = f"{len(self.figures)} figure" + "s" * (len(self.figures) != 1)
-        if self.agrees and "refused" in self.row:
-            lines = [f"{release} refuses to start, as the plan says: {self.row['refused']}"]
+        refused = self.row.get("refused") or (self.row.get("plans") or [{}])[0].get("refused")
+        if self.agrees and refused:
+            lines = [f"{release} refuses to start, as the plan says: {refused}"]
         elif self.agrees:
             lines = [f"{release} agrees with the plan ({count})"]
         else:

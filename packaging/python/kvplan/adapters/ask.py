@@ -18,11 +18,12 @@ ANSWERS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what the engine prints is no answer
 CLOSED = ("socket.connect", "socket.sendto", "socket.getaddrinfo")
 LONGEST = 300
+NEEDS_CODE = "the model needs code of its repository, which verify never runs"
 REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
 
 
 def seal():
-    """No network, and no child that outlives its limit of memory by address space alone."""
+    """Closes the network to this process."""
 
     def refuse(event, arguments):
         if event in CLOSED:
@@ -52,11 +53,12 @@ def answer_of(engine, case):
     sys.path[:0] = [os.path.join(HERE, engine)]
     sys.path.append(HERE)
     try:
-        return importlib.import_module("single").row(case)
+        row = importlib.import_module("single").row(case)
+        return row if not REMOTE.search(row.get("not_run", "")) else {"not_run": NEEDS_CODE}
     except (Exception, SystemExit) as error:
         words = one_line(error)
         if REMOTE.search(words):
-            return {"not_run": "the model needs code of its repository, which verify never runs"}
+            return {"not_run": NEEDS_CODE}
         moved = raised_here(error) or isinstance(error, (ImportError, AttributeError, TypeError))
         return {"missed" if moved else "not_run": f"{words} ({place(error)})"}
 
