@@ -31,7 +31,8 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
         data = wheel.read(name)
         assert len(data) == int(size), name
         assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode(), name
-    for name in ("kvplan/__init__.py", "kvplan/mcp.py", "kvplan/py.typed"):
+    for name in ("kvplan/__init__.py", "kvplan/mcp.py", "kvplan/py.typed", "kvplan/verify.py", "kvplan/adapters/ask.py",
+                 "kvplan/adapters/vllm/single.py"):
         assert name in names, name
     wheel.extractall(sys.argv[2])
 END

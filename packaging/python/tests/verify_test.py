@@ -182,6 +182,8 @@ def test_a_real_engine(capsys, temporary):
             release = _engine.find("transformers", python).release
         except _engine.NothingToAsk:
             continue
+        if not release.startswith("5."):
+            continue
         assert main([QWEN, "--engine", "transformers", "--max-model-len", "1k", "--python", python]) == 0
         assert f"transformers {release} agrees with the plan (4 figures)" in capsys.readouterr()[0]
         assert list(temporary.iterdir()) == []
