@@ -432,11 +432,10 @@ constexpr std::array kCommands{
             "kvplan measure card --save-calibration default",
             "args k8s csv"},
     Command{
-        "verify", "MODEL --engine E [options]", "the plan beside the installed engine's own code", run_verify,
-        "Load|Types", "",
+        "verify", "MODEL --engine E", "the plan beside the engine that is installed", run_verify, "Load|Types", "",
         "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --rules --task --all",
         "kvplan verify config.json --engine vllm --gpu l40s\n"
-        "kvplan verify model --engine sglang --python venv/bin/python\n"
+        "kvplan verify config.json --engine sglang --python venv/bin/python\n"
         "kvplan verify config.json --engine transformers --max-model-len 8k --json",
         "args k8s csv html github markdown"},
     Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",

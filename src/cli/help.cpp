@@ -135,10 +135,7 @@ std::string main_help() {
   for (const string_view name : split(kUsual))
     for (const Option* option : options_of(plan))
       if (option->name() == name) out += option_line(*option, plan, true);
-  return out +
-         "More: kvplan COMMAND --help, kvplan --engine vllm --help for an engine's own,\n"
-         "kvplan --help all for every option.\n" +
-         examples(plan);
+  return out + "More: kvplan COMMAND --help, kvplan --engine vllm --help, kvplan --help all.\n" + examples(plan);
 }
 
 std::string engine_help(string_view engine) {
