@@ -124,6 +124,8 @@ def ask(engine: str, installed: Installed, case: Dict[str, Any], files: Dict[str
         raise NothingToAsk(f"{name} {installed.release} ended with {done.returncode} and no answer: {_last(done.stderr)}") from None
     if "not_run" in answer:
         raise NothingToAsk(f"{name} {installed.release} cannot be asked about this model: {answer['not_run']}")
+    if "broken" in answer:
+        raise NothingToAsk(f"the environment of {name} {installed.release} is broken: {answer['broken']}; install it for {installed.python}")
     if "missed" in answer:
         raise NothingToAsk(f"{name} {installed.release} is not as kvplan's adapter expects: {answer['missed']}; please report it")
     return answer

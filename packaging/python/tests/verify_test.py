@@ -96,6 +96,7 @@ def test_the_engine_gets_the_command_and_none_of_the_user_s(ask, tmp_path, monke
     ("kill -9 $$", "vLLM's process was killed by signal 9"),
     ("echo 'ModuleNotFoundError: No module named torch' >&2; exit 1", "ended with 1 and no answer: ModuleNotFoundError: No module named torch"),
     ("cat >/dev/null; echo '{\"not_run\": \"the model needs code of its repository, which verify never runs\"}'", "needs code of its repository"),
+    ("cat >/dev/null; echo '{\"broken\": \"no package torch\"}'", "the environment of vLLM 0.33.0 is broken: no package torch; install it for "),
     ("cat >/dev/null; echo '{\"missed\": \"AttributeError: no such name (plan.py:40)\"}'", "please report it"),
 ])
 def test_no_answer_is_one_line(ask, script, words):

@@ -2,8 +2,8 @@
 
     ask.py ENGINE < case > answer
 
-The answer has the engine's figures, or "refused" (in its words), "not_run" (and why), or "missed": what these scripts look for
-in the release and do not find.
+The answer has the engine's figures, or "refused" (in its words), "not_run" (and why), "broken": what the
+environment lacks, or "missed": what these scripts look for in the release and do not find.
 """
 import importlib
 import json
@@ -59,6 +59,9 @@ def answer_of(engine, case):
         words = one_line(error)
         if REMOTE.search(words):
             return {"not_run": NEEDS_CODE}
+        own = {"mlx": "mlx_lm"}.get(engine, engine)
+        if isinstance(error, ModuleNotFoundError) and (error.name or own).split(".")[0] != own:
+            return {"broken": f"no package {error.name}"}
         moved = raised_here(error) or isinstance(error, (ImportError, AttributeError, TypeError))
         return {"missed" if moved else "not_run": f"{words} ({place(error)})"}
 
