@@ -1,17 +1,21 @@
 """Calls the program `kvplan`, which the same wheel installed."""
 
+import contextlib
 import functools
 import importlib.metadata
 import json
+import numbers
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 Model = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Models = Union[List[Model], List[str], List["os.PathLike[str]"], List[pathlib.Path], List[Dict[str, Any]], Tuple[Model, ...]]
 Value = Union[None, bool, int, float, str, "os.PathLike[str]", Sequence[Union[int, float, str]]]
 Answer = Dict[str, Any]
 
@@ -67,11 +71,21 @@ def arguments(options: Mapping[str, Value]) -> List[str]:
             continue
         if isinstance(value, bool):
             out.append(f"--{option}" if value else f"--no-{option}")
-        elif isinstance(value, (str, int, float, os.PathLike)):
-            out.append(f"--{option}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
+        elif isinstance(value, (list, tuple)):
+            out.append(f"--{option}={','.join(map(_word, value))}")
         else:
-            out.append(f"--{option}={','.join(map(str, value))}")
+            out.append(f"--{option}={_word(value)}")
     return out
+
+
+def _word(value: Any) -> str:
+    """A value on the command line; 1e9 is 1000000000 there, and a number of another library is one like Python's own."""
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
 class TooLarge(KvplanError):
@@ -143,23 +157,33 @@ def _model(name: Union[str, "os.PathLike[str]"]) -> str:
     return _path(path)
 
 
-def ask(command: str, model: Optional[Model], options: Mapping[str, Value], log: Optional[str] = None,
-        log_text: Optional[str] = None, form: str = "json", bounds: Optional[Bounds] = None) -> str:
-    """One question to the program, as text in the form that is named."""
+def ask(command: str, model: Union[Model, Models, None], options: Mapping[str, Value], log: Optional[str] = None,
+        log_text: Optional[str] = None, form: str = "json", bounds: Optional[Bounds] = None, launch: Optional[str] = None) -> str:
+    """One question to the program, as text in the form that is named.
+
+    launch: an engine's launch command, in place of the model or to be planned with it
+    """
     words = [command, f"--format={form}", *arguments(options)]
-    if not isinstance(model, Mapping):
-        models = [] if model is None else [_model(model)]
-        logs = [] if log is None and log_text is None else ["-" if log is None else _path(log)]
-        return run([*words, *models, *logs], log_text, bounds)
-    config = json.dumps(model)
-    if log is None and log_text is None:
-        return run([*words, "-"], config, bounds)
-    # Standard input may be the log's.
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "config.json")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(config)
-        return ask(command, path, options, log, log_text, form, bounds)
+    models: Sequence[Model] = model if isinstance(model, (list, tuple)) else [] if model is None else [model]
+    text = log_text if launch is None else launch
+    with contextlib.ExitStack() as stack:
+        names: List[str] = []
+        for one in models:
+            if not isinstance(one, Mapping):
+                names.append(_model(one))
+            elif len(models) == 1 and text is None and log is None:
+                text = json.dumps(one)
+                names.append("-")
+            else:  # standard input is another's
+                folder = stack.enter_context(tempfile.TemporaryDirectory())
+                names.append(os.path.join(folder, "config.json"))
+                with open(names[-1], "w", encoding="utf-8") as file:
+                    json.dump(one, file)
+        if launch is not None:
+            words += ["--command=-", *(f"--model-source={name}" for name in names)]
+        else:
+            words += names + ([] if log is None and log_text is None else ["-" if log is None else _path(log)])
+        return run(words, text, bounds)
 
 
 def answer(text: str) -> Answer:

@@ -1,15 +1,22 @@
 """import kvplan: the answers of the program, as dicts, and its errors."""
 
+import csv
+import io
 import json
 import os
 import pathlib
 import subprocess
 import sys
+from fractions import Fraction
 
 import jsonschema
 import pytest
 
 import kvplan
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "packaging/python"))
+import make_results  # noqa: E402
 
 
 def program(*words: str) -> dict:
@@ -54,6 +61,89 @@ def test_options_without_a_value_and_their_opposites(deepseek):
 def test_a_list_is_several_values(deepseek):
     rows = kvplan.plan(deepseek, gpu=["h200", "b200"], gpu_count=8)
     assert rows == program(deepseek, "--gpu", "h200,b200", "--gpu-count", "8")
+
+
+def test_the_types_are_the_schema_s():
+    """kvplan/results.py is what make_results.py writes now."""
+    assert (ROOT / "packaging/python/kvplan/results.py").read_text() == make_results.text(kvplan.schema())
+
+
+@pytest.mark.parametrize("value, word", [(1e9, "1000000000"), (32768.0, "32768"), (0.5, "0.5"), (Fraction(1, 4), "0.25"), (True, None)])
+def test_a_number_is_a_number(value, word):
+    assert kvplan._program.arguments({"x": value}) == ["--x" if word is None else f"--x={word}"]
+
+
+def test_several_models(deepseek, qwen):
+    fleet = kvplan.plan([deepseek, qwen, "no-such.json"], max_model_len="4k")
+    assert isinstance(fleet, kvplan.results.Fleet)
+    one, two, wrong = fleet["plans"]
+    assert one == kvplan.plan(deepseek, max_model_len="4k") and isinstance(one, kvplan.results.Plan)
+    assert two["model"]["num_layers"] == qwen["num_hidden_layers"]
+    assert wrong["exit"] == 2 and "no-such.json" in wrong["error"]
+    alone = kvplan.plan([deepseek], max_model_len="4k")
+    assert alone["plans"] == [one]
+    jsonschema.validate(alone, kvplan.schema())
+    grid = kvplan.plan([deepseek, qwen], gpu=["h200", "b200"], gpu_count=8)
+    assert isinstance(grid, kvplan.results.Grid) and len(grid["rows"]) == 2
+
+
+def test_a_launch_command(qwen):
+    plan = kvplan.plan(command="vllm serve Qwen/Qwen3-8B --max-model-len 4096 -tp 2", gpu="l4")
+    assert plan["request"]["tensor_parallel_size"] == 2 and plan["request"]["max_model_len"] == 4096
+    assert plan["model"]["source"] == "Qwen/Qwen3-8B"
+    own = kvplan.plan(qwen, command="vllm serve somebody/unknown -tp 2", gpu="l4")
+    assert own["model"]["num_layers"] == qwen["num_hidden_layers"] and own["request"]["tensor_parallel_size"] == 2
+    with pytest.raises(TypeError):
+        kvplan.plan()
+
+
+def test_differences(deepseek, qwen):
+    assert kvplan.diff(deepseek, qwen) == {**program("diff", deepseek, str(ROOT / "testdata/configs/qwen3-0.6b.json"))}
+    plans = kvplan.plan(qwen, max_model_len="8k"), kvplan.plan(qwen, max_model_len="16k")
+    # 28 layers x 2 x 8 heads x 128 x 2 bytes for each of 8,192 tokens more
+    assert kvplan.diff(*plans)["total"]["change_bytes"] == 28 * 2 * 8 * 128 * 2 * 8192
+
+
+def test_tables():
+    assert kvplan.pick(gpu="rtx-3060", host_memory="32GiB") == program("pick", "--gpu", "rtx-3060", "--host-memory", "32GiB")
+    assert any(each["id"] == "Qwen/Qwen3-8B" for each in kvplan.models("qwen3", "8b")["models"])
+    assert [each["kind"] for each in kvplan.formulas("mla")["kinds"]] == ["mla"]
+    assert kvplan.gpus("h100-80gb")["gpus"][0] in kvplan.gpus()["gpus"]
+    with pytest.raises(kvplan.KvplanError, match="takes no options"):
+        kvplan.models("--output=x")
+
+
+@pytest.mark.parametrize("command, words", [("plan", []), ("plan", ["--tensor-parallel-size=2", "--num-seqs=3"]), ("compare", []), ("fit", [])])
+def test_rows_are_those_of_the_csv(command, words, deepseek):
+    words = [command, deepseek, "--engine=vllm", "--gpu=h200", "--max-model-len=16k", *words]
+    table = list(csv.DictReader(io.StringIO(subprocess.run([kvplan.program(), *words, "--format=csv"], stdout=subprocess.PIPE, text=True).stdout)))
+    rows = kvplan._classed(program(*words)).rows()
+    assert len(rows) == len(table)
+    for row, other in zip(rows, table):
+        for name in row.keys() & other.keys() - {"tokens_per_s", "tokens_per_s_batch"}:  # which the table rounds
+            value = row[name]
+            assert other[name] == ("" if value is None else str(value).lower() if isinstance(value, bool) else str(value)), name
+        assert len(row.keys() & other.keys()) >= 17
+
+
+def test_rows_are_flat(deepseek, tmp_path):
+    answers = [kvplan.plan([deepseek, "no-such.json"], engine="vllm"), kvplan.plan(deepseek, engine=["vllm", "sglang"], gpu=["h200", "l4"]),
+               kvplan.fit(deepseek, engine="vllm", gpu=["h200", "b200"], gpu_count=8), kvplan.pick(gpu="l4"), kvplan.models(), kvplan.gpus(),
+               kvplan.formulas(), kvplan.diff(deepseek, deepseek, max_model_len="4k"), kvplan.check_log(text=LOG)]
+    for answer in answers:
+        for row in answer.rows():
+            assert row and all(value is None or isinstance(value, (bool, int, float, str)) for value in row.values())
+        assert answer._repr_html_().startswith("<table>")
+    cells = answers[1].rows()
+    assert [(cell["engine"], cell["gpu"]) for cell in cells] == [(engine, gpu) for engine in ("vllm", "sglang") for gpu in ("h200-141gb", "l4")]
+
+
+def test_a_notebook_shows_text_as_text(qwen, tmp_path):
+    path = tmp_path / "<script>.json"
+    path.write_text(json.dumps(qwen))
+    shown = kvplan.plan(path)._repr_html_()
+    assert "&lt;script&gt;" in shown and "<script>" not in shown
+    assert "weights GiB</td><td>1.1" in shown
 
 
 def test_what_does_not_fit_is_an_answer(deepseek):

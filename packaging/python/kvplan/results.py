@@ -1,0 +1,1151 @@
+"""The types of the answers. Written by packaging/python/make_results.py from `kvplan schema`; do not edit."""
+
+from typing import Any, Dict, List, Literal, Optional, TYPE_CHECKING, Type, TypedDict, Union, overload
+
+from kvplan._result import Result
+
+Kind = Literal["mha", "gqa", "mqa", "sliding_window", "chunked", "attention_sink", "mla", "sparse_mla",
+    "sparse_gqa", "compressed", "ssm", "linear", "short_conv", "rwkv", "rg_lru", "cross", "shared", "none"]
+
+
+class Plan(Result):
+    """kvplan MODEL --format json"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["model"], /) -> "Model": ...
+        @overload
+        def __getitem__(self, key: Literal["request"], /) -> "Request": ...
+        @overload
+        def __getitem__(self, key: Literal["kv_cache"], /) -> "KvCache": ...
+        @overload
+        def __getitem__(self, key: Literal["engine_settings"], /) -> "EngineSettings": ...
+        # a row for each GPU
+        @overload
+        def __getitem__(self, key: Literal["memory"], /) -> List["GpuMemory"]: ...
+        @overload
+        def __getitem__(self, key: Literal["host_memory"], /) -> Optional["HostMemory"]: ...
+        @overload
+        def __getitem__(self, key: Literal["total"], /) -> "Total": ...
+        @overload
+        def __getitem__(self, key: Literal["capacity"], /) -> Optional["Capacity"]: ...
+        @overload
+        def __getitem__(self, key: Literal["mix"], /) -> Optional["Mix"]: ...
+        @overload
+        def __getitem__(self, key: Literal["bounds"], /) -> Optional["Bounds"]: ...
+        @overload
+        def __getitem__(self, key: Literal["verdict"], /) -> "Verdict": ...
+        # estimates that figures of a calibration replaced
+        @overload
+        def __getitem__(self, key: Literal["calibration"], /) -> Optional["Calibration"]: ...
+        # --measure: the plan's cache, allocated on a device
+        @overload
+        def __getitem__(self, key: Literal["measurement"], /) -> Optional["Measurement"]: ...
+        @overload
+        def __getitem__(self, key: Literal["notes"], /) -> List["Note"]: ...
+        # plans this again, with the source in place of MODEL
+        @overload
+        def __getitem__(self, key: Literal["command"], /) -> Optional[str]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class FleetSharedCard(TypedDict):
+    """kvplan MODEL + MODEL: models that share a card"""
+
+    gpu: Optional[str]
+    # of one card
+    gpu_memory_bytes: int
+    # that all models claim of it
+    total_bytes: int
+    # of it, less what is kept free
+    budget_bytes: int
+    headroom_bytes: int
+    status: Literal["fits", "does_not_fit", "unknown"]
+
+
+class Fleet(Result):
+    """kvplan MODEL MODEL... or a directory of configs; also with one entry"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["plans"], /) -> List[Union["Plan", "Failed"]]: ...
+        # kvplan MODEL + MODEL: models that share a card
+        @overload
+        def __getitem__(self, key: Literal["shared_card"], /) -> Optional["FleetSharedCard"]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class GridCard(TypedDict):
+    gpu: str
+    gpu_count: int
+    # of one card
+    gpu_memory_bytes: int
+
+
+class Grid(Result):
+    """kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["cards"], /) -> List["GridCard"]: ...
+        @overload
+        def __getitem__(self, key: Literal["rows"], /) -> List[Union["GridRow", "Failed"]]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class AnswersUsers(TypedDict):
+    """--users: what holds them all at once"""
+
+    # at once
+    users: int
+    users_of_a_copy: int
+    # of the layout of the answer "users"
+    copies: int
+    # of all copies
+    gpus: int
+    # of 8 GPUs
+    nodes: int
+
+
+class Answers(Result):
+    """kvplan compare and kvplan fit"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["model"], /) -> "Model": ...
+        @overload
+        def __getitem__(self, key: Literal["request"], /) -> "Request": ...
+        @overload
+        def __getitem__(self, key: Literal["answers"], /) -> List["Answer"]: ...
+        # --users: what holds them all at once
+        @overload
+        def __getitem__(self, key: Literal["users"], /) -> Optional["AnswersUsers"]: ...
+        @overload
+        def __getitem__(self, key: Literal["notes"], /) -> List["Note"]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class Fits(Result):
+    """kvplan fit with several engines or cards: an answer of fit for each"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["fits"], /) -> List[Union["Answers", "Failed"]]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class DiffTotal(TypedDict):
+    before_bytes: int
+    after_bytes: int
+    change_bytes: int
+
+
+class DiffMemory(TypedDict):
+    part: str
+    before_bytes: int
+    after_bytes: int
+    change_bytes: int
+
+
+class DiffCapacity(TypedDict):
+    what: Literal["tokens", "max_model_len", "max_num_seqs"]
+    before: Optional[int]
+    after: Optional[int]
+
+
+class DiffVerdict(TypedDict):
+    before: Optional[str]
+    after: Optional[str]
+
+
+class DiffLimit(TypedDict):
+    """--fail-over, and whether the total grew by more"""
+
+    bytes: Optional[int]
+    percent: Optional[float]
+    exceeded: bool
+
+
+class DiffChange(TypedDict):
+    where: Literal["config", "request"]
+    key: str
+    before: Optional[str]
+    after: Optional[str]
+
+
+class Diff(Result):
+    """kvplan diff OLD NEW"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        # one sentence for a reviewer
+        @overload
+        def __getitem__(self, key: Literal["headline"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["total"], /) -> "DiffTotal": ...
+        # parts that changed, biggest first
+        @overload
+        def __getitem__(self, key: Literal["memory"], /) -> List["DiffMemory"]: ...
+        # what the card holds, where that changed
+        @overload
+        def __getitem__(self, key: Literal["capacity"], /) -> List["DiffCapacity"]: ...
+        @overload
+        def __getitem__(self, key: Literal["verdict"], /) -> "DiffVerdict": ...
+        # --fail-over, and whether the total grew by more
+        @overload
+        def __getitem__(self, key: Literal["limit"], /) -> "DiffLimit": ...
+        # the old plan fits, the new one does not
+        @overload
+        def __getitem__(self, key: Literal["fit_lost"], /) -> bool: ...
+        # --max-vram, --min-context and --min-seqs that the new plan breaks
+        @overload
+        def __getitem__(self, key: Literal["broken_limits"], /) -> List[str]: ...
+        @overload
+        def __getitem__(self, key: Literal["changes"], /) -> List["DiffChange"]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class CheckLogDiagnosisCauseValue(TypedDict):
+    name: str
+    # as the log prints it; null: worked out
+    text: Optional[str]
+    # in the unit; 0 for a word
+    value: float
+    unit: str
+
+
+class CheckLogDiagnosisCause(TypedDict):
+    """null where nothing went wrong"""
+
+    id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
+    # from 1
+    line_number: int
+    # of the log
+    words: str
+    values: List["CheckLogDiagnosisCauseValue"]
+
+
+class CheckLogDiagnosisFigure(TypedDict):
+    name: str
+    # as the log prints it; null: worked out
+    text: Optional[str]
+    # in the unit; 0 for a word
+    value: float
+    unit: str
+
+
+class CheckLogDiagnosisOtherFailureValue(TypedDict):
+    name: str
+    # as the log prints it; null: worked out
+    text: Optional[str]
+    # in the unit; 0 for a word
+    value: float
+    unit: str
+
+
+class CheckLogDiagnosisOtherFailure(TypedDict):
+    id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
+    # from 1
+    line_number: int
+    # of the log
+    words: str
+    values: List["CheckLogDiagnosisOtherFailureValue"]
+
+
+class CheckLogDiagnosisHintValue(TypedDict):
+    name: str
+    # as the log prints it; null: worked out
+    text: Optional[str]
+    # in the unit; 0 for a word
+    value: float
+    unit: str
+
+
+class CheckLogDiagnosisHint(TypedDict):
+    id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
+    # from 1
+    line_number: int
+    # of the log
+    words: str
+    values: List["CheckLogDiagnosisHintValue"]
+
+
+class CheckLogDiagnosisRemedy(TypedDict):
+    cure: Literal["nothing", "shorter_length", "larger_share", "smaller_share", "smaller_cache_type", "plain_cache_type", "more_ranks", "ranks_that_divide", "pipeline_instead", "whole_experts", "smaller_batch", "larger_batch", "chunked_prefill", "fewer_sequences", "fewer_images", "flash_attention", "no_graphs", "free_the_card", "fixed_cache", "smaller_weights", "other_weights", "across_nodes", "ranks_for_blocks", "fewer_layers_on_gpu", "other_split", "fit_by_itself", "float16", "longer_by_override", "longer_context", "shorter_input", "other_kernels", "other_build", "newer_release", "other_card", "more_host_memory", "as_the_log_says", "other"]
+    # of the engine; null where none does it
+    option: Optional[str]
+    # null where the log does not tell which
+    value: Optional[str]
+    # tokens, ranks or a share: what the cure is about
+    figure: Optional[float]
+    # whether a plan with it fits; null where none was made
+    fits: Optional[bool]
+    # what it does, for the cure `other`
+    effect: Optional[str]
+
+
+class CheckLogDiagnosisOtherEventValue(TypedDict):
+    name: str
+    # as the log prints it; null: worked out
+    text: Optional[str]
+    # in the unit; 0 for a word
+    value: float
+    unit: str
+
+
+class CheckLogDiagnosisOtherEvent(TypedDict):
+    id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
+    # from 1
+    line_number: int
+    # of the log
+    words: str
+    values: List["CheckLogDiagnosisOtherEventValue"]
+
+
+class CheckLogDiagnosis(TypedDict):
+    """what became of the start, and why"""
+
+    verdict: Literal["started", "as_planned", "less_room", "more_room", "differs", "serves_with_trouble", "did_not_start", "died", "cannot_tell"]
+    # what the engine was at when it failed
+    phase: Literal["unknown", "loading", "profiling", "cache", "graphs", "serving"]
+    # null where nothing went wrong
+    cause: Optional["CheckLogDiagnosisCause"]
+    # memory that is short; null where the log does not tell
+    missing_bytes: Optional[int]
+    # worked out of the log's own
+    figures: List["CheckLogDiagnosisFigure"]
+    # lines that failed beside the cause
+    other_failures: List["CheckLogDiagnosisOtherFailure"]
+    # other lines that say why it came to that
+    hints: List["CheckLogDiagnosisHint"]
+    # what the log suggests, then least loss first
+    remedies: List["CheckLogDiagnosisRemedy"]
+    # what else the log tells, and no fault
+    other_events: List["CheckLogDiagnosisOtherEvent"]
+
+
+class CheckLogLine(TypedDict):
+    # from 1
+    line_number: int
+    what: str
+    # in the unit
+    value: float
+    # GiB, tokens ...; empty for a share
+    unit: str
+    device: Optional[str]
+    rank: Optional[int]
+    # by the plan, in the unit; null where it says nothing of it
+    predicted: Optional[float]
+    # arithmetic: a difference is a disagreement
+    exact: bool
+    # an estimate that misses its own range
+    outside: bool
+    reason: Optional[str]
+
+
+class CheckLogTotalPart(TypedDict):
+    what: str
+    part: Literal["weights", "kv_cache", "activation", "runtime"]
+    observed_bytes: int
+    predicted_bytes: int
+    low_bytes: int
+    high_bytes: int
+
+
+class CheckLogTotal(TypedDict):
+    """one GPU's memory beside the cache; null where the log prints none of it"""
+
+    observed_bytes: int
+    predicted_bytes: int
+    low_bytes: int
+    high_bytes: int
+    parts: List["CheckLogTotalPart"]
+
+
+class CheckLog(Result):
+    """kvplan check-log [MODEL] LOG"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        # null where no line tells
+        @overload
+        def __getitem__(self, key: Literal["engine"], /) -> Optional[str]: ...
+        @overload
+        def __getitem__(self, key: Literal["engine_version"], /) -> Optional[str]: ...
+        # the release that the log names
+        @overload
+        def __getitem__(self, key: Literal["log_version"], /) -> Optional[str]: ...
+        @overload
+        def __getitem__(self, key: Literal["max_model_len"], /) -> Optional[int]: ...
+        @overload
+        def __getitem__(self, key: Literal["tensor_parallel_size"], /) -> Optional[int]: ...
+        # what became of the start, and why
+        @overload
+        def __getitem__(self, key: Literal["diagnosis"], /) -> "CheckLogDiagnosis": ...
+        # options that the log tells
+        @overload
+        def __getitem__(self, key: Literal["read"], /) -> List[str]: ...
+        # what it does not tell
+        @overload
+        def __getitem__(self, key: Literal["assumed"], /) -> List[str]: ...
+        @overload
+        def __getitem__(self, key: Literal["lines"], /) -> List["CheckLogLine"]: ...
+        # one GPU's memory beside the cache; null where the log prints none of it
+        @overload
+        def __getitem__(self, key: Literal["total"], /) -> Optional["CheckLogTotal"]: ...
+        # exact lines that the plan has a figure for
+        @overload
+        def __getitem__(self, key: Literal["compared"], /) -> int: ...
+        # exact lines that are off by more than what rounding leaves
+        @overload
+        def __getitem__(self, key: Literal["disagreements"], /) -> int: ...
+        # estimates that miss their own range
+        @overload
+        def __getitem__(self, key: Literal["outside"], /) -> int: ...
+        # an option or release with which they are inside it
+        @overload
+        def __getitem__(self, key: Literal["agrees_with"], /) -> Optional[str]: ...
+        @overload
+        def __getitem__(self, key: Literal["remarks"], /) -> List[str]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class PickPick(TypedDict):
+    id: str
+    model: str
+    parameters: int
+    # the least lossy that fits
+    weights_dtype: str
+    # the longest context that fits
+    max_model_len: int
+    # on the fullest GPU
+    gpu_bytes: int
+    # weights in main memory; 0 where all of it is on the GPUs
+    host_bytes: int
+    # at most, of all users together; null without a bandwidth
+    tokens_per_s: Optional[float]
+    # what starts it, a word each
+    command: List[str]
+
+
+class Pick(Result):
+    """kvplan pick"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["catalogue_date"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["card"], /) -> str: ...
+        # of one card
+        @overload
+        def __getitem__(self, key: Literal["memory_bytes"], /) -> int: ...
+        # null: nothing is put there
+        @overload
+        def __getitem__(self, key: Literal["host_memory_bytes"], /) -> Optional[int]: ...
+        @overload
+        def __getitem__(self, key: Literal["engine"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["engine_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["task"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["max_model_len"], /) -> int: ...
+        @overload
+        def __getitem__(self, key: Literal["users"], /) -> int: ...
+        @overload
+        def __getitem__(self, key: Literal["picks"], /) -> List["PickPick"]: ...
+        # of older generations, which --all shows
+        @overload
+        def __getitem__(self, key: Literal["left_out"], /) -> int: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class ModelsModel(TypedDict):
+    id: str
+    # whatever its types
+    model: str
+    family: str
+    generation: Optional[str]
+    tasks: List[str]
+    license: Optional[str]
+    # of its publication
+    date: Optional[str]
+    # that its files store
+    parameters: Optional[int]
+    # a repository of its GGUF files
+    gguf: Optional[str]
+    # its tag in ollama's library
+    ollama_tag: Optional[str]
+
+
+class Models(Result):
+    """kvplan models"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["catalogue_date"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["models"], /) -> List["ModelsModel"]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class GpusGpu(TypedDict):
+    vendor: str
+    name: str
+    aliases: List[str]
+    # of one card
+    memory_bytes: int
+    # memory_bytes is what a driver reports; else the nominal size
+    memory_reported: bool
+    # that a program sees
+    usable_bytes: Optional[int]
+    # 10^9 bytes a second
+    bandwidth_gb_s: Optional[float]
+    kind: Literal["unified", "discrete"]
+    source: str
+
+
+class Gpus(Result):
+    """kvplan gpus"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["gpus"], /) -> List["GpusGpu"]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class FormulasKind(TypedDict):
+    kind: "Kind"
+    title: str
+    # elements of a layer
+    formula: str
+    config_keys: str
+    grows_with: str
+    source: str
+
+
+class Formulas(Result):
+    """kvplan formulas"""
+
+    if TYPE_CHECKING:
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
+        @overload
+        def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["kinds"], /) -> List["FormulasKind"]: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class ModelParameters(TypedDict):
+    # unique parameters of the main model
+    total: int
+    # those that one token passes through
+    active: int
+    mtp: Optional[int]
+
+
+class ModelConfig(TypedDict):
+    key: str
+    value: Any
+    origin: Literal["file", "alias", "class_default", "derived"]
+
+
+class ModelTower(TypedDict):
+    what: str
+    model_type: Optional[str]
+    num_layers: Optional[int]
+
+
+class Model(TypedDict):
+    # a file, - or an id of the Hub
+    source: str
+    model_type: Optional[str]
+    architecture: Optional[str]
+    name: str
+    # what its weights were held against; null: unverified
+    checked: Optional[str]
+    # the one kind of all caching layers, or hybrid where they differ
+    attention: Union["Kind", Literal["hybrid"]]
+    dtype: str
+    num_layers: int
+    # null where nobody names one
+    max_model_len: Optional[int]
+    parameters: Optional["ModelParameters"]
+    # what the plan read, and from where
+    config: List["ModelConfig"]
+    # a row for each distinct layer
+    layers: List["Layer"]
+    # models beside the decoder, without a cache
+    towers: List["ModelTower"]
+
+
+class RequestLora(TypedDict):
+    source: str
+    # the largest of any module
+    rank: Optional[int]
+    targets: List[str]
+    elements: int
+    stored_bytes: int
+
+
+class Request(TypedDict):
+    engine: str
+    engine_version: str
+    # tokens of one sequence
+    max_model_len: int
+    num_seqs: int
+    max_num_seqs: Optional[int]
+    max_num_batched_tokens: Optional[int]
+    encoder_len: Optional[int]
+    kv_cache_dtype: str
+    state_dtype: str
+    weights_dtype: str
+    tensor_parallel_size: int
+    pipeline_parallel_size: int
+    data_parallel_size: int
+    decode_context_parallel_size: int
+    enable_expert_parallel: bool
+    enable_dp_attention: bool
+    enforce_eager: bool
+    # as --attention named it
+    attention: Optional[Literal["naive", "flash"]]
+    # --margin as a share
+    margin: Optional[float]
+    num_beams: int
+    num_samples: int
+    speculative_method: Optional[Literal["draft_model", "eagle", "eagle3", "dflash", "dspark", "mtp", "medusa", "ngram"]]
+    num_speculative_tokens: Optional[int]
+    draft: Optional[str]
+    max_loras: Optional[int]
+    max_lora_rank: Optional[int]
+    loras: List["RequestLora"]
+    mmproj: Optional[str]
+    gpu: Optional[str]
+    gpu_count: int
+    gpu_memory_bytes: Optional[int]
+    # the share of the card that the engine may use
+    gpu_memory_utilization: Optional[float]
+    kv_cache_memory_bytes: Optional[int]
+
+
+class KvCacheGap(TypedDict):
+    reason: str
+    bytes: int
+
+
+class KvCacheGroup(TypedDict):
+    kind: str
+    layers: int
+    # tokens
+    block_size: Optional[int]
+    # of one layer and block
+    page_bytes: Optional[int]
+
+
+class KvCache(TypedDict):
+    # what one more token of one sequence adds beyond every window
+    bytes_per_token: int
+    # the same while every window still grows
+    bytes_per_token_in_window: int
+    # fixed state of one sequence
+    bytes_per_sequence: int
+    # what the architecture needs for the request, whole model
+    logical_bytes: int
+    # the fullest GPU's share of it
+    logical_bytes_per_gpu: int
+    # what the engine takes on the fullest GPU
+    reserved_bytes: int
+    # the same over all GPUs
+    reserved_total_bytes: int
+    # from logical_bytes_per_gpu to reserved_bytes; adds up exactly
+    gap: List["KvCacheGap"]
+    # tokens of the largest group's block
+    block_size: Optional[int]
+    groups: List["KvCacheGroup"]
+
+
+class EngineSettings(TypedDict):
+    """what the engine is planned with, whether asked for or its own default; null where it has no such thing"""
+
+    # of a step: a prefill chunk, n_batch
+    max_num_batched_tokens: Optional[int]
+    # the scheduler's cap; null: as many as fit
+    max_num_seqs: Optional[int]
+    # of the card, or of what is free
+    memory_fraction: Optional[float]
+    # batch sizes that are captured
+    cuda_graph_sizes: Optional[int]
+    # graphs of all of them
+    cuda_graphs: Optional[int]
+    state_slots_per_sequence: Optional[int]
+    prefix_caching: Optional[bool]
+    attention_backend: Optional[str]
+    # tokens that pass the layers at once
+    n_ubatch: Optional[int]
+
+
+class GpuMemory(TypedDict):
+    """the four parts add up to the total"""
+
+    gpu: int
+    weights_bytes: Optional[int]
+    kv_cache_bytes: Optional[int]
+    activation_bytes: Optional[int]
+    runtime_bytes: Optional[int]
+    total_bytes: int
+    lines: List["Line"]
+
+
+class HostMemory(TypedDict):
+    """what an engine keeps in host memory besides: no part of the GPUs' totals; null where it keeps nothing
+    there"""
+
+    total_bytes: int
+    # --host-memory, or this machine's with --gpu auto; null where it is not judged
+    limit_bytes: Optional[int]
+    lines: List["Line"]
+
+
+class Total(TypedDict):
+    """all GPUs; the range comes from what is estimated"""
+
+    bytes: int
+    low_bytes: int
+    high_bytes: int
+
+
+class Capacity(TypedDict):
+    """null without a GPU, a size or a KV budget"""
+
+    # per GPU
+    kv_cache_memory_bytes: int
+    # null where the budget was given, or is the engine's by no rule
+    kv_cache_memory_low_bytes: Optional[int]
+    kv_cache_memory_high_bytes: Optional[int]
+    num_blocks: Optional[int]
+    # as the engine's own log prints them
+    tokens: Optional[int]
+    tokens_low: Optional[int]
+    tokens_high: Optional[int]
+    # at max_model_len
+    max_concurrency: float
+    # the longest at the requested sequences, at most the model's maximum; null: any length
+    max_model_len: Optional[int]
+    # the same without the model's maximum; null: any length
+    max_model_len_by_memory: Optional[int]
+    # the most at the requested length; null: any number
+    max_num_seqs: Optional[int]
+
+
+class Mix(TypedDict):
+    """what contiguous and paged caches waste over a mix of sequence lengths; null without one"""
+
+    sequences: int
+    # of all sequences
+    tokens: int
+    # exactly the tokens that there are
+    needed_bytes: int
+    # max_model_len for every sequence
+    slab_bytes: int
+    slab_waste_bytes: int
+    block_size: int
+    # block_size is the engine's own
+    engine_pages: bool
+    # whole pages
+    page_bytes: int
+    page_waste_bytes: int
+    page_table_bytes: int
+    # tokens
+    shared_prefix: int
+    # of the pages, where the prefix is stored once
+    shared_saving_bytes: int
+
+
+class Bounds(TypedDict):
+    """bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where
+    no bandwidth is known"""
+
+    # 10^9 bytes a second of one GPU
+    bandwidth_gb_s: float
+    num_seqs: int
+    # of one rank, all stages, in a step of one sequence
+    weights_read_bytes: int
+    # in a step of the whole batch: more experts
+    weights_read_batch_bytes: int
+    # of one sequence at full length
+    cache_read_bytes: int
+    # one sequence, nothing cached
+    tokens_per_s_empty: float
+    # one sequence at full length
+    tokens_per_s: float
+    # all sequences together, each at full length
+    tokens_per_s_batch: float
+    # sequences from which a step reads more cache than weights
+    cache_outweighs_at: Optional[int]
+    # of one prompt of full length
+    prefill_flops: float
+    # 10^12 a second of one GPU, dense
+    tflops: Optional[float]
+    first_token_s: Optional[float]
+    # of a step of one sequence at full length, from host memory
+    host_read_bytes: int
+    # at which that is read; null where nothing lies there
+    host_bandwidth_gb_s: Optional[float]
+
+
+class VerdictSuggestion(TypedDict):
+    # option and value
+    changes: Dict[str, str]
+    # of the fullest GPU, then
+    total_bytes: int
+    headroom_bytes: Optional[int]
+    # by which the headroom grows
+    frees_bytes: Optional[int]
+    # what the change gives up; null where it says so itself
+    cost: Optional[str]
+    # the launch command with the changes, where one was asked about
+    engine_command: Optional[str]
+
+
+class Verdict(TypedDict):
+    status: Literal["fits", "does_not_fit", "unknown"]
+    # the limit lies inside the range
+    close: bool
+    reason: str
+    # negative where memory is missing
+    headroom_bytes: Optional[int]
+    # the engine starts, whether or not all sequences run at once; null where not known
+    starts: Optional[bool]
+    # why it does not start, where that is not memory
+    refusal: Optional[str]
+    # the same as a stable word
+    refusal_code: Optional[str]
+    # sequences like the request's that the engine's scheduler runs together; null where not known
+    runs_at_once: Optional[int]
+    # the largest cap on sequences that the engine starts with, where its cache sets one
+    largest_max_num_seqs: Optional[int]
+    # what the verdict was held against
+    budget_bytes: Optional[int]
+    # kept free of budget_bytes, where --reserve asks for it
+    reserve_bytes: Optional[int]
+    # what makes it fit: one change each, the one that gives up least first
+    suggestions: List["VerdictSuggestion"]
+    # where it is close: half the width of the range of what a GPU needs
+    either_way_bytes: Optional[int]
+    # where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for:
+    # whether it fits
+    advice: Optional[str]
+
+
+class CalibrationFigure(TypedDict):
+    name: str
+    # the line that it changed
+    what: str
+    n: int
+    low: float
+    high: float
+    mean: float
+    source: str
+
+
+class Calibration(TypedDict):
+    file: str
+    figures: List["CalibrationFigure"]
+
+
+class MeasurementDevice(TypedDict):
+    id: str
+    name: str
+    driver: Optional[str]
+    # that the driver's own tools report
+    nominal_bytes: Optional[int]
+    # that a program sees in all
+    usable_bytes: int
+    # taken by opening the device
+    context_bytes: Optional[int]
+    # of an allocation
+    granularity_bytes: int
+    # before anything was allocated
+    free_bytes: int
+    used_by_others_bytes: int
+    other_processes: Optional[int]
+
+
+class MeasurementLine(TypedDict):
+    what: str
+    buffers: int
+    planned_bytes: int
+    # at most, by the granularity
+    rounding_bytes: int
+    measured_bytes: int
+    difference_bytes: int
+    reason: Optional[str]
+
+
+class MeasurementBandwidthGbS(TypedDict):
+    """read and written, streaming the cache; null where it is too small to say"""
+
+    n: int
+    low: float
+    high: float
+    mean: float
+
+
+class MeasurementMaximum(TypedDict):
+    """--measure-max: the largest context whose cache allocates"""
+
+    max_model_len: int
+    num_seqs: int
+    bytes: int
+    tries: int
+    limited_by: str
+
+
+class MeasurementRehearsalStepSize(TypedDict):
+    bytes: int
+    count: int
+
+
+class MeasurementRehearsalStep(TypedDict):
+    what: str
+    planned_bytes: int
+    # in the blocks of the engine's allocator
+    asked_bytes: int
+    blocks: int
+    # blocks that were to be had
+    held: int
+    # of the blocks, in the order of the first
+    sizes: List["MeasurementRehearsalStepSize"]
+
+
+class MeasurementRehearsal(TypedDict):
+    """what the engine takes at its start, held on the device"""
+
+    status: Literal["starts", "tight", "stops"]
+    # before the first step
+    free_bytes: int
+    # left of them behind the last step
+    spare_bytes: int
+    # that all steps ask for beyond them
+    missing_bytes: int
+    # the block that was not to be had, or that the margin kept
+    stopped_at: Optional[str]
+    # the driver's words
+    reason: Optional[str]
+    # in the engine's order
+    steps: List["MeasurementRehearsalStep"]
+
+
+class Measurement(TypedDict):
+    device: "MeasurementDevice"
+    # what the plan says of opening the device
+    planned_context_bytes: Optional[int]
+    # of the plan: the one whose share was allocated
+    gpu: int
+    # as measured
+    max_model_len: int
+    num_seqs: int
+    # why that is less than the plan
+    scaled: Optional[str]
+    lines: List["MeasurementLine"]
+    planned_bytes: int
+    measured_bytes: int
+    # what the device's counter had changed by when all was freed: memory of others
+    left_bytes: int
+    # of measured from planned, as a share
+    difference: float
+    tolerance: float
+    # read and written, streaming the cache; null where it is too small to say
+    bandwidth_gb_s: Optional["MeasurementBandwidthGbS"]
+    # --measure-max: the largest context whose cache allocates
+    maximum: Optional["MeasurementMaximum"]
+    # what the engine takes at its start, held on the device
+    rehearsal: Optional["MeasurementRehearsal"]
+    status: Literal["agrees", "disagrees", "refused", "failed"]
+    reason: Optional[str]
+
+
+class Note(TypedDict):
+    level: Literal["info", "warning"]
+    # stable, for programs
+    code: str
+    message: str
+
+
+class Failed(TypedDict):
+    """what has no plan"""
+
+    source: str
+    error: str
+    # the exit code that this model alone would have
+    exit: int
+
+
+class GridRowCell(TypedDict):
+    """null but for gpu, error and command where the engine refuses"""
+
+    gpu: str
+    # why the engine refuses
+    error: Optional[str]
+    # tokens of a sequence that it was planned with: the row's max_model_len, or the cell's own where that is
+    # auto
+    planned_model_len: int
+    tensor_parallel_size: Optional[int]
+    pipeline_parallel_size: Optional[int]
+    data_parallel_size: Optional[int]
+    decode_context_parallel_size: Optional[int]
+    enable_expert_parallel: Optional[bool]
+    enable_dp_attention: Optional[bool]
+    # of the fullest GPU
+    total_bytes: Optional[int]
+    # the longest that fits at the requested sequences, at most the model's maximum
+    max_model_len: Optional[int]
+    # the same without the model's maximum
+    max_model_len_by_memory: Optional[int]
+    # the most at the requested length
+    max_num_seqs: Optional[int]
+    verdict: Optional["Verdict"]
+    # plans this again, with the source in place of MODEL
+    command: Optional[str]
+
+
+class GridRow(TypedDict):
+    source: str
+    engine: str
+    engine_version: str
+    weights_dtype: Optional[str]
+    kv_cache_dtype: str
+    # as requested
+    max_model_len: int
+    num_seqs: int
+    # one for each card, in the order of cards
+    cells: List["GridRowCell"]
+
+
+class Answer(TypedDict):
+    """a plan, with the options in which it differs from the request"""
+
+    name: str
+    # option and value
+    changes: Dict[str, str]
+    weights_dtype: Optional[str]
+    kv_cache_dtype: str
+    # as people write it
+    layout: str
+    # why a layout is so, or what it rests on
+    note: Optional[str]
+    # the engine does not make such weights of this model while it loads
+    other_checkpoint: bool
+    # models of local stores that have such weights
+    stored: List[str]
+    # of a layout: the longest context that fits at the requested sequences
+    max_model_len: Optional[int]
+    # of a layout: the most sequences that fit at the requested length
+    max_num_seqs: Optional[int]
+    kv_cache: "KvCache"
+    # a row for each GPU
+    memory: List["GpuMemory"]
+    total: "Total"
+    capacity: Optional["Capacity"]
+    verdict: "Verdict"
+    # plans this again, with the source in place of MODEL
+    command: Optional[str]
+
+
+class LayerTerm(TypedDict):
+    name: str
+    role: Literal["key", "value", "state", "index"]
+    elements: int
+    per: Literal["token", "source_token", "sequence"]
+    dtype: str
+    # of one entry
+    bytes: int
+    # tokens for one entry
+    stride: int
+    # tokens beyond it cost nothing
+    token_limit: Optional[int]
+
+
+class Layer(TypedDict):
+    """layers that are alike"""
+
+    kind: "Kind"
+    variant: Optional[str]
+    count: int
+    indices: str
+    # of one such layer
+    bytes_per_token: int
+    # fixed state of one such layer
+    bytes_per_sequence: int
+    # tokens beyond it cost nothing
+    token_limit: Optional[int]
+    terms: List["LayerTerm"]
+
+
+class Line(TypedDict):
+    # what it stands for: stable, for programs
+    id: str
+    # what the figure rests on
+    basis: Literal["exact", "estimate", "log", "calibrated"]
+    part: Literal["weights", "kv_cache", "activation", "runtime"]
+    what: str
+    bytes: int
+    low_bytes: int
+    high_bytes: int
+    formula: str
+    source: str
+
+
+# A key that a form alone has.
+FORMS: Dict[str, Type[Result]] = {
+    "kv_cache": Plan,
+    "plans": Fleet,
+    "cards": Grid,
+    "answers": Answers,
+    "fits": Fits,
+    "headline": Diff,
+    "log_version": CheckLog,
+    "card": Pick,
+    "models": Models,
+    "gpus": Gpus,
+    "kinds": Formulas,
+}
