@@ -41,7 +41,7 @@ def mcp(program, source, python, questions):
     """The tool plan of the MCP server, over its standard input and output."""
     calls = [{"method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},
                                                  "clientInfo": {"name": "sweep", "version": "1"}}}]
-    calls += [{"method": "tools/call", "params": {"name": "plan", "arguments": {"model": question["model"], **question["options"]}}}
+    calls += [{"method": "tools/call", "params": {"name": "plan", "arguments": {"model": question["model"], "detail": "full", **question["options"]}}}
               for question in questions]
     given = {**environment(program, source), "PYTHONPATH": ""}  # the server asks for its installed version
     words = [python, "-m", "kvplan.mcp", "--root", os.path.abspath(source), "--root", "/"]

@@ -25,7 +25,7 @@ if sys.argv[:1] == ["-m"] and not sys.flags.isolated and not getattr(sys.flags, 
 
 import importlib.metadata
 import os
-from typing import Any, Dict, List, Optional, Tuple, TypeVar, Union, cast, overload
+from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union, cast, overload
 
 from kvplan import results
 from kvplan._program import KvplanError, Model, Models, Value, answer, ask, program, run
@@ -34,6 +34,7 @@ from kvplan._result import Result
 __all__ = ["KvplanError", "Model", "Models", "Result", "check_log", "compare", "diff", "explain", "fit", "formulas", "gpus", "models",
            "pick", "plan", "program", "results", "schema"]
 
+_Command = Union[str, Sequence[str], None]
 _Size = Union[str, int, float, None]
 _Form = TypeVar("_Form", bound=Result)
 
@@ -65,7 +66,7 @@ def __getattr__(name: str) -> Any:
 
 
 @overload
-def plan(model: Optional[Model] = None, *, command: Optional[str] = None, engine: Optional[str] = None, gpu: Optional[str] = None,
+def plan(model: Optional[Model] = None, *, command: _Command = None, engine: Optional[str] = None, gpu: Optional[str] = None,
          gpu_memory: _Size = None, gpu_count: Optional[int] = None, max_model_len: _Size = None, num_seqs: Optional[int] = None,
          weights: Optional[str] = None, kv_cache_dtype: Optional[str] = None, tensor_parallel_size: Optional[int] = None,
          **options: Value) -> results.Plan: ...
@@ -85,8 +86,8 @@ def plan(model: Any = None, *, command: Any = None, **options: Any) -> Result:
     """The memory of a model, part by part.
 
     model: one model, or a list of models
-    command: an engine's launch command in place of the model, "vllm serve Qwen/Qwen3-8B -tp 2"; a model given too stands for the
-        one that the command names
+    command: an engine's launch command in place of the model, "vllm serve Qwen/Qwen3-8B -tp 2", or its words; a model given
+        too stands for the one that the command names
     engine: "vllm", "sglang", "llama.cpp" ..., with a release "vllm@0.20"; without one, what the architecture needs
     gpu: a card, "h100-80gb", "2x4090"; "auto" for those of this machine; a list of cards for a grid
     gpu_memory: the memory of a card instead, "24GiB", or bytes
@@ -110,7 +111,7 @@ def plan(model: Any = None, *, command: Any = None, **options: Any) -> Result:
     return got
 
 
-def fit(model: Optional[Model] = None, *, command: Optional[str] = None, engine: Optional[str] = None, gpu: Optional[str] = None,
+def fit(model: Optional[Model] = None, *, command: _Command = None, engine: Optional[str] = None, gpu: Optional[str] = None,
         gpu_memory: _Size = None, max_model_len: _Size = None, num_seqs: Optional[int] = None, users: Optional[int] = None,
         **options: Value) -> results.Answers:
     """What fits a card: the longest context, the most sequences, the fewest GPUs, layouts.
@@ -122,7 +123,7 @@ def fit(model: Optional[Model] = None, *, command: Optional[str] = None, engine:
     return _typed(results.Answers, ask("fit", model, given, launch=command))
 
 
-def compare(model: Optional[Model] = None, *, command: Optional[str] = None, engine: Optional[str] = None, gpu: Optional[str] = None,
+def compare(model: Optional[Model] = None, *, command: _Command = None, engine: Optional[str] = None, gpu: Optional[str] = None,
             gpu_memory: _Size = None, max_model_len: _Size = None, num_seqs: Optional[int] = None, **options: Value) -> results.Answers:
     """Weight types and KV types side by side: a row of answer["answers"] for each pair, as fit() has them."""
     given = dict(engine=engine, gpu=gpu, gpu_memory=gpu_memory, max_model_len=max_model_len, num_seqs=num_seqs, **options)

@@ -106,6 +106,10 @@ class Bounds:
         self._stopped = False
         self._process: Optional["subprocess.Popen[bytes]"] = None
 
+    def environment(self) -> Dict[str, str]:
+        """ollama's store is empty: a stranger may name its models, and not ask what lies there."""
+        return {**os.environ, "OLLAMA_MODELS": self.folder or os.devnull}
+
     def started(self, process: "subprocess.Popen[bytes]") -> None:
         with self._lock:
             self._process = process
@@ -126,7 +130,7 @@ def run(words: Sequence[str], stdin: Optional[str] = None, bounds: Optional[Boun
         given.write(b"" if stdin is None else stdin.encode("utf-8"))
         given.seek(0)
         with subprocess.Popen([program(), *words], stdin=given, stdout=subprocess.PIPE, stderr=complaints,
-                              cwd=bounds.folder if bounds else None) as process:
+                              cwd=bounds.folder if bounds else None, env=bounds.environment() if bounds else None) as process:
             assert process.stdout is not None
             if bounds:
                 bounds.started(process)
@@ -158,14 +162,15 @@ def _model(name: Union[str, "os.PathLike[str]"]) -> str:
 
 
 def ask(command: str, model: Union[Model, Models, None], options: Mapping[str, Value], log: Optional[str] = None,
-        log_text: Optional[str] = None, form: str = "json", bounds: Optional[Bounds] = None, launch: Optional[str] = None) -> str:
+        log_text: Optional[str] = None, form: str = "json", bounds: Optional[Bounds] = None,
+        launch: Union[str, Sequence[str], None] = None) -> str:
     """One question to the program, as text in the form that is named.
 
-    launch: an engine's launch command, in place of the model or to be planned with it
+    launch: an engine's launch command, as text or as words, in place of the model or to be planned with it
     """
     words = [command, f"--format={form}", *arguments(options)]
     models: Sequence[Model] = model if isinstance(model, (list, tuple)) else [] if model is None else [model]
-    text = log_text if launch is None else launch
+    text = launch if isinstance(launch, str) else log_text
     with contextlib.ExitStack() as stack:
         names: List[str] = []
         for one in models:
@@ -180,7 +185,7 @@ def ask(command: str, model: Union[Model, Models, None], options: Mapping[str, V
                 with open(names[-1], "w", encoding="utf-8") as file:
                     json.dump(one, file)
         if launch is not None:
-            words += ["--command=-", *(f"--model-source={name}" for name in names)]
+            words += [f"--model-source={name}" for name in names] + (["--command=-"] if isinstance(launch, str) else ["--", *launch])
         else:
             words += names + ([] if log is None and log_text is None else ["-" if log is None else _path(log)])
         return run(words, text, bounds)

@@ -1,28 +1,32 @@
 """kvplan-mcp [--root FOLDER]: a server of the Model Context Protocol over standard input and output.
 
-Needs the protocol's library: pip install 'kvplan[mcp]'. Its tools are plan, fit, compare, explain and check_log. An answer comes
-as text, the program's table, and as structured content, its JSON, whose schema the tool names.
+Needs the protocol's library: pip install 'kvplan[mcp]'. Its tools are plan, fit, compare, explain, diff, pick, check_log, gpus and
+models. An answer is text, the program's table. With detail "full" it has the program's JSON as structured content too, whose
+schema `kvplan schema` prints.
 
-A client names a model of the Hugging Face Hub (org/name) or sends a config.json as an object. It may name files only below the
-folders that --root gives (several are possible, by default none): a link out of them, "..", a list of models and the stores of
-other tools are refused, and no error quotes a file. SECURITY.md has the rest.
+A client names a model of the Hugging Face Hub (org/name) or of the built-in catalogue, sends a config.json as an object, or an
+engine's launch command. It may name files only below the folders that --root gives (several are possible, by default none): a
+link out of them, "..", a list of models, the stores of other tools and paths in a command are refused, and no error quotes a
+file. SECURITY.md has the rest.
 
 Start it as kvplan-mcp. "python -m kvplan.mcp" works too, but Python then looks for modules in the current folder first.
 """
 
 import argparse
+import functools
 import logging
 import os
 import re
+import shlex
 import sys
 import tempfile
 import threading
 import time
-from typing import Any, BinaryIO, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Any, BinaryIO, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from kvplan import __version__
-from kvplan._program import Answer, Bounds, KvplanError, TooLarge, answer, ask
-from kvplan import schema as answers_schema
+from kvplan import models as catalogue
+from kvplan._program import Bounds, KvplanError, TooLarge, answer, ask
 
 try:
     import anyio
@@ -42,105 +46,98 @@ MOST_RUNNING = 4
 MOST_ENTRIES = 10_000  # of a model's folder
 SECONDS = 60.0  # for a question, its wait included, and for a client to read an answer
 
+MOST_COMMAND = 64 << 10  # letters of a launch command
+
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 1}
 _SIZE = {"type": ["string", "integer"]}
+_TRUE = {"const": True}
 
-# The options that a question is asked with. Those that write files, read other files or touch a device are none of them.
-_OPTIONS: Dict[str, Tuple[Mapping[str, Any], str]] = {
-    "engine": (_TEXT, "vllm, sglang, llama.cpp, ollama, transformers, mlx, mistralrs or tensorrt-llm, with a release as "
-                      "vllm@0.20; without one, what the architecture needs"),
-    "gpu": (_TEXT, "a card, h100-80gb or 2x4090; several with commas; auto for those of this machine"),
-    "gpu_memory": (_SIZE, "the memory of a card instead of its name: 24GiB, or bytes"),
-    "gpu_count": (_COUNT, "cards; without a parallel size the layout that fits best is planned"),
-    "gpu_memory_utilization": ({"type": "number"}, "the share of the card that the engine may use, as 0.9"),
-    "kv_cache_memory_bytes": (_SIZE, "the KV budget itself, per GPU"),
-    "max_model_len": (_SIZE, "tokens of a sequence, 32768 or 32k (k is 1024); auto for the most that fit"),
+# What a question is asked with. Options that write files, read other files or touch a device are none of them.
+_INPUTS: Dict[str, Tuple[Mapping[str, Any], str]] = {
+    "model": ({"type": ["string", "object"]},
+              "org/name[:quantization][@revision] of the Hugging Face Hub, a name from the tool models, a config.json as an object, or a path below "
+              "the server's --root"),
+    "old": ({"type": ["string", "object"]}, "a model, or a saved plan as an object"),
+    "new": ({"type": ["string", "object"]}, "the same, planned with the same options"),
+    "command": (_TEXT, "an engine's launch command in place of the model: vllm serve org/name -tp 2. No paths"),
+    "log": (_TEXT, "path of a start-up log below --root"),
+    "text": (_TEXT, "the log itself"),
+    "names": (_TEXT, "words to search for, such as h100 or qwen3"),
+    "engine": (_TEXT, "vllm, sglang, llama.cpp, ollama, transformers, mlx, mistralrs or tensorrt-llm, or a release, vllm@0.20; default: what the "
+                      "architecture needs"),
+    "gpu": (_TEXT, "a name from the tool gpus, 2x4090, several with commas, or auto for those of this machine"),
+    "gpu_memory": (_SIZE, "a card's memory instead of its name: 24GiB"),
+    "gpu_count": (_COUNT, "without a parallel size the best layout is planned"),
+    "gpu_memory_utilization": ({"type": "number"}, "as 0.9"),
+    "kv_cache_memory_bytes": (_SIZE, "KV budget per GPU"),
+    "host_memory": (_SIZE, "main memory for weights that do not fit the card: 32GiB"),
+    "max_model_len": (_SIZE, "tokens per sequence, 32k; auto: the longest that fits"),
     "num_seqs": (_COUNT, "live sequences, each at full length"),
-    "avg_len": (_SIZE, "what the sequences really hold, in tokens"),
-    "weights": (_TEXT, "weight type: bf16, fp8, q4_k_m ...; as the checkpoint declares where not given"),
-    "kv_cache_dtype": (_TEXT, "KV type: auto, bf16, fp8, q8_0 ..."),
-    "tensor_parallel_size": (_COUNT, "tensor parallel ranks"),
-    "pipeline_parallel_size": (_COUNT, "pipeline stages"),
-    "data_parallel_size": (_COUNT, "data parallel copies"),
-    "enable_expert_parallel": ({"const": True}, "whole experts are distributed over the ranks"),
+    "avg_len": (_SIZE, "tokens that a sequence really holds"),
+    "users": (_COUNT, "users at once"),
+    "task": ({"enum": ["chat", "code", "vision", "embedding", "reranking", "speech"]}, "default chat"),
+    "all": (_TRUE, "older generations too"),
+    "weights": (_TEXT, "bf16, fp8, q4_k_m ...; default: the checkpoint's"),
+    "kv_cache_dtype": (_TEXT, "auto, bf16, fp8, q8_0 ..."),
+    "tensor_parallel_size": (_COUNT, ""),
+    "pipeline_parallel_size": (_COUNT, ""),
+    "data_parallel_size": (_COUNT, ""),
+    "enable_expert_parallel": (_TRUE, ""),
     "max_num_batched_tokens": (_COUNT, "tokens of a prefill chunk"),
     "max_num_seqs": (_COUNT, "the scheduler's limit"),
-    "enforce_eager": ({"const": True}, "vLLM without CUDA graphs"),
+    "enforce_eager": (_TRUE, "no CUDA graphs"),
     "n_gpu_layers": (_SIZE, "llama.cpp: layers on the GPU"),
-    "num_speculative_tokens": (_COUNT, "draft tokens of a step"),
-    "draft": (_TEXT, "a draft model, named as model is"),
-    "assume": ({"const": True}, "plan an unknown architecture from its plain fields"),
-    "offline": ({"const": True}, "the caches alone, no network"),
+    "num_speculative_tokens": (_COUNT, "draft tokens per step"),
+    "draft": (_TEXT, "a draft model, named like model"),
+    "assume": (_TRUE, "plan an unknown architecture from its plain fields"),
+    "offline": (_TRUE, "only the caches, no network"),
+    "detail": ({"enum": ["brief", "full"]}, "brief (default): a table; full: the whole JSON as well"),
 }
-_MODEL = {
-    "type": ["string", "object"],
-    "description": "org/name[:quantization][@revision] of the Hugging Face Hub, a config.json itself as an object, or, where the "
-                   "server was started with --root, the path of a config.json, a model's folder or a *.gguf below that folder "
-                   "(./org/name for a folder of that name)",
-}
-_LOG = {"log": dict(_TEXT, description="the path of a start-up log, below the server's --root"), "text": dict(_TEXT, description="the log itself")}
+_OF_PLAN = tuple(name for name in list(_INPUTS)[list(_INPUTS).index("engine"):] if name not in ("host_memory", "users", "task", "all"))
+_ASKED = ("model", "command", *_OF_PLAN)
 
 
 class Question(NamedTuple):
-    """A tool: the program's command, what it says, and the names of its answers in the program's schema."""
+    """A tool: the program's command, what it says, and what it takes."""
 
     name: str
     says: str
-    answers: Tuple[str, ...]
-    needs: Tuple[str, ...] = ("model",)
+    takes: Tuple[str, ...]
+    needs: Tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
         return self.name.replace("_", "-")
 
     def input_schema(self) -> Dict[str, Any]:
-        options = {name: dict(kind, description=says) for name, (kind, says) in _OPTIONS.items()}
-        first = {"model": _MODEL, **(_LOG if self.name == "check_log" else {})}
-        return {"type": "object", "properties": {**first, **options}, "required": list(self.needs), "additionalProperties": False}
-
-    def output_schema(self, whole: Answer) -> Dict[str, Any]:
-        forms = [{"$ref": f"#/$defs/{name}"} for name in self.answers]
-        return {"$schema": whole["$schema"], "type": "object", **(forms[0] if len(forms) == 1 else {"oneOf": forms}),
-                "$defs": _reached(self.answers, whole["$defs"])}
+        """What the tool `plan` describes is not described again."""
+        described = [name for name in self.takes if _INPUTS[name][1] and (self.name == "plan" or name not in _ASKED)]
+        inputs = {name: {**_INPUTS[name][0], **({"description": _INPUTS[name][1]} if name in described else {})} for name in self.takes}
+        return {"type": "object", "properties": inputs, "required": list(self.needs), "additionalProperties": False}
 
 
 QUESTIONS = (
-    Question("plan", "The GPU memory that a model takes in an engine: weights, KV cache, activations, runtime; whether it fits "
-                     "a card, and how many tokens and sequences do.", ("plan", "fleet", "grid")),
-    Question("fit", "What fits a card: the longest context, the most sequences, the fewest GPUs, layouts.", ("answers", "fits")),
-    Question("compare", "Weight types and KV types side by side.", ("answers",)),
-    Question("explain", "Every layer and formula of a plan with its numbers put in, and where each number came from.", ("plan",)),
-    Question("check_log", "Why an engine did not start, with remedies, from its log; with a model, its start against the plan.",
-             ("check_log",), needs=()),
+    Question("plan", "GPU memory of a model in an engine: weights, KV cache, activations, runtime; whether it fits a card, and how many tokens "
+                     "and sequences do.", _ASKED),
+    Question("fit", "What fits a card: longest context, most sequences, fewest GPUs, layouts; with users, the GPUs for so many. "
+                    "Inputs as in plan.", (*_ASKED, "users")),
+    Question("compare", "Weight types and KV types side by side. Inputs as in plan.", _ASKED),
+    Question("explain", "Every layer and formula of a plan with its numbers, and where each came from. Inputs as in plan.", _ASKED),
+    Question("diff", "What changed between two models or plans. Options as in plan.", ("old", "new", *_OF_PLAN), ("old", "new")),
+    Question("pick", "Models of the catalogue that run on a card, best first, with the command that starts each.",
+             ("gpu", "gpu_memory", "gpu_count", "host_memory", "engine", "task", "max_model_len", "users", "all", "detail")),
+    Question("check_log", "Why an engine did not start, with remedies, from its log; with a model, its start against the plan. Options as in plan.",
+             ("log", "text", "model", *_OF_PLAN)),
+    Question("gpus", "Names and memory of GPUs.", ("names", "detail")),
+    Question("models", "Models that are known by name without a network.", ("names", "detail")),
 )
 
 
-def _reached(names: Tuple[str, ...], definitions: Mapping[str, Any]) -> Dict[str, Any]:
-    """The definitions that these refer to, themselves included."""
-    out: Dict[str, Any] = {}
-
-    def visit(value: Any) -> None:
-        if isinstance(value, dict):
-            name = str(value.get("$ref", "")).rpartition("/")[2]
-            if name and name not in out:
-                out[name] = definitions[name]
-                visit(definitions[name])
-            for inner in value.values():
-                visit(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                visit(inner)
-
-    visit([{"$ref": f"#/$defs/{name}"} for name in names])
-    return out
-
-
 def _tools() -> List[types.Tool]:
-    whole = answers_schema()
-    reads = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True)
-    return [types.Tool(name=question.name, description=question.says, input_schema=question.input_schema(),
-                       output_schema=question.output_schema(whole), annotations=reads) for question in QUESTIONS]
+    reads = types.ToolAnnotations(read_only_hint=True)
+    return [types.Tool(name=question.name, description=question.says, input_schema=question.input_schema(), annotations=reads)
+            for question in QUESTIONS]
 
 
 def _failed(line: str) -> types.CallToolResult:
@@ -200,9 +197,17 @@ def _below(roots: Tuple[str, ...], name: Optional[str]) -> Optional[str]:
     raise KvplanError(f"kvplan: {name}: no file or folder below the server's root, and no name of the Hub (org/name)", 2)
 
 
+@functools.lru_cache(maxsize=None)
+def _known() -> FrozenSet[str]:
+    """The names of the built-in catalogue, in small letters."""
+    rows = catalogue()["models"]
+    return frozenset(name.lower() for row in rows for name in (row["id"], row["id"].rpartition("/")[2], row["ollama_tag"]) if name)
+
+
 def _named(roots: Tuple[str, ...], model: Optional[Any]) -> Optional[Any]:
-    """A model as the program takes it: a config, a name of the Hub, or a path below a root. Never a list or another tool's store."""
-    if not isinstance(model, str) or (_HUB.fullmatch(model) and not model.endswith(_FILE)):
+    """A model as the program takes it: a config, a name of the Hub or the catalogue, or a path below a root. Never a list or another
+    tool's store."""
+    if not isinstance(model, str) or model.lower() in _known() or (_HUB.fullmatch(model) and not model.endswith(_FILE)):
         return model
     if model.startswith("@") or model.endswith(".txt"):
         raise KvplanError(f"kvplan: {model}: a list of models is for the command line; name one model", 2)
@@ -210,6 +215,34 @@ def _named(roots: Tuple[str, ...], model: Optional[Any]) -> Optional[Any]:
     assert path is not None
     _check_beside(path, next(root for root in roots if _is_below(path, root)))
     return path
+
+
+_NAME = re.compile(r"(?:https?://(?:huggingface\.co|hf\.co)/)?[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*(?:@[\w.-]+)?", re.ASCII)
+
+
+def _words(text: str) -> List[str]:
+    """The words of a launch command, of which none can be a path, a list, a store or another command. No shell reads them."""
+    if len(text) > MOST_COMMAND:
+        raise KvplanError(f"kvplan: command: longer than {MOST_COMMAND} letters; leave out what is not the engine's command", 2)
+    try:
+        words = shlex.split(text.replace("\\\n", " "), comments=True)
+    except ValueError as error:
+        raise KvplanError(f"kvplan: command: {error}", 2) from None
+    for word in words:
+        is_json = word.startswith(("{", "["))
+        wrong = next((sign for sign in "\\$`~;|&<>\n" + ("" if is_json else "'\"") if sign in word), None)
+        if wrong is not None:
+            raise KvplanError(f"kvplan: command: {word}: {wrong!r} is not read here; write the engine's command itself, without a shell", 2)
+        for part in re.split(r"[\s=,:\"'{}\[\]]+", re.sub(r"https?://", "", word)):
+            is_path = "/" in part and (not _NAME.fullmatch(part) or part.endswith(_FILE))
+            if is_path or part in (".", "..") or part.startswith("@"):
+                raise KvplanError(f"kvplan: command: {part} is a path, and this server reads no files of a command; leave it out, or send model, "
+                                  "which stands for the one that the command names", 2)
+        if re.search(r"\b(lmstudio|llama\.cpp):", word, re.IGNORECASE):
+            raise KvplanError(f"kvplan: command: {word}: stores of other tools are not read here; name a model of the Hub", 2)
+    if not words:
+        raise KvplanError("kvplan: command: it is empty; write one such as vllm serve org/name", 2)
+    return words
 
 
 def _without_content(question: "Question", options: Mapping[str, Any], error: KvplanError, bounds: Bounds) -> str:
@@ -227,6 +260,14 @@ def _without_content(question: "Question", options: Mapping[str, Any], error: Kv
 # --- questions ---
 
 
+def _searched(names: str) -> List[str]:
+    """The words of a search, none of which is an option or a path."""
+    for word in names.split():
+        if not re.fullmatch(r"\w[\w.:+-]*", word):
+            raise KvplanError(f"kvplan: names: {word}: letters, digits, dots and dashes only", 2)
+    return names.split()
+
+
 def _answer(roots: Tuple[str, ...], name: str, given: Mapping[str, Any], bounds: Bounds) -> types.CallToolResult:
     question = next((one for one in QUESTIONS if one.name == name), None)
     if question is None:
@@ -235,15 +276,23 @@ def _answer(roots: Tuple[str, ...], name: str, given: Mapping[str, Any], bounds:
     if wrong is not None:
         return _failed(f"kvplan: {'.'.join(map(str, wrong.path)) or name}: {wrong.message}")
     options = dict(given)
-    log, text = options.pop("log", None), options.pop("text", None)
+    is_full = options.pop("detail", "brief") == "full"
+    log, text, command = options.pop("log", None), options.pop("text", None), options.pop("command", None)
     if name == "check_log" and (log is None) == (text is None):
         return _failed("kvplan: check_log: give log, the path of a log, or text, the log itself")
-    model, log, draft = _named(roots, options.pop("model", None)), _below(roots, log), _named(roots, options.get("draft"))
+    if "command" in question.takes and command is None and "model" not in options:
+        return _failed(f"kvplan: {name}: give model, or command, an engine's launch command")
+    words = None if command is None else _words(command)
+    models: List[Any] = [_named(roots, options.pop(key)) for key in ("model", "old", "new") if key in options]
+    models += _searched(options.pop("names", ""))
+    log, draft = _below(roots, log), _named(roots, options.get("draft"))
     options["draft"] = draft
-    bounds.of_files = any(isinstance(one, str) and os.path.isabs(one) for one in (model, log, draft))
+    bounds.of_files = any(isinstance(one, str) and os.path.isabs(one) for one in (*models, log, draft))
+    data: Optional[Dict[str, Any]] = None
     try:
-        said = ask(question.command, model, options, log, text, form="table", bounds=bounds)
-        data = answer(ask(question.command, model, options, log, text, bounds=bounds))
+        said = ask(question.command, models, options, log, text, form="table", bounds=bounds, launch=words)
+        if is_full:
+            data = answer(ask(question.command, models, options, log, text, bounds=bounds, launch=words))
     except TooLarge:
         raise
     except KvplanError as error:
@@ -297,7 +346,8 @@ def server(roots: Tuple[str, ...] = ()) -> "Server[Any]":
             bounds.stop()
 
     return Server("kvplan", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool,
-                  instructions="How much GPU memory a model takes, in the engine that runs it, and why. Bytes are integers.")
+                  instructions="How much GPU memory a model takes, in the engine that runs it, and why. Inputs mean the same in every tool; "
+                               "plan describes them.")
 
 
 # --- standard input and output ---
