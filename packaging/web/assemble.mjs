@@ -53,12 +53,18 @@ const catalogue = {
   commands: ["plan", "help", ...completions.match(/^ {4}(compare\|\S+)\)/m)[1].split("|")],
   engines: engines.map(({ engine }) => ({ engine })),
   gpus: gpus.map(({ vendor, name, memory_bytes }) => ({ vendor, name, memory_bytes })),
+  models: data("models").models.map(({ id, ollama_tag: tag }) => ({ id, ...(tag && { tag }) })),
   examples,
 };
 
 const report = ask(files[0], "--format", "html");
 const reportStyle = report.match(/<style>([^]*?)<\/style>/)[1];
 const style = reportStyle + beside("page.css");
+
+// Where the page will be served (KVPLAN_PAGE_ADDRESS, ends in /): links to it show a picture.
+const address = process.env.KVPLAN_PAGE_ADDRESS;
+if (address && !/^https:\/\/[\w.\/-]+\/$/.test(address)) throw new Error(`KVPLAN_PAGE_ADDRESS: ${address} is no https address that ends in /`);
+const shared = (file) => !address ? "" : `<meta property="og:url" content="${address}${file}">\n<meta property="og:image" content="${address}preview.png">\n<meta name="twitter:card" content="summary_large_image">\n`;
 
 // A text inside a script element ends at its end tag alone.
 const inScript = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
@@ -69,6 +75,7 @@ const page = filled(beside("page.html"), {
   STYLE: style,
   STYLE_HASH: hashed(style),
   VERSION: version,
+  SHARED: shared(""),
   CATALOGUE: JSON.stringify(catalogue).replaceAll("<", "\\u003c"),
   PAGE_JS: pageScript,
   PAGE_JS_HASH: hashed(pageScript),
@@ -78,49 +85,60 @@ const page = filled(beside("page.html"), {
 
 // --- the table ---
 
-const shownEngines = ["vllm", "sglang", "llama.cpp"];
+// A type of weights, and an engine that people run it in.
+const shownTypes = [
+  { id: "q4", title: "4-bit", engine: "llama.cpp", weights: "q4_k_m" },
+  { id: "fp8", title: "8-bit", engine: "vllm", weights: "fp8" },
+  { id: "own", title: "as published", engine: "vllm", weights: "" },
+];
 const shownCards = [
-  { title: "one card", cards: ["rtx-3060", "rtx-4090", "rtx-5090", "l40s", "a100-80gb", "h100-80gb", "h200", "mi300x-192gb"], count: 1 },
-  { title: "eight", cards: ["h100-80gb", "h200"], count: 8 },
+  { cards: ["rtx-3060", "rtx-4060-ti-16gb", "rtx-4090", "rtx-5090", "l40s", "a100-80gb", "h100-80gb", "h200", "mi300x-192gb"], count: 1 },
+  { cards: ["h100-80gb", "h200"], count: 8 },
 ];
 const tokens = 8192;
+const small = 24 * 1e9; // bytes of a card that runs 4-bit weights rather than others
 const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 const short = (n) => (n >= 1024 ? Math.floor(n / 1024).toLocaleString("en") + "k" : String(n));
 const link = (line) => "./#q=" + encodeURIComponent(line).replaceAll("%20", "+");
+const typed = ({ weights }) => (weights ? ["--weights", weights] : []);
 
-function cell(row, each, count) {
-  const line = `kvplan ${row.source} --engine ${row.engine} --gpu ${each.gpu}${count > 1 ? ` --gpu-count ${count}` : ""} --max-model-len ${tokens}`;
-  const said = (text, tone, title) => `<a href="${escaped(link(line))}"${tone ? ` class="${tone}"` : ""}${title ? ` title="${escaped(title)}"` : ""}>${text}</a>`;
-  if (each.error) return [said("not planned", "muted", each.error), ""];
+function cell(source, type, each, count) {
+  const words = ["kvplan", source, "--engine", type.engine, ...typed(type), "--gpu", each.gpu, ...(count > 1 ? ["--gpu-count", count] : []), "--max-model-len", tokens, "--offline"];
+  const said = (text, tone, title) => `<a href="${escaped(link(words.join(" ")))}"${tone ? ` class="${tone}"` : ""}${title ? ` title="${escaped(title)}"` : ""}>${text}</a>`;
+  if (each.error) return said("not planned", "muted", each.error);
   const { verdict } = each;
-  if (verdict.refusal) return [said("does not start", "muted", verdict.refusal), ""];
-  if (!verdict.starts) return [said(`${(-verdict.headroom_bytes / 2 ** 30).toFixed(1)} GiB short`, "muted", verdict.reason), ""];
-  const longest = each.max_model_len === null ? "any" : short(each.max_model_len);
-  const sequences = each.max_num_seqs === null ? "any" : each.max_num_seqs.toLocaleString("en");
-  return [said(longest, verdict.status === "fits" ? "good" : "warn"), sequences];
+  if (verdict.refusal) return said("does not start", "muted", verdict.refusal);
+  if (!verdict.starts) return said(`${(-verdict.headroom_bytes / 2 ** 30).toFixed(1)} GiB short`, "muted", verdict.reason);
+  return said(each.max_model_len === null ? "any" : short(each.max_model_len), verdict.status === "fits" ? "good" : "warn");
 }
 
+// Chat models of the catalogue, newest first, and what they take.
+const { picks } = data("pick", "--gpu", "h200", "--gpu-count", "8", "--max-model-len", String(tokens), "--all");
+const shownModels = [...new Set(picks.map(({ id }) => id))];
 let tables = "";
 let index = "";
 for (const { cards, count } of shownCards) {
-  const answer = data(...files, "--engine", shownEngines.join(","), "--gpu", cards.join(","), "--gpu-count", String(count), "--max-model-len", String(tokens));
-  answer.cards.forEach((card, place) => {
+  const answers = shownTypes.map((type) => data(...shownModels, "--offline", "--engine", type.engine, ...typed(type), "--gpu", cards.join(","), "--gpu-count", String(count), "--max-model-len", String(tokens)));
+  answers[0].cards.forEach((card, place) => {
     const title = (count > 1 ? count + " x " : "") + card.gpu;
     const id = title.replaceAll(" ", "");
     index += `<a href="#${id}">${escaped(title)}</a> `;
-    const head = ["model", ...shownEngines.flatMap((engine) => [engine + ": longest", engine + ": at 8k"])];
-    tables += `<section id="${id}"><h2>${escaped(title)}, ${(card.gpu_memory_bytes / 2 ** 30).toFixed(1)} GiB${count > 1 ? " each" : ""}</h2>\n<div class="scroll"><table>\n<thead><tr>`;
-    tables += head.map((text, at) => `<th scope="col"${at ? ' class="n"' : ""}>${escaped(text)}</th>`).join("") + "</tr></thead>\n<tbody>\n";
-    for (const source of files) {
-      const rows = shownEngines.map((engine) => answer.rows.find((row) => row.source === source && row.engine === engine));
-      const cells = [escaped(source.replace(/\.json$/, "")), ...rows.flatMap((row) => (row ? cell(row, row.cells[place], count) : ["", ""]))];
-      tables += "<tr>" + cells.map((text, at) => `<td data-name="${escaped(head[at])}" class="${at ? "n" : ""}${text ? "" : " empty"}"><span>${text}</span></td>`).join("") + "</tr>\n";
+    const size = card.gpu_memory_bytes < small ? "small" : "large";
+    tables += `<section id="${id}" class="${size}"><h2>${escaped(title)}, ${(card.gpu_memory_bytes / 2 ** 30).toFixed(1)} GiB${count > 1 ? " each" : ""}</h2>\n<div class="scroll"><table>\n<thead><tr><th scope="col">model</th>`;
+    tables += shownTypes.map(({ id: type, title: text, engine }) => `<th scope="col" class="n of-${type}">${text}, ${engine}</th>`).join("") + "</tr></thead>\n<tbody>\n";
+    for (const source of shownModels) {
+      const cells = shownTypes.map((type, at) => {
+        const row = answers[at].rows.find((one) => one.source === source);
+        const text = row?.cells ? cell(source, type, row.cells[place], count) : "";
+        return `<td data-name="${type.title}" class="n of-${type.id}${text ? "" : " empty"}"><span>${text}</span></td>`;
+      });
+      tables += `<tr><td data-name="model"><span>${escaped(source.replace(/^.*\//, ""))}</span></td>${cells.join("")}</tr>\n`;
     }
     tables += "</tbody>\n</table></div></section>\n";
   });
 }
-const newest = shownEngines.map((engine) => `${engine} ${engines.filter((row) => row.engine === engine).at(-1).release}`).join(", ");
-const models = filled(beside("models.html"), { STYLE: style, STYLE_HASH: hashed(style), VERSION: version, INDEX: index, TABLES: tables, NEWEST: newest });
+const newest = ["vllm", "llama.cpp"].map((engine) => `${engine} ${engines.filter((row) => row.engine === engine).at(-1).release}`).join(", ");
+const models = filled(beside("models.html"), { STYLE: style, STYLE_HASH: hashed(style), VERSION: version, SHARED: shared("models.html"), INDEX: index, TABLES: tables, NEWEST: newest });
 
 const hash = createHash("sha256").update(page).update(models).digest("hex").slice(0, 16);
 const written = { "index.html": page, "models.html": models, "sw.js": filled(beside("sw.js"), { HASH: hash }) };

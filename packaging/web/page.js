@@ -82,10 +82,28 @@ function setCommand(words, command) {
 }
 
 function setModel(words, model) {
+  if (model !== "") set(words, ["--command"], ""); // a model or a launch command
   const { models, place } = read(words);
   const put = model === "" ? [] : [model];
   if (models.length) words.splice(models[0].at, 1, ...put);
   else words.splice(place >= 0 ? place + 1 : words[0] === "kvplan" ? 1 : 0, 0, ...put);
+}
+
+// Another question about the same. `pick` takes no model, and of the options those that say what it runs on.
+let lastModel = "";
+const ofPick = ["--engine", "--gpu", "--gpu-memory", "--gpu-count", "--gpu-file", "--host-memory", "--max-model-len", "--users", "--task", "--all", "--format", "--json"];
+function setQuestion(words, command) {
+  const { models, options } = read(words);
+  lastModel = models[0]?.value ?? lastModel;
+  setCommand(words, command);
+  if (command === "pick") {
+    for (let left; (left = read(words).models[0]); ) words.splice(left.at, 1);
+    for (const { name } of options) if (!ofPick.some((one) => one === name || (valued.has(one) && valued.get(one) === valued.get(name)))) set(words, [name], "");
+    if (!find(words, ["--gpu", "--gpu-memory"])) set(words, ["--gpu"], "rtx-3060");
+    if (/,/.test(find(words, ["--engine"])?.value ?? "")) set(words, ["--engine"], "");
+  } else if (!models.length && !find(words, ["--command"])) {
+    setModel(words, lastModel || "llama-3.1-8b.json");
+  }
 }
 
 // --- files ---
@@ -346,10 +364,12 @@ const fields = {
   count: ["--gpu-count"],
   context: ["--max-model-len", "--ctx-size"],
   seqs: ["--num-seqs"],
+  users: ["--users"],
+  average: ["--avg-len"],
   weights: ["--weights"],
   kv: ["--kv-cache-dtype"],
 };
-const questions = { "": "Plan", fit: "What fits", compare: "Compare types", explain: "Explain" };
+const questions = { pick: "What can I run?", "": "Plan", fit: "What fits", compare: "Compare types", explain: "Explain" };
 const formsOfAnswer = { "": "a page", table: "text", json: "JSON", markdown: "Markdown", csv: "CSV", args: "the engine's command", k8s: "Kubernetes" };
 
 function pick(select, value) {
@@ -365,6 +385,10 @@ function view(words) {
     const value = find(words, names)?.value ?? "";
     if ($(id).tagName === "SELECT") pick($(id), value);
     else if (document.activeElement !== $(id)) $(id).value = value;
+  }
+  for (const box of document.querySelectorAll(".of-fit")) {
+    const id = box.querySelector("input").id;
+    box.hidden = !$(id).value && command !== "fit" && (command !== "pick" || id !== "users");
   }
   $("in-short").textContent = [$("engine").value || "no engine", $("gpu").value || "no GPU", $("context").value && $("context").value + " tokens"].filter(Boolean).join(", ");
   pick($("examples"), catalogue.examples[models[0]?.value] === undefined ? "" : models[0].value);
@@ -393,19 +417,16 @@ const edit = (change) => {
 function fill() {
   const engines = [...new Set(catalogue.engines.map(({ engine }) => engine))];
   $("engine").append(new Option("none: what the architecture needs", ""), ...engines.filter((name) => name !== "logical").map((name) => new Option(name, name)));
-  $("gpu").append(new Option("none", ""));
-  for (const vendor of [...new Set(catalogue.gpus.map((gpu) => gpu.vendor))]) {
-    const group = element("optgroup", { label: vendor });
-    for (const gpu of catalogue.gpus.filter((one) => one.vendor === vendor)) group.append(new Option(`${gpu.name}  (${(gpu.memory_bytes / 2 ** 30).toFixed(1).replace(".0", "")} GiB)`, gpu.name));
-    $("gpu").append(group);
-  }
+  for (const { name, vendor, memory_bytes } of catalogue.gpus)
+    $("gpus").append(new Option(`${vendor}, ${(memory_bytes / 2 ** 30).toFixed(1).replace(".0", "")} GiB`, name));
+  for (const { id, tag } of catalogue.models) $("models").append(new Option(tag ?? "", id));
   $("count").append(new Option("1", ""), ...["2", "4", "8", "16"].map((n) => new Option(n, n)));
   $("contexts").append(...["4k", "8k", "16k", "32k", "64k", "128k", "256k", "1M", "auto"].map((value) => new Option(value, value)));
   $("weights").append(new Option("as it is", ""), ...valued.get("--weights").choices.map((name) => new Option(name, name)));
   $("kv").append(new Option("auto", ""), ...valued.get("--kv-cache-dtype").choices.filter((name) => name !== "auto").map((name) => new Option(name, name)));
   $("examples").append(new Option("Examples", ""), ...Object.keys(catalogue.examples).map((name) => new Option(name.replace(/\.json$/, ""), name)));
   for (const [command, title] of Object.entries(questions)) {
-    const tab = element("button", { type: "button", role: "tab", onclick: () => edit((words) => setCommand(words, command)) }, title);
+    const tab = element("button", { type: "button", role: "tab", onclick: () => edit((words) => setQuestion(words, command)) }, title);
     tab.dataset.command = command;
     tab.setAttribute("aria-controls", "answer");
     $("questions").append(tab);
@@ -415,6 +436,8 @@ function fill() {
 
 function listen() {
   let later = 0;
+  const cards = new Set(catalogue.gpus.map(({ name }) => name));
+  const models = new Set(catalogue.models.map(({ id }) => id));
   for (const [id, names] of Object.entries(fields)) {
     const change = () => {
       clearTimeout(later);
@@ -426,10 +449,21 @@ function listen() {
     if ($(id).tagName === "INPUT")
       $(id).addEventListener("input", () => {
         clearTimeout(later);
-        if (/^([0-9]+[kKmM]?|auto|)$/.test($(id).value)) later = setTimeout(change, 500);
+        if (/^([0-9]+[kKmM]?|auto|)$/.test($(id).value) || (id === "gpu" && cards.has($(id).value))) later = setTimeout(change, 500);
       });
   }
-  $("model").addEventListener("change", () => edit((words) => setModel(words, $("model").value.trim())));
+  const byName = () => {
+    clearTimeout(later);
+    edit((words) => {
+      if (read(words).command === "pick") setCommand(words, "");
+      setModel(words, $("model").value.trim());
+    });
+  };
+  $("model").addEventListener("change", byName);
+  $("model").addEventListener("input", () => {
+    clearTimeout(later);
+    if (models.has($("model").value)) later = setTimeout(byName, 500);
+  });
   $("examples").addEventListener("change", () => $("examples").value && edit((words) => setModel(words, $("examples").value)));
   $("form").addEventListener("submit", (event) => event.preventDefault());
   $("command").addEventListener("change", () => put(split($("command").value)));
@@ -455,8 +489,21 @@ function listen() {
   $("pasted").addEventListener("input", () => {
     clearTimeout(later);
     later = setTimeout(() => {
-      give("config.json", { text: $("pasted").value });
-      edit((words) => setModel(words, "config.json"));
+      const text = $("pasted").value;
+      if (/^\s*(\{|$)/.test(text) && !/"(containers|services|command|args)"\s*:/.test(text)) {
+        give("config.json", { text });
+        edit((words) => {
+          if (read(words).command === "pick") setCommand(words, "");
+          setModel(words, "config.json");
+        });
+        return;
+      }
+      // The command's own engine, lengths and types count, so those of the fields go.
+      give("command.txt", { text });
+      edit((words) => {
+        const gpu = find(words, ["--gpu"])?.value;
+        words.splice(0, words.length, "kvplan", ...(gpu ? ["--gpu", gpu] : []), "--command", "command.txt");
+      });
     }, 300);
   });
   $("copy").addEventListener("click", () => copied($("copy"), location.href));
@@ -483,7 +530,7 @@ async function open(hash) {
   onlyExamples();
   for (const [name, text] of texts) if (typeof text === "string" && isPlain(name)) give(name, { text, link: true });
   begin(); // the worker before it has the files of an earlier link
-  if (files.has("config.json")) $("pasted").value = files.get("config.json").text;
+  $("pasted").value = (files.get("config.json") ?? files.get("command.txt"))?.text ?? $("pasted").value;
   put(split(line));
 }
 

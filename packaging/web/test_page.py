@@ -189,7 +189,8 @@ def test_fields_and_command_are_one(page, address):
     answered(page)
     page.get_by_label("Engine", exact=True).select_option("sglang")
     expect(page.locator("#command")).to_have_value("kvplan llama-3.1-8b.json --engine sglang --gpu rtx-4090 --max-model-len 32k")
-    page.get_by_label("GPU", exact=True).select_option("h100-80gb")
+    page.get_by_label("GPU", exact=True).fill("h100-80gb")
+    page.get_by_label("GPU", exact=True).press("Enter")
     page.get_by_label("Sequences", exact=True).fill("64")
     page.get_by_label("Sequences", exact=True).press("Enter")
     expect(page.locator("#command")).to_have_value("kvplan llama-3.1-8b.json --engine sglang --gpu h100-80gb --max-model-len 32k --num-seqs 64")
@@ -228,7 +229,8 @@ def test_pasted_config_travels_in_the_link(page, browser, address):
     page.get_by_role("button", name="Paste").click()
     page.get_by_label("config.json").fill(json.dumps(config, indent=2))
     expect(page.locator("#answer h1")).to_have_text("config")
-    page.locator("#gpu").select_option("h200-141gb")
+    page.locator("#gpu").fill("h200-141gb")
+    page.locator("#gpu").press("Enter")
     expect(page.locator("#answer")).to_contain_text("h200")
     expect(page).to_have_url(re.compile("h200.*&f="))
     before, link = page.locator("#answer").inner_text(), page.url
@@ -381,15 +383,91 @@ def test_by_keyboard_and_by_ear(page, address):
 
 def test_table(page, address):
     page.goto(address + "models.html")
-    rows = page.locator("tbody tr")
-    assert rows.count() == 10 * len(MODELS)
-    cell = page.locator("#rtx-4090 tr", has_text="llama-3.1-8b").locator("td a").first
+    assert page.locator("section").count() == 11
+    rows = page.locator("#rtx-4090 tbody tr").count()
+    assert page.locator("tbody tr").count() == 11 * rows and rows > 20
+    # A card of less than 24 GB is asked about 4-bit weights, another about the published ones.
+    shown = lambda card: page.locator(f"#{card} thead th:visible").all_inner_texts()  # noqa: E731
+    assert shown("rtx-3060") == ["model", "4-bit, llama.cpp"] and shown("h100-80gb") == ["model", "as published, vllm"]
+    page.get_by_label("all", exact=True).check()
+    assert len(shown("rtx-3060")) == 4
+    page.get_by_label("4-bit", exact=True).check()
+    assert shown("h100-80gb") == ["model", "4-bit, llama.cpp"]
+    cell = page.locator("#rtx-3060 tr", has_text="phi-4").first.locator("td.of-q4 a")
     figure = cell.inner_text()
     cell.click()
     answered(page)
-    assert page.locator("#command").input_value() == "kvplan llama-3.1-8b.json --engine vllm --gpu rtx-4090 --max-model-len 8192"
-    plan = json.loads(native("llama-3.1-8b.json", "--engine", "vllm", "--gpu", "rtx-4090", "--max-model-len", "8192", "--json")["out"])
+    line = page.locator("#command").input_value()
+    assert "--weights q4_k_m --gpu rtx-3060 --max-model-len 8192 --offline" in line
+    plan = json.loads(native(*line.split()[1:], "--json")["out"])
     assert figure == f"{plan['capacity']['max_model_len'] // 1024}k"
+
+
+def test_what_can_i_run(page, address):
+    page.goto(address)
+    answered(page)
+    page.get_by_role("tab", name="What can I run?").click()
+    expect(page.locator("#command")).to_have_value("kvplan pick --engine vllm --gpu rtx-4090 --max-model-len 32k")
+    asks(page, "kvplan pick --gpu rtx-3060 --host-memory 32GiB")
+    told = from_page(page, "pick", "--gpu", "rtx-3060", "--host-memory", "32GiB", "--json")
+    assert told["out"] == native("pick", "--gpu", "rtx-3060", "--host-memory", "32GiB", "--json")["out"]
+    for row in json.loads(told["out"])["picks"][:3]:
+        expect(page.locator("#answer")).to_contain_text(row["model"])
+    # The model is still there for the other questions.
+    page.get_by_role("tab", name="Plan", exact=True).click()
+    expect(page.locator("#command")).to_have_value(re.compile("^kvplan llama-3.1-8b.json .*--gpu rtx-3060"))
+
+
+def test_names_and_cards_are_searched(page, address):
+    page.goto(address)
+    answered(page)
+    names = page.locator("#models option").evaluate_all("all => all.map((one) => one.value)")
+    assert "Qwen/Qwen3-8B" in names and len(names) == len(json.loads(native("models", "--json")["out"])["models"])
+    cards = page.locator("#gpus option").evaluate_all("all => all.map((one) => one.value)")
+    assert len(cards) == len(json.loads(native("gpus", "--json")["out"])["gpus"])
+    page.locator("#gpu").fill("h100-80gb")  # as it is chosen from the list, without a key
+    expect(page.locator("#command")).to_have_value(re.compile("--gpu h100-80gb"))
+    asks(page, "kvplan Qwen/Qwen3-8B --offline --engine vllm --gpu l4 --max-model-len 8k")
+    assert verdict(page).startswith("FITS")
+
+
+def test_users_of_what_fits(page, address):
+    page.goto(address)
+    answered(page)
+    expect(page.locator("#users")).to_be_hidden()
+    page.get_by_role("tab", name="What fits").click()
+    page.get_by_label("Users at once").fill("100")
+    page.get_by_label("Users at once").press("Enter")
+    page.get_by_label("Average length").fill("4k")
+    page.get_by_label("Average length").press("Enter")
+    expect(page.locator("#command")).to_have_value(re.compile("^kvplan fit .* --users 100 --avg-len 4k$"))
+    expect(page.locator("#answer")).to_contain_text("100 users")
+
+
+def test_a_pasted_command_is_planned(page, browser, address):
+    page.goto(address)
+    answered(page)
+    page.get_by_role("button", name="Paste").click()
+    page.locator("#pasted").fill("vllm serve Qwen/Qwen3-8B \\\n  --max-model-len 8192 --kv-cache-dtype fp8")
+    expect(page.locator("#command")).to_have_value("kvplan --gpu rtx-4090 --command command.txt")
+    asks(page, "kvplan --gpu rtx-4090 --offline --command command.txt")
+    expect(page.locator("#answer h1")).to_have_text("Qwen3-8B")
+    expect(page.locator("#answer")).to_contain_text("fp8")
+    other = browser.new_context().new_page()
+    other.goto(page.url)
+    answered(other)
+    expect(other.locator("#answer h1")).to_have_text("Qwen3-8B")
+    # A model in the field is planned instead.
+    page.locator("#model").fill("qwen3-0.6b.json")
+    page.locator("#model").press("Enter")
+    expect(page.locator("#command")).to_have_value("kvplan qwen3-0.6b.json --gpu rtx-4090 --offline")
+
+
+def test_a_link_to_the_page_has_a_title():
+    for name in ("index.html", "models.html"):
+        with open(os.path.join(PAGE, name), encoding="utf-8") as file:
+            text = file.read()
+        assert text.count('<meta property="og:title"') == text.count('<meta property="og:description"') == 1 and "@SHARED@" not in text
 
 
 @pytest.mark.parametrize("width,height", [(1280, 900), (390, 844)])
