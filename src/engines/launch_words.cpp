@@ -38,10 +38,11 @@ std::string shares_text(const std::vector<double>& shares) {
   return numbers.str();
 }
 
-Launch launch_from_checkpoint(const LaunchInput& input, std::string_view image) {
+Launch launch_from_checkpoint(const LaunchInput& input, const ServerImage& container) {
   Launch out;
   out.engine = engine_of(*input.request).name;
-  out.image = image;
+  out.container = container;
+  if (!input.model.is_hub) out.local_model = input.model.name;
   if (input.model.is_placeholder)
     out.remarks.push_back(input.model.name + " stands for the directory with the model's weights");
   return out;

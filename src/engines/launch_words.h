@@ -53,7 +53,7 @@ class Arguments {
 };
 
 // The launch, still without commands, of an engine that loads the checkpoint's directory.
-Launch launch_from_checkpoint(const LaunchInput& input, std::string_view image);
+Launch launch_from_checkpoint(const LaunchInput& input, const ServerImage& container);
 
 inline constexpr std::uint64_t kGpusOfNode = 8;
 // A number of nodes with equally many GPUs.
@@ -61,8 +61,6 @@ struct Nodes {
   std::uint64_t count = 1, gpus_each = 1;
 };
 Nodes nodes_of(std::uint64_t gpus);
-// The placeholder in a command for the first node's address.
-inline constexpr std::string_view kFirstNode = "HOST";
 
 // Whether the plan's context is longer than the model's own maximum.
 bool is_beyond(const LaunchInput& input);

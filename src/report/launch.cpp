@@ -1,11 +1,4 @@
-// The plan as text to paste: the engine's own command line, and a container's resources and arguments. Many characters
-// are special in YAML's plain style; a JSON string is always safe.
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "kvplan/characters.h"
-#include "kvplan/error.h"
+// The plan as text to paste: the engine's own command line.
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"
@@ -18,29 +11,6 @@ std::string launch_args(const Plan& plan) {
   const std::string before = join(plan.launch->environment, "", setting);
   const auto line = [&](const std::vector<std::string>& words) { return before + join(words, " ", shell_word) + "\n"; };
   return join(plan.launch->commands, "", line);
-}
-
-std::string launch_k8s(const Plan& plan) {
-  const Launch& launch = *plan.launch;
-  if (launch.image.empty())
-    usage_error("--format k8s: " + std::string(launch.engine) + " is in no container of its makers",
-                "use --format args");
-  const auto container = [&](const std::vector<std::string>& words) {
-    std::string name(launch.engine);
-    std::replace(name.begin(), name.end(), '.', '-');  // a container's name has no dots
-    std::string out =
-        fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n", name, json_string(launch.image));
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (i == 1) out += "    args:\n";
-      out += fmt::format("      - {}\n", json_string(words[i]));
-    }
-    if (!launch.environment.empty()) out += "    env:\n";
-    for (const auto& [variable, value] : launch.environment)
-      out += fmt::format("      - name: {}\n        value: {}\n", variable, json_string(value));
-    return out + fmt::format("    resources:\n      limits:\n        nvidia.com/gpu: {}\n", launch.gpus_per_node);
-  };
-  // A document for each node.
-  return join(launch.commands, "---\n", container);
 }
 
 std::string launch_warning(const Plan& plan) {

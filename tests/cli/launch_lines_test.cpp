@@ -251,7 +251,8 @@ TEST_CASE("launch lines: a command for each node") {
   CHECK(launch({kDeepseek, "--engine", "sglang", "-dp", "16"}).exit == 2);
   CHECK(launch({kDeepseek, "--engine", "vllm@0.10", "-tp", "16"}).exit == 2);
   const Run k8s = launch({kDeepseek, "--engine", "vllm", "-tp", "8", "-pp", "2"}, "k8s");
-  CHECK(has(k8s.out, "nvidia.com/gpu: 8\n---\ncontainers:"));
+  CHECK(has(k8s.out, "kind: LeaderWorkerSet\n"));
+  CHECK(has(k8s.out, "nvidia.com/gpu: 8\n"));
   CHECK(!has(k8s.out, "nvidia.com/gpu: 16"));
 }
 
@@ -263,7 +264,7 @@ TEST_CASE("launch lines: Ollama is started by its environment") {
         "OLLAMA_CONTEXT_LENGTH=32768 OLLAMA_KV_CACHE_TYPE=q8_0 OLLAMA_FLASH_ATTENTION=1 OLLAMA_NUM_PARALLEL=2 "
         "ollama serve\n");
   const Run pod = launch({kLlamaConfig, "--engine", "ollama", "--max-model-len", "32k"}, "k8s");
-  CHECK(has(pod.out, "    env:\n      - name: OLLAMA_CONTEXT_LENGTH\n        value: \"32768\"\n"));
+  CHECK(has(pod.out, "            - name: OLLAMA_CONTEXT_LENGTH\n              value: \"32768\"\n"));
   CHECK(launch({kLlamaConfig, "--engine", "ollama", "-ngl", "3"}).exit == 2);
 }
 

@@ -99,12 +99,14 @@ TEST_CASE("launch: a weight type is passed on where the engine has it") {
 TEST_CASE("launch: as many GPUs as the plan has") {
   const auto gpus = [](const std::vector<std::string>& options) {
     const Run run = launch_of("mixtral-8x7b", options, "k8s");
-    return run.out.substr(run.out.rfind(' ') + 1);
+    const std::string limit = "nvidia.com/gpu: ";
+    const std::size_t at = run.out.find(limit) + limit.size();
+    return run.out.substr(at, run.out.find('\n', at) - at);
   };
-  CHECK(gpus({"--engine", "vllm"}) == "1\n");
-  CHECK(gpus({"--engine", "vllm", "-tp", "2", "-pp", "2", "-dp", "2"}) == "8\n");
-  CHECK(gpus({"--engine", "sglang", "-tp", "8", "-dp", "4", "--enable-dp-attention"}) == "8\n");
-  CHECK(gpus({"--engine", "llama.cpp", "--gpu", "h100", "--gpu-count", "2"}) == "2\n");
+  CHECK(gpus({"--engine", "vllm"}) == "1");
+  CHECK(gpus({"--engine", "vllm", "-tp", "2", "-pp", "2", "-dp", "2"}) == "8");
+  CHECK(gpus({"--engine", "sglang", "-tp", "8", "-dp", "4", "--enable-dp-attention"}) == "8");
+  CHECK(gpus({"--engine", "llama.cpp", "--gpu", "h100", "--gpu-count", "2"}) == "2");
 }
 
 }  // namespace

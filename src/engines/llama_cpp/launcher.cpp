@@ -54,9 +54,11 @@ void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
   const LaunchModel& model = input.model;
   if (!model.is_gguf) {
     launch.remarks.push_back("llama.cpp loads a GGUF: " + input.model_name + ".gguf stands for the converted model");
-    out.add("-m", input.model_name + ".gguf");
+    launch.local_model = input.model_name + ".gguf";
+    out.add("-m", launch.local_model);
   } else {
     out.add(model.is_hub ? "-hf" : "-m", model.name);
+    if (!model.is_hub) launch.local_model = model.name;
     if (!model.file.empty()) out.add("-hff", model.file);
   }
 }
@@ -107,7 +109,12 @@ Launch llama_cpp_launch(const LaunchInput& input) {
     no_launch_option("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
   Launch launch;
   launch.engine = "llama.cpp";
-  launch.image = "ghcr.io/ggml-org/llama.cpp:server-cuda";
+  launch.container = {.image = "ghcr.io/ggml-org/llama.cpp:server-cuda",
+                      .port = 8080,
+                      .health = "/health",
+                      .store = "LLAMA_CACHE",
+                      .program = "/app/llama-server",
+                      .listens = true};
   launch.gpus_per_node = request.parallel.gpus();
   Arguments out{"llama-server"};
   add_model(input, out, launch);

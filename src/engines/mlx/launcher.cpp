@@ -29,7 +29,7 @@ Launch mlx_launch(const LaunchInput& input) {
     no_launch_option("--num-seqs " + std::to_string(request.sequences()),
                      "mlx_lm.server serves one request at a time with a quantized cache", "plan one sequence");
 
-  Launch launch = launch_from_checkpoint(input, "");
+  Launch launch = launch_from_checkpoint(input, {});
   Arguments out{"mlx_lm.server", "--model", input.model.name};
   if (request.sequences() > 1) out.add("--decode-concurrency", request.sequences());
   if (request.max_num_batched_tokens) out.add("--prefill-step-size", request.max_num_batched_tokens->count());

@@ -42,7 +42,12 @@ Launch ollama_launch(const LaunchInput& input) {
 
   Launch launch;
   launch.engine = "ollama";
-  launch.image = "ollama/ollama:latest";
+  launch.container = {.image = "ollama/ollama:latest",
+                      .port = 11434,
+                      .health = "/",
+                      .store = "OLLAMA_MODELS",
+                      .listens = true,
+                      .takes_token = false};
   launch.gpus_per_node = request.parallel.gpus();
   // Per request: Ollama multiplies it by the number of parallel ones.
   launch.environment.emplace_back("OLLAMA_CONTEXT_LENGTH", std::to_string(input.load.max_model_len.count()));

@@ -123,7 +123,8 @@ Launch sglang_launch(const LaunchInput& input) {
   const ExtrasRequest& extras = request.extras;
   const SglangRules rules = sglang_rules(request);
   check_kernel(request);
-  Launch launch = launch_from_checkpoint(input, "lmsysorg/sglang:latest");
+  Launch launch = launch_from_checkpoint(
+      input, {.image = "lmsysorg/sglang:latest", .port = 30000, .health = "/health", .store = "HF_HOME"});
   Arguments out{"python", "-m", "sglang.launch_server", "--model-path", input.model.name};
   out.add_revision(input);
   out.add("--context-length", input.load.max_model_len.count());

@@ -33,7 +33,9 @@ Launch tensorrt_llm_launch(const LaunchInput& input) {
                      "mpirun or srun starts trtllm-serve on several, with the site's own options",
                      "name a layout of 8 GPUs at most");
 
-  Launch launch = launch_from_checkpoint(input, "nvcr.io/nvidia/tensorrt-llm/release:latest");
+  Launch launch = launch_from_checkpoint(
+      input,
+      {.image = "nvcr.io/nvidia/tensorrt-llm/release:latest", .port = 8000, .health = "/health", .store = "HF_HOME"});
   launch.gpus_per_node = nodes.gpus_each;
   Arguments out{"trtllm-serve", input.model.name};
   out.add_revision(input);

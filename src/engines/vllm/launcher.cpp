@@ -120,7 +120,9 @@ Launch vllm_launch(const LaunchInput& input) {
   const Request& request = *input.request;
   const VllmRules rules = vllm_rules(request);
   check_kernel(request);
-  Launch launch = launch_from_checkpoint(input, "vllm/vllm-openai:latest");
+  Launch launch = launch_from_checkpoint(
+      input,
+      {.image = "vllm/vllm-openai:latest", .port = 8000, .health = "/health", .store = "HF_HOME", .listens = true});
   Arguments out{"vllm", "serve", input.model.name};
   out.add_revision(input);
   out.add("--max-model-len", input.load.max_model_len.count());
