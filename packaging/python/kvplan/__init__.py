@@ -106,6 +106,9 @@ def plan(model: Any = None, *, command: Any = None, **options: Any) -> Result:
     if model is None and command is None:
         raise TypeError("plan takes a model, or an engine's launch command")
     got = _typed(results.Plan, ask("plan", model, options, launch=command))
+    rows: List[Any] = got.get("rows", got.get("plans", []))
+    if rows and not isinstance(model, (list, tuple)) and all("exit" in row for row in rows):  # several cards, and no plan
+        raise KvplanError(f"kvplan: {rows[0]['error']}", rows[0]["exit"])
     if isinstance(model, (list, tuple)) and isinstance(got, results.Plan):
         return results.Fleet(schema_version=1, kvplan_version=got["kvplan_version"], plans=[got], shared_card=None)
     return got

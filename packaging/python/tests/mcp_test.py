@@ -127,3 +127,14 @@ def test_without_a_root_no_file_is_read(deepseek):
     for result in (by_path, by_log):
         assert result.is_error and "this server reads no files" in result.content[0].text
     assert not by_dict.is_error
+
+
+def test_the_example_s_configuration_starts_it():
+    server = json.loads((ROOT / "examples/mcp/client.json").read_text())["mcpServers"]["kvplan"]
+    command = os.path.join(os.path.dirname(sys.executable), server["command"])
+
+    async def session():
+        async with Client(StdioServerParameters(command=command, args=server["args"], env={**os.environ, **server["env"]})) as client:
+            return await client.call_tool("pick", {"gpu": "rtx-3060"})
+
+    assert "qwen" in anyio.run(session).content[0].text.lower()

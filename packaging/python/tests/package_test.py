@@ -169,6 +169,13 @@ def test_no_answer_is_an_error_with_the_program_s_line(model, options, code, wor
     assert words in error.line
 
 
+def test_no_answer_for_several_cards_is_an_error_too():
+    with pytest.raises(kvplan.KvplanError, match="kvplan: no-such.json: cannot be opened") as caught:
+        kvplan.plan("no-such.json", gpu=["l4", "h100"])
+    assert caught.value.exit_code == 2
+    assert kvplan.plan(["no-such.json"] * 2)["plans"][1]["exit"] == 2
+
+
 @pytest.mark.parametrize("name", ["@models", "models.txt", "@models.txt"])
 def test_a_list_is_refused(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
