@@ -198,8 +198,7 @@ CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, 
     const std::string_view name = pair.substr(0, pair.find('='));
     double value = 0;
     if (name.size() < pair.size()) parse_real(pair.substr(name.size() + 1), value);
-    const bool known =
-        name == kWeightsFigure || name == kBlockFigure || name == kBlockTokensFigure || name == kRequestFigure;
+    const bool known = name == kWeightsFigure || name == kBlockFigure || name == kRequestFigure;
     if (!known || value <= 0)
       fail("--said: \"" + one_line(pair, 60) + "\" is no figure of the engine", "kvplan verify writes this option");
     out.add(name, value);
@@ -228,22 +227,21 @@ void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capaci
   if (!pieces.input.request.calibration || !capacity.num_blocks) return;
   const std::string subject = engine_subject(pieces, load);
   const auto block = find_figure(pieces.input.request, kBlockFigure, subject);
-  const auto tokens = find_figure(pieces.input.request, kBlockTokensFigure, subject);
   const auto request = find_figure(pieces.input.request, kRequestFigure, subject);
-  if (!block || !tokens || !request || block->figure.mean_bytes() == Bytes(0)) return;
-  const auto blocks_in = [&](Bytes budget) { return budget.count() / block->figure.mean_bytes().count(); };
-  const auto tokens_in = [&](Bytes budget) {
-    constexpr double kOfRounding = 1e-6;
-    const double count = static_cast<double>(blocks_in(budget)) * tokens->figure.mean;
-    return static_cast<std::uint64_t>(count + kOfRounding);
+  if (!block || !request || block->figure.mean_bytes() == Bytes(0)) return;
+  // The tokens that its log prints are those of so many sequences of the full length.
+  const auto sequences_in = [&](Bytes budget) {
+    return static_cast<double>(budget.count() / block->figure.mean_bytes().count()) / request->figure.mean;
   };
-  capacity.num_blocks = blocks_in(capacity.kv_cache_memory);
+  const auto tokens_in = [&](Bytes budget) {
+    return static_cast<std::uint64_t>(sequences_in(budget) * static_cast<double>(load.max_model_len.count()));
+  };
+  capacity.num_blocks = capacity.kv_cache_memory.count() / block->figure.mean_bytes().count();
   capacity.tokens = tokens_in(capacity.kv_cache_memory);
   if (capacity.tokens_low) capacity.tokens_low = tokens_in(*capacity.kv_cache_memory_low);
   if (capacity.tokens_high) capacity.tokens_high = tokens_in(*capacity.kv_cache_memory_high);
-  capacity.max_concurrency = static_cast<double>(*capacity.num_blocks) / request->figure.mean;
+  capacity.max_concurrency = sequences_in(capacity.kv_cache_memory);
   note_applied(*block, "blocks of the cache", applied);
-  note_applied(*tokens, "tokens of a block", applied);
   note_applied(*request, "blocks of a sequence", applied);
 }
 

@@ -20,10 +20,9 @@ std::string calibration_subject(const EngineInput& input);
 std::string calibration_layout(const Request& request);
 
 // What kvplan verify heard of the engine's own code, beside the figures of kvplan/calibration.h.
-constexpr std::string_view kWeightsFigure = "weights_bytes";         // of a rank, before repacking
-constexpr std::string_view kBlockFigure = "block_bytes";             // of a block, in all layers of a rank
-constexpr std::string_view kBlockTokensFigure = "tokens_per_block";  // as the engine prints the cache's tokens
-constexpr std::string_view kRequestFigure = "request_blocks";        // of a sequence of the longest context
+constexpr std::string_view kWeightsFigure = "weights_bytes";   // of a rank, before repacking
+constexpr std::string_view kBlockFigure = "block_bytes";       // of a block, in all layers of a rank
+constexpr std::string_view kRequestFigure = "request_blocks";  // of a sequence of the longest context
 
 // The record of such figures ("weights_bytes=1,block_bytes=2"), for this plan's card, release, model and options.
 CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, const std::string& said,

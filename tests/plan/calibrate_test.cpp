@@ -177,14 +177,13 @@ TEST_CASE("calibrate: a start-up log teaches activations, graphs and what lies o
                   Error);
 }
 
-// Qwen3-0.6B's blocks are 16 tokens of 28 layers: 1,835,008 bytes; these hold 24 tokens in twice the bytes.
+// Qwen3-0.6B's blocks are 16 tokens of 28 layers: 1,835,008 bytes; these hold some 24 tokens in twice the bytes.
 TEST_CASE("calibrate: what kvplan verify heard of weights and blocks") {
   const ModelSpec model = test_model("qwen3-0.6b");
   Request request = on("h100-80gb", "vllm", {});
   request.engine_version = "0.99.0";
-  const CalibrationRecord said = said_by_engine(
-      model, request, "weights_bytes=2276328096,block_bytes=3670016,tokens_per_block=24,request_blocks=171",
-      "2026-11-28");
+  const CalibrationRecord said =
+      said_by_engine(model, request, "weights_bytes=2276328096,block_bytes=3670016,request_blocks=171", "2026-11-28");
   CHECK(said.source == "verify");
   const auto planned = [&](std::string release, std::uint64_t tokens) {
     Request out = on("h100-80gb", "vllm", {said});
@@ -197,9 +196,9 @@ TEST_CASE("calibrate: what kvplan verify heard of weights and blocks") {
   CHECK(line_of(plan, "weights")->basis == Basis::kCalibrated);
   REQUIRE(plan.capacity);
   CHECK(*plan.capacity->num_blocks == plan.capacity->kv_cache_memory.count() / 3670016);
-  CHECK(*plan.capacity->tokens == 24 * *plan.capacity->num_blocks);
+  CHECK(*plan.capacity->tokens == 4096 * *plan.capacity->num_blocks / 171);
   CHECK(plan.capacity->max_concurrency == doctest::Approx(static_cast<double>(*plan.capacity->num_blocks) / 171));
-  CHECK(plan.calibrated.size() == 4);
+  CHECK(plan.calibrated.size() == 3);
   CHECK(planned("0.98", 4096).calibrated.empty());
   CHECK(planned("0.99", 8192).calibrated.empty());
   CHECK_THROWS_AS(said_by_engine(model, request, "tokens=7", "2026-11-28"), Error);
@@ -212,7 +211,7 @@ TEST_CASE("calibrate: a verdict that the engine's own figures contradict is open
   Request request = on("h100-80gb", "vllm", {});
   request.calibration = nullptr;
   REQUIRE(make_plan(model, request).verdict.status == Verdict::kFits);
-  const std::string said = "block_bytes=1835008,tokens_per_block=16,request_blocks=80000";
+  const std::string said = "block_bytes=1835008,request_blocks=80000";
   const Plan plan = make_plan(model, on("h100-80gb", "vllm", {said_by_engine(model, request, said, "2026-11-28")}));
   CHECK(plan.verdict.status == Verdict::kUnknown);
   CHECK_FALSE(plan.verdict.starts);

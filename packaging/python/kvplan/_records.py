@@ -13,20 +13,19 @@ _SGLANG_CARDS = {"rtx-4090": "24", "a100-40gb": "40", "l40s": "48", "h100-80gb":
 
 def said(engine: str, row: Row, weights_differ: bool) -> str:
     """The engine's figures as the program keeps them; "" where there are none."""
-    out: Dict[str, float] = {}
+    out: Dict[str, int] = {}
     if engine == "vllm" and "weights" in row:
         if weights_differ:
             out["weights_bytes"] = sum(row["weights"][part] for part in ("parameters", "buffers", "plain"))
         size = (row["plans"] or [{}])[0]
         block = block_bytes(size)
         if "tokens" in size and block:
-            request, longest = size["blocks"] / size["concurrency"], row["max_model_len"]
-            by_length = size["tokens"] == int(size["concurrency"] * longest)
-            out.update(block_bytes=block, request_blocks=request,
-                       tokens_per_block=longest / request if by_length else size["tokens"] / size["blocks"])
+            request = round(size["blocks"] / size["concurrency"])
+            if size["tokens"] == int(size["blocks"] / request * row["max_model_len"]):
+                out.update(block_bytes=block, request_blocks=request)
     if engine == "sglang" and weights_differ and "weights_built" in row:
         out["weights_bytes"] = row["weights_built"]["parameters"] + row["weights_built"]["buffers"]
-    return ",".join(f"{name}={value!r}" for name, value in out.items())
+    return ",".join(f"{name}={value}" for name, value in out.items())
 
 
 def block_bytes(size: Row) -> Optional[int]:

@@ -134,17 +134,17 @@ def test_another_release_is_not_asked(ask):
 
 
 def test_a_calibration_changes_later_plans(ask, tmp_path):
-    """An unknown release whose blocks hold 24 tokens and twice the bytes, and whose weights take a GiB more."""
+    """An unknown release whose blocks hold half as many tokens again and twice the bytes, and whose weights take a GiB more."""
     file = str(tmp_path / "calibration.json")
     weights = {**ANSWER["weights"], "plain": 1 << 30}
-    size = {"mem": 72916412236, "tokens": 476832, "blocks": 19868, "concurrency": 19868 / 1707, "block_bytes": 3670016, "groups": [["FullAttentionSpec", 28, 24, 131072]]}
+    size = {"mem": 72916412236, "tokens": int(19868 / 1707 * 40960), "blocks": 19868, "concurrency": 19868 / 1707, "block_bytes": 3670016, "groups": [["FullAttentionSpec", 28, 24, 131072]]}
     code, out, _ = ask(says(weights=weights, plans=[size]), QWEN, *GIVEN, "--save-calibration", file, release="0.99.0")
     assert code == 1
     given = dict(engine="vllm@0.99.0", gpu="h100-80gb")
     plain, plan = kvplan.plan(QWEN, calibration="none", **given), kvplan.plan(QWEN, calibration=file, **given)
     assert plan["memory"][0]["weights_bytes"] - plain["memory"][0]["weights_bytes"] == pytest.approx(1 << 30, abs=1 << 16)
     assert plan["capacity"]["num_blocks"] == plan["capacity"]["kv_cache_memory_bytes"] // 3670016
-    assert plan["capacity"]["tokens"] == plan["capacity"]["num_blocks"] * 24
+    assert plan["capacity"]["tokens"] == plan["capacity"]["num_blocks"] * 40960 // 1707
     assert [line["basis"] for line in plan["memory"][0]["lines"] if line["part"] == "weights"][0] == "calibrated"
     assert "verify" in json.loads(pathlib.Path(file).read_text())["calibration"][0]["source"]
     assert any("kvplan verify" in note["message"] for note in plan["notes"])
