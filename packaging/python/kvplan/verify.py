@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import sys
 from typing import Any, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
@@ -26,6 +27,7 @@ NOTHING = 5
 DESCRIBED = "h100-80gb"  # where the plan names no card
 CARDS = {"h100-80gb": "NVIDIA H100 80GB HBM3", "a100-80gb": "NVIDIA A100-SXM4-80GB", "a100-40gb": "NVIDIA A100-SXM4-40GB",
          "rtx-4090": "NVIDIA GeForce RTX 4090", "h200": "NVIDIA H200", "b200": "NVIDIA B200", "l40s": "NVIDIA L40S"}
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OWN = ("--python", "--save-calibration", "--report")
 
 
@@ -345,11 +347,17 @@ def verify(asked: Asked) -> Verified:
     return Verified(engine, installed, planned, case, files["config.json"], ask(engine, installed, case, files))
 
 
+def interrupt(number: int, frame: object) -> None:
+    """So that the engine's process and folder go on every way out."""
+    raise KeyboardInterrupt
+
+
 def main(words: Optional[Sequence[str]] = None) -> int:
     given = list(sys.argv[1:] if words is None else words)
     if "--help" in given or "-h" in given:
         print(__doc__.strip())
         return 0
+    ended = [(number, signal.signal(number, interrupt)) for number in ENDING]
     try:
         asked = parse(given)
         verified = verify(asked)
@@ -365,6 +373,9 @@ def main(words: Optional[Sequence[str]] = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    finally:
+        for number, before in ended:
+            signal.signal(number, before)
     print(json.dumps(verified.as_json(), indent=2) + "\n" if asked.as_json else verified.text(), end="")
     return 0 if verified.agrees else 1
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -112,6 +113,22 @@ def test_what_hangs_is_ended_with_what_it_started(ask, tmp_path, monkeypatch):
     child = int((tmp_path / "child").read_text())
     state = pathlib.Path(f"/proc/{child}/stat")
     assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_ended_itself_it_leaves_nothing(tmp_path):
+    (tmp_path / "t").mkdir()
+    stub = tmp_path / "python"
+    stub.write_text("#!/bin/sh\nif [ \"$1\" = -c ]; then echo '{\"release\": \"0.33.0\", \"base\": \"\"}'; exit; fi\n"
+                    f"echo $$ >{tmp_path}/child; exec sleep 600\n")
+    stub.chmod(0o755)
+    asking = subprocess.Popen([sys.executable, "-m", "kvplan.verify", QWEN, *GIVEN, "--python", str(stub)], env={**os.environ, "TMPDIR": str(tmp_path / "t")})
+    while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
+        assert asking.poll() is None
+        time.sleep(0.1)
+    asking.terminate()
+    assert asking.wait() == 130
+    assert list((tmp_path / "t").iterdir()) == []
+    assert not pathlib.Path(f"/proc/{(tmp_path / 'child').read_text().strip()}").exists()
 
 
 def test_no_engine(capsys, temporary):

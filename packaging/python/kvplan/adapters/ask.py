@@ -5,11 +5,13 @@
 The answer has the engine's figures, or "refused" (in its words), "not_run" (and why), "broken": what the
 environment lacks, or "missed": what these scripts look for in the release and do not find.
 """
+import ctypes
 import importlib
 import json
 import os
 import re
 import resource
+import signal
 import sys
 import traceback
 
@@ -18,12 +20,15 @@ ANSWERS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what the engine prints is no answer
 CLOSED = ("socket.connect", "socket.sendto", "socket.getaddrinfo")
 LONGEST = 300
+PR_SET_PDEATHSIG = 1
 NEEDS_CODE = "the model needs code of its repository, which verify never runs"
 REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
 
 
 def seal():
-    """Closes the network to this process."""
+    """Closes the network to this process, and ends it with the one that asks."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def refuse(event, arguments):
         if event in CLOSED:
