@@ -80,6 +80,7 @@ struct ExtrasRequest {
   std::shared_ptr<const ModelSpec> draft;
   std::vector<AdapterFile> adapters;
   std::optional<ProjectorFile> projector;
+  bool projector_on_host = false;  // llama.cpp: --no-mmproj-offload
 
   std::optional<DraftMethod> draft_method;     // absent: what the draft's own config says
   std::optional<std::uint64_t> verify_tokens;  // SGLang: tokens verified in one step, the last accepted one included

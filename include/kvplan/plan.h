@@ -60,6 +60,7 @@ enum class LineId : std::uint8_t {
   kContext,       // the driver's context, libraries, communication
   kOutsideTorch,  // memory outside of PyTorch's allocator
   kRequestTable,
+  kPromptCache,  // states of earlier prompts in host memory
 };
 
 // What kind of evidence a figure rests on.
@@ -148,7 +149,8 @@ struct MixReport {
   Bytes shared_saving;  // bytes of pages saved where the shared prefix is stored once
 };
 
-enum class Verdict { kFits, kDoesNotFit, kUnknown };
+// kPartlyOnCpu: a part that a GPU could hold lies in main memory.
+enum class Verdict { kFits, kPartlyOnCpu, kDoesNotFit, kUnknown };
 
 // Why an engine would not start, for reasons other than memory.
 struct Refusal {
@@ -165,6 +167,7 @@ enum class VerdictLimit {
   kCacheBudget,   // what is left for the cache, or --kv-cache-memory-bytes
   kSharedMemory,  // memory shared by processor and GPU
   kHostMemory,    // --host-memory
+  kNoOffload,     // --no-offload
   kMaxVram,       // --max-vram
   kMinContext,    // --min-context
   kMinSeqs,       // --min-seqs
@@ -193,9 +196,12 @@ struct VerdictReport {
   std::optional<bool> starts;    // whether the engine starts, even if not all sequences run at once; absent: not known
   std::optional<Refusal> refusal;             // then it does not start, and the status is kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these that the engine's scheduler runs at once
+  std::string_view spelling;                  // the engine's names of kvplan's options: "--max-model-len=-c ..."
   std::vector<Remedy> suggestions;            // where it does not fit; smallest loss of quality first
   bool has_sought = false;                    // suggestions were searched for
   std::uint64_t asked_gpus = 1;               // GPUs asked for; a suggestion may take more
+  Template on_cpu;                            // "the experts of 31 of 48 layers are in main memory"; empty: nothing is
+  Bytes host_needed;                          // host memory that this takes, with all that the engine keeps there
   Template shortfall;                         // what the cache lacks, in the engine's own words
   std::uint64_t count = 0, least = 0;         // tokens or sequences, against --min-context or --min-seqs
   bool counts_room = false;                   // `count` is what fits; else it is what was asked for
@@ -209,6 +215,8 @@ struct VerdictReport {
   std::optional<std::uint64_t> largest_seqs_cap;
   bool needs_fewer_seqs = false;
 
+  // Everything has a place: on the GPUs, or partly in main memory.
+  bool holds() const { return status == Verdict::kFits || status == Verdict::kPartlyOnCpu; }
   // A limit was given, and nothing says that it is kept.
   bool fails() const { return status == Verdict::kDoesNotFit || !no_verdict.empty(); }
 };

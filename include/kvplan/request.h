@@ -89,11 +89,18 @@ struct Limits {
   std::optional<Bytes> max_vram;
   std::optional<Tokens> min_context;
   std::optional<std::uint64_t> min_seqs;
+  bool no_offload = false;         // nothing that a GPU could hold may lie in main memory
   std::optional<Reserve> reserve;  // absent: the verdict keeps none free, suggestions keep the engine's usual one
   bool operator==(const Limits&) const = default;
 };
 
 enum class LlamaBackend : std::uint8_t { kByCard, kCuda, kRocm, kVulkan, kSycl, kMetal };
+
+inline constexpr std::uint64_t kEveryLayer = 999999;  // -ngl all, --cpu-moe
+
+// Who places layers that no option places: the engine as the release does it, llama.cpp's fit in any release, or nobody
+// (everything is on the GPUs).
+enum class Placement : std::uint8_t { kUsual, kFit, kNone };
 
 // Options that only llama.cpp (and ollama, which runs it) has.
 struct LlamaCppOptions {
@@ -104,10 +111,13 @@ struct LlamaCppOptions {
   FlashAttention flash_attention = FlashAttention::kAuto;
   LlamaBackend backend = LlamaBackend::kByCard;
   std::optional<std::uint64_t> gpu_layers;  // -ngl
-  bool fit = false;                         // -ngl auto: llama.cpp's own fit chooses layers and context
+  Placement placement = Placement::kUsual;  // kFit: -ngl auto; kNone: --no-offload, --fit off
   // --n-cpu-moe: so many layers, from the first, keep their experts on the host.
   std::optional<std::uint64_t> cpu_moe_layers;
   bool no_kv_offload = false;
+  std::optional<Bytes> cache_ram;    // --cache-ram: the most host memory for states of earlier prompts
+  std::vector<Bytes> fit_target;     // --fit-target: what --fit leaves free, of each GPU or of all
+  std::optional<Tokens> fit_ctx;     // --fit-ctx: the shortest context that --fit chooses
   std::vector<double> tensor_split;  // -ts: shares of the GPUs; empty: as evenly as the layers divide
   bool all_logits = false;           // --tool cli: logits of every token of a batch, not only of the slots' last ones
   bool operator==(const LlamaCppOptions&) const = default;

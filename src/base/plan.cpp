@@ -9,7 +9,7 @@ namespace kvplan {
 namespace {
 
 // In the order of LineId.
-constexpr std::array<std::string_view, 38> kIds{
+constexpr std::array<std::string_view, 39> kIds{
     "",
     "embedding",
     "attention",
@@ -48,8 +48,9 @@ constexpr std::array<std::string_view, 38> kIds{
     "context",
     "non_torch",
     "request_table",
+    "prompt_cache",
 };
-static_assert(kIds.size() == static_cast<std::size_t>(LineId::kRequestTable) + 1);
+static_assert(kIds.size() == static_cast<std::size_t>(LineId::kPromptCache) + 1);
 static_assert(static_cast<std::size_t>(LineId::kOther) == static_cast<std::size_t>(Component::kOther) + 1);
 
 }  // namespace

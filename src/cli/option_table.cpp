@@ -106,8 +106,6 @@ bool is_auto(string_view value) {
   return value == "auto";
 }
 
-constexpr std::uint64_t kAllLayers = 999999;
-
 // "exps=CPU": a pattern, with or without dots and anchors. Patterns for single layers are not supported.
 void override_tensors(Invocation& call, string_view value, string_view name) {
   const auto equals = value.rfind('=');
@@ -119,7 +117,7 @@ void override_tensors(Invocation& call, string_view value, string_view name) {
   if (!to_host || has_digit || !all_parts || pattern.find("exps") == string_view::npos)
     fail(std::string(name) + ": \"" + one_line(value, 60) + "\" is not a pattern of all experts",
          "use exps=CPU, or --n-cpu-moe N for the first N layers");
-  call.request.llama_cpp.cpu_moe_layers = kAllLayers;
+  call.request.llama_cpp.cpu_moe_layers = kEveryLayer;
 }
 
 // "3,1", also with "/" between the numbers.
@@ -314,6 +312,7 @@ constexpr Option kOptions[]{
     {"--host-memory", "SIZE", kCard, "the machine's own memory, for what the engine keeps there",
      set<parse_size, &C::host_memory>},
     {"--host-bandwidth", "GB/s", kCard, "its bandwidth (default 100)", set<parse_rate, &C::host_bandwidth>},
+    {"--no-offload", "", kCard, "limit: exit 1 where not everything lies on the GPUs", flag<&Limits::no_offload>},
     {"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more", set<parse_size, &Limits::max_vram>},
     {"--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit", set<parse_tokens, &Limits::min_context>},
     {"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit", set<parse_count, &Limits::min_seqs>},
@@ -397,17 +396,33 @@ constexpr Option kOptions[]{
      "the backend it was built with (default: the card's usual one)", apply_backend},
     {"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all; auto: what llama.cpp's own fit chooses",
      [](Invocation& c, string_view v, string_view n) {
-       c.request.llama_cpp.fit = is_auto(v);
+       c.request.llama_cpp.placement = is_auto(v) ? Placement::kFit : Placement::kUsual;
        c.request.llama_cpp.gpu_layers.reset();
-       if (!is_auto(v))
-         c.request.llama_cpp.gpu_layers = v == "all" || v == "-1" ? kAllLayers : parse_count_or_none(v, n);
+       if (!is_auto(v) && v != "-1")
+         c.request.llama_cpp.gpu_layers = v == "all" ? kEveryLayer : parse_count_or_none(v, n);
      }},
     {"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
      set<parse_count_or_none, &L::cpu_moe_layers>},
     {"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
-     [](Invocation& c, string_view, string_view) { c.request.llama_cpp.cpu_moe_layers = kAllLayers; }},
+     [](Invocation& c, string_view, string_view) { c.request.llama_cpp.cpu_moe_layers = kEveryLayer; }},
     {"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe", override_tensors},
     {"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory", flag<&L::no_kv_offload>},
+    {"--cache-ram -cram", "MIB", kLlama, "host memory for states of earlier prompts (default 8192; 0: none)",
+     [](Invocation& c, string_view v, string_view n) {
+       constexpr std::uint64_t kMostMib = 1 << 20;  // -1: no limit
+       const std::uint64_t mib = v == "-1" ? kMostMib : std::min(kMostMib, parse_count_or_none(v, n));
+       c.request.llama_cpp.cache_ram = Bytes(mib * kMiB);
+     }},
+    {"--fit-target -fitt", "MIB", kLlama,
+     "GPU memory that --fit leaves free, of all GPUs or A,B of each (default 1024)",
+     [](Invocation& c, string_view v, string_view n) {
+       std::vector<Bytes>& out = c.request.llama_cpp.fit_target;
+       out.clear();
+       for (const string_view word : parts_of(v, ','))
+         out.emplace_back(checked_mul(parse_count_or_none(word, n), kMiB, "--fit-target"));
+     }},
+    {"--fit-ctx -fitc", "N", kLlama, "the shortest context that --fit chooses (default 4096)",
+     set<parse_tokens, &L::fit_ctx>},
     {"--tensor-split -ts", "A,B", kLlama, "shares of the GPUs of -pp, as 3,1", split_tensors},
     {"--tool", "server|cli", kLlama, "the program: logits of each slot's last token, or of all tokens",
      [](Invocation& c, string_view v, string_view n) {
@@ -467,6 +482,8 @@ constexpr Option kOptions[]{
      set<parse_count, &E::max_cpu_loras>},
     {"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
      apply_lora_targets},
+    {"--no-mmproj-offload", "", kExtras, "llama.cpp: the image projector stays in host memory",
+     flag<&E::projector_on_host>},
     {"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector, or its Hub id",
      [](Invocation& c, string_view v, string_view n) { c.mmproj = not_empty(v, n, "name the model's mmproj-*.gguf"); }},
     {"--num-beams --beam-width", "N", kExtras, "beams of a request", set<parse_copies, &E::num_beams>},

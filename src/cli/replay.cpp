@@ -16,7 +16,6 @@ constexpr std::string_view kOwn =
     "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --decode-context-parallel-size "
     "--enable-expert-parallel --enable-dp-attention --gpu --gpu-memory --gpu-count --reserve "
     "--n-gpu-layers --n-cpu-moe --tensor-split";
-constexpr std::uint64_t kEveryLayer = 999999;  // --cpu-moe
 
 // Options that change no plan, or are nobody's business.
 constexpr std::string_view kLeftOut =
@@ -66,8 +65,9 @@ void add_layout(const Parallel& parallel, OptionValues& out) {
 // llama.cpp's placement, which -ngl auto may have searched. --cpu-moe stays as typed.
 void add_placement(const Request& planned, const LlamaCppOptions& asked, OptionValues& out) {
   const LlamaCppOptions& placed = planned.llama_cpp;
-  if (placed.fit) out.emplace_back("--n-gpu-layers", "auto");
-  if (placed.gpu_layers) out.emplace_back("--n-gpu-layers", std::to_string(*placed.gpu_layers));
+  if (placed.placement == Placement::kFit) out.emplace_back("--n-gpu-layers", "auto");
+  if (placed.gpu_layers)
+    out.emplace_back("--n-gpu-layers", *placed.gpu_layers == kEveryLayer ? "all" : std::to_string(*placed.gpu_layers));
   if (placed.cpu_moe_layers && (*placed.cpu_moe_layers < kEveryLayer || placed.cpu_moe_layers != asked.cpu_moe_layers))
     out.emplace_back("--n-cpu-moe", std::to_string(*placed.cpu_moe_layers));
   if (!placed.tensor_split.empty() && (planned.card.mixed.empty() || placed.tensor_split != asked.tensor_split))
@@ -84,6 +84,8 @@ OptionValues replay(const Invocation& call, const std::string& source, const Req
   const Request& asked = call.request;
   for (const auto& [option, value] : call.typed)
     if (!has_word(kOwn, option) && !has_word(kLeftOut, option)) out.emplace_back(option, value);
+  if (planned.memory_utilization && !asked.memory_utilization)  // the smallest that will do
+    out.emplace_back("--gpu-memory-utilization", shares_text({*planned.memory_utilization}));
   if (planned.max_model_len)
     out.emplace_back("--max-model-len", std::to_string(planned.max_model_len->count()));
   else if (planned.llama_cpp.ctx_size)

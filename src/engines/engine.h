@@ -344,6 +344,14 @@ struct EngineExtras {
   std::optional<LedgerLine> (*image_buffer)(const Request& request, const ProjectorFile& file) = nullptr;
 };
 
+// How an engine places a model that the GPUs do not hold, where no option says how.
+struct AutoPlacement {
+  std::vector<Bytes> margins;  // left free on each GPU
+  Tokens least_context;        // the shortest context that it chooses where none is named; 0: it keeps the context
+  bool experts = false;        // of a mixture only experts go to main memory, if that is enough
+  bool sees_extras = true;     // counts drafts and image encoders
+};
+
 struct Engine {
   std::string_view name;
   std::string_view aliases;
@@ -377,6 +385,8 @@ struct Engine {
   std::string_view makers = "NVIDIA AMD Intel Apple";
   bool (*supports)(const Gpu& card) = nullptr;
 
+  // What it calls kvplan's options, where people know them by other names: "--max-model-len=--context-length ...".
+  std::string_view spelling = "";
   // Its pool's tokens are divided between window layers and the others (--swa-full-tokens-ratio).
   bool has_window_ratio = false;
   // The option for its share of the card, which a user may raise; "" where there is none.
@@ -400,6 +410,10 @@ struct Engine {
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool of --kv-unified. Null:
   // --ctx-size means --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
+  // How it places layers by itself; nothing where it loads everything onto the GPUs. Null: never by itself.
+  std::optional<AutoPlacement> (*places)(const Request& request) = nullptr;
+  // What that a GPU could hold lies in main memory by the request; empty: nothing. Null: only offloaded weights.
+  Template (*on_cpu)(const EngineInput& input) = nullptr;
   // The context where the user names none (never beyond the model's own); null: the model's own maximum.
   Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
   // Whether its own lists say in which form it caches this model's latents (MLA), or it was run with the model. Null:

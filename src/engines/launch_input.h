@@ -39,6 +39,7 @@ struct LaunchInput {
   // --weights and --draft-weights in the spelling of the table of types; empty where not given.
   std::string weights, draft_weights;
   bool own_weights = true, own_draft_weights = true;  // else the engine quantizes while it loads
+  bool places_itself = false;                         // the engine chose what lies in main memory, and will again
   std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent where states share it
 };
 

@@ -183,6 +183,8 @@ class Reader {
   }
 
   void read_common() {
+    // The log says what lies where.
+    if (base_.llama_cpp.placement == Placement::kUsual) request().llama_cpp.placement = Placement::kNone;
     if (!options_.card.empty()) out_.read.push_back("card: " + one_line(options_.card, 60));
     if (!base_.memory_utilization && options_.memory_utilization) {
       request().memory_utilization = options_.memory_utilization;

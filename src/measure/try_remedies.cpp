@@ -85,7 +85,7 @@ std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
 bool fits(const ModelSpec& model, const Request& request) {
   try {
     const Plan plan = make_plan(model, request);
-    return plan.verdict.starts.value_or(plan.verdict.status == Verdict::kFits);
+    return plan.verdict.starts.value_or(plan.verdict.holds());
   } catch (const Error& error) {
     take_as_misfit(error);
     return false;

@@ -1,10 +1,27 @@
 #include "plan/answer.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "kvplan/gpus.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
+
+std::string options_text(const OptionValues& options, std::string_view spelling) {
+  std::string out;
+  for (const auto& [option, value] : options) {
+    std::string_view name = option;
+    for (const std::string_view pair : split(spelling))
+      if (pair.substr(0, pair.find('=')) == option) name = pair.substr(pair.find('=') + 1);
+    const bool is_variable =
+        std::none_of(name.begin(), name.end(), [](char c) { return c == '-' || (c >= 'a' && c <= 'z'); });
+    if (name.empty()) continue;  // the engine needs no option for it
+    out += (out.empty() ? "" : " ") + std::string(name);
+    if (!value.empty()) out += (is_variable ? "=" : " ") + value;
+  }
+  return out;
+}
 
 std::string layout_name(const Parallel& parallel) {
   std::string out;
@@ -38,8 +55,14 @@ const GpuMemory& Plan::fullest() const {
                            [](const GpuMemory& a, const GpuMemory& b) { return a.total < b.total; });
 }
 
-Request Plan::as_asked() const {
+Request Plan::unplaced() const {
   Request out = request;
+  if (asked_placement) std::tie(out.llama_cpp, out.max_model_len) = *asked_placement;
+  return out;
+}
+
+Request Plan::as_asked() const {
+  Request out = unplaced();
   out.parallel = asked_parallel;
   return out;
 }

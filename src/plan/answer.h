@@ -33,6 +33,9 @@ namespace kvplan {
 
 using OptionValues = std::vector<std::pair<std::string, std::string>>;  // "" for a flag's value
 
+// "-tp 8 -pp 2", in the engine's own spelling ("--max-model-len=-c ...") where it has one.
+std::string options_text(const OptionValues& options, std::string_view spelling = "");
+
 // "TP 8, PP 2"; "1 GPU".
 std::string layout_name(const Parallel& parallel);
 
@@ -124,6 +127,8 @@ struct Plan {
   std::shared_ptr<const ModelFacts> model;
   Request request;          // as asked, with the layout that was chosen
   Parallel asked_parallel;  // before a layout was searched for
+  // Before the engine's own placement.
+  std::optional<std::pair<LlamaCppOptions, std::optional<Tokens>>> asked_placement;
   std::string engine, engine_version;
   bool is_logical = false;  // no engine: what the architecture needs
   Load load;                // with every default filled in
@@ -165,7 +170,8 @@ struct Plan {
   // The memory of the card that holds `memory[gpu]`; `alike` where all cards are the same.
   Bytes card_of(std::size_t gpu, Bytes alike) const;
   Bytes host_total() const;
-  Request as_asked() const;  // the request with its layout searched again, where it was searched
+  Request unplaced() const;  // the request before the engine's own placement
+  Request as_asked() const;  // the same with its layout searched again, where it was searched
 };
 
 // One plan of several, and how its request differs from the one asked for.

@@ -20,8 +20,13 @@ Request with_seqs(Request request, std::uint64_t seqs) {
 }
 
 std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens) {
+  // llama.cpp's own option counts the tokens of all slots.
+  if (engine_of(request).slot_tokens != nullptr && !request.max_model_len)
+    return {"-c", std::to_string(request.llama_cpp.kv_unified
+                                     ? tokens
+                                     : checked_mul(tokens, request.sequences(), "the total context"))};
   // Where --ctx-size means the same, the two must agree.
-  const bool is_alias = request.llama_cpp.ctx_size && engine_of(request).slot_tokens == nullptr;
+  const bool is_alias = request.llama_cpp.ctx_size.has_value();
   return {is_alias ? "--ctx-size" : "--max-model-len", std::to_string(tokens)};
 }
 
@@ -94,13 +99,6 @@ OptionValues layout_options(const Request& before, const Request& after) {
   if (to.expert && !from.expert) out.emplace_back("--enable-expert-parallel", "");
   if ((before.card.count_given || searches_layouts(before)) && after.card.count != before.card.count)
     add("--gpu-count", after.card.count);
-  return out;
-}
-
-std::string options_text(const OptionValues& options) {
-  std::string out;
-  for (const auto& [option, value] : options)
-    out += (out.empty() ? "" : " ") + option + (value.empty() ? "" : " " + value);
   return out;
 }
 

@@ -31,7 +31,4 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
 // The options that lead from the layout of `before` to that of `after`, for a command that asks for `before`.
 OptionValues layout_options(const Request& before, const Request& after);
 
-// "-tp 8 -pp 2"
-std::string options_text(const OptionValues& options);
-
 }  // namespace kvplan

@@ -101,7 +101,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
   for (const std::string& weight : weights) {
     for (const std::string& kv : kvs) {
       // All types are compared in one layout.
-      Request changed = out.asked.request;
+      Request changed = out.asked.unplaced();
       Answer answer;
       answer.name = weight + " x " + kv;
       if (weight != own_weights) {
@@ -159,7 +159,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
     else
       out.sentences.push_back(
           {first->other_checkpoint ? "{options} makes it fit (another checkpoint)" : "{options} makes it fit",
-           {{"options", options_text(first->changes)}}});
+           {{"options", options_text(first->changes, engine.spelling)}}});
   }
   return out;
 }

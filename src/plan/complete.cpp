@@ -10,6 +10,7 @@
 #include "plan/facts.h"
 #include "plan/launch.h"
 #include "plan/layouts.h"
+#include "plan/offload.h"
 #include "plan/remedies.h"
 #include "plan/roofline.h"
 #include "plan/search.h"
@@ -137,7 +138,7 @@ void suggest_pool(PlanCache& cache, Plan& plan) {
   Request shared = with_context(with_reserve(own), pool);
   shared.llama_cpp.kv_unified = true;
   if (pool >= checked_mul(plan.load.max_model_len.count(), own.num_seqs, "the slots") ||
-      verdict_of(cache, shared).status != Verdict::kFits)
+      !verdict_of(cache, on_gpus(shared)).holds())
     return;
   shared.limits.reserve = own.limits.reserve;
   const Plan made = make_plan(cache, shared);
@@ -155,7 +156,8 @@ void suggest(const ModelSpec& model, Plan& plan) {
   PlanCache cache(model);
   if (plan.request.users && plan.card)
     if (const auto users = fewest_for_users(cache, plan.as_asked())) inform(plan.notes, "users", sentence_of(*users));
-  if (plan.verdict.status != Verdict::kDoesNotFit) return;
+  const bool is_moved = plan.verdict.status == Verdict::kPartlyOnCpu && placed_otherwise(plan.unplaced(), plan.request);
+  if (plan.verdict.status != Verdict::kDoesNotFit && !is_moved) return;
   std::vector<Remedy>& found = plan.verdict.suggestions;
   found = remedies(cache, plan);
   suggest_pool(cache, plan);

@@ -97,7 +97,7 @@ PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limi
   at_least(limits.min_context ? std::optional(limits.min_context->count()) : std::nullopt, "max_model_len",
            "--min-context");
   at_least(limits.min_seqs, "max_num_seqs", "--min-seqs");
-  out.lost_fit = before.verdict == "fits" && after.verdict == "does_not_fit";
+  out.lost_fit = (before.verdict == "fits" || before.verdict == "partly_on_cpu") && after.verdict == "does_not_fit";
   const auto side = [](PlanDigest& plan) {
     return DiffSide{std::move(plan.source), std::move(plan.model_file), std::move(plan.verdict), plan.bytes_per_token};
   };

@@ -96,13 +96,12 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
 void add_projector(const Request& request, ExtraLines& out) {
   const std::optional<ProjectorFile>& file = request.extras.projector;
   if (!file || out.stages.empty()) return;
-  out.stages.front().push_back(
-      of_kind(LineId::kImageProjector,
-              exact_line(Section::kWeights, "image projector (mmproj)", file->bytes,
-                         {"{tensors} tensors as stored", {{"tensors", file->tensors}}}, file->source)));
+  std::vector<LedgerLine>& lines = request.extras.projector_on_host ? out.host : out.stages.front();
+  lines.push_back(of_kind(LineId::kImageProjector,
+                          exact_line(Section::kWeights, "image projector (mmproj)", file->bytes,
+                                     {"{tensors} tensors as stored", {{"tensors", file->tensors}}}, file->source)));
   const auto buffer = engine_of(request).extras.image_buffer;
-  if (auto line = buffer != nullptr ? buffer(request, *file) : std::nullopt)
-    out.stages.front().push_back(std::move(*line));
+  if (auto line = buffer != nullptr ? buffer(request, *file) : std::nullopt) lines.push_back(std::move(*line));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What fits. Every answer is a plan from make_plan, so that `fit` and `plan` cannot disagree.
 #include <algorithm>
+#include <cmath>
 
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
@@ -8,8 +9,11 @@
 #include "plan/fit.h"
 #include "plan/layouts.h"
 #include "plan/mix.h"
+#include "plan/offload.h"
 #include "plan/plan_cache.h"
+#include "plan/remedies.h"
 #include "plan/search.h"
+#include "plan/shared_card.h"
 #include "plan/users.h"
 
 namespace kvplan {
@@ -37,8 +41,9 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
   return out;
 }
 
-void add_longest_and_most(PlanCache& cache, const Request& own, const std::vector<LayoutFigures>& layouts,
-                          Answers& out) {
+// `own` has the engine's placement; changes are judged by `unplaced`, with everything on the GPUs.
+void add_longest_and_most(PlanCache& cache, const Request& own, const Request& unplaced,
+                          const std::vector<LayoutFigures>& layouts, Answers& out) {
   // Where any number fits, the answer is planned for what was asked.
   const auto shown = [](std::uint64_t n, std::uint64_t asked) { return n >= kAnyCount ? asked : n; };
   const std::uint64_t asked_tokens = out.asked.load.max_model_len.count();
@@ -57,9 +62,9 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   const LayoutFigures* widest = most_of(layouts, &LayoutFigures::longest, usual);
   if (widest == nullptr || widest->longest == 0) {
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
-    if (!has_room)
+    if (!has_room && out.asked.verdict.status != Verdict::kPartlyOnCpu)
       out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
-    else if (!own.users)  // users are spread over copies
+    else if (has_room && !own.users)  // users are spread over copies
       out.sentences.push_back("no context fits at so many sequences");
     return;
   }
@@ -83,15 +88,17 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     const std::optional<LayoutFigures> held = held_by(cache, here);
     if (!held || held->longest == 0) break;
     const std::uint64_t tokens = shown(held->longest, asked_tokens);
-    add(with_context(here, tokens), "context_by_sequences", {seqs_option(seqs), context_option(request, tokens)});
+    add(with_context(here, tokens), "context_by_sequences", {seqs_option(seqs), context_option(here, tokens)});
     out.contexts_by_sequences.emplace_back(seqs, held->longest);
   }
 
   // The single change that gains most context, in the same layout. Twice the cards is reported separately, since it
   // changes no setting.
   std::uint64_t best_gain = 0;
-  std::vector<Change> changes = type_changes(request, out.asked);
-  if (auto doubled = on_more_cards(cache, own, 2 * std::max(own.card.count, own.parallel.gpus())))
+  Request bare = request;
+  bare.llama_cpp = unplaced.llama_cpp;
+  std::vector<Change> changes = type_changes(bare, out.asked);
+  if (auto doubled = on_more_cards(cache, unplaced, 2 * std::max(own.card.count, own.parallel.gpus())))
     changes.push_back(std::move(*doubled));
   for (const Change& change : changes) {
     const bool more_cards = change.request.card.count != request.card.count;
@@ -100,15 +107,16 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     const std::uint64_t gain = held->longest - longest;
     const std::uint64_t tokens = shown(held->longest, asked_tokens);
     OptionValues options = more_cards ? OptionValues{} : change.options;
-    options.push_back(context_option(request, tokens));
+    options.push_back(context_option(bare, tokens));
     add(with_context(change.request, tokens), "change", std::move(options));
     if (more_cards) {
       out.sentences.push_back(
           {"{gpus} GPUs: +{gain} tokens", {{"gpus", change.request.card.count}, {"gain", short_count(gain)}}});
     } else if (gain > best_gain) {
       best_gain = gain;
-      out.buys_most = {"{options}: +{gain} tokens",
-                       {{"options", options_text(change.options)}, {"gain", short_count(gain)}}};
+      out.buys_most = {
+          "{options}: +{gain} tokens",
+          {{"options", options_text(change.options, engine_of(own).spelling)}, {"gain", short_count(gain)}}};
     }
   }
   if (best_gain > 0) out.sentences.push_back(Template("biggest gain: ") + out.buys_most);
@@ -157,12 +165,27 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutF
       out.sentences.push_back({"to leave {kept:GiB} of each GPU free: {gpus:GPU}",
                                {{"kept", with_reserve(own).limits.reserve->of(*out.asked.card)}, {"gpus", count}}});
     else if (count != asked_gpus || fits_here)
-      out.sentences.push_back({fits_here && count > 1 ? "minimum: {gpus:GPU} ({layout})" : "minimum: {gpus:GPU}",
+      out.sentences.push_back({out.asked.verdict.status == Verdict::kPartlyOnCpu ? "all on the GPUs: {gpus:GPU}"
+                               : fits_here && count > 1                          ? "minimum: {gpus:GPU} ({layout})"
+                                                                                 : "minimum: {gpus:GPU}",
                                {{"gpus", count}, {"layout", layout_name(first.parallel)}}});
     return;
   }
   const std::uint64_t most = usual_gpu_counts(free).back();
   if (!fits_here) out.sentences.push_back({"no layout of up to {gpus} GPUs holds the request", {{"gpus", most}}});
+}
+
+// The smallest share of the card that serves what was asked for: the rest is for others.
+void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
+  const Engine& engine = engine_of(own);
+  if (engine.share_option.empty() || !out.asked.card || !out.asked.usable_share || own.memory_utilization ||
+      own.users || out.asked.verdict.status != Verdict::kFits)
+    return;
+  const std::optional<Request> least = with_least_share(cache, out.asked.as_asked(), *out.asked.card);
+  if (!least || *least->memory_utilization >= *out.asked.usable_share) return;
+  const auto percent = static_cast<int>(std::lround(*least->memory_utilization * 100));
+  const std::string value = (percent < 10 ? "0.0" : "0.") + std::to_string(percent);
+  out.rows.push_back(answer_of(cache, own, *least, "smallest_share", {{std::string(engine.share_option), value}}));
 }
 
 void add_cards(PlanCache& cache, const Request& own, Answers& out) {
@@ -252,9 +275,25 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
       out.sentences.push_back("no layout of up to two nodes holds one user");
     }
   }
-  const std::vector<LayoutFigures> layouts = held_by_layouts(cache, request);
-  add_longest_and_most(cache, request, layouts, out);
-  add_layouts(cache, request, layouts, out);
+  // One machine with an engine that moves layers to main memory: what keeps them on the GPU, smallest change first.
+  if (engine_of(request).places != nullptr && out.asked.verdict.status != Verdict::kFits) {
+    out.asked.verdict.suggestions = remedies(cache, out.asked);
+    out.asked.verdict.has_sought = true;
+  }
+  // What fits is said of the engine's own placement, and the GPUs of the model without one.
+  Request here = request;
+  if (placed_otherwise(request, out.asked.request)) here.llama_cpp = out.asked.request.llama_cpp;
+  add_longest_and_most(cache, here, request, held_by_layouts(cache, here), out);
+  add_least_share(cache, request, out);
+  if (engine_of(request).places == nullptr || out.asked.verdict.status != Verdict::kFits) {
+    Request whole = request;  // with the context that the engine chose
+    whole.max_model_len = out.asked.request.max_model_len;
+    add_layouts(cache, whole, held_by_layouts(cache, whole), out);
+  }
+  for (Answer& answer : out.rows) {
+    const OptionValues placement = placement_options(request, answer.plan.request);
+    answer.changes.insert(answer.changes.end(), placement.begin(), placement.end());
+  }
   return out;
 }
 

@@ -99,6 +99,7 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
   input.plain_rotation = model.plain_rotation;
   input.weights = type_name(request.weights);
   input.draft_weights = type_name(request.extras.draft_weights);
+  input.places_itself = plan.asked_placement && !plan.asked_placement->first.gpu_layers;
   std::vector<std::string> remarks;
   // Where the engine does not make a type while it loads, the command names a checkpoint of it.
   const auto is_own = [&](const std::string& type, const std::string& declared, const std::string& name,
@@ -123,14 +124,14 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
 }
 
 void add_launch(const ModelSpec& model, Answers& answers) {
-  Plan* chosen = answers.asked.verdict.status == Verdict::kFits ? &answers.asked : nullptr;
+  Plan* chosen = answers.asked.verdict.holds() ? &answers.asked : nullptr;
   const bool named = answers.asked.request.max_model_len || answers.asked.request.llama_cpp.ctx_size;
   const std::string_view first = named ? "layout" : "longest_context";
   const std::string_view second = named ? "longest_context" : "layout";
   for (const std::string_view name : {first, second, std::string_view("card")}) {
     if (chosen != nullptr) break;
     for (Answer& answer : answers.rows) {
-      if (answer.name != name || answer.plan.verdict.status != Verdict::kFits) continue;
+      if (answer.name != name || !answer.plan.verdict.holds()) continue;
       chosen = &answer.plan;
       break;
     }

@@ -6,6 +6,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
+#include "plan/offload.h"
 
 namespace kvplan {
 
@@ -128,10 +129,10 @@ Request chosen_layout(PlanCache& cache, const Request& request) {
   std::optional<Error> refusal;
   for (const Request& layout : layouts) {
     try {
-      const VerdictReport verdict = verdict_of(cache, with_reserve(layout));
+      const VerdictReport verdict = verdict_of(cache, on_gpus(with_reserve(layout)));
       if (!verdict.fails()) return layout;
       if (!with_fewer && verdict.needs_fewer_seqs) with_fewer = layout;
-      if (!without_reserve && !request.limits.reserve && verdict_of(cache, layout).status == Verdict::kFits)
+      if (!without_reserve && !request.limits.reserve && verdict_of(cache, on_gpus(layout)).holds())
         without_reserve = layout;
       const std::int64_t here =
           verdict.refusal ? std::numeric_limits<std::int64_t>::min() : verdict.headroom.value_or(0);

@@ -170,7 +170,8 @@ Occupancy occupy_stages(const Pieces& pieces, Plan& plan) {
   std::vector<Bytes> held = occupancy.held_by_stage(plan.request.parallel.pipeline);
   fill_stages(pieces, held, plan);
   // A separate card's plan does not depend on host memory, unless that is judged too.
-  if (shared_memory(plan.request) || plan.request.card.host_memory) plan.host = host_lines(pieces, plan);
+  if (shared_memory(plan.request) || plan.request.card.host_memory || !plan.verdict.on_cpu.empty())
+    plan.host = host_lines(pieces, plan);
   plan.capacity.reset();
   if (const auto budget = cache_budget(pieces, plan)) {
     plan.capacity.emplace().kv_cache_memory = *budget;

@@ -45,7 +45,7 @@ Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMem
   if (reserved > over) {
     const std::uint64_t tokens = longest_sequence(layout, reserved - over, plan.load);
     if (tokens > longest_stated(plan.request) && tokens < plan.load.max_model_len.count())
-      return {"lower --max-model-len first: {tokens} tokens fit in any case", {{"tokens", tokens}}};
+      return {"--max-model-len {tokens} is safe", {{"tokens", tokens}}};
   }
   const std::string_view option = option_of(fullest, engine_of(plan.request).micro_batch > 0);
   if (!option.empty()) return {"lower {option} first: its part is the least certain", {{"option", option}}};

@@ -10,28 +10,15 @@
 #include "kvplan/numbers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
+#include "plan/mix.h"
 #include "plan/plan.h"
 
 namespace kvplan {
 
 namespace {
 
-constexpr Bytes kMargin(kGiB);                 // --fit-target
-constexpr std::uint64_t kLeastContext = 4096;  // --fit-ctx, of one sequence
 constexpr std::uint64_t kContextStep = 256;
 using Layers = std::vector<std::uint64_t>;  // of each GPU; the output counts as one
-
-// What each GPU holds, without the memory that the driver takes before llama.cpp asks how much is free.
-std::vector<Bytes> used(PlanCache& cache, const Request& request) {
-  std::vector<Bytes> out;
-  for (const GpuMemory& gpu : stages_of(cache, request)) {
-    Bytes bytes;
-    for (const LedgerLine& line : gpu.lines)
-      if (line.id != LineId::kContext) bytes += line.bytes;
-    out.push_back(bytes);
-  }
-  return out;
-}
 
 Bytes sum(const std::vector<Bytes>& list) {
   return std::accumulate(list.begin(), list.end(), Bytes(0));
@@ -41,10 +28,13 @@ std::uint64_t sum(const Layers& layers) {
   return std::accumulate(layers.begin(), layers.end(), std::uint64_t{0});
 }
 
+// The memory of each GPU that is not reserved.
 std::vector<Bytes> cards_of(const Request& request, Bytes alike) {
   std::vector<Bytes> out(request.parallel.pipeline, alike);
   for (std::size_t i = 0; i < std::min<std::size_t>(out.size(), request.card.mixed.size()); ++i)
     out[i] = request.card.mixed[i]->budget();
+  if (request.limits.reserve)
+    for (Bytes& each : out) each = each - std::min(each, request.limits.reserve->of(each));
   return out;
 }
 
@@ -73,13 +63,13 @@ std::uint64_t units_of(const ModelSpec& model, const Request& request) {
 }
 
 // The context for the memory that is left, by linear interpolation between the least and the trained context.
-std::uint64_t shrunk_context(std::uint64_t trained, Bytes at_trained, Bytes at_least, Bytes target) {
-  if (target <= at_least || at_trained <= at_least) return kLeastContext;
+std::uint64_t shrunk_context(std::uint64_t least, std::uint64_t trained, Bytes at_trained, Bytes at_least,
+                             Bytes target) {
+  if (target <= at_least || at_trained <= at_least) return least;
   const auto share =
       static_cast<long double>((target - at_least).count()) / static_cast<long double>((at_trained - at_least).count());
-  const auto tokens =
-      kLeastContext + static_cast<std::uint64_t>(share * static_cast<long double>(trained - kLeastContext));
-  return std::max(kLeastContext, std::min(tokens, trained) / kContextStep * kContextStep);
+  const auto tokens = least + static_cast<std::uint64_t>(share * static_cast<long double>(trained - least));
+  return std::max(least, std::min(tokens, trained) / kContextStep * kContextStep);
 }
 
 bool within(const std::vector<Bytes>& used, const std::vector<Bytes>& targets) {
@@ -88,28 +78,55 @@ bool within(const std::vector<Bytes>& used, const std::vector<Bytes>& targets) {
 
 class Fit {
  public:
-  Fit(PlanCache& cache, const Request& request, const std::vector<Bytes>& cards)
-      : cache_(cache), out_(request), units_(units_of(cache.model(request), request)) {
-    for (const Bytes card : cards) targets_.push_back(card > kMargin ? card - kMargin : Bytes(0));
+  Fit(PlanCache& cache, const Request& request, const AutoPlacement& rule, const std::vector<Bytes>& cards)
+      : cache_(cache),
+        rule_(rule),
+        out_(request),
+        units_(units_of(cache.model(request), request)),
+        least_(std::max(rule.least_context.count(), longest_stated(request))) {
+    for (std::size_t i = 0; i < cards.size(); ++i)
+      targets_.push_back(cards[i] - std::min(cards[i], rule.margins.at(i)));
   }
 
   Request placed() {
-    if (shrinks_enough()) return out_;
-    if (cache_.model(out_).experts.count > 0) return placed_mixture();
-    return with_layers(out_, filled(out_));
+    if (shrinks_enough() || is_placed()) return out_;
+    if (rule_.experts && cache_.model(out_).experts.count > 0) return placed_mixture();
+    return dealt(out_);
   }
 
  private:
+  // By the user, who is obeyed.
+  bool is_placed() const {
+    const LlamaCppOptions& asked = out_.llama_cpp;
+    return asked.gpu_layers || asked.cpu_moe_layers || (!asked.tensor_split.empty() && out_.card.mixed.empty());
+  }
+
+  // What each GPU holds, without the memory that the driver takes before the engine asks how much is free, and without
+  // what it does not count.
+  std::vector<Bytes> used(const Request& request) const {
+    std::vector<Bytes> out;
+    for (const GpuMemory& gpu : stages_of(cache_, request)) {
+      Bytes bytes;
+      for (const LedgerLine& line : gpu.lines) {
+        const bool is_seen = line.id != LineId::kLora && (rule_.sees_extras || !is_extra(line.id));
+        if (line.id != LineId::kContext && is_seen) bytes += line.bytes;
+      }
+      out.push_back(bytes);
+    }
+    return out;
+  }
+
   // Whether everything is then on the cards.
   bool shrinks_enough() {
-    const std::vector<Bytes> all = used(cache_, out_);
+    const std::vector<Bytes> all = used(out_);
     if (within(all, targets_)) return true;
     const std::uint64_t trained = load_of(cache_.model(out_), out_).max_model_len.count();
-    const bool named = out_.max_model_len || out_.llama_cpp.ctx_size || engine_of(out_).default_context != nullptr;
-    if (named || trained <= kLeastContext || sum(all) <= sum(targets_)) return false;
-    const std::vector<Bytes> least = used(cache_, with_context(out_, kLeastContext));
+    if (rule_.least_context == Tokens(0) || out_.max_model_len || out_.llama_cpp.ctx_size || trained <= least_ ||
+        sum(all) <= sum(targets_))
+      return false;
+    const std::vector<Bytes> least = used(with_context(out_, least_));
     const Bytes target = sum(targets_) - std::min(sum(targets_), unfilled(all));
-    out_ = with_context(out_, shrunk_context(trained, sum(all), sum(least), target));
+    out_ = with_context(out_, shrunk_context(least_, trained, sum(all), sum(least), target));
     return targets_.size() == 1 && target > sum(least);
   }
 
@@ -122,31 +139,40 @@ class Fit {
     return Bytes((all.size() + 1) * (weights.count() / (units_ - 1)) / parts);
   }
 
-  Layers filled(const Request& request) {
-    return fill(targets_.size(), units_, [&](const Layers& layers, std::size_t gpu) {
-      return used(cache_, with_layers(request, layers))[gpu] <= targets_[gpu];
+  // As many layers on the GPUs as they hold, from the last one back.
+  Request dealt(const Request& request) const {
+    const Layers layers = fill(targets_.size(), units_, [&](const Layers& tried, std::size_t gpu) {
+      return used(with_layers(request, tried))[gpu] <= targets_[gpu];
     });
+    return with_layers(request, layers);
   }
 
   Request placed_mixture() {
     const std::uint64_t layers = units_ - 1;
     Request bare = out_;
     bare.llama_cpp.cpu_moe_layers = layers;
-    if (sum(used(cache_, bare)) >= sum(targets_)) {
+    if (sum(used(bare)) >= sum(targets_)) {
       bare.llama_cpp.cpu_moe_layers = layers - 1;  // the output counts as the one layer with experts on the card
-      return with_layers(bare, filled(bare));
+      return dealt(bare);
     }
-    const std::uint64_t whole = largest_good(layers, [&](std::uint64_t with_experts) {
-      bare.llama_cpp.cpu_moe_layers = layers - with_experts;
-      return within(used(cache_, bare), targets_);
-    });
-    bare.llama_cpp.cpu_moe_layers = layers - whole;
-    return bare;
+    // Unlike the engine, which fills GPUs from the first one on, this needs no pattern for single tensors.
+    const auto with_experts = [&](std::uint64_t whole) {
+      bare.llama_cpp.cpu_moe_layers.reset();
+      if (whole < layers) bare.llama_cpp.cpu_moe_layers = layers - whole;
+      Request out = targets_.size() == 1 ? bare : dealt(bare);
+      if (out.llama_cpp.gpu_layers == units_) out.llama_cpp.gpu_layers.reset();
+      return out;
+    };
+    return with_experts(largest_good(layers, [&](std::uint64_t whole) {
+      const Request tried = with_experts(whole);
+      return targets_.size() == 1 ? within(used(tried), targets_) : !tried.llama_cpp.gpu_layers;
+    }));
   }
 
   PlanCache& cache_;
+  AutoPlacement rule_;
   Request out_;
-  std::uint64_t units_;
+  std::uint64_t units_, least_;  // least tokens of a context that nobody named
   std::vector<Bytes> targets_;
 };
 
@@ -160,23 +186,47 @@ Request laid_out(Request request) {
 
 }  // namespace
 
+bool placed_otherwise(const Request& before, const Request& after) {
+  return after.llama_cpp.gpu_layers != before.llama_cpp.gpu_layers ||
+         after.llama_cpp.cpu_moe_layers != before.llama_cpp.cpu_moe_layers ||
+         after.llama_cpp.tensor_split != before.llama_cpp.tensor_split;
+}
+
+Request on_gpus(Request request) {
+  request.llama_cpp.placement = Placement::kNone;
+  return request;
+}
+
 Request fitted(PlanCache& cache, const Request& request) {
-  Request out = laid_out(request);
-  out.llama_cpp.fit = false;
+  const Request out = on_gpus(request);
   const auto card = card_memory(out);
-  // A placement by hand is kept.
-  const bool is_placed =
-      out.llama_cpp.cpu_moe_layers || (!out.llama_cpp.tensor_split.empty() && out.card.mixed.empty());
-  if (!card || is_placed) return out;
-  return Fit(cache, out, cards_of(out, *card)).placed();
+  const auto places = engine_of(out).places;
+  if (request.llama_cpp.placement == Placement::kNone || request.limits.no_offload || places == nullptr || !card ||
+      request.kv_cache_memory_bytes)
+    return out;
+  const Request laid = laid_out(request);
+  const std::optional<AutoPlacement> rule = places(laid);
+  if (!rule) return out;
+  Request found = Fit(cache, on_gpus(laid), *rule, cards_of(laid, *card)).placed();
+  return found == on_gpus(laid) ? out : found;
+}
+
+Request placed(PlanCache& cache, const Request& request) {
+  Request found = fitted(cache, request);
+  Request all = on_gpus(request);
+  if (request.llama_cpp.placement == Placement::kFit || !placed_otherwise(all, found) ||
+      !verdict_of(cache, all).holds())
+    return found;
+  // The engine would leave more free than it has to.
+  all.llama_cpp.gpu_layers = kEveryLayer;
+  const bool named = all.max_model_len || all.llama_cpp.ctx_size || engine_of(all).default_context != nullptr;
+  return named ? all : with_context(all, load_of(cache.model(all), all).max_model_len.count());
 }
 
 std::optional<Request> unevenly_split(PlanCache& cache, const Request& request) {
   const auto card = card_memory(request);
   if (!card || request.parallel.pipeline < 2) return std::nullopt;
-  std::vector<Bytes> cards = cards_of(request, *card);
-  if (request.limits.reserve)
-    for (Bytes& each : cards) each = each - std::min(each, request.limits.reserve->of(each));
+  const std::vector<Bytes> cards = cards_of(request, *card);
   const std::uint64_t units = units_of(cache.model(request), request);
   const Layers layers = fill(cards.size(), units, [&](const Layers& dealt, std::size_t gpu) {
     return stages_of(cache, with_layers(request, dealt))[gpu].total <= cards[gpu];
@@ -187,16 +237,31 @@ std::optional<Request> unevenly_split(PlanCache& cache, const Request& request) 
   return out;
 }
 
-std::string placement_text(const Request& before, const Request& after) {
-  OptionValues options;
-  if (after.max_model_len && after.max_model_len != before.max_model_len)
-    options.push_back(context_option(before, after.max_model_len->count()));
-  if (after.llama_cpp.gpu_layers) options.emplace_back("-ngl", std::to_string(*after.llama_cpp.gpu_layers));
+OptionValues placement_options(const Request& before, const Request& after) {
+  const bool places_parts = engine_of(before).loading.places_parts;
+  OptionValues out;
+  if (const auto layers = after.llama_cpp.gpu_layers; layers && layers != before.llama_cpp.gpu_layers)
+    out.emplace_back("-ngl", *layers < kEveryLayer ? std::to_string(*layers) : places_parts ? "all" : "999");
+  if (!places_parts) return out;
   if (after.llama_cpp.cpu_moe_layers && after.llama_cpp.cpu_moe_layers != before.llama_cpp.cpu_moe_layers)
-    options.emplace_back("--n-cpu-moe", std::to_string(*after.llama_cpp.cpu_moe_layers));
+    out.emplace_back("--n-cpu-moe", std::to_string(*after.llama_cpp.cpu_moe_layers));
   if (after.llama_cpp.tensor_split != before.llama_cpp.tensor_split)
-    options.emplace_back("-ts", shares_text(after.llama_cpp.tensor_split));
-  return options.empty() ? "everything on the GPU" : options_text(options);
+    out.emplace_back("-ts", shares_text(after.llama_cpp.tensor_split));
+  return out;
+}
+
+Template placement_text(const Request& before, const Request& after) {
+  const Engine& engine = engine_of(before);
+  OptionValues options = placement_options(before, after);
+  const bool keeps_all = after.llama_cpp.gpu_layers == kEveryLayer && before.llama_cpp.gpu_layers != kEveryLayer;
+  if (after.max_model_len && after.max_model_len != before.max_model_len)
+    options.insert(options.begin(), context_option(before, after.max_model_len->count()));
+  if (options.empty()) return {};
+  const bool is_near = after.llama_cpp.cpu_moe_layers && !after.llama_cpp.tensor_split.empty();  // it splits layers
+  return {keeps_all ? "{options} keeps it on the GPU; {engine} by default leaves more free and moves layers to the CPU"
+          : is_near ? "{options} places it nearly as {engine} does"
+                    : "{engine} chooses {options}",
+          {{"engine", engine.name}, {"options", options_text(options, engine.spelling)}}};
 }
 
 }  // namespace kvplan

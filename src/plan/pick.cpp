@@ -156,7 +156,7 @@ class Picker {
   std::optional<PickedModel> try_type(PlanCache& cache, const Candidate& candidate, const std::string& type,
                                       bool partly) const {
     Request request = request_of(candidate, type);
-    request.llama_cpp.fit = partly;
+    request.llama_cpp.placement = partly ? Placement::kFit : Placement::kNone;
     try {
       if (!partly && verdict_of(cache, request).status != Verdict::kFits)
         if (lower_seqs_cap(cache, request).empty() || verdict_of(cache, request).status != Verdict::kFits)

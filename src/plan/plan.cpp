@@ -85,6 +85,7 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   plan.request = request;
   plan.load = load_of(model, request);
   check_lengths(request, plan.load);
+  plan.verdict.on_cpu = on_cpu(pieces.engine, pieces.input);
   const Occupancy occupancy = occupy_stages(pieces, plan);
   check_total(plan);
   // The verdict depends on the budget; on how much fits in it only where a minimum was asked for.
@@ -92,6 +93,20 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   plan.verdict.no_verdict = pieces.no_verdict;
   judge(pieces.input, pieces.engine, pieces.layout, occupancy, plan);
   return plan;
+}
+
+// The prompt cache grows while the server runs.
+void note_prompt_cache(Plan& plan) {
+  const std::optional<Bytes>& memory = plan.request.card.host_memory;
+  if (!memory || !plan.verdict.holds()) return;
+  const Bytes most = plan.request.llama_cpp.cache_ram.value_or(Bytes(8 * kGiB));
+  for (const LedgerLine& line : plan.host) {
+    const Bytes others = plan.host_total() - std::min(plan.host_total(), line.bytes);
+    if (line.id != LineId::kPromptCache || others + most <= *memory || others >= *memory) continue;
+    warn(plan.notes, "prompt_cache",
+         {"llama-server's cache of earlier prompts grows to {most:GiB} of host memory; limit it with --cache-ram {mib}",
+          {{"most", most}, {"mib", (*memory - others).count() / kMiB}}});
+  }
 }
 
 Plan plan_layout(PlanCache& cache, const Request& request) {
@@ -139,6 +154,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (!request.limits.min_context && !request.limits.min_seqs) fill_capacity(pieces, plan);
   doubt_verdict(plan);
   fill_card(input, engine, plan);
+  note_prompt_cache(plan);
   advise(layout, plan);
   plan.mix = mix_of(input, layout, plan.load);
   const bool writes = !is_encoder(input) && !model.embeds;
@@ -202,10 +218,12 @@ CalibrationRecord said_by_engine(const ModelSpec& model, const Request& request,
 
 Plan make_plan(PlanCache& cache, const Request& request) {
   if (request.longest) return make_plan(cache, with_longest_context(cache, request));
-  if (request.llama_cpp.fit) {
-    const Request placed = fitted(cache, request);
-    Plan plan = make_plan(cache, placed);
-    inform(plan.notes, "fitted", {"-ngl auto: {placement}", {{"placement", placement_text(request, placed)}}});
+  if (request.llama_cpp.placement != Placement::kNone) {
+    const Request found = placed(cache, request);
+    Plan plan = make_plan(cache, found);
+    plan.asked_parallel = request.parallel;
+    plan.asked_placement = {request.llama_cpp, request.max_model_len};
+    if (Template text = placement_text(request, found); !text.empty()) inform(plan.notes, "fitted", std::move(text));
     return plan;
   }
   const bool searched = searches_layouts(request);
@@ -225,7 +243,7 @@ Plan make_plan(PlanCache& cache, const Request& request) {
 
 VerdictReport verdict_of(PlanCache& cache, const Request& request) {
   if (request.longest) return verdict_of(cache, with_longest_context(cache, request));
-  if (request.llama_cpp.fit) return verdict_of(cache, fitted(cache, request));
+  if (request.llama_cpp.placement != Placement::kNone) return verdict_of(cache, placed(cache, request));
   const Request laid = searches_layouts(request) ? chosen_layout(cache, request) : request;
   check_gpus(laid);
   const PlanCache::LaidOut& laid_out = cache.laid_out(laid);

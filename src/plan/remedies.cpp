@@ -44,9 +44,10 @@ class RemedySearch {
     leave_out_graphs();
     change_type(true);
     if (!moves_layers) offload();
-    add_cards();
+    if (engine_.places == nullptr) add_cards();
     plan_fewer_sequences();
     if (named || found_.empty()) shorten(1);
+    if (engine_.places != nullptr) add_cards();
     return std::move(found_);
   }
 
@@ -151,7 +152,8 @@ class RemedySearch {
 
   // llama.cpp can leave layers on the host: as few as make the rest fit, and of a mixture the experts first.
   void offload() {
-    if (!engine_.loading.embedding_on_host || request_.llama_cpp.gpu_layers || request_.llama_cpp.cpu_moe_layers)
+    if (!engine_.loading.embedding_on_host || asked_.verdict.status == Verdict::kPartlyOnCpu ||
+        own_.limits.no_offload || request_.llama_cpp.gpu_layers || request_.llama_cpp.cpu_moe_layers)
       return;
     const auto split = engine_.loading.places_parts ? unevenly_split(cache_, request_) : std::nullopt;
     const std::uint64_t split_layers = split ? split->llama_cpp.gpu_layers.value_or(0) : 0;

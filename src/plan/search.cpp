@@ -7,19 +7,20 @@
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/mix.h"
+#include "plan/offload.h"
 
 namespace kvplan {
 
 bool fits(PlanCache& cache, const Request& request) {
   return unless_misfit([&] {
-    const VerdictReport verdict = verdict_of(cache, request);
-    return verdict.status == Verdict::kFits || (verdict.needs_fewer_seqs && !request.max_num_seqs);
+    const VerdictReport verdict = verdict_of(cache, on_gpus(request));
+    return verdict.holds() || (verdict.needs_fewer_seqs && !request.max_num_seqs);
   });
 }
 
 OptionValues lower_seqs_cap(PlanCache& cache, Request& request) {
   if (request.max_num_seqs) return {};
-  const VerdictReport verdict = verdict_of(cache, request);
+  const VerdictReport verdict = verdict_of(cache, on_gpus(request));
   if (!verdict.needs_fewer_seqs) return {};
   request.max_num_seqs = verdict.largest_seqs_cap;
   return {seqs_cap_option(*request.max_num_seqs)};
@@ -33,7 +34,7 @@ std::optional<LayoutFigures> held_by(PlanCache& cache, const Request& request) {
   shortest.limits.min_seqs.reset();
   if (!fits(cache, shortest)) return std::nullopt;
   return unless_misfit([&]() -> std::optional<LayoutFigures> {
-    const Plan plan = make_plan(cache, out.request);
+    const Plan plan = make_plan(cache, on_gpus(out.request));
     if (plan.capacity) out.longest = plan.capacity->max_model_len;
     if (plan.capacity && request.seq_lens.empty()) out.most = plan.capacity->max_num_seqs;
     return out;
@@ -90,7 +91,7 @@ std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request) 
 }
 
 std::uint64_t most_that_fit(PlanCache& cache, const Request& request) {
-  const Plan plan = make_plan(cache, request);
+  const Plan plan = make_plan(cache, on_gpus(request));
   const std::uint64_t guess = plan.capacity ? plan.capacity->max_num_seqs : 1;
   return largest_near(guess, kAnyCount, [&](std::uint64_t n) { return fits(cache, with_seqs(request, n)); });
 }

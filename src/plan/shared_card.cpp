@@ -30,18 +30,22 @@ Bytes claimed(const Plan& plan, Bytes card) {
 Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
   PlanCache cache(model);
   if (!takes_share(request) || request.memory_utilization) return make_plan(cache, request);
+  const std::optional<Request> least = with_least_share(cache, request, card);
+  return make_plan(cache, least ? *least : request);  // it does not fit even alone
+}
+
+}  // namespace
+
+std::optional<Request> with_least_share(PlanCache& cache, Request request, Bytes card) {
   const Bytes need = make_plan(cache, request).fullest().total;
   const auto first =
       static_cast<int>(std::ceil(100 * static_cast<double>(need.count()) / static_cast<double>(card.count())));
   for (int percent = std::max(first, 1); percent < 100; ++percent) {
     request.memory_utilization = percent / 100.0;
-    if (verdict_of(cache, request).status == Verdict::kFits) return make_plan(cache, request);
+    if (verdict_of(cache, request).holds()) return request;
   }
-  request.memory_utilization.reset();
-  return make_plan(cache, request);  // it does not fit even alone
+  return std::nullopt;
 }
-
-}  // namespace
 
 Request further_request(const ModelSpec& model, const Request& first) {
   Request out = first;
@@ -85,7 +89,7 @@ SharedCard share_card(const std::vector<CardUser>& users) {
     FleetEntry& entry = beside.emplace_back();
     entry.source = users[i].model->source;
     entry.plan = least_plan(*users[i].model, users[i].request, *card);
-    fits = fits && entry.plan->verdict.status == Verdict::kFits;
+    fits = fits && entry.plan->verdict.holds();
     others += claimed(*entry.plan, *card);
   }
   const Bytes kept = asked.limits.reserve ? asked.limits.reserve->of(*card) : Bytes(0);
@@ -105,7 +109,7 @@ SharedCard share_card(const std::vector<CardUser>& users) {
   entry.plan = make_plan(*users.front().model, first);
   suggest(*users.front().model, *entry.plan);
   out.total = claimed(*entry.plan, *card) + others;
-  fits = fits && entry.plan->verdict.status == Verdict::kFits && out.total <= out.usable;
+  fits = fits && entry.plan->verdict.holds() && out.total <= out.usable;
   std::move(beside.begin(), beside.end(), std::back_inserter(out.models));
   const bool unknown = std::any_of(out.models.begin(), out.models.end(),
                                    [](const FleetEntry& each) { return !each.plan->verdict.no_verdict.empty(); });

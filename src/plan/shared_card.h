@@ -1,6 +1,7 @@
 // Several models on one card, each in its own engine.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "plan/plan.h"
@@ -15,6 +16,9 @@ struct CardUser {
 // The first model gets what the others leave. An engine that takes a share of the card gets the smallest one that holds
 // its request, in whole percent; for other engines it is what they need. Throws Error where no card is named.
 SharedCard share_card(const std::vector<CardUser>& users);
+
+// The request with the smallest share of the card that holds it, in whole percent.
+std::optional<Request> with_least_share(PlanCache& cache, Request request, Bytes card);
 
 // The request of a further model: on the same card, with its own types, layout and extras, and at most its own longest
 // context.

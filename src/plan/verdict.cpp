@@ -97,7 +97,26 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
     need.high += line.high;
   }
   const bool alone = !plan.request.card.gpu && !plan.request.card.memory && total == Bytes(0);
-  if (need.bytes > need.budget || alone) judge.require_estimate(need);
+  const bool is_tight = !plan.verdict.on_cpu.empty() && need.high > need.budget;
+  if (need.bytes > need.budget || is_tight || alone) judge.require_estimate(need);
+}
+
+// A part in main memory is a verdict of its own, and a broken limit under --no-offload.
+void judge_offload(const Plan& plan, VerdictReport& verdict) {
+  if (verdict.status != Verdict::kFits || verdict.on_cpu.empty()) return;
+  verdict.host_needed = plan.host_total();
+  if (plan.request.limits.no_offload) {
+    verdict.status = Verdict::kDoesNotFit;
+    verdict.limit = VerdictLimit::kNoOffload;
+    verdict.close = false;
+    return;
+  }
+  verdict.status = Verdict::kPartlyOnCpu;
+  const bool is_judged = plan.request.card.host_memory || shared_memory(plan.request);
+  if (!is_judged)
+    verdict.starts.reset();
+  else if (!verdict.starts)
+    verdict.starts = true;
 }
 
 // The engine's check of its cap on sequences, once the cache is sized. Where the size is an estimate, the cap to use
@@ -124,6 +143,13 @@ void check_sequences(const EngineInput& input, const Engine& engine, const Cache
 
 }  // namespace
 
+Template on_cpu(const Engine& engine, const EngineInput& input) {
+  if (engine.on_cpu != nullptr) return engine.on_cpu(input);
+  const std::optional<Bytes>& offloaded = input.request.cpu_offload;
+  if (!offloaded || *offloaded == Bytes(0)) return {};
+  return {"up to {size:GiB} of each GPU's weights are in main memory", {{"size", *offloaded}}};
+}
+
 std::optional<Bytes> shared_memory(const Request& request) {
   if (!request.card.gpu || request.card.memory) return std::nullopt;
   const Gpu& card = *request.card.gpu;
@@ -142,6 +168,7 @@ Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const Occupancy& occupancy,
            Plan& plan) {
   VerdictReport& verdict = plan.verdict;
+  verdict.spelling = engine.spelling;
   Judge judge(verdict);
   const GpuMemory* fullest = &plan.fullest();
   const Range range = range_of(fullest->lines);
@@ -242,8 +269,10 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   } else {
     verdict.no_verdict = {};
   }
+  judge_offload(plan, verdict);
   if (verdict.status == Verdict::kUnknown) verdict.close = false;
-  if (verdict.close) verdict.either_way = Bytes((range.high - range.low).count() / 2);
+  const Bytes width = verdict.limit == VerdictLimit::kHostMemory ? verdict.high - verdict.low : range.high - range.low;
+  if (verdict.close) verdict.either_way = Bytes(width.count() / 2);
 }
 
 void advise(const CacheLayout& layout, Plan& plan) {

@@ -7,6 +7,9 @@
 
 namespace kvplan {
 
+// What that a GPU could hold lies in main memory, by the engine's placement or --cpu-offload-gb; empty: nothing.
+Template on_cpu(const Engine& engine, const EngineInput& input);
+
 // The share of a card that an engine without its own rule (cache_budget) uses, and the bytes of `memory` that it makes.
 double usable_share(const Engine& engine, const EngineInput& input);
 Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory);

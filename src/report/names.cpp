@@ -24,7 +24,7 @@ std::string_view name(Growth growth) {
   return nth_word(growth, "token source_token sequence");
 }
 std::string_view name(Verdict verdict) {
-  return nth_word(verdict, "fits does_not_fit unknown");
+  return nth_word(verdict, "fits partly_on_cpu does_not_fit unknown");
 }
 std::string_view name(NoteLevel level) {
   return nth_word(level, "info warning");

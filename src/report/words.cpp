@@ -126,9 +126,9 @@ std::string need_text(const VerdictReport& verdict) {
   const std::string need = std::string(subject_of(verdict.limit)) + size_beside(verdict.needed, verdict.budget);
   const std::string budget = size_beside(verdict.budget, verdict.needed);
   const std::string option = verdict.limit == VerdictLimit::kMaxVram ? " (--max-vram)" : "";
-  if (verdict.status == Verdict::kFits && verdict.needed == Bytes(0) && verdict.limit == VerdictLimit::kCacheBudget)
+  if (verdict.holds() && verdict.needed == Bytes(0) && verdict.limit == VerdictLimit::kCacheBudget)
     return human_bytes(verdict.budget) + " free";  // there is no cache
-  if (verdict.status == Verdict::kFits)
+  if (verdict.holds())
     return need + " of " + budget + option + ": " +
            human_bytes(verdict.budget - std::min(verdict.needed, verdict.budget)) + " free";
   // Whole blocks may not hold as much as their bytes.
@@ -148,7 +148,8 @@ std::string_view name_of(VerdictLimit limit) {
 }
 
 std::string reason_of_limit(const VerdictReport& verdict) {
-  const bool fits = verdict.status == Verdict::kFits;
+  const bool fits = verdict.holds();
+  if (verdict.limit == VerdictLimit::kNoOffload) return in_words(verdict.on_cpu) + ", and --no-offload forbids it";
   if (verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs) {
     const bool is_context = verdict.limit == VerdictLimit::kMinContext;
     const bool one = verdict.count == 1;
@@ -163,6 +164,12 @@ std::string reason_of_limit(const VerdictReport& verdict) {
       fmt::format("{} {} {} of {}", needed, fits ? "fits" : "is more than", name_of(verdict.limit), budget);
   if (!fits && needed == budget) out += " by " + format_bytes(verdict.needed - verdict.budget);
   return out;
+}
+
+// "the experts of 31 of 48 layers are in main memory, which takes 10.70 GiB"
+std::string on_cpu_text(const VerdictReport& verdict) {
+  const std::string out = in_words(verdict.on_cpu) + ", which takes " + gib(verdict.host_needed);
+  return verdict.starts ? out : out + "; add --host-memory SIZE to check that the machine has it";
 }
 
 // "3.18 GiB short"; the engine's own words where whole blocks do not hold as much as their bytes.
@@ -180,11 +187,12 @@ std::string reason_of(const VerdictReport& verdict) {
                                                 : "the known parts fit, but the weights are not known";
   std::string out = verdict.refusal ? in_words(verdict.refusal->words) + "; " + in_words(verdict.refusal->cure)
                                     : reason_of_limit(verdict);
-  if (!verdict.has_sought || verdict.status == Verdict::kFits) return out;
+  if (verdict.status == Verdict::kPartlyOnCpu) return on_cpu_text(verdict) + "; " + out;
+  if (!verdict.has_sought || verdict.holds()) return out;
   // A refusal already contains its remedy.
   if (verdict.suggestions.empty()) return verdict.refusal ? out : out + "; no one change makes it fit";
   const Remedy& first = verdict.suggestions.front();
-  out += "; " + options_of(first.changes);
+  out += "; " + options_text(first.changes, verdict.spelling);
   if (first.gpus != verdict.asked_gpus) out += fmt::format(" ({} GPUs)", first.gpus);
   return out + " makes it fit";
 }
@@ -196,13 +204,20 @@ std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& pla
   if (verdict.refusal)
     return {{Tone::kBad, "DOES NOT START", in_words(verdict.refusal->words)},
             {Tone::kPlain, "", in_words(verdict.refusal->cure)}};
-  const bool fits = verdict.status == Verdict::kFits;
+  const bool fits = verdict.holds();
   const bool of_counts = verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs;
   const std::string says = of_counts ? reason_of(verdict) : need_text(verdict);
   const bool runs_some = !fits && verdict.starts == true && verdict.runs_at_once && *verdict.runs_at_once > 0 &&
                          *verdict.runs_at_once < plan.request.num_seqs;
-  if (fits)
+  if (verdict.status == Verdict::kPartlyOnCpu) {
+    out.push_back({Tone::kCareful, "PARTLY ON THE CPU", on_cpu_text(verdict)});
+    const std::string speed =
+        plan.roofline ? fmt::format("; at most {:.3g} tokens/s", plan.roofline->tokens_per_s) : "";
+    out.push_back({Tone::kPlain, "", "GPU: " + says + speed});
+  } else if (fits)
     out.push_back({Tone::kGood, "FITS", says});
+  else if (verdict.limit == VerdictLimit::kNoOffload)
+    out.push_back({Tone::kBad, "DOES NOT FIT", reason_of_limit(verdict)});
   else if (runs_some)
     out.push_back({Tone::kBad, "NOT ALL AT ONCE",
                    fmt::format("starts, runs {} of {} (the rest queue): {}", grouped(*verdict.runs_at_once),
@@ -210,11 +225,11 @@ std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& pla
   else
     out.push_back({Tone::kBad, "DOES NOT FIT", says});
   if (verdict.close) {
-    const std::string range =
-        verdict.low == verdict.high
-            ? fmt::format("the estimates beside it vary by {}", human_bytes(verdict.either_way * 2))
-            : fmt::format("{} to {}, the limit is {}", gib_number(verdict.low), gib(verdict.high), gib(verdict.budget));
-    out.push_back({Tone::kCareful, "close", range + (verdict.advice.empty() ? "" : "; " + in_words(verdict.advice))});
+    out.front().tone = fits ? Tone::kCareful : Tone::kBad;
+    out.front().word = "TOO CLOSE TO CALL";
+    std::string error = fmt::format("estimates may be off by {}", human_bytes(verdict.either_way));
+    if (!verdict.advice.empty()) error += "; " + in_words(verdict.advice);
+    out.push_back({Tone::kCareful, "", error});
   } else if (!verdict.advice.empty()) {
     out.push_back({Tone::kCareful, "", in_words(verdict.advice)});
   }
@@ -223,14 +238,8 @@ std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& pla
 
 std::string_view verdict_word(const VerdictReport& verdict) {
   if (verdict.status == Verdict::kUnknown) return verdict.no_verdict.empty() ? "-" : "unknown";
+  if (verdict.status == Verdict::kPartlyOnCpu) return "partly";
   return verdict.status == Verdict::kFits ? (verdict.close ? "close" : "fits") : "no";
-}
-
-std::string options_of(const std::vector<std::pair<std::string, std::string>>& changes) {
-  std::string out;
-  for (const auto& [option, value] : changes)
-    out += (out.empty() ? "" : " ") + option + (value.empty() ? "" : " " + value);
-  return out;
 }
 
 std::optional<std::string> command_text(const OptionValues& command) {

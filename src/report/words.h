@@ -25,8 +25,6 @@ std::string kind_of(const LayerFacts& layer);
 // FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short; empty where it is not known.
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan);
 std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "-"
-// "-ctk q8_0 -ctv q8_0".
-std::string options_of(const std::vector<std::pair<std::string, std::string>>& changes);
 
 // A plan's command, to paste into a shell; nothing where none was typed.
 std::optional<std::string> command_text(const OptionValues& command);

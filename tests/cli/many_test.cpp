@@ -133,7 +133,7 @@ TEST_CASE("a plan that does not fit names the change that makes it fit") {
       {"--max-vram", "20GiB"},
       {"--gpu", "rtx-3060", "--max-model-len", "8k"},
       {"--gpu", "a10", "--engine", "vllm", "--max-model-len", "8k", "--min-context", "64k"},
-      {"--gpu", "rtx-4090", "--engine", "llama.cpp", "-np", "8"}};
+      {"--gpu", "rtx-4090", "--engine", "llama.cpp", "-np", "8", "--no-offload"}};
   for (std::vector<std::string> arguments : rows) {
     arguments.insert(arguments.begin(), kLlamaConfig);
     const Run run = run_program([&] {
@@ -202,7 +202,7 @@ TEST_CASE("stated lengths decide the verdict") {
   CHECK(has(queues.out, "NOT ALL AT ONCE"));
   CHECK(plan("l40s", "logical").exit == 1);
   // llama.cpp's slots have the whole length.
-  CHECK(plan("h200-141gb", "llama.cpp").exit == 1);
+  CHECK(plan("h200-141gb", "llama.cpp@b6900").exit == 1);
   // Of a list each its own: 3 x 8k and one of 16k are 5 GiB.
   const auto list = [](const char* budget) {
     return run_program({kLlamaConfig, "--engine", "vllm", "--seq-lens", "8k,8k,8k,16k", "--max-model-len", "16k",

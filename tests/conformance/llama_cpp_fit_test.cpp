@@ -1,6 +1,6 @@
-// -ngl auto against llama.cpp's own fit: its code of b11434 over the library of b11739, with GPUs that hold nothing,
-// over models that no rule was made from. testdata/conformance/llama.cpp-fit.jsonl holds their headers and what it
-// chose.
+// Where everything lies by default against llama.cpp's own fit: its code of b11434 over the library of b11739, with
+// GPUs that hold nothing, over models that no rule was made from. testdata/conformance/llama.cpp-fit.jsonl holds their
+// headers and what it chose.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -33,7 +33,6 @@ Request fit_request(const Json& row) {
   if (words["n_ctx"] > 0) out.llama_cpp.ctx_size = Tokens(words["n_ctx"]);
   out.num_seqs = words["n_seq"];
   out.llama_cpp.kv_unified = words.contains("unified");
-  out.llama_cpp.fit = true;
   out.card.memory = Bytes(row.at("gib").get<std::uint64_t>() * kGiB);
   out.card.count = out.parallel.pipeline = row.at("gpus");
   out.parallel.given = true;
@@ -54,7 +53,7 @@ struct FitTally {
   }
 };
 
-TEST_CASE("-ngl auto is what llama.cpp's own fit chooses") {
+TEST_CASE("a plan places a model as llama.cpp's own fit does") {
   const TemporaryFolder folder;
   std::map<std::string, ModelSpec> models;
   FitTally layers, experts, contexts, splits;
@@ -64,25 +63,25 @@ TEST_CASE("-ngl auto is what llama.cpp's own fit chooses") {
     const ModelSpec& model = models.at(row.at("model"));
     PlanCache cache(model);
     const Request asked = fit_request(row);
-    const Request placed = fitted(cache, asked);
+    const Request found = fitted(cache, asked);
     const auto units = static_cast<double>(model.layers.size() + 1);
     const auto on_gpu = [&](double count) { return count < 0 ? units : count; };
     const std::string what = row.at("model").get<std::string>() + " on " + row.at("gpus").dump() + " x " +
                              row.at("gib").dump() + " GiB, " + row.at("case").get<std::string>();
-    const auto& ngl = placed.llama_cpp.gpu_layers;
+    const auto& ngl = found.llama_cpp.gpu_layers;
     layers.add(what, ngl ? static_cast<double>(*ngl) : units, on_gpu(row.at("ngl")), 1);
     if (model.experts.count > 0) {
       // The first layers keep their experts on the card; that behind them a part, perhaps.
       const double theirs = row.contains("overridden") ? row["overridden"].at(0).get<double>() : units - 1;
       if (row.at("gpus") == 1)
-        experts.add(what, units - 1 - static_cast<double>(placed.llama_cpp.cpu_moe_layers.value_or(0)), theirs, 1);
+        experts.add(what, units - 1 - static_cast<double>(found.llama_cpp.cpu_moe_layers.value_or(0)), theirs, 1);
     }
-    const double tokens = static_cast<double>(load_of(model, placed).max_model_len.count());
+    const double tokens = static_cast<double>(load_of(model, found).max_model_len.count());
     const double slots = asked.llama_cpp.kv_unified ? 1 : static_cast<double>(asked.num_seqs);
     contexts.add(what + ", context", tokens * slots, row.at("n_ctx"), 256 * slots);
     if (row.contains("split") && model.experts.count == 0)
       for (std::size_t gpu = 0; gpu < row["split"].size(); ++gpu) {
-        const auto& split = placed.llama_cpp.tensor_split;
+        const auto& split = found.llama_cpp.tensor_split;
         splits.add(what + ", GPU " + std::to_string(gpu), gpu < split.size() ? split[gpu] : -1, row["split"][gpu], 1);
       }
   }

@@ -56,6 +56,8 @@ TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
   request.num_seqs = 1;
   CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == false);
   request.engine = engine_named("llama.cpp");
+  CHECK(complete_plan("llama-3.1-8b", request).verdict.status == Verdict::kPartlyOnCpu);
+  request.limits.no_offload = true;
   CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == false);
   request.max_model_len = Tokens(8192);
   CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == true);

@@ -43,6 +43,7 @@ TEST_CASE("fit is the exact inverse of the plan") {
       for (const std::uint64_t gib : {8U, 24U, 80U, 192U}) {
         Request request;
         request.engine = &engine;
+        request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);
@@ -71,6 +72,7 @@ TEST_CASE("a plan's room is what plans of that length and of that many sequences
       for (const std::uint64_t copies : {1U, 3U}) {
         Request request;
         request.engine = &engine;
+        request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
         request.card.memory = Bytes(std::uint64_t{24} << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(8192);
@@ -114,6 +116,7 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
         for (const char* card : {"rtx-4090", "h100-80gb"}) {
           Request request;
           request.engine = &engine;
+          request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
           request.card.gpu = &parse_gpu(card);
           request.card.count = tensor * pipeline;
           request.parallel.given = true;
@@ -145,6 +148,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
       for (const std::uint64_t gib : {24U, 80U, 192U}) {
         Request request;
         request.engine = &engine;
+        request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);

@@ -26,7 +26,7 @@ class Dice {
 
 Words random_command(Dice& dice) {
   const std::string engine =
-      dice.one_of({"vllm", "vllm", "sglang", "llama.cpp", "transformers", "tensorrt-llm", "logical"});
+      dice.one_of({"vllm", "vllm", "sglang", "llama.cpp@b6900", "transformers", "tensorrt-llm", "logical"});
   Words out{"testdata/configs/" +
                 dice.one_of({"llama-3.1-8b", "qwen3.5-27b", "gpt-oss-20b", "gemma-4-26b", "mixtral-8x7b", "deepseek-v3",
                              "falcon-h1-1.5b", "qwen3-0.6b", "glm-5.2", "kimi-linear-48b"}) +
@@ -42,7 +42,7 @@ Words random_command(Dice& dice) {
             "--reserve",
             dice.one_of({"0%", "1%", "5%", "1GiB", "1500MiB"})};
   const std::string layout = dice.one_of({"", "", "--gpu-count", "-tp"});
-  if (!layout.empty() && (engine != "llama.cpp" || layout == "--gpu-count")) {
+  if (!layout.empty() && (!engine.starts_with("llama.cpp") || layout == "--gpu-count")) {
     out.push_back(layout);
     out.push_back(dice.one_of({"2", "4", "8"}));
   }

@@ -426,6 +426,26 @@ std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
 std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
   std::vector<LedgerLine> out = explain_device(placement_.gpus, load).lines;
   for (LedgerLine& line : llama_cpp_host_buffers(input_, load)) out.push_back(std::move(line));
+  // llama-server's cache of prompts: one state of each slot. It grows up to its limit where prompts differ.
+  const CardRequest& card = input_.request.card;
+  const Bytes most = input_.request.llama_cpp.cache_ram.value_or(Bytes(8 * kGiB));
+  if (!rules_.saves_prompts || input_.request.llama_cpp.all_logits || most == Bytes(0) ||
+      (!card.memory && !card.host_memory))
+    return out;
+  const LlamaContext context = context_of(load);
+  Bytes states;
+  for (const Device& device : devices_) states += device_bytes(device, context);
+  states = std::min(states, most);
+  out.push_back({Section::kRuntime,
+                 "cache of prompts",
+                 states,
+                 Bytes(0),
+                 states,
+                 {"one state of each of {num_seqs} sequences, at most {most:GiB} (--cache-ram)",
+                  {{"num_seqs", load.num_seqs}, {"most", most}}},
+                 "llama.cpp server_prompt_cache",
+                 LineId::kPromptCache,
+                 Basis::kEstimate});
   return out;
 }
 

@@ -70,6 +70,8 @@ struct LlamaPlacement {
 
 // The layers of weights on each GPU by this placement: -ngl units from the back, the last of which is the output.
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request);
+std::optional<AutoPlacement> llama_cpp_places(const Request& request);
+Template llama_cpp_on_cpu(const EngineInput& input);
 // EngineLoading::padding.
 LedgerLine llama_cpp_padding(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
                              bool on_host);

@@ -6,6 +6,7 @@
 #include "engines/launch_words.h"
 #include "engines/llama_cpp/rules.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -48,6 +49,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
   if (extras.draft_cache_type_v) out.add("-ctvd", ggml_name(*extras.draft_cache_type_v));
   for (const AdapterFile& adapter : extras.adapters) out.add("--lora", adapter.source);
   if (extras.projector) out.add("--mmproj", extras.projector->source);
+  out.add_flag("--no-mmproj-offload", extras.projector_on_host);
 }
 
 void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
@@ -88,9 +90,10 @@ EngineCommand llama_cpp_command() {
   out.takes_underscores = out.uses_visible_gpus = true;
   out.complete = [](CommandSettings& settings) {
     if (settings.program != "llama-server") settings.set("--tool", "cli");
+    // --fit off: everything on the GPUs where -ngl does not say otherwise.
     const std::string* fit = settings.find("@fit");
-    if (fit != nullptr && *fit != "off" && settings.find("--n-gpu-layers") == nullptr)
-      settings.set("--n-gpu-layers", "auto");
+    if (fit != nullptr && *fit == "off" && settings.find("--n-gpu-layers") == nullptr)
+      settings.set("--n-gpu-layers", "all");
     settings.remove("@fit");
     // The layers are dealt to as many cards as there are shares.
     const std::string* shares = settings.find("--tensor-split");
@@ -103,7 +106,6 @@ EngineCommand llama_cpp_command() {
 }
 
 Launch llama_cpp_launch(const LaunchInput& input) {
-  constexpr std::uint64_t kAllLayers = 999999;
   const Request& request = *input.request;
   if (request.parallel.data > 1)
     no_launch_option("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
@@ -127,17 +129,23 @@ Launch llama_cpp_launch(const LaunchInput& input) {
   out.add("-ctv", ggml_name(input.types.value));
   out.add_given("-b", request.llama_cpp.n_batch);
   out.add_given("-ub", request.llama_cpp.n_ubatch);
-  out.add_given("-ngl", request.llama_cpp.gpu_layers);
+  if (request.llama_cpp.gpu_layers == kEveryLayer)
+    out.add("-ngl", llama_rules(request).fits ? "all" : "999");
+  else
+    out.add_given("-ngl", request.llama_cpp.gpu_layers);
   if (request.llama_cpp.flash_attention == FlashAttention::kOn) out.add("-fa", "on");
   if (request.llama_cpp.flash_attention == FlashAttention::kOff) out.add("-fa", "off");
   out.add_flag("--kv-unified", request.llama_cpp.kv_unified);
   out.add_flag("--swa-full", request.llama_cpp.swa_full);
   out.add_flag("--no-kv-offload", request.llama_cpp.no_kv_offload);
   if (!request.llama_cpp.tensor_split.empty()) out.add_shares("-ts", request.llama_cpp.tensor_split);
-  if (request.llama_cpp.cpu_moe_layers == kAllLayers)
+  if (request.llama_cpp.cpu_moe_layers == kEveryLayer)
     out.add("--cpu-moe");
   else
     out.add_given("--n-cpu-moe", request.llama_cpp.cpu_moe_layers);
+  if (request.llama_cpp.cache_ram) out.add("--cache-ram", request.llama_cpp.cache_ram->count() / kMiB);
+  if (const std::vector<Bytes>& kept = request.llama_cpp.fit_target; !kept.empty())
+    out.add("--fit-target", join(kept, ",", [](Bytes bytes) { return std::to_string(bytes.count() / kMiB); }));
   add_extras(input, out);
   launch.commands.push_back(out.take());
   return launch;

@@ -257,7 +257,10 @@ Engine llama_cpp_engine() {
   engine.loading.padding = llama_cpp_padding;
   engine.loading.places_parts = true;
   engine.has_scores = true;
+  engine.spelling = "--num-seqs=-np -tp= -pp=--gpu-count";
   engine.parallel.stages = llama_cpp_stages;
+  engine.places = llama_cpp_places;
+  engine.on_cpu = llama_cpp_on_cpu;
   engine.parallel.places_nextn_layers = true;
   engine.slot_tokens = slot_tokens;
   engine.settings = llama_cpp_settings;
@@ -265,7 +268,8 @@ Engine llama_cpp_engine() {
   engine.options =
       "--backend --batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
       "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v "
-      "--ctx-size-draft --cache-type-k-draft --cache-type-v-draft";
+      "--cache-ram --fit-target --fit-ctx --no-mmproj-offload --ctx-size-draft --cache-type-k-draft "
+      "--cache-type-v-draft";
   engine.supports = [](const Gpu& card) { return !is_gaudi(card); };  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.extras.draft_methods = "draft_model eagle3 mtp ngram";
   engine.extras.lora = LoraStorage::kFiles;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/rules.h"
 
 namespace kvplan {
 
@@ -21,6 +22,36 @@ std::uint64_t LlamaPlacement::gpu_of(std::uint64_t unit) const {
   const float at = static_cast<float>(unit - first_on_gpu) / static_cast<float>(units_on_gpu);
   const auto found = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
   return std::min<std::uint64_t>(static_cast<std::uint64_t>(found), gpus - 1);
+}
+
+std::optional<AutoPlacement> llama_cpp_places(const Request& request) {
+  const LlamaRules rules = llama_rules(request);
+  if (!rules.fits && request.llama_cpp.placement != Placement::kFit) return std::nullopt;
+  const LlamaCppOptions& asked = request.llama_cpp;
+  std::vector<Bytes> margins(request.parallel.pipeline,
+                             asked.fit_target.size() == 1 ? asked.fit_target[0] : Bytes(kGiB));
+  if (asked.fit_target.size() > 1)
+    std::copy_n(asked.fit_target.begin(), std::min(margins.size(), asked.fit_target.size()), margins.begin());
+  return AutoPlacement{std::move(margins), asked.fit_ctx.value_or(Tokens(4096)), true,
+                       rules.fits_extras || !rules.fits};
+}
+
+Template llama_cpp_on_cpu(const EngineInput& input) {
+  if (llama_without_gpu(input.request)) return {};
+  const LlamaPlacement placement(input);
+  const LlamaCppOptions& asked = input.request.llama_cpp;
+  const std::uint64_t layers = input.model.num_layers + input.model.num_nextn_layers;
+  const std::uint64_t whole = std::min(placement.first_on_gpu, layers);
+  const std::uint64_t bare = input.model.experts.count > 0 ? std::min(asked.cpu_moe_layers.value_or(0), layers) : 0;
+  if (placement.units_on_gpu == 0) return {"all {layers} layers are in main memory", {{"layers", layers}}};
+  if (whole > 0 && bare > whole)
+    return {"{whole} of {layers} layers and the experts of {more} others are in main memory",
+            {{"whole", whole}, {"layers", layers}, {"more", bare - whole}}};
+  if (whole > 0) return {"{whole} of {layers} layers are in main memory", {{"whole", whole}, {"layers", layers}}};
+  if (bare > 0)
+    return {"the experts of {bare} of {layers} layers are in main memory", {{"bare", bare}, {"layers", layers}}};
+  if (asked.no_kv_offload) return "the KV cache is in main memory";
+  return {};
 }
 
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {

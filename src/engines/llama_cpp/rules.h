@@ -13,6 +13,7 @@ struct LlamaRules {
   bool caches_latents = false, caches_latents_once = false;
   bool fixed_padding = false, half_masks = false, chunks_buffers = false, encoder_flash_attention = false;
   bool selects_inputs = false;
+  bool saves_prompts = false, fits = false, fits_extras = false;
   bool limits_outputs = false, chooses_late = false;
   bool whole_draft = false, speculative_names = false;
   bool pooled_keys = false;

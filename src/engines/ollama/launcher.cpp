@@ -1,5 +1,7 @@
 // The environment of Ollama's server: the plan's settings. The model is named by each request. Source:
 // envconfig/config.go.
+#include <algorithm>
+
 #include "engines/command_options.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
@@ -29,7 +31,6 @@ Launch ollama_launch(const LaunchInput& input) {
   };
   constexpr std::string_view kOfModel = "Ollama has it in a model's own file or a request";
   refuse_given(request.parallel.data > 1, "--data-parallel-size", "Ollama has no copies");
-  refuse_given(request.llama_cpp.gpu_layers.has_value(), "-ngl", kOfModel);
   refuse_given(request.llama_cpp.n_batch.has_value(), "-b", kOfModel);
   refuse_given(!extras.adapters.empty(), "--lora", kOfModel);
   refuse_given(extras.projector.has_value(), "--mmproj", kOfModel);
@@ -37,7 +38,7 @@ Launch ollama_launch(const LaunchInput& input) {
                                       {request.llama_cpp.kv_unified, "--kv-unified"},
                                       {request.llama_cpp.swa_full, "--swa-full"},
                                       {request.llama_cpp.no_kv_offload, "--no-kv-offload"},
-                                      {request.llama_cpp.cpu_moe_layers.has_value(), "--n-cpu-moe"}})
+                                      {request.llama_cpp.cpu_moe_layers && !input.places_itself, "--n-cpu-moe"}})
     refuse_given(given, option, "Ollama has no such setting");
 
   Launch launch;
@@ -61,6 +62,9 @@ Launch ollama_launch(const LaunchInput& input) {
   if (request.sequences() > 1)
     launch.environment.emplace_back("OLLAMA_NUM_PARALLEL", std::to_string(request.sequences()));
   launch.commands.push_back({"ollama", "serve"});
+  if (const auto layers = request.llama_cpp.gpu_layers; layers && (!input.places_itself || layers == kEveryLayer))
+    launch.remarks.push_back("num_gpu belongs to the model: put PARAMETER num_gpu " +
+                             std::to_string(std::min<std::uint64_t>(*layers, 999)) + " into its Modelfile");
   if (is_beyond(input)) launch.remarks.push_back(beyond_remark(input));
   return launch;
 }

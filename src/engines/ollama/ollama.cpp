@@ -104,7 +104,17 @@ std::uint64_t batch_for(std::uint64_t tokens) {
 
 // Whether the batch, and with it the micro-batch, depends on the context.
 bool has_batch_rule(const Request& request) {
-  return !request.llama_cpp.n_batch && !request.llama_cpp.n_ubatch && rules_of(request).starts_llama_server;
+  const LlamaCppOptions& asked = request.llama_cpp;
+  // With a model larger than four fifths of the GPU it stays at kBatch (generationBatchFits).
+  const bool is_large = asked.gpu_layers.value_or(kEveryLayer) != kEveryLayer || asked.cpu_moe_layers;
+  return !asked.n_batch && !asked.n_ubatch && !is_large && rules_of(request).starts_llama_server;
+}
+
+// llama-server's own --fit; before, whole layers by its own estimate, which leaves MinimumMemory of ml/device.go free.
+std::optional<AutoPlacement> places(const Request& request) {
+  const bool starts_server = rules_of(request).starts_llama_server;
+  const Bytes margin = starts_server ? Bytes(kGiB) : Bytes(457 * kMiB);
+  return AutoPlacement{std::vector<Bytes>(request.parallel.pipeline, margin), Tokens(0), starts_server};
 }
 
 // The request as the llama.cpp underneath sees it; with the batch for `load` where one is given.
@@ -114,6 +124,7 @@ Request below(const Request& request, const Load* load = nullptr) {
     out.llama_cpp.n_batch = out.llama_cpp.n_ubatch =
         batch_for(checked_mul(load->max_model_len.count(), load->num_seqs, "the context of all sequences"));
   if (!out.llama_cpp.n_batch) out.llama_cpp.n_batch = kBatch;
+  if (!rules_of(request).starts_llama_server) out.llama_cpp.cache_ram = Bytes(0);
   out.engine = engine_named("llama.cpp");
   out.engine_version.clear();
   return out;
@@ -169,7 +180,12 @@ Engine ollama_engine() {
   out.loading.embedding_on_host = true;
   out.loading.padding = llama_cpp_engine().loading.padding;
   out.has_scores = true;
+  out.spelling =
+      "--max-model-len=num_ctx --ctx-size=num_ctx -ngl=num_gpu --num-seqs=OLLAMA_NUM_PARALLEL "
+      "--kv-cache-dtype=OLLAMA_KV_CACHE_TYPE -tp= -pp=--gpu-count";
   out.parallel.stages = llama_cpp_engine().parallel.stages;
+  out.places = places;
+  out.on_cpu = llama_cpp_engine().on_cpu;
   out.parallel.places_nextn_layers = true;
   out.default_context = default_context;
   out.settings = settings;

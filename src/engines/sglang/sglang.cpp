@@ -55,6 +55,9 @@ Engine sglang_engine() {
   out.start = Start::kAnything;
   out.assumed_length = Tokens(2048);  // hf_transformers_utils.py, get_context_length
   out.utilization_of = sglang_share;
+  out.spelling =
+      "--max-model-len=--context-length --max-num-seqs=--max-running-requests "
+      "--max-num-batched-tokens=--chunked-prefill-size";
   out.share_option = "--mem-fraction-static";
   out.recent = kRecent;
   out.settings = sglang_settings;

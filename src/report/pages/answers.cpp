@@ -26,6 +26,7 @@ std::string title_of(const Answer& answer) {
                                                                        {"change", "one change"},
                                                                        {"card", "GPU"},
                                                                        {"users", "all users at once"},
+                                                                       {"smallest_share", "smallest GPU share"},
                                                                        {"longest_context", "max context"},
                                                                        {"most_sequences", "max seqs"}};
   for (const auto& [name, title] : kTitles)
@@ -116,6 +117,7 @@ Page compare_page(const Answers& answers) {
 
 Page fit_page(const Answers& answers) {
   Page page = page_about(answers.asked);
+  if (answers.asked.verdict.has_sought) add_remedies(answers.asked, page);
   add_sentences(answers, page);
   Rows rows;
   Rows layouts;
@@ -128,8 +130,9 @@ Page fit_page(const Answers& answers) {
                          left_text(answer.plan.verdict), in_words(answer.note)});
       continue;
     }
-    rows.push_back({title_of(answer), options_of(answer.changes), part_text(gpu.weights), cache_of(answer.plan),
-                    total_of(answer.plan), left_text(answer.plan.verdict)});
+    rows.push_back({title_of(answer), options_text(answer.changes, answer.plan.verdict.spelling),
+                    part_text(gpu.weights), cache_of(answer.plan), total_of(answer.plan),
+                    left_text(answer.plan.verdict)});
   }
   if (!rows.empty())
     page.add(
@@ -229,8 +232,8 @@ Reply fitted(const Answers& answers) {
     if (!answer.plan.launch) continue;
     out.plan = &answer.plan;
     const std::string more = launch_warning(answer.plan);
-    out.warning =
-        "the command is of another request, with " + options_of(answer.changes) + (more.empty() ? "" : "; " + more);
+    out.warning = "the command is of another request, with " +
+                  options_text(answer.changes, answer.plan.verdict.spelling) + (more.empty() ? "" : "; " + more);
   }
   return out;
 }

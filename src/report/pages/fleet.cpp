@@ -37,6 +37,7 @@ Reply fleet_reply(Fleet fleet, std::function<Page()> page) {
 
 Tone tone_of(const Plan& plan) {
   if (plan.verdict.status == Verdict::kUnknown) return Tone::kPlain;
+  if (plan.verdict.status == Verdict::kPartlyOnCpu) return Tone::kCareful;
   return plan.verdict.status == Verdict::kFits ? Tone::kGood : Tone::kBad;
 }
 

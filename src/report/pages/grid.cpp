@@ -41,6 +41,7 @@ std::string cell_text(const GridCell& cell) {
   if (verdict.status == Verdict::kUnknown) return "?";
   const std::string mark = verdict.close ? "~" : "";
   const std::string layout = cell.parallel.gpus() > 1 ? " " + layout_name(cell.parallel) : "";
+  if (verdict.status == Verdict::kPartlyOnCpu) return "part" + layout;
   if (verdict.status == Verdict::kFits) return mark + length_text(cell.longest) + layout;
   if (verdict.refusal || cell.longest >= cell.max_model_len) return "no";  // a limit other than memory
   if (cell.longest > 0) return mark + length_text(cell.longest) + "*" + layout;
@@ -51,7 +52,12 @@ std::string cell_text(const GridCell& cell) {
 std::string legend(const Grid& grid) {
   std::string out = fmt::format("The longest context that fits, in tokens, at {}", plural(grid.num_seqs, "sequence"));
   if (grid.gpu_count > 1) out += fmt::format(" on {} GPUs", grid.gpu_count);
-  return out + ". *: less than the request's; -GiB: short by that much; ~: too close to call.";
+  const auto is_part = [](const GridCell& cell) { return cell.verdict.status == Verdict::kPartlyOnCpu; };
+  const bool has_parts = std::any_of(grid.rows.begin(), grid.rows.end(), [&](const GridRow& row) {
+    return std::any_of(row.cells.begin(), row.cells.end(), is_part);
+  });
+  return out + ". *: less than the request's; -GiB: short by that much; ~: too close to call" +
+         (has_parts ? "; part: partly in main memory." : ".");
 }
 
 Page grid_page(const Grid& grid) {

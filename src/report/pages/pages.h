@@ -24,6 +24,8 @@ Reply reply_with(Page (*page)(std::span<const Item>), std::span<const Item> list
 // The page of a log, which that of a watched start includes.
 Page check_log_page(const LogCheck& check);
 
+// What makes it fit, or keeps it on the GPU.
+void add_remedies(const Plan& plan, Page& page);
 // Blocks that plan and explain share.
 void add_measurement(const Plan& plan, Page& page);  // for a plan that was measured
 void add_speed(const Plan& plan, bool is_whole, Page& page);

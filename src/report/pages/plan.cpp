@@ -129,6 +129,7 @@ void add_engines(const Plan& plan, Page& page) {
     const bool fits = verdict.status == Verdict::kFits;
     const bool unknown = !verdict.no_verdict.empty();
     std::string word = fits                     ? "fits"
+                       : verdict.holds()        ? "partly on the CPU"
                        : unknown                ? "unknown"
                        : verdict.refusal        ? "refuses"
                        : verdict.starts == true ? "not all at once"
@@ -137,7 +138,7 @@ void add_engines(const Plan& plan, Page& page) {
     rows.push_back({row.engine + " " + row.engine_version, word, gib_number(row.total),
                     row.max_model_len ? count_text(*row.max_model_len) : "-",
                     verdict.refusal ? in_words(verdict.refusal->words) : in_words(verdict.no_verdict)});
-    tones.push_back(fits ? Tone::kGood : unknown ? Tone::kCareful : Tone::kBad);
+    tones.push_back(fits ? Tone::kGood : unknown || verdict.holds() ? Tone::kCareful : Tone::kBad);
   }
   page.add("With an engine (--engine NAME)", Detail::kComment,
            titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows, {}, tones));
@@ -164,8 +165,11 @@ Sentences command_lines(std::string_view command) {
   return {lines.begin(), lines.end()};
 }
 
+}  // namespace
+
 void add_remedies(const Plan& plan, Page& page) {
-  if (plan.verdict.status != Verdict::kDoesNotFit) return;
+  const bool is_moved = plan.verdict.status == Verdict::kPartlyOnCpu && plan.verdict.has_sought;
+  if (plan.verdict.status != Verdict::kDoesNotFit && !is_moved) return;
   Rows rows;
   constexpr std::size_t kMost = 4;
   for (const Remedy& remedy : plan.verdict.suggestions) {
@@ -177,20 +181,23 @@ void add_remedies(const Plan& plan, Page& page) {
     if (remedy.host > plan.host_total() + Bytes(kNoticeable))
       left += fmt::format(", {} in host memory", gib(remedy.host));
     if (!remedy.cost.empty()) left += (left.empty() ? "" : ", ") + in_words(remedy.cost);
-    rows.push_back({options_of(remedy.changes), gib(remedy.total), left});
-    page.remedies.push_back(options_of(remedy.changes));
+    rows.push_back({options_text(remedy.changes, plan.verdict.spelling), gib(remedy.total), left});
+    page.remedies.push_back(options_text(remedy.changes, plan.verdict.spelling));
   }
+  if (rows.empty() && is_moved) return;
   if (rows.empty())
     page.add("", Detail::kComment, Sentences{"No one change makes it fit."});
   else
-    page.add("To make it fit", Detail::kComment, facts_table(rows));
+    page.add(is_moved ? "To keep it all on the GPU" : "To make it fit", Detail::kComment, facts_table(rows));
   for (const Remedy& remedy : plan.verdict.suggestions) {
     if (remedy.command.empty()) continue;
-    page.add("Run this instead (changed: " + options_of(remedy.changes) + ")", Detail::kComment,
-             command_lines(remedy.command));
+    page.add("Run this instead (changed: " + options_text(remedy.changes, plan.verdict.spelling) + ")",
+             Detail::kComment, command_lines(remedy.command));
     break;
   }
 }
+
+namespace {
 
 void add_extras(const Plan& plan, Page& page) {
   Rows rows;
