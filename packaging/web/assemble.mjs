@@ -112,9 +112,11 @@ function cell(source, type, each, count) {
   return said(each.max_model_len === null ? "any" : short(each.max_model_len), verdict.status === "fits" ? "good" : "warn");
 }
 
-// Chat models of the catalogue, newest first, and what they take.
-const { picks } = data("pick", "--gpu", "h200", "--gpu-count", "8", "--max-model-len", String(tokens), "--all");
-const shownModels = [...new Set(picks.map(({ id }) => id))];
+// The catalogue's chat models of the last 20 months, in the order of pick.
+const { picks, catalogue_date: today } = data("pick", "--gpu", "h200", "--gpu-count", "8", "--max-model-len", String(tokens), "--all");
+const dates = Object.fromEntries(data("models").models.map(({ id, date }) => [id, date]));
+const oldest = new Date(Date.parse(today) - 600 * 86400e3).toISOString().slice(0, 10);
+const shownModels = [...new Set(picks.map(({ id }) => id))].filter((id) => dates[id] >= oldest);
 let tables = "";
 let index = "";
 for (const { cards, count } of shownCards) {

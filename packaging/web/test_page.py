@@ -393,7 +393,7 @@ def test_table(page, address):
     assert len(shown("rtx-3060")) == 4
     page.get_by_label("4-bit", exact=True).check()
     assert shown("h100-80gb") == ["model", "4-bit, llama.cpp"]
-    cell = page.locator("#rtx-3060 tr", has_text="phi-4").first.locator("td.of-q4 a")
+    cell = page.locator("#rtx-3060 tr", has_text="Qwen3-8B").first.locator("td.of-q4 a")
     figure = cell.inner_text()
     cell.click()
     answered(page)
