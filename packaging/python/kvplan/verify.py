@@ -3,9 +3,9 @@
     kvplan verify MODEL --engine E [--python PATH] [--json] [--save-calibration FILE] [--report FILE] [options of a plan]
     kvplan verify [--python PATH] [--json] ... -- COMMAND
 
-Runs the installed engine's own arguments, model class and cache planning on a card that is described to it: no GPU, no
-weights, no network, no code of the model's repository. Nothing of the environment is changed. Exits with 0 where the engine
-agrees with the plan, 1 where it differs, 5 where there is no engine to ask.
+Runs the installed engine's own arguments, model class and cache planning on a simulated GPU. You need no GPU, no weights and
+no network, and no code of the model's repository runs. Nothing in the environment changes. Exit code 0: the engine agrees
+with the plan. 1: it differs. 5: there is no engine to ask.
 """
 
 import json
@@ -84,7 +84,7 @@ class Planned:
         self.words = [f"--engine={engine}@{release}", *asked.words]
         self.plan = self.ask()
         if "plans" in self.plan:
-            refuse("it takes one MODEL, one card and one engine", "ask one after the other")
+            refuse("it takes one MODEL, one GPU and one engine", "run it once for each")
         needs_card = engine in ("vllm", "sglang") and self.plan["capacity"] is None
         if needs_card:
             self.words.append(f"--gpu={DESCRIBED}")
@@ -158,7 +158,7 @@ def card_of(plan: Answer) -> Dict[str, Any]:
     row = answer(run(["gpus", "--json", name]))["gpus"][0]
     capability = row.get("compute_capability")
     if row["vendor"] != "NVIDIA" or not capability:
-        raise NothingToAsk(f"{name} is no card that can be described to it; ask with an NVIDIA card, --gpu {DESCRIBED}")
+        raise NothingToAsk(f"{name} cannot be simulated; use an NVIDIA GPU, --gpu {DESCRIBED}")
     memory = plan["request"]["gpu_memory_bytes"] or row["usable_bytes"] or row["memory_bytes"]
     return {"name": CARDS.get(name, "NVIDIA " + name.upper().replace("-", " ")), "capability": capability, "memory": memory,
             "mib": row["memory_bytes"] >> 20}
@@ -267,7 +267,7 @@ class Verified:
     def not_asked(self) -> List[str]:
         out = []
         if self.engine in ("vllm", "sglang"):
-            out.append("activations, the bytes of CUDA graphs and what the driver takes, which need the card")
+            out.append("activations, the bytes of CUDA graphs and the driver's memory, which need a real GPU")
         if self.row.get("cache_error"):
             out.append(f"the KV cache, as the model's own pass ended with {self.row['cache_error']}")
         if self.row.get("not_built"):
