@@ -30,6 +30,8 @@ run fit-none fit "$llama"
 run grid testdata/configs testdata/bad/truncated.json --gpu rtx-4090,h100 --engine vllm,llama.cpp --cache-type-k q8_0 --cache-type-v q8_0
 run fits fit "$llama" --engine vllm,mlx --gpu rtx-4090,m4-max
 run fits-none fit "$llama" --engine vllm,mlx
+run users fit "$llama" --engine vllm --gpu h100 --users 30 --avg-len 4k --price 2
+run users-many fit "$llama" --engine vllm --gpu rtx-3060,h100 --gpu-count 2 --users 30 --avg-len 4k
 run diff diff "$work/plan.json" "$work/card.json"
 run same diff "$work/plan.json" "$work/plan.json"
 # All of a machine's memory would take long to fill; sanitizers need the addresses themselves.

@@ -62,11 +62,23 @@ void declare_commands(CLI::App& app, string_view first) {
       app.add_subcommand(std::string(command.name), std::string(command.help))->fallthrough();
 }
 
+// What people type for training.
+constexpr string_view kTraining =
+    "--training --train --finetune --fine-tune --finetuning --sft --rlhf --grpo --ppo --dpo --qlora --optimizer "
+    "--optim --gradient-checkpointing --gradient-accumulation-steps --deepspeed --fsdp --zero-stage";
+
+[[noreturn]] void refuse_training(string_view word) {
+  fail("\"" + std::string(word) + "\" is about training, and kvplan plans inference of language models",
+       "for training ask your trainer (accelerate estimate-memory, DeepSpeed's estimators); an adapter that is served "
+       "is --lora");
+}
+
 // "kvplan exlain x.json": refuses a word that is nearly a command and no file.
 void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2 || find_command(arguments[0]) != nullptr || std::filesystem::exists(arguments[0]) ||
       arguments[0].find_first_of("./-~@:") != string_view::npos)
     return;
+  if (has_word("train training finetune fine-tune sft qlora", arguments[0])) refuse_training(arguments[0]);
   std::vector<string_view> names;
   for (const Command& command : commands()) names.push_back(command.name);
   if (const std::string near = did_you_mean(arguments[0], names); !near.empty())
@@ -82,10 +94,16 @@ constexpr std::pair<string_view, string_view> kOtherWords[] = {
     {"--model-id", "the model alone: kvplan MODEL"},
     {"--ctx", "-c N"},
     {"--batch-users", "--num-seqs N"},
+    {"--kv-dtype", "--kv-cache-dtype TYPE"},
+    {"--kv-type", "--kv-cache-dtype TYPE"},
+    {"--kv-cache-type", "--kv-cache-dtype TYPE"},
+    {"--cache-dtype", "--kv-cache-dtype TYPE"},
+    {"--kv-quant", "--kv-cache-dtype TYPE"},
 };
 
 [[noreturn]] void refuse_option(const Command& command, string_view argument) {
   const string_view name = argument.substr(0, argument.find('='));
+  if (has_word(kTraining, name)) refuse_training(name);
   for (const auto& [word, ours] : kOtherWords)
     if (name == word) fail("there is no option \"" + std::string(name) + "\"", "use " + std::string(ours));
   std::vector<string_view> known{"--help", "--version"};

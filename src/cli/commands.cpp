@@ -212,10 +212,13 @@ int run_fit(const Invocation& call) {
   return with_source(asked.model.source, [&] {
     Answers answers = fit_model(asked.model, asked.request);
     for (Answer& answer : answers.rows) answer.plan.command = replay(call, call.models.front(), answer.plan.request);
-    if (find_format(call.format).has_launch) add_launch(asked.model, answers);
+    add_price(call.workload, answers);
+    const ReportForm& form = find_format(call.format);
+    const bool starts = answers.users && form.is_for_people && engine_of(asked.request).launch != nullptr;
+    if (form.has_launch || starts) add_launch(asked.model, answers);
     const Reply reply = fitted(answers);
     answer(call, reply, call.command);
-    warn(asked.model, reply.warning);
+    if (form.has_launch) warn(asked.model, reply.warning);
     return exit_of(answers.asked);
   });
 }
@@ -420,31 +423,36 @@ constexpr std::array kCommands{
             "kvplan compare Qwen3-8B --engine vllm --gpu rtx-4090\n"
             "kvplan compare Qwen3-8B --gpu-memory 24GiB --format markdown",
             "args k8s"},
-    Command{"fit", "MODEL [options]", "longest context, most sequences, fewest GPUs", run_fit,
-            "Parallelism|Card and limits", "", kUnmeasured,
-            "kvplan fit Qwen3-8B --gpu rtx-4090\n"
-            "kvplan fit Qwen3-8B --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
-            "kvplan fit Qwen3-8B --max-model-len 32k"},
+    Command{.name = "fit",
+            .arguments = "MODEL [options]",
+            .help = "longest context, most sequences, fewest GPUs",
+            .run = run_fit,
+            .groups = "Parallelism|Card and limits",
+            .without = kUnmeasured,
+            .examples = "kvplan fit Qwen3-8B --gpu rtx-4090\n"
+                        "kvplan fit Qwen3-32B --engine vllm --gpu h100-80gb,h200 --users 300 --avg-len 8k\n"
+                        "kvplan fit Qwen3-8B --engine vllm,sglang --gpu h100-80gb --num-seqs 16",
+            .first = "--users --avg-len --max-model-len --num-seqs --reserve"},
     Command{"measure", "MODEL [options]", "an engine's start watched, or a rehearsal", run_measured, "Measuring", "",
             "--fail-over --measure --rules --task --all --said",
             "kvplan measure Qwen3-8B --engine vllm --watch -- vllm serve Qwen/Qwen3-8B\n"
             "kvplan measure model.gguf --watch --device host -- llama-server -m model.gguf\n"
             "kvplan measure card --save-calibration default",
-            "args k8s csv"},
+            "args k8s csv svg"},
     Command{
         "verify", "MODEL --engine E", "the plan beside the engine that is installed", run_verify, "Load|Types", "",
         "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --rules --task --all",
         "kvplan verify config.json --engine vllm --gpu l40s\n"
         "kvplan verify config.json --engine sglang --python venv/bin/python\n"
         "kvplan verify config.json --engine transformers --max-model-len 8k --json",
-        "args k8s csv html github markdown"},
+        "args k8s csv html github markdown svg"},
     Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",
             "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --users "
             "--rules --task --all --said",
             "kvplan diff before.json after.json --fail-over 5%\n"
             "kvplan diff old/config.json new/config.json --engine vllm --gpu l40s\n"
             "kvplan diff before.json after.json --format markdown -o comment.md",
-            "args k8s csv"},
+            "args k8s csv svg"},
     Command{"check-log", "[MODEL] LOG", "why an engine did not start, or what differs", run_check_log,
             "Load|Parallelism", "",
             "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --calibration "
@@ -454,13 +462,13 @@ constexpr std::array kCommands{
             "kvplan check-log vllm.log\n"
             "kvplan check-log config.json vllm.log\n"
             "journalctl -u vllm | kvplan check-log config.json -",
-            "args k8s csv"},
+            "args k8s csv svg"},
     Command{"explain", "MODEL [options]", "every layer and formula, with its sources", run_explain, "Load|Types", "",
             kUnmeasured,
             "kvplan explain Qwen3-8B\n"
             "kvplan explain Qwen3-8B --engine vllm --max-model-len 32k\n"
             "kvplan explain Qwen3-8B --kv-cache-dtype fp8 | less",
-            "args k8s"},
+            "args k8s svg"},
     Command{"pick", "[options]", "models that run on a card or this machine", run_pick, "",
             "--gpu --gpu-file --gpu-memory --gpu-count --gpu-bandwidth --host-memory --host-bandwidth --engine "
             "--max-model-len --users --num-seqs --kv-cache-dtype --cache-type-k --cache-type-v --reserve --task --all "
@@ -469,29 +477,29 @@ constexpr std::array kCommands{
             "kvplan pick --gpu rtx-3060 --host-memory 32GiB\n"
             "kvplan pick --gpu rtx-4090 --task code --max-model-len 32k\n"
             "kvplan pick --gpu h100-80gb --engine vllm --users 20",
-            "csv args k8s"},
+            "csv args k8s svg"},
     Command{"models", "[WORD...]", "the models that kvplan knows by name", run_models, "", kTables, "",
-            "kvplan models\nkvplan models qwen3.5\nkvplan models embedding --json", "csv args k8s", true},
+            "kvplan models\nkvplan models qwen3.5\nkvplan models embedding --json", "csv args k8s svg", true},
     Command{"formulas", "[KIND]", "the kinds of attention", run_formulas, "", kTables, "",
-            "kvplan formulas\nkvplan formulas mla\nkvplan formulas --format markdown", "csv args k8s", true},
+            "kvplan formulas\nkvplan formulas mla\nkvplan formulas --format markdown", "csv args k8s svg", true},
     Command{"engines", "[ENGINE...]", "engines and releases, with the evidence", run_engines, "",
             "--rules --format --json --output", "",
-            "kvplan engines\nkvplan engines vllm --rules\nkvplan engines -o engines.txt", "csv args k8s", true},
+            "kvplan engines\nkvplan engines vllm --rules\nkvplan engines -o engines.txt", "csv args k8s svg", true},
     Command{"gpus", "[NAME...]", "the catalogue of GPUs", run_gpus, "", "--gpu-file --format --json --output", "",
-            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt", "csv args k8s", true},
+            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt", "csv args k8s svg", true},
     Command{"dtypes", "", "KV cache types and bytes per element", run_dtypes, "", kTables, "",
-            "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt", "csv args k8s", true},
+            "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt", "csv args k8s svg", true},
     Command{"schema", "", "the JSON Schema of every report", run_schema, "", kTables, "",
             "kvplan schema\nkvplan schema -o kvplan.schema.json\nkvplan schema | python3 -m json.tool",
-            "markdown github csv html args k8s", true},
+            "markdown github csv html args k8s svg", true},
     Command{"completions", "bash|zsh|fish", "completions for a shell", run_completions, "", "--output", "",
             "source <(kvplan completions bash)\n"
             "kvplan completions zsh -o ~/.zfunc/_kvplan\n"
             "kvplan completions fish -o ~/.config/fish/completions/kvplan.fish",
-            "json markdown github csv html args k8s", true},
+            "json markdown github csv html args k8s svg", true},
     Command{"man", "", "the man page, as roff", run_man, "", "--output", "",
             "kvplan man | man -l -\nkvplan man -o kvplan.1\nkvplan man | groff -man -Tutf8 | less -R",
-            "json markdown github csv html args k8s", true},
+            "json markdown github csv html args k8s svg", true},
 };
 
 }  // namespace

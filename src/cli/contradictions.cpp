@@ -26,6 +26,9 @@ void check_lists(const Invocation& call) {
     fail("--gpu names cards that differ, and " + std::string(engine_of(call.request).name) + " deals evenly",
          "name the smallest, with --gpu-count " + std::to_string(call.request.card.mixed.size()) +
              ", or plan --engine llama.cpp");
+  const auto is_gpu = [](const auto& each) { return each.first == "--gpu"; };
+  if (std::count_if(call.typed.begin(), call.typed.end(), is_gpu) > 1)
+    fail("--gpu is given twice", "name all cards in one list: --gpu rtx-4090,l40s");
   if (!call.gpus.empty() && call.request.card.memory)
     fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");
 }
@@ -106,6 +109,7 @@ void check_contradictions(const Invocation& call, const std::function<bool(std::
   check_inputs(call);
   check_lists(call);
   check_load(call, given);
+  check_workload(call.workload, call.request);
   check_drafts(call);
   check_budget(call);
   check_layout(call, given);

@@ -146,6 +146,8 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
   }
   use_type_of_tag(argument, call, out);
   out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());
+  out.request = with_source(out.model.source,
+                            [&] { return with_workload(call.workload, out.model, out.request, out.model.notes); });
   ExtrasRequest& extras = out.request.extras;
   if (!call.draft.empty())
     extras.draft =

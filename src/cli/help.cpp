@@ -75,7 +75,7 @@ std::string option_line(const Option& option, const Command& command, bool is_sh
 std::string in_full(string_view group, const std::vector<const Option*>& options, const Command& command) {
   std::string out = std::string(group) + "\n";
   for (const Option* option : options)
-    if (option->group == group) out += option_line(*option, command);
+    if (option->group == group && !has_word(command.first, option->name())) out += option_line(*option, command);
   return out;
 }
 
@@ -151,6 +151,10 @@ std::string engine_help(string_view engine) {
 std::string command_help(const Command& command, bool is_whole) {
   std::string out = command_usage(command) + "\n" + std::string(command.help) + "\n";
   const std::vector<const Option*> taken = options_of(command);
+  if (!command.first.empty()) out += "\nMost used\n";
+  for (const string_view name : split(command.first))
+    for (const Option* option : taken)
+      if (option->name() == name) out += option_line(*option, command);
   std::vector<string_view> others;
   for (const string_view group : groups_of(taken))
     if (is_whole || !command.only.empty() || command.groups.find(group) != string_view::npos)

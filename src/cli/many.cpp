@@ -12,6 +12,7 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/progress.h"
 #include "plan/compare.h"
 #include "plan/complete.h"
 #include "plan/fit.h"
@@ -101,7 +102,11 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
   grid.gpu_count = call.request.card.count;
   grid.num_seqs = call.request.num_seqs;
   ManyAnswers many(call);
-  for (const std::string& source : sources) {
+  ProgressLine progress;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::string& source = sources[i];
+    if (progress.is_due())
+      progress.show("kvplan: " + std::to_string(i) + " of " + std::to_string(sources.size()) + " models");
     try {
       with_source(source, [&] { many.next(); });
       const ModelAndRequest asked = load_model_and_request(source, call);
@@ -130,6 +135,7 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
 
 Answered answer_models(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
   const bool is_list = !call.engines.empty() || !call.weights.empty();
+  const bool has_curves = find_format(call.format).has_curves;
   std::vector<FleetEntry> entries;
   Answered out;
   ManyAnswers many(call);
@@ -152,6 +158,7 @@ Answered answer_models(const Invocation& call, const std::vector<std::string>& s
         if (!engine.empty()) find_engine(engine, request);
         if (!type.empty()) request.weights = type;
         entry.plan = make_plan(asked->model, request);
+        if (has_curves) complete(asked->model, {}, *entry.plan);
       });
       entry.plan->command = replay(call, source, entry.plan->request);
       out.planned(*entry.plan);
@@ -251,6 +258,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
   Answered out;
   const auto ask = [&](Choice& choice) {
     Answers answers = fit_model(asked.model, choice.request);
+    add_price(call.workload, answers);
     for (Answer& answer : answers.rows) answer.plan.command = replay(call, source, answer.plan.request);
     out.planned(answers.asked);
     entries.push_back({source, choice.engine, std::move(answers), "", Exit::kAnswered});

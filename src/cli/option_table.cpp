@@ -27,6 +27,7 @@ namespace {
 using std::string_view;
 
 constexpr string_view kLoad = "Load";
+constexpr string_view kWorkload = "Workload";
 constexpr string_view kTypes = "Types";
 constexpr string_view kLayout = "Parallelism";
 constexpr string_view kCard = "Card and limits";
@@ -45,6 +46,7 @@ using E = ExtrasRequest;
 using L = LlamaCppOptions;
 using M = MeasuringOptions;
 using P = Parallel;
+using W = Workload;
 
 template <class Owner, class Member>
 Owner owner_of(Member Owner::*);
@@ -53,9 +55,9 @@ Owner owner_of(Member Owner::*);
 template <auto member>
 auto& member_of(Invocation& call) {
   Request& request = call.request;
-  const auto parts =
-      std::tie(call, call.measuring, call.source.read, call.source.hub, request, request.card, request.limits,
-               request.parallel, request.extras, request.llama_cpp, request.vllm, request.transformers, request.mlx);
+  const auto parts = std::tie(call, call.measuring, call.workload, call.source.read, call.source.hub, request,
+                              request.card, request.limits, request.parallel, request.extras, request.llama_cpp,
+                              request.vllm, request.transformers, request.mlx);
   return std::get<decltype(owner_of(member))&>(parts).*member;
 }
 
@@ -87,6 +89,12 @@ std::string as_typed(string_view value, string_view) {
 std::string not_empty(string_view value, string_view name, string_view remedy, string_view what = "name") {
   if (value.empty()) fail(std::string(name) + ": an empty " + std::string(what), remedy);
   return std::string(value);
+}
+std::uint64_t parse_turns(string_view value, string_view name) {
+  constexpr std::uint64_t kMost = 1U << 20;
+  const std::uint64_t count = parse_count(value, name);
+  if (count > kMost) fail(std::string(name) + ": " + std::to_string(count) + " is more than kvplan plans", "use fewer");
+  return count;
 }
 std::uint64_t parse_copies(string_view value, string_view name) {
   constexpr std::uint64_t kMost = 1024;
@@ -260,6 +268,20 @@ constexpr Option kOptions[]{
     {"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens", set<parse_tokens, &R::avg_len>},
     {"--shared-prefix", "N", kLoad, "tokens that all of them begin with, stored once",
      set<parse_tokens, &R::shared_prefix>},
+
+    {"--prompt-len", "N", kWorkload, "tokens of a prompt, of each turn", set<parse_count, &W::prompt>},
+    {"--output-len", "N", kWorkload, "tokens of an answer", set<parse_count, &W::output>},
+    {"--turns", "N", kWorkload, "turns of a conversation, whose length grows (default 1)", set<parse_turns, &W::turns>},
+    {"--think-time", "S", kWorkload, "seconds between an answer and the next turn", set<parse_rate, &W::think_time>},
+    {"--prefix-hit-rate", "P%", kWorkload, "of the waiting users: their history stays in the KV cache",
+     [](Invocation& c, string_view v, string_view n) {
+       c.workload.hit_rate = parse_percent(v, n) / 100;
+       if (c.workload.hit_rate > 1) fail(std::string(n) + ": more than 100% is no rate", "give 0% to 100%");
+     }},
+    {"--qps", "N", kWorkload, "turns a second; needs --tokens-per-second for a verdict", set<parse_rate, &W::qps>},
+    {"--tokens-per-second", "N", kWorkload, "speed of one sequence under load, as you measured it",
+     set<parse_rate, &W::tokens_per_s>},
+    {"--price", "P", kWorkload, "fit: of a GPU for an hour, in any currency", set<parse_rate, &W::price>},
 
     {"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
      set_weights},

@@ -63,8 +63,10 @@ void apply(const ParsedArguments& given, Invocation& call) {
       if (each.option == &option) option.apply(call, each.value, each.name);
 }
 
-// "help" and "help COMMAND" work as --help, as in other programs.
+// "help", "help COMMAND" and "version" work as --help and --version, as in other programs.
 void move_help_last(std::vector<std::string>& arguments) {
+  if (arguments.size() == 1 && arguments.front() == "version" && !std::filesystem::exists("version"))
+    arguments.front() = "--version";
   if (arguments.front() != "help" || std::filesystem::exists("help")) return;
   arguments.erase(arguments.begin());
   arguments.push_back("--help");
@@ -100,6 +102,18 @@ void make_paths_plain(Invocation& call) {
     if (!std::filesystem::exists(model)) model = usual_name(std::move(model));
 }
 
+// The scheduler's limit is often given for the number of sequences to plan for.
+void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
+  if (call.pasted != nullptr || !is_given(given, "--max-num-seqs") || is_given(given, "--num-seqs") ||
+      is_given(given, "--users") || is_given(given, "--seq-lens"))
+    return;
+  call.notes.push_back({NoteLevel::kInfo,
+                        "one_sequence",
+                        {"--max-num-seqs {cap} limits the scheduler, and this plan is for one sequence. Add --num-seqs "
+                         "{cap} to plan for {cap} at once.",
+                         {{"cap", call.request.max_num_seqs.value_or(1)}}}});
+}
+
 // What is given, applied to the call.
 void prepare(const ParsedArguments& given, Invocation& call) {
   const Command& command = *given.command;
@@ -110,6 +124,7 @@ void prepare(const ParsedArguments& given, Invocation& call) {
   require_form(command, call.format);
   prepare_measuring(call);
   check_options_of_engines(call, given);
+  note_seqs_cap(given, call);
   check_contradictions(call, [&](string_view name) { return is_given(given, name); });
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/workload.h"
 #include "kvplan/error.h"
 #include "kvplan/note.h"
 #include "kvplan/request.h"
@@ -54,6 +55,7 @@ struct Invocation {
   std::string draft, mmproj;       // --draft, --mmproj; empty: none
   std::vector<std::string> loras;  // --lora
   MeasuringOptions measuring;
+  Workload workload;
   std::vector<Note> notes;  // about the command line, for every plan
   std::string format = "table";
   std::string output;                                            // -o FILE; empty: standard output
@@ -94,6 +96,7 @@ struct Command {
   std::string_view examples = "";  // a line each
   std::string_view lacks = "";     // the forms that it does not have
   bool is_reference = false;       // it shows a built-in table
+  std::string_view first = "";     // options that its help explains before all others
 };
 std::span<const Command> commands();
 

@@ -81,6 +81,27 @@ std::span<const Engine> engines() {
   return table();
 }
 
+namespace {
+
+// Programs that people name and that are no engines of kvplan's: what they are, and what to use.
+struct ProgramElsewhere {
+  std::string_view names, what, remedy;
+};
+constexpr ProgramElsewhere kProgramsElsewhere[] = {
+    {"ktransformers exllama exllamav2 exllamav3 tabbyapi lmdeploy tgi text-generation-inference aphrodite mlc mlc-llm "
+     "ctranslate2 openvino lightllm deepspeed-mii max exo petals",
+     "is an engine that kvplan does not plan for", ""},
+    {"koboldcpp lmstudio lm-studio llamafile jan gpt4all llama-cpp-python localai ramalama text-generation-webui",
+     "runs llama.cpp", "use --engine llama.cpp"},
+    {"trl unsloth axolotl peft deepspeed megatron megatron-lm llama-factory torchtune verl accelerate",
+     "trains models, and kvplan plans inference of language models",
+     "for training ask your trainer (accelerate estimate-memory, DeepSpeed's estimators)"},
+    {"diffusers comfyui", "runs diffusion models, and kvplan plans language models",
+     "see its own guide to memory; a pipeline's text encoder can be planned by itself"},
+};
+
+}  // namespace
+
 const Engine& find_engine(std::string_view text, Request& request) {
   const auto at = text.find('@');
   const std::string_view wanted = text.substr(0, at);
@@ -95,6 +116,10 @@ const Engine& find_engine(std::string_view text, Request& request) {
   }
   std::vector<std::string_view> known;
   for (const Engine& engine : engines()) known.push_back(engine.name);
+  for (const auto& [names, what, remedy] : kProgramsElsewhere)
+    if (has_word(names, lower(wanted)))
+      refuse("--engine: " + one_line(wanted, 40) + " " + std::string(what),
+             remedy.empty() ? "use one of " + join(known) : std::string(remedy));
   refuse("--engine: there is no engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
 }
 

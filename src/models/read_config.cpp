@@ -18,6 +18,7 @@
 #include "models/reader.h"
 #include "models/registry.h"
 #include "models/rotary.h"
+#include "models/scope.h"
 
 namespace kvplan {
 
@@ -283,6 +284,7 @@ void read_layers(Reader& reader, const Family* family) {
 ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options) {
   const Fields root = parse_config(file_text, options.draft ? "" : options.overrides);
+  refuse_out_of_scope(root);
   if (options.draft && is_medusa(root)) return read_medusa(root, source, *options.draft);
   ModelSpec model;
   model.source = source;

@@ -182,12 +182,15 @@ struct Answer {
   bool other_checkpoint = false;                             // its weights cannot be made from the model's at load time
   std::vector<std::string> stored;                           // models in local stores that have these weights
   std::optional<std::uint64_t> longest, most_seqs;           // of a layout: the longest context and the most sequences
+  std::optional<std::uint64_t> copies;                       // --users: of the layout, each a server of its own
   Plan plan;
 };
 
-// --users: copies of a layout that together hold them all at once.
+// --users: copies of a layout that serve them together.
 struct UsersAnswer {
   std::uint64_t users = 0, of_a_copy = 0, copies = 0, gpus = 0, nodes = 0;
+  std::uint64_t most = 0;       // users that so many GPUs serve at once
+  std::optional<double> price;  // of the GPUs, for an hour
 };
 
 // The answers of compare and fit.

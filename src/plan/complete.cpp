@@ -154,8 +154,12 @@ void suggest_pool(PlanCache& cache, Plan& plan) {
 
 void suggest(const ModelSpec& model, Plan& plan) {
   PlanCache cache(model);
-  if (plan.request.users && plan.card)
-    if (const auto users = fewest_for_users(cache, plan.as_asked())) inform(plan.notes, "users", sentence_of(*users));
+  if (plan.request.users && plan.card) {
+    Request any = plan.as_asked();
+    any.card.count_given = false;
+    if (const auto users = layouts_for_users(cache, any); !users.empty())
+      inform(plan.notes, "users", sentence_of(users.front()));
+  }
   const bool is_moved = plan.verdict.status == Verdict::kPartlyOnCpu && placed_otherwise(plan.unplaced(), plan.request);
   if (plan.verdict.status != Verdict::kDoesNotFit && !is_moved) return;
   std::vector<Remedy>& found = plan.verdict.suggestions;

@@ -29,11 +29,11 @@ void add_known_errors(const EngineInput& input, Doubts& out) {
 Doubts doubts_of(const EngineInput& input) {
   Doubts out;
   const Engine& engine = engine_of(input.request);
+  if (const std::vector<std::string>& options = input.request.command.unmodelled; !options.empty())
+    out.no_verdict = {"{options} can raise the memory of a GPU and is not modelled", {{"options", join(options)}}};
   if (engine.is_logical) return out;
   add_known_errors(input, out);
   if (input.draft != nullptr) add_known_errors(*input.draft, out);
-  if (const std::vector<std::string>& options = input.request.command.unmodelled; !options.empty())
-    out.no_verdict = {"{options} can raise the memory of a GPU and is not modelled", {{"options", join(options)}}};
   const bool executed = was_executed(engine.name, input.model);
   if (engine.names_latents != nullptr && !executed && out.no_verdict.empty() && has_latents(input) &&
       !engine.names_latents(input)) {

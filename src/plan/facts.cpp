@@ -1,6 +1,7 @@
 #include "plan/facts.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "kvplan/numbers.h"
@@ -48,6 +49,11 @@ LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load
 // A config.json has the name of its folder, other files theirs without the ending.
 std::string name_of(std::string_view source) {
   if (source == "-") return "standard input";
+  if (source == "." || source == "./config.json" || source.ends_with("..")) {  // a folder by its place
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::weakly_canonical(source, error);
+    return (source.ends_with("json") ? folder.parent_path() : folder).filename().string();
+  }
   for (const std::string_view file : {"/config.json", "/params.json", "/"})
     if (source.ends_with(file)) source.remove_suffix(file.size());
   if (is_in_store(source)) source.remove_prefix(source.find(':') + 1);

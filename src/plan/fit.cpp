@@ -64,7 +64,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const Request& u
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
     if (!has_room && out.asked.verdict.status != Verdict::kPartlyOnCpu)
       out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
-    else if (has_room && !own.users)  // users are spread over copies
+    else if (has_room)
       out.sentences.push_back("no context fits at so many sequences");
     return;
   }
@@ -238,6 +238,36 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
                            {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
 
+// The GPUs that serve all users are the answer, and what is judged; other layouts of so many GPUs come after it.
+void add_users(PlanCache& cache, const Request& own, Answers& out) {
+  constexpr std::size_t kMost = 8;
+  const std::vector<UsersPlan> plans = layouts_for_users(cache, own);
+  for (const auto& [users, copy] : plans) {
+    if (out.rows.size() == kMost) break;
+    OptionValues changes;
+    if (users.copies > 1) changes.push_back(seqs_option(users.of_a_copy));
+    if (copy.max_model_len != own.max_model_len) changes.push_back(context_option(own, copy.max_model_len->count()));
+    out.rows.push_back(answer_of(cache, own, copy, out.rows.empty() ? "users" : "layout", std::move(changes)));
+    Answer& answer = out.rows.back();
+    answer.copies = users.copies;
+    answer.most_seqs = users.most;
+    answer.note = reason_of_layout(cache, copy);
+  }
+  if (!plans.empty()) {
+    out.users = plans.front().answer;
+    out.asked = out.rows.front().plan;
+  }
+  Request any = own;
+  any.card.count_given = false;
+  if (plans.empty() && !own.card.count_given)
+    out.sentences.push_back(
+        {"no layout of up to {gpus} GPUs serves one user", {{"gpus", usual_gpu_counts(own).back()}}});
+  else if (own.card.count_given)
+    if (const auto fewest = layouts_for_users(cache, any);
+        !fewest.empty() && fewest.front().answer.gpus != own.card.count)
+      out.sentences.push_back(sentence_of(fewest.front()));
+}
+
 }  // namespace
 
 Answers fit_model(const ModelSpec& model, const Request& asked) {
@@ -262,18 +292,8 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
     return out;
   }
   if (request.users) {
-    if (const auto users = fewest_for_users(cache, request)) {
-      out.users = users->answer;
-      OptionValues changes;
-      if (users->answer.copies > 1) changes.push_back(seqs_option(users->answer.of_a_copy));
-      if (users->copy.max_model_len != request.max_model_len)
-        changes.push_back(context_option(request, users->copy.max_model_len->count()));
-      out.rows.push_back(answer_of(cache, request, users->copy, "users", std::move(changes)));
-      out.rows.back().note = sentence_of(*users);
-      out.sentences.push_back(sentence_of(*users));
-    } else {
-      out.sentences.push_back("no layout of up to two nodes holds one user");
-    }
+    add_users(cache, request, out);
+    return out;
   }
   // One machine with an engine that moves layers to main memory: what keeps them on the GPU, smallest change first.
   if (engine_of(request).places != nullptr && out.asked.verdict.status != Verdict::kFits) {

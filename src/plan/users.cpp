@@ -1,56 +1,99 @@
-// How many GPUs hold all users at once: copies of the layout that takes the fewest.
+#include "plan/users.h"
+
 #include <algorithm>
+#include <tuple>
 
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/search.h"
-#include "plan/users.h"
 
 namespace kvplan {
 
-std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request) {
+namespace {
+
+// A layout, and how many users one copy of it serves.
+struct Copy {
+  Request layout;
+  std::uint64_t gpus = 0, most = 0;
+};
+
+std::uint64_t at_most_any(std::uint64_t count, std::uint64_t times) {
+  return count >= kAnyCount / times ? kAnyCount : count * times;
+}
+
+// Smallest layouts first. Those that span more than two nodes are tried only where nothing smaller fits.
+std::vector<Copy> copies_that_fit(PlanCache& cache, const Request& request) {
+  const bool named = request.parallel.given || request.parallel.gpus() > 1;
+  const bool has_experts = cache.model().experts.count > 0;
+  std::uint64_t most_gpus = request.card.count_given ? request.card.count : kMostGpusOfPlan;
+  std::vector<Copy> out;
+  for (const std::uint64_t gpus : named ? std::vector{request.parallel.gpus()} : usual_gpu_counts(request)) {
+    if (gpus > most_gpus || (!out.empty() && gpus > 2 * kGpusOfNode)) break;
+    for (const Request& layout : named ? std::vector{request} : layouts_of(cache, request, gpus)) {
+      // Without experts to share, data parallel ranks are copies.
+      if (!named && !has_experts && layout.parallel.data > request.parallel.data && !layout.parallel.dp_attention)
+        continue;
+      try {
+        const std::uint64_t most = fits(cache, with_seqs(layout, 1)) ? most_that_fit(cache, layout) : 0;
+        if (most == 0) continue;
+        out.push_back({layout, gpus, most});
+        if (!request.card.count_given)
+          most_gpus = std::min(most_gpus, at_most_any(ceil_div(request.num_seqs, most), gpus));
+      } catch (const Error& error) {
+        take_as_misfit(error);  // the engine refuses this layout
+      }
+    }
+  }
+  return out;
+}
+
+UsersPlan users_plan(const Copy& copy, std::uint64_t users, std::uint64_t copies) {
+  const std::uint64_t of_a_copy = ceil_div(users, copies);
+  const std::uint64_t nodes =
+      copy.gpus <= kGpusOfNode ? ceil_div(copies, kGpusOfNode / copy.gpus) : copies * ceil_div(copy.gpus, kGpusOfNode);
+  return {{users, of_a_copy, copies, copies * copy.gpus, nodes, at_most_any(copy.most, copies), {}},
+          with_seqs(copy.layout, of_a_copy)};
+}
+
+}  // namespace
+
+std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request) {
   Request free = with_reserve(request);
   if (!free.parallel.given) free.parallel.tensor = free.parallel.pipeline = 1;
   // Slots of the mean length take as much as one pool that all share (--kv-unified).
   const bool pools = engine_of(free).slot_tokens != nullptr && engine_of(free).loading.places_parts;
   if (pools && free.avg_len && !free.max_model_len && !free.llama_cpp.ctx_size) free.max_model_len = free.avg_len;
-  std::optional<UsersPlan> best;
-  for (const std::uint64_t gpus : usual_gpu_counts(free)) {
-    const std::uint64_t at_hand = request.card.count_given ? request.card.count : 2 * kGpusOfNode;
-    if (gpus > at_hand || (best && gpus >= best->answer.gpus)) break;
-    const bool named = request.parallel.given || request.parallel.gpus() > 1;
-    if (named && gpus != request.parallel.gpus()) continue;
-    for (const Request& layout : named ? std::vector<Request>{free} : layouts_of(cache, free, gpus)) {
-      try {
-        if (!fits(cache, with_seqs(layout, 1))) continue;
-        const bool all = fits(cache, layout);
-        const std::uint64_t most = all ? request.num_seqs : std::min(most_that_fit(cache, layout), request.num_seqs);
-        if (most == 0) continue;
-        UsersAnswer here{request.num_seqs, 0, ceil_div(request.num_seqs, most), 0, 0};
-        here.of_a_copy = ceil_div(request.num_seqs, here.copies);
-        here.gpus = here.copies * gpus;
-        here.nodes =
-            gpus <= kGpusOfNode ? ceil_div(here.copies, kGpusOfNode / gpus) : here.copies * ceil_div(gpus, kGpusOfNode);
-        if (!best || here.gpus < best->answer.gpus) best = UsersPlan{here, with_seqs(layout, here.of_a_copy)};
-      } catch (const Error& error) {
-        take_as_misfit(error);
-        continue;  // the engine refuses this layout
-      }
-    }
-  }
-  return best;
+  const std::vector<Copy> held = copies_that_fit(cache, free);
+  const std::uint64_t users = request.num_seqs;
+  std::uint64_t gpus = request.card.count_given ? request.card.count : kAnyCount;
+  if (!request.card.count_given)
+    for (const Copy& copy : held) gpus = std::min(gpus, at_most_any(ceil_div(users, copy.most), copy.gpus));
+  std::vector<UsersPlan> out;
+  for (const Copy& copy : held)
+    if (copy.gpus <= gpus) out.push_back(users_plan(copy, users, gpus / copy.gpus));
+  const auto order = [&](const UsersPlan& plan) {
+    return std::tuple(kAnyCount - std::min(plan.answer.most, users), plan.answer.gpus != gpus);
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const UsersPlan& a, const UsersPlan& b) { return order(a) < order(b); });
+  // The others leave GPUs idle.
+  if (out.size() > 1)
+    out.erase(std::remove_if(out.begin() + 1, out.end(),
+                             [&](const UsersPlan& plan) { return plan.answer.gpus != out.front().answer.gpus; }),
+              out.end());
+  return out;
 }
 
 Template sentence_of(const UsersPlan& plan) {
-  const auto& [users, of_a_copy, copies, gpus, nodes] = plan.answer;
-  Template out("{users:user} at once: {gpus:GPU}", {{"users", users}, {"gpus", gpus}});
-  if (nodes > 1) out += {" in {nodes:node}", {{"nodes", nodes}}};
+  const UsersAnswer& answer = plan.answer;
+  Template out("{users:user} at once: {gpus:GPU}", {{"users", answer.users}, {"gpus", answer.gpus}});
+  if (answer.nodes > 1) out += {" in {nodes:node}", {{"nodes", answer.nodes}}};
   if (plan.copy.avg_len && plan.copy.max_model_len == plan.copy.avg_len && engine_of(plan.copy).slot_tokens != nullptr)
     out += ", slots in one pool (--kv-unified)";
-  if (gpus == 1) return out;
-  out += {copies > 1 ? ", {copies} copies of {layout}, {users} users each" : ", {layout}",
-          {{"copies", copies}, {"layout", layout_name(plan.copy.parallel)}, {"users", of_a_copy}}};
+  if (answer.gpus == 1) return out;
+  out += {answer.copies > 1 ? ", {copies} copies of {layout}, {users} users each" : ", {layout}",
+          {{"copies", answer.copies}, {"layout", layout_name(plan.copy.parallel)}, {"users", answer.of_a_copy}}};
   return out;
 }
 

@@ -1,20 +1,22 @@
-// How many GPUs hold all users at once.
+// How many GPUs serve all users at once.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
 
-// The layout that takes the fewest GPUs to hold all of the request's users at once in copies, and the plan of one copy;
-// nothing where no layout on up to two nodes holds one.
+// Copies of a layout that serve the request's users together, and the plan of one copy.
 struct UsersPlan {
   UsersAnswer answer;
   Request copy;
 };
-std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request);
+
+// The layouts of the fewest GPUs that serve all users (of --gpu-count where that is given), best first; empty where not
+// even one user fits.
+std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request);
 Template sentence_of(const UsersPlan& plan);
 
 }  // namespace kvplan

@@ -92,7 +92,7 @@ constexpr std::string_view kPlanColumns =
     "host_bytes tokens_per_s tokens_per_s_batch gpu headroom_bytes gpu_count tensor_parallel_size "
     "pipeline_parallel_size "
     "data_parallel_size decode_context_parallel_size enable_expert_parallel enable_dp_attention "
-    "longest_context_by_memory command";
+    "longest_context_by_memory command copies";
 constexpr std::string_view kFitColumns = "source error gpu answer ";
 constexpr std::string_view kGridColumns =
     "source error engine weights_dtype kv_cache_dtype max_model_len num_seqs gpu gpu_count tensor_parallel_size "
@@ -154,6 +154,7 @@ const Table<Answer> Fields<Answer>::table(
      {"stored", at<&T::stored>, "models of local stores that have such weights"},
      {"max_model_len", bounded<&T::longest>, "of a layout: the longest context that fits at the requested sequences"},
      {"max_num_seqs", bounded<&T::most_seqs>, "of a layout: the most sequences that fit at the requested length"},
+     {"copies", at<&T::copies>, "--users: of the layout, each a server of its own", column()},
      {"kv_cache", at<&T::plan, &Plan::kv_cache>},
      {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
      {"total", at<&T::plan, &Plan::total>},
@@ -163,12 +164,14 @@ const Table<Answer> Fields<Answer>::table(
      {"plan", at<&T::plan>, csv_only()}});
 
 template <>
-const Table<UsersAnswer> Fields<UsersAnswer>::table({{"users", at<&T::users>, "at once"},
-                                                     {"users_of_a_copy", at<&T::of_a_copy>},
-                                                     {"copies", at<&T::copies>,
-                                                      "of the layout of the answer \"users\""},
-                                                     {"gpus", at<&T::gpus>, "of all copies"},
-                                                     {"nodes", at<&T::nodes>, "of 8 GPUs"}});
+const Table<UsersAnswer> Fields<UsersAnswer>::table(
+    {{"users", at<&T::users>, "at once"},
+     {"users_of_a_copy", at<&T::of_a_copy>},
+     {"copies", at<&T::copies>, "of the layout of the answer \"users\""},
+     {"gpus", at<&T::gpus>, "of all copies"},
+     {"nodes", at<&T::nodes>, "of 8 GPUs"},
+     {"max_users", bounded<&T::most>, "that so many GPUs serve at once"},
+     {"price_per_hour", at<&T::price>, "--price: of all GPUs"}});
 
 template <>
 const Table<Answers> Fields<Answers>::table("answers", "kvplan compare and kvplan fit",

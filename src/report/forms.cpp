@@ -34,6 +34,7 @@ constexpr std::array kForms{
     ReportForm{.name = "k8s", .write = as_launch<launch_k8s>, .has_launch = true},
     ReportForm{.name = "csv", .write = as_text<&Reply::csv>},
     ReportForm{.name = "html", .write = as_page<html>, .is_for_people = true, .has_curves = true},
+    ReportForm{.name = "svg", .write = as_page<svg>, .is_for_people = true, .has_curves = true},
 };
 
 }  // namespace

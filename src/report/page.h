@@ -49,9 +49,17 @@ struct Column {
   unsigned goes = 0;  // the order in which columns are dropped on a narrow terminal; 0: never
 };
 
+// A cell of a heat map: good, careful (a shorter context fits), bad, faint (refused) or plain (not known).
+struct Heat {
+  Tone tone = Tone::kPlain;
+  Text title;        // the figure behind the cell
+  double value = 0;  // rows are sorted by it
+};
+
 struct TableRow {
   std::vector<Text> cells;
   Tone tone = Tone::kPlain;
+  std::vector<Heat> heat = {};  // of a heat map: the last cells
 };
 
 // Without titles it is a list: what, how much, remarks.

@@ -186,11 +186,12 @@ void refuse_layout(const std::string& directory) {
       all += sums.bytes;
       parts += (parts.empty() ? "" : ", ") + one_line(key, 40) + " " + sized(sums.bytes);
     }
-    fail("the directory holds a diffusers pipeline (" +
+    fail(Exit::kUnknownArchitecture,
+         "the directory holds a diffusers pipeline (" +
              one_line(index.find_string("_class_name").value_or("unnamed"), 60) + "; " +
              (parts.empty() ? std::string("no weights at hand") : parts) + "; " + sized(all) +
-             " in all) and no decoder",
-         "give the folder of its text encoder");
+             " in all), and kvplan plans language models",
+         "give the folder of its text encoder; for the rest see diffusers' guide to memory");
   }
   if (exists(directory + "/modules.json"))
     fail("the directory holds a sentence-transformers layout without a config.json of its own",

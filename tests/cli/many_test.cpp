@@ -4,10 +4,13 @@
 #include <algorithm>
 
 #include "cli/command_line.h"
+#include "kvplan/sha256.h"
+#include "report/text.h"
 
 namespace kvplan {
 namespace {
 
+const std::string kQwen = "testdata/configs/qwen3-0.6b.json";
 const std::string kMamba = "testdata/configs/mamba-2.8b.json";
 
 TEST_CASE("several cards give one table, in every form") {
@@ -30,12 +33,60 @@ TEST_CASE("several cards give one table, in every form") {
   CHECK(run_program({kLlamaConfig, "--gpu", "rtx-3060,h100"}).exit == 1);
 }
 
+TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in HTML") {
+  const std::vector<std::string> asked{kLlamaConfig,
+                                       kMamba,
+                                       "--engine",
+                                       "vllm",
+                                       "--gpu",
+                                       "gtx-1080-ti,t4,rtx-3060,rtx-3090,rtx-4090,rtx-5090,a10,a40,l4,l40s,a100,h100,"
+                                       "h200,b200"};
+  const Run table = run_program(asked);
+  CHECK(has(table.out, "n b200"));
+  CHECK(has(table.out, "● fits"));
+  // A line for each model: no kernels for the first card, 15 GiB of weights on 15 and 12 GiB.
+  CHECK(has(table.out, "llama-3.1-8b.json"));
+  CHECK(has(table.out, "  · · · "));
+  std::vector<std::string> page = asked;
+  page.insert(page.end(), {"--format", "html"});
+  const std::string html = run_program(page).out;
+  CHECK(has(html, "class=\"n none\" title="));
+  CHECK(has(html, ">no</td>"));
+  CHECK(!has(html, ">-"));
+  // The policy names the script's hash: no other script runs.
+  const std::size_t from = html.find("<script>") + 8;
+  const std::string digest = sha256(html.substr(from, html.find("</script>") - from));
+  std::string base64;
+  for (std::size_t at = 0; at < 64; at += 3) {  // 3 hexadecimal digits are 2 of base64
+    const auto three = std::stoul((digest + "00").substr(at, 3), nullptr, 16);
+    constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    base64 += kDigits[three >> 6];
+    base64 += kDigits[three & 63];
+  }
+  CHECK(has(html, "script-src 'sha256-" + base64.substr(0, 43) + "='"));
+}
+
+TEST_CASE("pictures alone are an SVG file: bars of memory, and a curve for each of several models") {
+  for (const std::vector<std::string>& models : {std::vector{kLlamaConfig}, std::vector{kLlamaConfig, kQwen}}) {
+    std::vector<std::string> asked = models;
+    asked.insert(asked.end(), {"--engine", "vllm", "--gpu", "l4", "-c", "8k", "--format", "svg"});
+    const Run run = run_program(asked);
+    CHECK(run.exit == 0);
+    CHECK(run.out.starts_with("<svg xmlns="));
+    CHECK(run.out.ends_with("</svg>\n"));
+    CHECK(has(run.out, "prefers-color-scheme: dark"));
+    CHECK(has(run.out, "<rect class=\"p1\""));
+    CHECK(has(run.out, "class=\"curve l2\""));
+  }
+  check_refuses({"explain", kLlamaConfig, "--format", "svg"}, "has no form");
+}
+
 TEST_CASE("wide tables go on below, and no line is wider than the terminal") {
   const Run run =
       run_program({kLlamaConfig, kMamba, "--gpu", "rtx-3060,rtx-3090,rtx-4090,rtx-5090,a10,a40,l4,l40s,h100,h200"});
   std::size_t at = 0;
   for (std::size_t end = run.out.find('\n'); end != std::string::npos; end = run.out.find('\n', at)) {
-    CHECK(end - at <= 80);
+    CHECK(text_width(run.out.substr(at, end - at)) <= 80);
     at = end + 1;
   }
   for (const std::string card : {"rtx-3060", "l40s", "h200-141gb"}) CHECK(has(run.out, card));

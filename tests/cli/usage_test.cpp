@@ -24,6 +24,52 @@ TEST_CASE("errors name the option that was typed") {
   check_refuses({kLlamaConfig, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
 }
 
+TEST_CASE("words of other programs lead to kvplan's own") {
+  check_refuses({kLlamaConfig, "--kv-dtype", "fp8"}, "use --kv-cache-dtype TYPE");
+  check_refuses({kLlamaConfig, "--engine", "ktransformers"}, "is an engine that kvplan does not plan for; use one of");
+  check_refuses({kLlamaConfig, "--engine", "exllama@1.0"}, "exllama is an engine that kvplan does not plan for");
+  check_refuses({kLlamaConfig, "--engine", "koboldcpp"}, "koboldcpp runs llama.cpp; use --engine llama.cpp");
+  check_refuses({kLlamaConfig, "--gpu", "cpu"}, "--gpu none --engine llama.cpp -ngl 0 --host-memory 32GiB");
+  check_refuses({kLlamaConfig, "--gpu", "mac"}, "such as m3-max-36gb");
+  check_refuses({kLlamaConfig, "--gpu", "rtx-4090,l4", "--gpu", "h100"}, "--gpu is given twice");
+  CHECK(run_program({"version"}).out == run_program({"--version"}).out);
+  const Run cpu = run_program(
+      {kLlamaConfig, "-c", "8k", "--gpu", "none", "--engine", "llama.cpp", "-ngl", "0", "--host-memory", "32GiB"});
+  CHECK(cpu.exit == 0);
+  const std::vector<std::string> capped{kLlamaConfig, "--engine", "vllm", "--gpu", "h100", "--max-num-seqs", "64"};
+  CHECK(has(run_program(capped).out, "Add --num-seqs 64"));
+  std::vector<std::string> both = capped;
+  both.insert(both.end(), {"--num-seqs", "64"});
+  CHECK(!has(run_program(both).out, "Add --num-seqs"));
+}
+
+TEST_CASE("training, diffusion and vision are out of scope, and the error says so") {
+  for (const char* option : {"--training", "--qlora", "--optimizer"})
+    check_refuses({kLlamaConfig, option}, "kvplan plans inference of language models");
+  for (const char* engine : {"trl", "unsloth"})
+    check_refuses({kLlamaConfig, "--engine", engine}, "kvplan plans inference of language models");
+  check_refuses({"finetune", kLlamaConfig}, "kvplan plans inference of language models");
+  const TemporaryFolder folder;
+  const auto refusal = [&](const char* name, const char* text) {
+    const Run run = run_program({folder.write(name, text)});
+    CHECK(run.exit == 3);
+    CHECK(run.out.empty());
+    return run.err;
+  };
+  CHECK(has(refusal("model_index.json", R"({"_class_name": "FluxPipeline", "_diffusers_version": "0.30.0",
+    "transformer": ["diffusers", "FluxTransformer2DModel"]})"),
+            "FluxPipeline is a diffusion model"));
+  CHECK(has(refusal("flux.json", R"({"_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.30.0",
+    "num_layers": 19, "num_attention_heads": 24, "attention_head_dim": 128})"),
+            "kvplan plans language models"));
+  CHECK(has(refusal("vit.json", R"({"architectures": ["ViTForImageClassification"], "model_type": "vit",
+    "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072})"),
+            "\"vit\" is a model of images or sound"));
+  CHECK(has(refusal("clip.json", R"({"architectures": ["CLIPModel"], "model_type": "clip",
+    "text_config": {"model_type": "clip_text_model"}, "vision_config": {"model_type": "clip_vision_model"}})"),
+            "kvplan plans language models"));
+}
+
 TEST_CASE("a command may stand behind its options") {
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   const Run behind = run_program({"--engine", "vllm", "--gpu", "l4", "fit", model, "--max-model-len", "8k"});

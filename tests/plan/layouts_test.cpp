@@ -163,8 +163,9 @@ TEST_CASE("users: copies of a layout hold them all, and one copy less does not")
   request.num_seqs = 500;
   request.users = true;
   PlanCache cache(model);
-  const auto found = fewest_for_users(cache, request);
-  REQUIRE(found.has_value());
+  const std::vector<UsersPlan> plans = layouts_for_users(cache, request);
+  REQUIRE(!plans.empty());
+  const UsersPlan* const found = &plans.front();
   const UsersAnswer& answer = found->answer;
   CHECK(answer.users == 500);
   CHECK(answer.of_a_copy * answer.copies >= 500);
@@ -176,6 +177,34 @@ TEST_CASE("users: copies of a layout hold them all, and one copy less does not")
     fewer.num_seqs = (500 + answer.copies - 2) / (answer.copies - 1);
     fewer = with_reserve(fewer);
     CHECK(make_plan(model, fewer).verdict.status == Verdict::kDoesNotFit);
+  }
+}
+
+TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is judged as it is") {
+  // 100 x 4,096 tokens of 131,072 B are 50 GiB, beside 15 GiB of weights at least once: 3 x 21.63 GiB are less.
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request;
+  request.engine = engine_named("vllm");
+  request.card.gpu = &parse_gpu("rtx-4090");
+  request.max_model_len = Tokens(8192);
+  request.num_seqs = 100;
+  request.avg_len = Tokens(4096);
+  request.users = true;
+  const Answers fewest = fit_model(model, request);
+  REQUIRE(fewest.users.has_value());
+  CHECK(fewest.users->gpus == 4);
+  CHECK(fewest.users->most >= 100);
+  CHECK(fewest.asked.verdict.status == Verdict::kFits);
+  for (const Answer& answer : fewest.rows) CHECK(*answer.copies * answer.plan.memory.size() == 4);
+  request.card.count_given = true;
+  for (const auto& [count, fits] : {std::pair(1, false), {2, false}, {3, false}, {4, true}, {8, true}}) {
+    request.card.count = static_cast<std::uint64_t>(count);
+    const Answers answers = fit_model(model, request);
+    CAPTURE(count);
+    REQUIRE(answers.users.has_value());
+    CHECK(answers.users->gpus <= request.card.count);
+    CHECK((answers.asked.verdict.status == Verdict::kFits) == fits);
+    CHECK((answers.users->most >= 100) == fits);
   }
 }
 
@@ -208,8 +237,9 @@ TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
   request.avg_len = Tokens(4096);
   request.users = true;
   PlanCache cache(model);
-  const auto found = fewest_for_users(cache, request);
-  REQUIRE(found.has_value());
+  const std::vector<UsersPlan> plans = layouts_for_users(cache, request);
+  REQUIRE(!plans.empty());
+  const UsersPlan* const found = &plans.front();
   CHECK(found->answer.gpus == 1);
   CHECK(in_words(sentence_of(*found)) == "8 users at once: 1 GPU, slots in one pool (--kv-unified)");
   request.limits.no_offload = true;  // else llama.cpp shortens the context

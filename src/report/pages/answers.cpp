@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kvplan/strings.h"
 #include "report/pages/pages.h"
 
 namespace kvplan {
@@ -115,7 +116,96 @@ Page compare_page(const Answers& answers) {
   return page;
 }
 
+// "3 copies of TP 4", "1 GPU".
+std::string layout_of(const Plan& plan, std::uint64_t copies) {
+  const std::string layout = layout_name(plan.request.parallel);
+  return copies > 1 ? fmt::format("{} copies of {}", copies, layout) : layout;
+}
+
+// "8k", "1,000": of one user.
+std::string length_of_users(const Plan& plan) {
+  return tokens_text(plan.request.avg_len.value_or(plan.load.max_model_len).count());
+}
+
+constexpr const char* kUsersFigures = "GiB: of one GPU. tokens/s: all users together, by memory bandwidth alone.";
+
+// Free of the fullest GPU; "-" where not all users fit.
+std::string free_of(const Plan& plan) {
+  return plan.verdict.fails() ? "-" : left_text(plan.verdict);
+}
+
+std::string rate_of(const Plan& plan, std::uint64_t copies) {
+  if (!plan.roofline) return "-";
+  return grouped(static_cast<std::uint64_t>(plan.roofline->tokens_per_s_batch * static_cast<double>(copies)));
+}
+
+// The question of --users: for all of them, whatever one copy serves.
+Page page_of_users(const Answers& answers) {
+  Plan all = answers.asked;
+  all.request.num_seqs = answers.users->users;
+  all.request.parallel = {};
+  all.memory.resize(1);
+  return page_about(all);
+}
+
+// "16 x h100-80gb (2 nodes): TP 4, DP 4, EP  serves 300 users of 8k, 9.64 GiB free".
+void add_headline_of_users(const Answers& answers, Page& page) {
+  const Plan& plan = answers.asked;
+  const UsersAnswer& users = *answers.users;
+  if (plan.verdict.status == Verdict::kUnknown || plan.verdict.refusal) return;
+  std::string gpus = fmt::format("{} x {}", users.gpus, plan.request.card.name_or("GPU"));
+  if (users.gpus > 1) gpus += fmt::format(" ({}): {}", plural(users.nodes, "node"), layout_of(plan, users.copies));
+  const std::string wanted = fmt::format("{} of {}", plural(users.users, "user"), length_of_users(plan));
+  Headline& first = page.headlines.front();
+  const bool serves = !plan.verdict.fails();
+  if (plan.is_logical && serves) {
+    first = {Tone::kPlain, "at least " + gpus, "for " + wanted};
+    page.headlines.push_back(
+        {Tone::kPlain, "", "No engine was named, and each takes more: add --engine vllm or sglang."});
+    return;
+  }
+  if (serves) {
+    const Bytes left = without_sign(plan.verdict.headroom.value_or(0));
+    first = {Tone::kGood, gpus, fmt::format("serves {}, {} free", wanted, human_bytes(left))};
+    return;
+  }
+  const std::uint64_t served = std::min(plan.verdict.runs_at_once.value_or(0) * users.copies, users.users - 1);
+  first = {Tone::kBad, "NOT ALL AT ONCE", fmt::format("{} serves {} of {}", gpus, grouped(served), wanted)};
+}
+
+// The command of each node.
+void add_start(const Plan& plan, std::uint64_t copies, Page& page) {
+  if (!plan.launch) return;
+  Sentences lines;
+  const std::string commands = launch_args(plan);
+  for (const std::string_view command : split(commands, '\n'))
+    for (const Text& line : command_lines(command)) lines.push_back(line);
+  page.add(copies > 1 ? fmt::format("Start each of the {} copies with", copies) : "Start with", Detail::kComment,
+           std::move(lines));
+}
+
+Page users_page(const Answers& answers) {
+  Page page = page_of_users(answers);
+  add_headline_of_users(answers, page);
+  add_sentences(answers, page);
+  add_start(answers.rows.front().plan, answers.users->copies, page);
+  Rows rows;
+  for (const Answer& answer : answers.rows) {
+    const Plan& plan = answer.plan;
+    rows.push_back({layout_of(plan, *answer.copies), count_text(*answer.most_seqs), total_of(plan), free_of(plan),
+                    rate_of(plan, *answer.copies), in_words(answer.note)});
+  }
+  page.add("Layouts of " + plural(answers.users->gpus, "GPU") + ", best first", Detail::kComment,
+           titled_table({"layout", "users of " + length_of_users(answers.asked), "total GiB", "free GiB",
+                         "tokens/s up to", "why"},
+                        0b011110, rows, {5, 2}),
+           {kUsersFigures});
+  page.notes = notes_of(answers.asked.notes);
+  return page;
+}
+
 Page fit_page(const Answers& answers) {
+  if (answers.users) return users_page(answers);
   Page page = page_about(answers.asked);
   if (answers.asked.verdict.has_sought) add_remedies(answers.asked, page);
   add_sentences(answers, page);
@@ -183,36 +273,66 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
           answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
 }
 
+// --users with several engines or cards: the GPUs of each.
+std::vector<std::string> users_row(const Answers& answers) {
+  const Plan& plan = answers.asked;
+  const std::string engine = plan.engine + " " + plan.engine_version;
+  const std::string card = plan.request.card.name_or("-");
+  if (!answers.users) return {engine, card, "no", "-", "none", "-", "-", "-"};
+  const UsersAnswer& users = *answers.users;
+  const bool fits = !plan.verdict.fails();
+  return {engine,
+          card,
+          std::to_string(users.gpus),
+          layout_of(plan, users.copies),
+          fits ? "all" : grouped(users.most),
+          free_of(plan),
+          rate_of(plan, users.copies),
+          users.price ? fmt::format("{:.2f}", *users.price) : "-"};
+}
+
+PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {
+  if (asked.request.users)
+    return without_columns_of("-", without_columns_of("all", titled_table({"engine", "GPU", "GPUs", "layout", "users",
+                                                                           "free GiB", "tokens/s up to", "an hour"},
+                                                                          0b11110100U, rows)));
+  if (!has_cards)
+    return titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that hold it"}, 0b01100U, rows,
+                        {3, 2});
+  return titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
+                      0b01110000U, rows, {3, 7});
+}
+
 Page fits_page(const std::vector<FitEntry>& entries) {
   Page page;
   bool has_cards = false;
   for (const FitEntry& entry : entries) has_cards = has_cards || (entry.answers && entry.answers->asked.capacity);
+  const Answers* first = nullptr;
   Rows rows;
   for (const FitEntry& entry : entries) {
     if (!entry.answers) {
       page.notes.push_back(not_planned(entry.error, entry.source));
       continue;
     }
-    const Plan& asked = entry.answers->asked;
-    if (rows.empty()) {
-      page.title = title_of(*asked.model);
-      page.facts = fmt::format("{} x {}", plural(asked.load.max_model_len.count(), "token"),
-                               plural(asked.request.num_seqs, "sequence"));
-      page.file = asked.model->source;
-    }
-    rows.push_back(fits_row(*entry.answers, has_cards));
+    if (first == nullptr) first = &*entry.answers;
+    rows.push_back(first->asked.request.users ? users_row(*entry.answers) : fits_row(*entry.answers, has_cards));
   }
-  if (rows.empty()) return page;
-  if (has_cards)
-    page.add("", Detail::kComment,
-             titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
-                          0b01110000U, rows, {3, 7}),
-             {"max context: tokens at the requested sequences; max seqs: sequences at the requested context; GPUs: the "
-              "fewest that hold the request"});
+  if (first == nullptr) return page;
+  const Plan& asked = first->asked;
+  page.title = title_of(*asked.model);
+  page.file = asked.model->source;
+  if (first->users)
+    page.facts = page_of_users(*first).about.front();
   else
-    page.add("", Detail::kComment,
-             titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that hold it"}, 0b01100U, rows,
-                          {3, 2}));
+    page.facts = fmt::format("{} x {}", plural(asked.load.max_model_len.count(), "token"),
+                             plural(asked.request.num_seqs, asked.request.users ? "user" : "sequence"));
+  const char* remark = asked.request.users ? kUsersFigures
+                       : has_cards
+                           ? "max context: tokens at the requested sequences; max seqs: sequences at the requested "
+                             "context; GPUs: the fewest that hold the request"
+                           : "";
+  Block& block = page.add("", Detail::kComment, fits_table(rows, asked, has_cards));
+  if (*remark != '\0') block.remarks.push_back(remark);
   return page;
 }
 
@@ -232,8 +352,14 @@ Reply fitted(const Answers& answers) {
     if (!answer.plan.launch) continue;
     out.plan = &answer.plan;
     const std::string more = launch_warning(answer.plan);
-    out.warning = "the command is of another request, with " +
-                  options_text(answer.changes, answer.plan.verdict.spelling) + (more.empty() ? "" : "; " + more);
+    if (answer.copies)
+      out.warning =
+          (*answer.copies > 1 ? fmt::format("start {} copies of it{}", *answer.copies, more.empty() ? "" : "; ") : "") +
+          more;
+    else
+      out.warning =
+          "This command uses a different layout or length from the one you asked for: " + options_text(answer.changes, answer.plan.verdict.spelling) +
+          (more.empty() ? "" : "; " + more);
   }
   return out;
 }

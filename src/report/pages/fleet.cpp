@@ -41,6 +41,30 @@ Tone tone_of(const Plan& plan) {
   return plan.verdict.status == Verdict::kFits ? Tone::kGood : Tone::kBad;
 }
 
+// A curve for each model, as far as both they and the chart go.
+void add_contexts(const std::vector<FleetEntry>& entries, std::size_t shared, Page& page) {
+  constexpr std::size_t kMost = 12;
+  Chart chart;
+  for (const FleetEntry& entry : entries)
+    if (entry.plan && entry.plan->contexts.tokens.size() > chart.x.size())
+      chart.x.assign(entry.plan->contexts.tokens.begin(), entry.plan->contexts.tokens.end());
+  for (const FleetEntry& entry : entries) {
+    if (!entry.plan || chart.series.size() == kMost) continue;
+    const CacheCurve& curve = entry.plan->contexts;
+    ChartSeries series{short_name(entry, shared), {}};
+    for (std::size_t i = 0; i < curve.tokens.size() && static_cast<double>(curve.tokens[i]) == chart.x[i]; ++i)
+      series.y.push_back(static_cast<double>(curve.bytes[i].count()) / kGiB);
+    if (std::any_of(series.y.begin(), series.y.end(), [](double y) { return y > 0; }))
+      chart.series.push_back(std::move(series));
+  }
+  if (chart.series.size() < 2) return;
+  chart.title = "KV cache against context, a curve for each model";
+  chart.x_title = "tokens of a sequence";
+  chart.y_title = "KV GiB of the fullest GPU";
+  chart.log_x = chart.log_y = chart.x_is_tokens = true;
+  page.add("KV cache against context", Detail::kDocument, std::move(chart));
+}
+
 Page fleet_page(const std::vector<FleetEntry>& entries) {
   Page page;
   page.title = plural(entries.size(), "model");
@@ -78,6 +102,7 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
                                            0b00111111100, rows, {2, 4, 5}, tones));
   page.add("", Detail::kComment, std::move(table), how_to_repeat(commands_of(entries)));
   page.add("Memory of the fullest GPU", Detail::kDocument, std::move(bars));
+  add_contexts(entries, shared, page);
   return page;
 }
 

@@ -34,19 +34,27 @@ std::size_t folder_of_models(const Grid& grid) {
   return is_one && shared == first.size() ? 0 : shared;
 }
 
-// "512k", "40k*" (less than asked for), "-12.3 GiB" (short), "~" before a close one.
+// "512k", "40k*" (less than asked for), "no", "~" before a close one.
 std::string cell_text(const GridCell& cell) {
-  if (!cell.error.empty()) return "refused";
   const VerdictReport& verdict = cell.verdict;
+  if (!cell.error.empty()) return "refused";
   if (verdict.status == Verdict::kUnknown) return "?";
-  const std::string mark = verdict.close ? "~" : "";
+  const bool fits = verdict.status == Verdict::kFits;
+  if (!fits && (verdict.refusal || cell.longest == 0 || cell.longest >= cell.max_model_len)) return "no";
   const std::string layout = cell.parallel.gpus() > 1 ? " " + layout_name(cell.parallel) : "";
   if (verdict.status == Verdict::kPartlyOnCpu) return "part" + layout;
-  if (verdict.status == Verdict::kFits) return mark + length_text(cell.longest) + layout;
-  if (verdict.refusal || cell.longest >= cell.max_model_len) return "no";  // a limit other than memory
-  if (cell.longest > 0) return mark + length_text(cell.longest) + "*" + layout;
-  if (!verdict.headroom || *verdict.headroom >= 0) return "no";
-  return fmt::format("{}-{:.1f} GiB", mark, -static_cast<double>(*verdict.headroom) / kGiB);
+  return (verdict.close ? "~" : "") + length_text(cell.longest) + (fits ? "" : "*") + layout;
+}
+
+Heat heat_of(const GridCell& cell, const std::string& text) {
+  if (!cell.error.empty()) return {Tone::kFaint, cell.error, -2e18};
+  const VerdictReport& verdict = cell.verdict;
+  if (text == "?") return {Tone::kPlain, reason_of(verdict), -1e18};
+  const auto headroom = static_cast<double>(verdict.headroom.value_or(0));
+  if (text == "no") return {Tone::kBad, reason_of(verdict), std::min(headroom, 0.0)};
+  return {verdict.status == Verdict::kFits ? Tone::kGood : Tone::kCareful,
+          fmt::format("{}; {} on the fullest GPU", reason_of(verdict), gib(cell.total)),
+          static_cast<double>(cell.longest)};
 }
 
 std::string legend(const Grid& grid) {
@@ -56,7 +64,7 @@ std::string legend(const Grid& grid) {
   const bool has_parts = std::any_of(grid.rows.begin(), grid.rows.end(), [&](const GridRow& row) {
     return std::any_of(row.cells.begin(), row.cells.end(), is_part);
   });
-  return out + ". *: less than the request's; -GiB: short by that much; ~: too close to call" +
+  return out + ". *: less than the request's; no: does not fit; ~: too close to call" +
          (has_parts ? "; part: partly in main memory." : ".");
 }
 
@@ -82,7 +90,10 @@ Page grid_page(const Grid& grid) {
     cells.emplace_back(end_of(one_line(row.source.substr(std::min(shared, row.source.size())), 200), 30));
     if (engines) cells.emplace_back(row.engine);
     cells.emplace_back(row.weights.empty() ? "-" : row.weights);
-    for (const GridCell& cell : row.cells) cells.emplace_back(cell_text(cell));
+    for (const GridCell& cell : row.cells) {
+      cells.emplace_back(cell_text(cell));
+      table.rows.back().heat.push_back(heat_of(cell, cells.back().str()));
+    }
   }
   std::vector<const OptionValues*> commands;
   for (const GridRow& row : grid.rows)

@@ -26,6 +26,9 @@ Page check_log_page(const LogCheck& check);
 
 // What makes it fit, or keeps it on the GPU.
 void add_remedies(const Plan& plan, Page& page);
+// A command over several lines, as a shell takes it: a line ends before an option.
+Sentences command_lines(std::string_view command);
+
 // Blocks that plan and explain share.
 void add_measurement(const Plan& plan, Page& page);  // for a plan that was measured
 void add_speed(const Plan& plan, bool is_whole, Page& page);

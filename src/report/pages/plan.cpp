@@ -7,6 +7,26 @@
 
 namespace kvplan {
 
+Sentences command_lines(std::string_view command) {
+  constexpr std::size_t kWidth = 74;
+  std::vector<std::string> lines{""};
+  bool quoted = false;
+  for (std::size_t at = 0, end = 0; at < command.size(); at = end) {
+    for (end = at + 1; end < command.size(); ++end) {
+      if (command[end] == '\'') quoted = !quoted;
+      if (!quoted && command.substr(end, 2) == " -") break;
+    }
+    const std::string_view piece = command.substr(at, end - at);
+    if (lines.back().size() + piece.size() > kWidth && !lines.back().empty()) {
+      lines.back() += " \\";
+      lines.push_back(" " + std::string(piece));
+    } else {
+      lines.back() += piece;
+    }
+  }
+  return {lines.begin(), lines.end()};
+}
+
 namespace {
 
 std::string range_text(Bytes low, Bytes high) {
@@ -142,27 +162,6 @@ void add_engines(const Plan& plan, Page& page) {
   }
   page.add("With an engine (--engine NAME)", Detail::kComment,
            titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows, {}, tones));
-}
-
-// A command over several lines, as a shell takes it: a line ends before an option.
-Sentences command_lines(std::string_view command) {
-  constexpr std::size_t kWidth = 74;
-  std::vector<std::string> lines{""};
-  bool quoted = false;
-  for (std::size_t at = 0, end = 0; at < command.size(); at = end) {
-    for (end = at + 1; end < command.size(); ++end) {
-      if (command[end] == '\'') quoted = !quoted;
-      if (!quoted && command.substr(end, 2) == " -") break;
-    }
-    const std::string_view piece = command.substr(at, end - at);
-    if (lines.back().size() + piece.size() > kWidth && !lines.back().empty()) {
-      lines.back() += " \\";
-      lines.push_back(" " + std::string(piece));
-    } else {
-      lines.back() += piece;
-    }
-  }
-  return {lines.begin(), lines.end()};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A page as one HTML file: no network, no script, light and dark, wide and narrow.
+// A page as one HTML file: no network, no script but that of a heat map, light and dark, wide and narrow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,8 +45,59 @@ std::string paragraphs(const Sentences& sentences, std::string_view classes = ""
 
 // --- tables ---
 
+// Sorts a heat map by a column and filters its rows. The page's policy allows this script alone, by its hash.
+constexpr std::string_view kHeatScript =
+    R"JS(for (const map of document.querySelectorAll(".map")) {
+  const body = map.querySelector("tbody"), rows = [...body.rows];
+  const words = map.querySelector("[type=search]"), fitting = map.querySelector("[type=checkbox]");
+  const show = () => { for (const row of rows) row.hidden =
+    !row.cells[0].textContent.toLowerCase().includes(words.value.toLowerCase()) ||
+    fitting.checked && !row.querySelector("td.fits"); };
+  words.oninput = fitting.onchange = show;
+  map.querySelectorAll("th button").forEach((button, at) => { let order = 1; button.onclick = () => {
+    order = -order;
+    const key = row => row.cells[at].dataset.value === undefined ? row.cells[at].textContent : +row.cells[at].dataset.value;
+    rows.sort((a, b) => order * (key(a) < key(b) ? 1 : key(a) > key(b) ? -1 : 0));
+    body.append(...rows); }; });
+})JS";
+constexpr std::string_view kHeatHash = "df7dRMEd71FCx4ZcWHT3gdNRmo1pX+T06x3lew/MEBA=";
+
+bool is_heat_map(const PageTable& table) {
+  return !table.rows.empty() && !table.rows.front().heat.empty();
+}
+
+std::string heat_map_html(const PageTable& table) {
+  std::string out =
+      "<div class=\"map\">\n<p><input type=\"search\" placeholder=\"filter models\" aria-label=\"filter models\"> "
+      "<label><input type=\"checkbox\"> only models that fit</label></p>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  for (const Column& column : table.columns)
+    out += "<th scope=\"col\"><button type=\"button\">" + html_escape(column.title.str()) + "</button></th>";
+  out += "</tr></thead>\n<tbody>\n";
+  for (const TableRow& row : table.rows) {
+    out += "<tr>";
+    const std::size_t names = row.cells.size() - std::min(row.heat.size(), row.cells.size());
+    for (std::size_t c = 0; c < row.cells.size(); ++c) {
+      const std::string text = html_escape(row.cells[c].str());
+      if (c < names) {
+        out += "<td>" + text + "</td>";
+        continue;
+      }
+      const Heat& heat = row.heat[c - names];
+      const std::string_view classes = heat.tone == Tone::kGood      ? "n fits"
+                                       : heat.tone == Tone::kCareful ? "n less"
+                                       : heat.tone == Tone::kBad     ? "n none"
+                                                                     : "n";
+      out += fmt::format("<td class=\"{}\" title=\"{}\" data-value=\"{:.0f}\">{}</td>", classes,
+                         html_escape(heat.title.str()), heat.value, text);
+    }
+    out += "</tr>\n";
+  }
+  return out + "</tbody>\n</table></div>\n</div>\n";
+}
+
 // On a narrow screen a row becomes a block whose cells are labelled with their columns' titles.
 std::string table_html(const PageTable& table) {
+  if (is_heat_map(table)) return heat_map_html(table);
   const std::vector<std::size_t> kept = columns_with_text(table);
   const bool has_titles = std::any_of(table.columns.begin(), table.columns.end(),
                                       [](const Column& column) { return !column.title.empty(); });
@@ -87,15 +138,6 @@ std::string_view name_of(Section part) {
 
 std::string color_of(Section part) {
   return fmt::format("p{}", static_cast<int>(part) + 1);
-}
-
-// A total without its own slices has those of the rows above it.
-std::vector<BarSlice> slices_of(const Bars& bars, std::size_t row) {
-  if (!bars.rows[row].slices.empty() || bars.rows[row].tone != Tone::kStrong) return bars.rows[row].slices;
-  std::vector<BarSlice> out;
-  for (std::size_t above = 0; above < row; ++above)
-    out.insert(out.end(), bars.rows[above].slices.begin(), bars.rows[above].slices.end());
-  return out;
 }
 
 Bytes sum_of(const std::vector<BarSlice>& slices) {
@@ -238,6 +280,14 @@ std::string notes_html(const std::vector<PageNote>& notes) {
 
 }  // namespace
 
+std::vector<BarSlice> slices_of(const Bars& bars, std::size_t row) {
+  if (!bars.rows[row].slices.empty() || bars.rows[row].tone != Tone::kStrong) return bars.rows[row].slices;
+  std::vector<BarSlice> out;
+  for (std::size_t above = 0; above < row; ++above)
+    out.insert(out.end(), bars.rows[above].slices.begin(), bars.rows[above].slices.end());
+  return out;
+}
+
 std::string html_escape(std::string_view text) {
   std::string valid;
   for (std::size_t at = 0; at < text.size();) {
@@ -250,16 +300,23 @@ std::string html_escape(std::string_view text) {
 }
 
 std::string html(const Page& page) {
+  const bool has_script = std::any_of(page.blocks.begin(), page.blocks.end(), [](const Block& block) {
+    const auto* table = std::get_if<PageTable>(&block.body);
+    return table != nullptr && is_heat_map(*table);
+  });
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-      "img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>";
+      "img-src data:";
+  if (has_script) out += "; script-src 'sha256-" + std::string(kHeatHash) + "'";
+  out += "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>";
   out += page.title.empty() ? "kvplan" : "kvplan: " + html_escape(page.title.str());
   out += "</title>\n<style>\n";
   out += join(style_lines().subspan(1), "\n") + "\n";
   out += "</style>\n</head>\n<body>\n";
   out += head_html(page) + blocks_html(page.blocks) + notes_html(page.notes);
+  if (has_script) out += "<script>" + std::string(kHeatScript) + "</script>\n";
   out += fmt::format(
       "<footer>kvplan {}. 1 GiB is 2<sup>30</sup> bytes. A figure with a range is an estimate.</footer>\n</body>\n"
       "</html>\n",

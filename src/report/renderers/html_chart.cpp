@@ -71,9 +71,17 @@ std::string legend(const Chart& chart) {
   return out + "</ul>\n";
 }
 
+// A limit far above all curves would flatten them: it is then named below and not drawn.
+bool draws_limit(const Chart& chart) {
+  double high = 0;
+  for (const ChartSeries& series : chart.series)
+    for (const double y : series.y) high = std::max(high, y);
+  return chart.limit && *chart.limit <= high * 4;
+}
+
 }  // namespace
 
-std::string html_chart(const Chart& chart) {
+std::string chart_picture(const Chart& chart) {
   if (chart.x.size() < 2 || chart.series.empty()) return "";
   double high = 0;
   double low = 1e300;
@@ -83,8 +91,7 @@ std::string html_chart(const Chart& chart) {
       if (y > 0) low = std::min(low, y);
     }
   if (!(high > 0)) return "";
-  // A limit far above all curves would flatten them: it is then named below and not drawn.
-  const bool drawn = chart.limit && *chart.limit <= high * 4;
+  const bool drawn = draws_limit(chart);
   if (drawn) high = std::max(high, *chart.limit * 1.08);
   Axis x{chart.x.front(), chart.x.back(), kWidth - kLeft - kRight, chart.log_x};
   Axis y{chart.log_y ? low : 0, high, kHeight - kTop - kBottom, chart.log_y};
@@ -92,8 +99,7 @@ std::string html_chart(const Chart& chart) {
   const auto px = [&](double value) { return kLeft + x.at(value); };
   const auto py = [&](double value) { return kHeight - kBottom - y.at(value); };
 
-  std::string out = fmt::format("<figure>\n<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
-                                kWidth, kHeight, html_escape(chart.title.str()));
+  std::string out;
   for (const double value : ticks(y, chart.y_is_tokens))
     out += fmt::format(
         "<path class=\"grid\" d=\"M{0:.1f} {1:.1f}H{2:.1f}\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" "
@@ -125,9 +131,18 @@ std::string html_chart(const Chart& chart) {
         "y=\"{:.1f}\">{}</text>\n",
         kLeft, level, kWidth - kRight, kLeft + 6, level - 6, html_escape(chart.limit_name.str()));
   }
-  out += "</svg>\n" + legend(chart);
+  return out;
+}
+
+std::string html_chart(const Chart& chart) {
+  const std::string picture = chart_picture(chart);
+  if (picture.empty()) return "";
+  std::string out = fmt::format("<figure>\n<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
+                                kWidth, kHeight, html_escape(chart.title.str())) +
+                    picture + "</svg>\n" + legend(chart);
   std::string caption;
-  if (chart.limit && !drawn) caption += "Far above this picture: " + html_escape(chart.limit_name.str()) + ". ";
+  if (chart.limit && !draws_limit(chart))
+    caption += "Far above this picture: " + html_escape(chart.limit_name.str()) + ". ";
   if (chart.marked && !chart.marked_name.empty())
     caption += "The upright line is " + html_escape(chart.marked_name.str()) + ".";
   if (!caption.empty()) out += "<figcaption class=\"small\">" + caption + "</figcaption>\n";

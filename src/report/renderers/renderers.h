@@ -14,6 +14,7 @@ namespace kvplan {
 std::string terminal(const Page& page, const ReportOptions& options);
 std::string markdown(const Page& page);
 std::string html(const Page& page);
+std::string svg(const Page& page);
 // Workflow annotations: the headline, and one for each warning.
 std::string github(const Page& page);
 
@@ -22,6 +23,10 @@ std::vector<std::size_t> columns_with_text(const PageTable& table);
 // Escapes text for an element or a quoted attribute.
 std::string html_escape(std::string_view text);
 std::string html_chart(const Chart& chart);
+// What is inside of its picture, 520 wide and 300 high; empty for a chart without curves.
+std::string chart_picture(const Chart& chart);
+// A total without its own slices has those of the rows above it.
+std::vector<BarSlice> slices_of(const Bars& bars, std::size_t row);
 // style.css
 std::span<const std::string_view> style_lines();
 

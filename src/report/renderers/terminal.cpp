@@ -72,6 +72,17 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
   return out;
 }
 
+// A cell of a heat map as one character.
+std::string_view mark_of(Tone tone) {
+  switch (tone) {
+    case Tone::kGood: return "●";
+    case Tone::kCareful: return "◐";
+    case Tone::kBad: return "·";
+    case Tone::kFaint: return "-";
+    default: return "?";
+  }
+}
+
 std::vector<Text> titles_of(const PageTable& table) {
   std::vector<Text> out;
   for (const Column& column : table.columns) out.push_back(column.title);
@@ -251,6 +262,8 @@ class Terminal {
     const bool splits = names > 0 && kept.size() > names + 3 &&
                         std::all_of(kept.begin() + static_cast<std::ptrdiff_t>(names), kept.end(),
                                     [&](std::size_t c) { return table.columns[c].kind == Column::Kind::kNumber; });
+    if (splits && total() > width_ && !table.rows.empty() && !table.rows.front().heat.empty())
+      return add_marks(table, kept, names, widths);
     if (splits && total() > width_) {
       const std::vector<std::size_t> all = kept;
       for (std::size_t begin = names; begin < all.size();) {
@@ -272,6 +285,45 @@ class Terminal {
         wide = std::max(kLeast, wide - std::min(wide, total() - width_));
     }
     add_rows(table, kept, widths, indent);
+  }
+
+  // A heat map that is too wide for its figures: a line for each row, a mark for each cell, letters for the titles.
+  void add_marks(const PageTable& table, const std::vector<std::size_t>& kept, std::size_t names,
+                 std::vector<std::size_t> widths) {
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    constexpr std::size_t kLeast = 16;  // of the first column
+    const std::size_t marks = kept.size() - names;
+    std::size_t left = 0;
+    for (std::size_t k = 0; k < names; ++k) left += widths[kept[k]] + kGap;
+    std::size_t& first = widths[kept.front()];
+    const std::size_t cut =
+        std::min(left + 2 * marks - std::min(left + 2 * marks, width_), first - std::min(first, kLeast));
+    first -= cut;
+    left -= cut;
+    const auto letter = [&](std::size_t m) { return std::string(1, kLetters[m % kLetters.size()]); };
+    std::string legend;
+    for (std::size_t m = 0; m < marks; ++m)
+      legend += (m > 0 ? "  " : "") + letter(m) + " " + table.columns[kept[names + m]].title.str();
+    sentence(legend);
+    sentence("● fits  ◐ a shorter context fits  · does not fit  - refused  ? not known");
+    const std::size_t of_line = std::max<std::size_t>(1, (width_ - std::min(left, width_)) / 2);
+    for (std::size_t begin = 0; begin < marks; begin += of_line) {
+      const std::size_t end = std::min(marks, begin + of_line);
+      blank();
+      const auto line = [&](const std::vector<Text>& cells, const auto& mark) {
+        std::string text;
+        for (std::size_t k = 0; k < names; ++k)
+          text += padded(end_of(cells[kept[k]].str(), widths[kept[k]]), widths[kept[k]] + kGap);
+        for (std::size_t m = begin; m < end; ++m) text += mark(m) + (m + 1 < end ? " " : "");
+        out_ += text + "\n";
+      };
+      line(titles_of(table), letter);
+      for (const TableRow& row : table.rows)
+        line(row.cells, [&](std::size_t m) {
+          const Tone tone = m < row.heat.size() ? row.heat[m].tone : Tone::kPlain;
+          return painted(mark_of(tone), code_of(tone));
+        });
+    }
   }
 
   void add_rows(const PageTable& table, const std::vector<std::size_t>& kept, const std::vector<std::size_t>& widths,
