@@ -401,7 +401,9 @@ TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
   request.engine_version = "0.24";
   CHECK(vllm_mxfp4_layout(request) == Sides{64, 1, 256});
-  request.engine_version = "0.13";
+  request.engine_version = "0.11";
+  CHECK(vllm_mxfp4_layout(request) == Sides{64, 1, 256});
+  request.engine_version = "0.10";
   CHECK(vllm_mxfp4_layout(request) == Sides{});
 }
 

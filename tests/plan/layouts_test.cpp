@@ -141,6 +141,7 @@ TEST_CASE("reserve: what is kept free is no part of the budget, and capacity kee
     request.engine = engine_named(engine);
     request.card.gpu = &parse_gpu("l40s");
     request.max_model_len = Tokens(8192);
+    request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
     const Plan plain = make_plan(model, request);
     request.limits.reserve = Reserve{Bytes(kGiB), 0};
     const Plan kept = make_plan(model, request);

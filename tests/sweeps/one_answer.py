@@ -24,7 +24,7 @@ LAYOUTS = {
     "logical": [[]],
     "vllm": [[], ["-tp", "8"], ["-pp", "2"], ["-tp", "2", "-dp", "2", "--enable-expert-parallel"], ["--language-model-only"], ["--mtp"]],
     "sglang": [[], ["-tp", "8"], ["-pp", "2"], ["-tp", "4", "-dp", "4", "--enable-dp-attention", "--enable-expert-parallel"]],
-    "llama.cpp": [[], ["-ngl", "10"], ["-pp", "2"]],
+    "llama.cpp": [["-ngl", "all"], ["-ngl", "10"], ["-ngl", "all", "-pp", "2"]],
     "transformers": [[], ["-pp", "2"]],
     "mlx": [[]],
 }

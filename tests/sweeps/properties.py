@@ -111,10 +111,13 @@ class Generator:
                     out[flag] = None
         if base == "llama.cpp":
             if chance(0.2):
-                out["-ngl"] = pick([0, 10, "all"])
+                out["-ngl"] = pick([0, 10])
             for flag in ("-kvu", "--swa-full", "-nkvo"):
                 if chance(0.08):
                     out[flag] = None
+        # By default what does not fit moves to main memory, and more of anything may then take less of a GPU.
+        if base in ("llama.cpp", "ollama"):
+            out.setdefault("-ngl", "all" if base == "llama.cpp" else 999)
         # Encoder-decoders, states and windows have rules of their own.
         paths = [p for p in self.paths if chance(0.3) or any(word in p for word in ("whisper", "t5", "mamba", "gemma"))]
         return pick(paths or self.paths), out
@@ -281,7 +284,7 @@ class Properties:
             end = plan["model"]["max_model_len"] if option == "--max-model-len" else None
             code, at = self.plan(model, changed(fixed, {option: most}))
             if at and not at["verdict"]["refusal"] and "--kv-cache-memory-bytes" not in given:  # a card may hold less than that
-                self.faults.check(f"capacity: {option} of {key} fits", at["verdict"]["status"] == "fits", said, most, at["verdict"]["reason"])
+                self.faults.check(f"capacity: {option} of {key} fits", at["verdict"]["status"] in ("fits", "partly_on_cpu"), said, most, at["verdict"]["reason"])
                 self.verdict(at, code, given, lambda: f"{said()} {option} {most}")
             code, more = self.plan(model, changed(fixed, {option: most + 1}))
             if more and not (end and most >= end):
