@@ -154,7 +154,7 @@ const Gpu& GpuCatalogue::parse(std::string_view text, std::string_view option) c
   const auto is_not_a_card = [&](const char* remedy) {
     fail(std::string(option) + ": \"" + one_line(text, 60) + "\" does not say which card", remedy);
   };
-  if (folded(text) == "cpu" || folded(text) == "none")
+  if (folded(text) == "cpu")
     is_not_a_card("to run on the processor: --gpu none --engine llama.cpp -ngl 0 --host-memory 32GiB");
   if (has_word("mac macbook macbookpro macmini macstudio imac apple applesilicon", folded(text)))
     is_not_a_card("name the chip and its memory, such as m3-max-36gb; kvplan gpus m3 lists them");

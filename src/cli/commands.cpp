@@ -427,10 +427,10 @@ constexpr std::array kCommands{
             .arguments = "MODEL [options]",
             .help = "longest context, most sequences, fewest GPUs",
             .run = run_fit,
-            .groups = "Parallelism|Card and limits",
+            .groups = "Card and limits",
             .without = kUnmeasured,
             .examples = "kvplan fit Qwen3-8B --gpu rtx-4090\n"
-                        "kvplan fit Qwen3-32B --engine vllm --gpu h100-80gb,h200 --users 300 --avg-len 8k\n"
+                        "kvplan fit Qwen3-32B --engine vllm --gpu h100-80gb --users 300 --avg-len 8k\n"
                         "kvplan fit Qwen3-8B --engine vllm,sglang --gpu h100-80gb --num-seqs 16",
             .first = "--users --avg-len --max-model-len --num-seqs --reserve"},
     Command{"measure", "MODEL [options]", "an engine's start watched, or a rehearsal", run_measured, "Measuring", "",

@@ -75,12 +75,6 @@ inline std::string not_empty(string_view value, string_view name, string_view re
   if (value.empty()) fail(std::string(name) + ": an empty " + std::string(what), remedy);
   return std::string(value);
 }
-inline std::uint64_t parse_turns(string_view value, string_view name) {
-  constexpr std::uint64_t kMost = 1U << 20;
-  const std::uint64_t count = parse_count(value, name);
-  if (count > kMost) fail(std::string(name) + ": " + std::to_string(count) + " is more than kvplan plans", "use fewer");
-  return count;
-}
 inline std::uint64_t parse_copies(string_view value, string_view name) {
   constexpr std::uint64_t kMost = 1024;
   const std::uint64_t count = parse_count(value, name);

@@ -56,13 +56,11 @@ constexpr Option kOptions[]{
 
     {"--prompt-len", "N", kWorkload, "tokens of a prompt, of each turn", set<parse_count, &W::prompt>},
     {"--output-len", "N", kWorkload, "tokens of an answer", set<parse_count, &W::output>},
-    {"--turns", "N", kWorkload, "turns of a conversation, whose length grows (default 1)", set<parse_turns, &W::turns>},
+    {"--turns", "N", kWorkload, "turns of a conversation, whose length grows (default 1)",
+     set<parse_copies, &W::turns>},
     {"--think-time", "S", kWorkload, "seconds between an answer and the next turn", set<parse_rate, &W::think_time>},
     {"--prefix-hit-rate", "P%", kWorkload, "of the waiting users: their history stays in the KV cache",
-     [](Invocation& c, string_view v, string_view n) {
-       c.workload.hit_rate = parse_percent(v, n) / 100;
-       if (c.workload.hit_rate > 1) fail(std::string(n) + ": more than 100% is no rate", "give 0% to 100%");
-     }},
+     set<parse_percent_as_share, &W::hit_rate>},
     {"--qps", "N", kWorkload, "turns a second; needs --tokens-per-second for a verdict", set<parse_rate, &W::qps>},
     {"--tokens-per-second", "N", kWorkload, "speed of one sequence under load, as you measured it",
      set<parse_rate, &W::tokens_per_s>},

@@ -48,6 +48,7 @@ void check_workload(const Workload& workload, const Request& request) {
   needs(workload.qps && !workload.output, "--qps", "--prompt-len N --output-len N");
   needs(workload.tokens_per_s && !workload.output, "--tokens-per-second", "--prompt-len N --output-len N");
   needs(workload.think_time && !workload.output, "--think-time", "--prompt-len N --output-len N");
+  if (workload.hit_rate > 1) fail("--prefix-hit-rate: more than 100% is no rate", "give 0% to 100%");
   needs(workload.hit_rate > 0 && !workload.think_time, "--prefix-hit-rate", "--think-time SECONDS");
   needs(workload.think_time && !workload.qps && !request.users, "--think-time", "--users N or --qps N");
   if (workload.prompt && (request.avg_len || !request.seq_lens.empty()))

@@ -304,7 +304,8 @@ TEST_CASE("html: contrast in light and in dark") {
       if (colon - at < 10 && text[colon + 2] == '#')
         colors[text.substr(at + 2, colon - at - 2)] = text.substr(colon + 2, 7);
     }
-    REQUIRE(colors.size() == 14);
+    REQUIRE(colors.size() == 17);
+    for (const std::string ground : {"fits", "less", "none"}) CHECK(contrast(colors["text"], colors[ground]) >= 4.5);
     for (const std::string name : {"text", "muted", "good", "bad", "warn"})
       for (const std::string ground : {"page", "panel"}) {
         CAPTURE(name);

@@ -188,6 +188,7 @@ TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is ju
   request.engine = engine_named("vllm");
   request.card.gpu = &parse_gpu("rtx-4090");
   request.max_model_len = Tokens(8192);
+  request.max_model_len = Tokens(8192);
   request.num_seqs = 100;
   request.avg_len = Tokens(4096);
   request.users = true;

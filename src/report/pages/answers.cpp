@@ -135,7 +135,9 @@ std::string free_of(const Plan& plan) {
 }
 
 std::string rate_of(const Plan& plan, std::uint64_t copies) {
-  if (!plan.roofline) return "-";
+  // The bound is for sequences at their full length, and says nothing of a stated mean.
+  const bool is_full = !plan.request.avg_len || *plan.request.avg_len == plan.load.max_model_len;
+  if (!plan.roofline || !is_full) return "-";
   return grouped(static_cast<std::uint64_t>(plan.roofline->tokens_per_s_batch * static_cast<double>(copies)));
 }
 
@@ -196,9 +198,9 @@ Page users_page(const Answers& answers) {
                     rate_of(plan, *answer.copies), in_words(answer.note)});
   }
   page.add("Layouts of " + plural(answers.users->gpus, "GPU") + ", best first", Detail::kComment,
-           titled_table({"layout", "users of " + length_of_users(answers.asked), "total GiB", "free GiB",
-                         "tokens/s up to", "why"},
-                        0b011110, rows, {5, 2}),
+           without_columns_of("-", titled_table({"layout", "users of " + length_of_users(answers.asked), "total GiB",
+                                                 "free GiB", "tokens/s up to", "why"},
+                                                0b011110, rows, {5, 2})),
            {kUsersFigures});
   page.notes = notes_of(answers.asked.notes);
   return page;
@@ -357,9 +359,8 @@ Reply fitted(const Answers& answers) {
           (*answer.copies > 1 ? fmt::format("start {} copies of it{}", *answer.copies, more.empty() ? "" : "; ") : "") +
           more;
     else
-      out.warning =
-          "This command uses a different layout or length from the one you asked for: " + options_text(answer.changes, answer.plan.verdict.spelling) +
-          (more.empty() ? "" : "; " + more);
+      out.warning = "This command uses a different layout or length from the one you asked for: " +
+                    options_text(answer.changes, answer.plan.verdict.spelling) + (more.empty() ? "" : "; " + more);
   }
   return out;
 }
