@@ -231,7 +231,7 @@ Page fit_page(const Answers& answers) {
         "", Detail::kComment,
         titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}));
   if (!layouts.empty())
-    page.add("Layouts that hold the request, the first choice first", Detail::kComment,
+    page.add("Valid layouts, best first", Detail::kComment,
              titled_table({"layout", "GPUs", "max context", "max seqs", "total GiB", "free GiB", "why"}, 0b0111110,
                           layouts, {4, 3, 6}));
   add_contexts_by_sequences(answers.contexts_by_sequences, page);
