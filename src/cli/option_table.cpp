@@ -219,14 +219,14 @@ constexpr Option kOptions[]{
        c.request.llama_cpp.cache_ram = Bytes(mib * kMiB);
      }},
     {"--fit-target -fitt", "MIB", kLlama,
-     "GPU memory that --fit leaves free, of all GPUs or A,B of each (default 1024)",
+     "GPU memory that the default placement leaves free, of all GPUs or A,B of each (default 1024)",
      [](Invocation& c, string_view v, string_view n) {
        std::vector<Bytes>& out = c.request.llama_cpp.fit_target;
        out.clear();
        for (const string_view word : parts_of(v, ','))
          out.emplace_back(checked_mul(parse_count_or_none(word, n), kMiB, "--fit-target"));
      }},
-    {"--fit-ctx -fitc", "N", kLlama, "the shortest context that --fit chooses (default 4096)",
+    {"--fit-ctx -fitc", "N", kLlama, "the shortest context that the default placement chooses (default 4096)",
      set<parse_tokens, &L::fit_ctx>},
     {"--tensor-split -ts", "A,B", kLlama, "shares of the GPUs of -pp, as 3,1", split_tensors},
     {"--tool", "server|cli", kLlama, "the program: logits of each slot's last token, or of all tokens",
