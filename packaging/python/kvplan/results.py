@@ -64,7 +64,7 @@ class FleetSharedCard(TypedDict):
     # of it, less what is kept free
     budget_bytes: int
     headroom_bytes: int
-    status: Literal["fits", "does_not_fit", "unknown"]
+    status: Literal["fits", "partly_on_cpu", "does_not_fit", "unknown"]
 
 
 class Fleet(Result):
@@ -117,6 +117,10 @@ class AnswersUsers(TypedDict):
     gpus: int
     # of 8 GPUs
     nodes: int
+    # that so many GPUs serve at once
+    max_users: Optional[int]
+    # --price: of all GPUs
+    price_per_hour: Optional[float]
 
 
 class Answers(Result):
@@ -535,6 +539,8 @@ class GpusGpu(TypedDict):
     usable_bytes: Optional[int]
     # 10^9 bytes a second
     bandwidth_gb_s: Optional[float]
+    # of an NVIDIA card, times ten: 90 for 9.0
+    compute_capability: Optional[int]
     kind: Literal["unified", "discrete"]
     source: str
 
@@ -847,7 +853,7 @@ class VerdictSuggestion(TypedDict):
 
 
 class Verdict(TypedDict):
-    status: Literal["fits", "does_not_fit", "unknown"]
+    status: Literal["fits", "partly_on_cpu", "does_not_fit", "unknown"]
     # the limit lies inside the range
     close: bool
     reason: str
@@ -1081,6 +1087,8 @@ class Answer(TypedDict):
     max_model_len: Optional[int]
     # of a layout: the most sequences that fit at the requested length
     max_num_seqs: Optional[int]
+    # --users: of the layout, each a server of its own
+    copies: Optional[int]
     kv_cache: "KvCache"
     # a row for each GPU
     memory: List["GpuMemory"]
