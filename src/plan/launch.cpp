@@ -124,9 +124,7 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
 }
 
 void add_launch(const ModelSpec& model, Answers& answers) {
-  Plan* chosen = answers.users                    ? &answers.rows.front().plan
-                 : answers.asked.verdict.holds() ? &answers.asked
-                                                 : nullptr;
+  Plan* chosen = answers.users ? &answers.rows.front().plan : answers.asked.verdict.holds() ? &answers.asked : nullptr;
   const bool named = answers.asked.request.max_model_len || answers.asked.request.llama_cpp.ctx_size;
   const std::string_view first = named ? "layout" : "longest_context";
   const std::string_view second = named ? "longest_context" : "layout";
