@@ -241,7 +241,7 @@ int run_measured(const Invocation& call) {
   const bool watches = measuring.watch || measuring.pid;
   if (measuring.watch && measuring.pid) fail("--watch and --pid are two ways to name the engine", "use one of them");
   if (measuring.watch && measuring.command.empty())
-    fail("--watch: no command stands behind --", "write for example --watch -- vllm serve MODEL");
+    fail("--watch: no command after --", "write for example --watch -- vllm serve MODEL");
   if (measuring.keep && !measuring.watch) fail("--keep without --watch", "a process that was joined goes on anyway");
   if (asks_card(call)) return run_card(call, report_options(call));
   const ModelAndRequest asked = load_model_and_request(single_model(call), call);

@@ -51,7 +51,7 @@ constexpr Option kOptions[]{
        for (const string_view length : parts_of(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
      }},
     {"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens", set<parse_tokens, &R::avg_len>},
-    {"--shared-prefix", "N", kLoad, "tokens that all of them begin with, stored once",
+    {"--shared-prefix", "N", kLoad, "tokens that all sequences share as a prefix, stored once",
      set<parse_tokens, &R::shared_prefix>},
 
     {"--prompt-len", "N", kWorkload, "tokens of a prompt, of each turn", set<parse_count, &W::prompt>},
@@ -70,8 +70,8 @@ constexpr Option kOptions[]{
      set_weights},
     {"--dtype", "T", kTypes, "compute type", set<type_or_auto, &R::dtype>},
     {"--kv-cache-dtype --kv", "T[,T...]", kTypes, "KV type (default auto); see kvplan dtypes", set_kv_types},
-    {"--cache-type-k -ctk", "T", kTypes, "the type of K alone", set<type_or_auto, &R::cache_type_k>},
-    {"--cache-type-v -ctv", "T", kTypes, "the type of V alone", set<type_or_auto, &R::cache_type_v>},
+    {"--cache-type-k -ctk", "T", kTypes, "the type of K", set<type_or_auto, &R::cache_type_k>},
+    {"--cache-type-v -ctv", "T", kTypes, "the type of V", set<type_or_auto, &R::cache_type_v>},
     {"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes, "transformers' cache",
      set<as_typed, &TransformersOptions::cache_implementation>},
     {"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states", set<type_or_auto, &R::state_dtype>},
@@ -136,7 +136,7 @@ constexpr Option kOptions[]{
      }},
     {"--measure-max", "", kMeasuring, "the same, and the largest context that really allocates",
      [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
-    {"--watch", "", kMeasuring, "measure: start the engine whose command stands behind --, and watch it",
+    {"--watch", "", kMeasuring, "measure: start the engine command given after -- and watch it",
      flag<&M::watch>},
     {"--pid", "N", kMeasuring, "measure: watch a running engine", set<parse_count, &M::pid>},
     {"--keep", "", kMeasuring, "measure: the engine that --watch started goes on afterwards", flag<&M::keep>},
@@ -321,7 +321,7 @@ constexpr Option kOptions[]{
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
      flag<&ReadOptions::assume>},
 
-    {"--offline", "", kHub, "the caches alone, no network (HF_HUB_OFFLINE)", flag<&HubOptions::offline>},
+    {"--offline", "", kHub, "use only local caches, no network (HF_HUB_OFFLINE)", flag<&HubOptions::offline>},
     {"--revision", "R", kHub, "a branch, tag or commit, for ids without @R",
      [](Invocation& c, string_view v, string_view n) {
        c.source.hub.revision = not_empty(v, n, "name a branch, a tag or a commit");

@@ -102,7 +102,7 @@ std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::v
   if (words.empty() || (words.size() == 1 && words.front().find(' ') == std::string::npos)) return {};
   std::vector<LaunchCommand> out = find_commands(words);
   if (out.empty() && !exists(words.front()))
-    fail("no engine's command stands behind --", "write one such as vllm serve MODEL, or a MODEL before --");
+    fail("no engine command after --", "write one such as vllm serve MODEL, or a MODEL before --");
   return out;
 }
 

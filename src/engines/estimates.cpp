@@ -130,7 +130,7 @@ LedgerLine unverified_line(const OverheadInput& in) {
           Bytes(0),
           tenth,
           "up to a tenth of the cache",
-          "no log and no source stands behind this part"};
+          "this part is not based on any log or source"};
 }
 
 void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known) {

@@ -111,7 +111,7 @@ constexpr KnownError kErrors[] = {
     {.engine = "llama.cpp", .name = "glm5-next before 0.6", .effect = kUnknown, .types = "glm5-next glm5_next glm5_next_text",
      .when = [](const EngineInput& input) { return !llama_rules(input.request).pooled_keys; },
      .tells = "llama.cpp before 0.6 does not know GLM-5.3-Flash (glm5-next) and ends with \"unknown model architecture\"",
-     .why = "The architecture came with builds that count as 0.6; kvplan plans it all the same.",
+     .why = "The architecture came with builds that count as 0.6; kvplan plans it anyway.",
      .misses = {.figures = "starts"}},
     {.engine = "llama.cpp", .name = "glm5-next", .effect = kWarning, .types = "glm5-next glm5_next glm5_next_text",
      .when = [](const EngineInput& input) { return llama_rules(input.request).pooled_keys; },

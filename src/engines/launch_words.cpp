@@ -44,7 +44,7 @@ Launch launch_from_checkpoint(const LaunchInput& input, const ServerImage& conta
   out.container = container;
   if (!input.model.is_hub) out.local_model = input.model.name;
   if (input.model.is_placeholder)
-    out.remarks.push_back(input.model.name + " stands for the directory with the model's weights");
+    out.remarks.push_back(input.model.name + " is the directory with the model's weights: replace it with yours");
   return out;
 }
 

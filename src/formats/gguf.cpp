@@ -229,7 +229,7 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
   std::sort(out.entries_.begin(), out.entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
   const auto twice = std::adjacent_find(out.entries_.begin(), out.entries_.end(),
                                         [](const Entry& a, const Entry& b) { return a.key == b.key; });
-  if (twice != out.entries_.end()) fail("the key " + quoted(twice->key) + " stands in the file twice", kAgain);
+  if (twice != out.entries_.end()) fail("the key " + quoted(twice->key) + " is in the file twice", kAgain);
 
   out.read_tensors(cursor, num_tensors, file_bytes);
   out.header_bytes_ = cursor.position();
@@ -289,7 +289,7 @@ void Gguf::check_names() const {
   for (const GgufTensor& tensor : tensors_) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) fail("the tensor " + quoted(*twice) + " stands in the file twice", kAgain);
+  if (twice != names.end()) fail("the tensor " + quoted(*twice) + " is in the file twice", kAgain);
 }
 
 void Gguf::add_shard(Gguf&& shard, std::uint64_t number) {

@@ -123,7 +123,7 @@ std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
     list = member(json, "gpus");
     if (list == nullptr) refuse_cards("it has no \"gpus\"");
   }
-  if (!list->is_array() || list->empty()) refuse_cards("it holds no cards");
+  if (!list->is_array() || list->empty()) refuse_cards("it has no GPUs");
   if (list->size() > kMaxCards) refuse_cards("it holds more than " + std::to_string(kMaxCards) + " cards");
   std::vector<GpuRecord> out;
   for (std::size_t i = 0; i < list->size(); ++i) out.push_back(record((*list)[i], i));

@@ -193,7 +193,7 @@ string_view program_name(string_view word) {
 }
 
 std::vector<LaunchCommand> find_commands(string_view text) {
-  if (text.size() > kMostText) fail("the text is longer than 1 MiB", "give the command alone");
+  if (text.size() > kMostText) fail("the text is longer than 1 MiB", "give only the command");
   Finder finder;
   const string_view plain = trimmed(text);
   if (plain.starts_with('{') || plain.starts_with('[')) {

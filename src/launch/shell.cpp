@@ -185,7 +185,7 @@ class ShellReader {
   // A value without quotes around it falls into words.
   void insert(string_view value, bool in_quotes) {
     expanded_ += value.size();
-    if (expanded_ > kMostExpanded) fail("the values of its variables are longer than 1 MiB", "give the command alone");
+    if (expanded_ > kMostExpanded) fail("the values of its variables are longer than 1 MiB", "give only the command");
     for (const char c : value) {
       if (!in_quotes && (c == '\n' || kBlank.find(c) != string_view::npos))
         end_word();
@@ -264,7 +264,7 @@ class ShellReader {
     in_word_ = is_quoted_ = false;
     ShellWord word = std::exchange(word_, {});
     if (std::exchange(skips_next_, false)) return;
-    if (++words_ > kMostWords) fail("the text has more than 10,000 words", "give the command alone");
+    if (++words_ > kMostWords) fail("the text has more than 10,000 words", "give only the command");
     command_.words.push_back(std::move(word));
   }
 

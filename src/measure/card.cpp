@@ -96,11 +96,11 @@ CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& ope
   if (out.contexts.size() == kOpenings)
     out.context = *std::min_element(out.contexts.begin(), out.contexts.end());
   else
-    out.remarks.emplace_back("what its context takes cannot be told: nobody counts it from outside, or others moved");
+    out.remarks.emplace_back("the size of its context is unknown: it cannot be read from outside, or other programs used memory meanwhile");
   if (out.is_disturbed) out.remarks.emplace_back("others took or freed memory meanwhile: nothing of it is kept");
-  if (out.facts.is_integrated) out.remarks.emplace_back("its memory is the machine's: what is free is shared with it");
+  if (out.facts.is_integrated) out.remarks.emplace_back("its memory is shared with the CPU, and so is what is free");
   if (out.facts.is_wsl)
-    out.remarks.emplace_back("under WSL2 Windows pages its memory out instead of refusing: what is free says little");
+    out.remarks.emplace_back("under WSL2 Windows swaps GPU memory instead of refusing, so free memory says little");
   return out;
 }
 

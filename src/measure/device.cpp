@@ -64,7 +64,7 @@ std::unique_ptr<Device> open_device(const std::string& name, bool shares) {
   } catch (const SharedDevice& error) {
     no_device((name.empty() ? "the GPU" : name) + " is in use: " + one_line(error.what(), 160) +
                   ", and what is allocated here is missing there",
-              "use --share to measure all the same, or name another --device");
+              "use --share to measure anyway, or name another --device");
   }
 }
 

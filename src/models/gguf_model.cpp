@@ -126,7 +126,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
       fail(Exit::kUnknownArchitecture,
            "the architecture " + model.architecture +
                " is not known, and it has cache-related keys that kvplan does not know: " + first_named(unread),
-           "--assume plans it from the plain fields all the same");
+           "--assume plans it from the common fields anyway");
   }
   read_layer_count(keys, rules);
   keys.translate(arch->recurrence);

@@ -358,7 +358,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
       fail(Exit::kUnknownArchitecture,
            "the model_type " + shown +
                " is not known, and it has cache-related keys that kvplan does not know: " + first_named(unread),
-           "--assume plans it from the plain fields all the same");
+           "--assume plans it from the common fields anyway");
     fail(Exit::kUnknownArchitecture, "the config names no model_type", "--assume plans it from its plain fields");
   }
   if (unknown) {

@@ -43,7 +43,7 @@ Doubts doubts_of(const EngineInput& input) {
   }
   if (!executed)
     inform(out.notes, "not_verified",
-           {"not verified in {engine}: no executed run of this model is held against this plan",
+           {"not verified in {engine}: this plan was not compared with a run of this model",
             {{"engine", engine.name}}});
   return out;
 }

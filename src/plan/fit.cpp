@@ -63,9 +63,9 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const Request& u
   if (widest == nullptr || widest->longest == 0) {
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
     if (!has_room && out.asked.verdict.status != Verdict::kPartlyOnCpu)
-      out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
+      out.sentences.push_back("no room for a KV cache: weights and overhead exceed the GPU");
     else if (has_room)
-      out.sentences.push_back("no context fits at so many sequences");
+      out.sentences.push_back("no context length fits with this many sequences");
     return;
   }
   const Request& request = widest->request;
@@ -172,7 +172,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutF
     return;
   }
   const std::uint64_t most = usual_gpu_counts(free).back();
-  if (!fits_here) out.sentences.push_back({"no layout of up to {gpus} GPUs holds the request", {{"gpus", most}}});
+  if (!fits_here) out.sentences.push_back({"no layout of up to {gpus} GPUs fits the request", {{"gpus", most}}});
 }
 
 // The smallest share of the card that serves what was asked for: the rest is for others.
@@ -234,7 +234,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
     return;
   }
   const OptionValues& least_of_all = out.rows.front().changes;
-  out.sentences.push_back({"the smallest that holds it: {gpus} x {card}",
+  out.sentences.push_back({"smallest that fits: {gpus} x {card}",
                            {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
 

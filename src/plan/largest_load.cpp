@@ -86,7 +86,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
   }
   if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
     inform(plan.notes, "most_sequences",
-           {"the memory would hold more sequences; {engine} takes {most} at most",
+           {"there is memory for more sequences; {engine} allows at most {most}",
             {{"engine", engine.name}, {"most", most}}});
     capacity.max_num_seqs = most;
     if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));

@@ -185,7 +185,7 @@ Template reason_of_layout(PlanCache& cache, const Request& request) {
   const Parallel& p = request.parallel;
   const std::uint64_t same = repeats(cache, request);
   const bool latent = fewest_kv_heads(cache) == 1;
-  if (p.decode_context > 1) return "ranks share the tokens of each sequence, and the cache is held once";
+  if (p.decode_context > 1) return "ranks split the tokens of each sequence, so the KV cache is stored once";
   if (p.data > 1) {
     Request whole = request;
     whole.parallel.tensor = p.dp_attention ? p.tensor : p.tensor * p.data;
@@ -193,11 +193,11 @@ Template reason_of_layout(PlanCache& cache, const Request& request) {
     whole.parallel.dp_attention = false;
     return repeats(cache, whole) > same ? "each copy caches its own sequences, where tensor parallelism would hold "
                                           "every one on all ranks"
-                                        : "copies share the sequences out, each with weights of its own";
+                                        : "the copies split the sequences, and each has its own weights";
   }
   if (same > 1)
-    return {latent ? "tensor parallelism does not split this cache: every rank holds all of it"
-                   : "more ranks than KV heads: each is held {times} times",
+    return {latent ? "tensor parallelism does not split this KV cache: each rank has all of it"
+                   : "more ranks than KV heads: each head is stored {times} times",
             {{"times", same}}};
   if (p.tensor > kGpusOfNode) return "tensor parallelism across nodes: slow without a fast network between them";
   if (p.pipeline > num_nodes(p.gpus()) && p.tensor > 1) return "stages work in turn: slower than ranks side by side";
@@ -215,20 +215,20 @@ Template repeated_cache(PlanCache& cache, const Plan& plan) {
   if (same == 1 || !holds_same || plan.kv_cache.logical == Bytes(0)) return {};
   Template out =
       fewest_kv_heads(cache) == 1
-          ? Template("tensor parallelism does not split this cache: each of {ranks} ranks holds all {held:GiB}",
+          ? Template("tensor parallelism does not split this KV cache: each of {ranks} ranks stores all {held:GiB}",
                      {{"ranks", p.tensor}, {"held", plan.kv_cache.logical_per_gpu}})
-          : Template("{ranks} ranks share {num_kv_heads} KV heads: each head is held {times} times",
+          : Template("{ranks} ranks for {num_kv_heads} KV heads: each head is stored {times} times",
                      {{"ranks", p.tensor}, {"num_kv_heads", fewest_kv_heads(cache)}, {"times", same}});
   const Engine& engine = engine_of(plan.request);
   if (p.data > 1 || p.pipeline > 1 || plan.request.num_seqs < p.tensor || fewest_kv_heads(cache) > 1) return out;
   const Bytes share_of_one(plan.kv_cache.logical_per_gpu.count() / p.tensor);
   const auto offer = [&](const char* text) { out += {text, {{"ranks", p.tensor}, {"held", share_of_one}}}; };
   if (engine.parallel.data_ranks_share_experts && cache.model().experts.count > 0)
-    offer("; -tp 1 -dp {ranks} --enable-expert-parallel holds {held:GiB} a GPU");
+    offer("; -tp 1 -dp {ranks} --enable-expert-parallel stores {held:GiB} per GPU");
   else if (engine.parallel.data_ranks_share_experts)
-    offer("; -tp 1 -dp {ranks} holds {held:GiB} a GPU");
+    offer("; -tp 1 -dp {ranks} stores {held:GiB} per GPU");
   else if (engine.parallel.cuts != nullptr)
-    offer("; -dp {ranks} --enable-dp-attention holds {held:GiB} a GPU");
+    offer("; -dp {ranks} --enable-dp-attention stores {held:GiB} per GPU");
   return out;
 }
 

@@ -174,13 +174,13 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   }
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
     warn(plan.notes, "calibration_unused",
-         "the calibration holds nothing for this card, engine and model: nothing was changed by it");
+         "the calibration has no figure for this GPU, engine and model, so it changed nothing");
   if (Template stands_for = unknown_release(engine, request); !stands_for.empty())
     inform(plan.notes, "unknown_release", std::move(stands_for));
   if (!request.card.note.empty()) inform(plan.notes, "detected_cards", Template::quoted(request.card.note));
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     warn(plan.notes, "beyond_maximum",
-         {"{asked} tokens are beyond the model's maximum of {max_model_len}",
+         {"{asked} tokens exceed the model's maximum of {max_model_len}",
           {{"asked", plan.load.max_model_len}, {"max_model_len", model.max_model_len}}});
   if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.llama_cpp.ctx_size)
     inform(plan.notes, "default_context",

@@ -415,7 +415,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   if (engine.extras.image_buffer != nullptr && !asked.with_towers && !request.extras.projector &&
       (has_towers(model.tensors) || has_towers(model.unknown_tensors) || has_towers(model.stored)))
     inform(notes, "towers_left_out",
-           "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE");
+           "a GGUF of this model has only the text part: for images or audio add --mmproj FILE");
   add_moved(model, request, moved, out);
   if (!engine.loading.embedding_on_host) return out;
   add_host_layers(model, weigher, asked, request, layers, stages, ties_head, out);

@@ -249,7 +249,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (const Tokens most = input.model.max_model_len;
       !verdict.refusal && most > Tokens(0) && plan.load.max_model_len > most && is_encoder(input))
     verdict.refusal = Refusal{"position_table",
-                              {"{asked} tokens are more than the {positions} positions of this encoder",
+                              {"{asked} tokens exceed the {positions} positions of this encoder",
                                {{"asked", plan.load.max_model_len}, {"positions", most}}},
                               {"use --max-model-len {positions}", {{"positions", most}}}};
   check_sequences(input, engine, layout, plan);

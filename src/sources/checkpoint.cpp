@@ -108,7 +108,7 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
     if (key.first == Component::kLmHead && tied && has_embedding) {
       inform(
           model.notes, "tied_head_stored",
-          {"the file holds the tied head besides the embedding ({size}): counted once", {{"size", sized(sum.bytes)}}});
+          {"the file has the tied head as well as the embedding ({size}): counted once", {{"size", sized(sum.bytes)}}});
       continue;
     }
     model.stored.push_back({key.first, key.second, sum.tensors, sum.elements, sum.bytes});
@@ -149,7 +149,7 @@ void read_stored(const std::string& directory, ModelSpec& model) {
   if (exists(directory + "/adapter_config.json")) {
     const Sums adapter = adapter_sums(directory);
     inform(model.notes, "adapter",
-           {"an adapter lies beside the model: {parameters} parameters, {size}, not part of the plan (--lora "
+           {"the directory also has an adapter: {parameters} parameters, {size}, not part of the plan (--lora "
             "adds it)",
             {{"parameters", adapter.elements}, {"size", sized(adapter.bytes)}}});
   }
@@ -187,14 +187,14 @@ void refuse_layout(const std::string& directory) {
       parts += (parts.empty() ? "" : ", ") + one_line(key, 40) + " " + sized(sums.bytes);
     }
     fail(Exit::kUnknownArchitecture,
-         "the directory holds a diffusers pipeline (" +
+         "the directory is a diffusers pipeline (" +
              one_line(index.find_string("_class_name").value_or("unnamed"), 60) + "; " +
              (parts.empty() ? std::string("no weights at hand") : parts) + "; " + sized(all) +
              " in all), and kvplan plans language models",
          "give the folder of its text encoder; for the rest see diffusers' guide to memory");
   }
   if (exists(directory + "/modules.json"))
-    fail("the directory holds a sentence-transformers layout without a config.json of its own",
+    fail("the directory is a sentence-transformers layout without its own config.json",
          "give the folder of its transformer");
 }
 

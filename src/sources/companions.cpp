@@ -130,7 +130,7 @@ AdapterFile read_adapter_directory(const std::string& directory, std::uint64_t f
   const std::string file = directory + "/adapter_model.safetensors";
   const bool has_config = exists(config);
   if (!has_config && !exists(file))
-    fail("the directory holds no adapter_config.json and no adapter_model.safetensors", "give an adapter's directory");
+    fail("the directory has no adapter_config.json and no adapter_model.safetensors", "give an adapter's directory");
   if (exists(file)) read_pairs(file, file_bytes, out);
   if (has_config) read_adapter_config(config, out);
   return out;
@@ -140,7 +140,7 @@ AdapterFile read_safetensors_adapter(const std::string& path) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   AdapterFile out;
   read_pairs(path, 0, out);
-  if (out.targets.empty()) fail("the file holds no pairs of lora_A and lora_B", "give a LoRA adapter");
+  if (out.targets.empty()) fail("the file has no pairs of lora_A and lora_B", "give a LoRA adapter");
   const std::string config = (directory.empty() ? "." : directory) + "/adapter_config.json";
   if (exists(config)) read_adapter_config(config, out);
   return out;

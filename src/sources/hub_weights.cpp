@@ -184,7 +184,7 @@ std::string choose_gguf(const std::vector<std::string>& files, std::string_view 
     for (const std::string& file : out)
       if (names(lower(file_name(file)), "q4_k_m")) return file;
   const std::string list = join(out, ", ", [](const std::string& file) { return one_line(file_name(file), 80); });
-  fail("the name stands for several files: " + one_line(list, 240), "give the quantization with it");
+  fail("the name matches several files: " + one_line(list, 240), "give the quantization with it");
 }
 
 std::vector<std::string> files_of_set(const std::string& first) {

@@ -80,7 +80,7 @@ ModelSpec load_directory(const std::string& directory, const SourceOptions& opti
     return load_checkpoint(config, directory, directory, options);
   refuse_layout(directory);
   const std::vector<std::string> ggufs = entries(directory, ".gguf");
-  if (ggufs.empty()) fail("the directory holds no config.json and no *.gguf", "give a model's directory");
+  if (ggufs.empty()) fail("the directory has no config.json and no *.gguf", "give a model's directory");
   // A single file, or a folder of only projectors and drafts, is left to the reader, which reports what it is.
   const std::string chosen = choose_gguf(ggufs, "");
   return load_gguf(chosen.empty() ? ggufs.front() : chosen, options.read);
@@ -203,7 +203,7 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
     std::sort(found.begin(), found.end());
     if (found.empty()) {
       with_source(argument, [] {
-        fail("the directory holds no config.json, no *.gguf and no *.json", "give a model's directory");
+        fail("the directory has no config.json, no *.gguf and no *.json", "give a model's directory");
       });
     }
     is_fleet = true;

@@ -360,7 +360,7 @@ void note_files(const StoredSizes& files, WeightReport& report) {
     report.notes.push_back(
         {warns ? NoteLevel::kWarning : NoteLevel::kInfo,
          "weights_from_headers",
-         {"the weights are those of the checkpoint's {source}; the config alone would have said "
+         {"the weights are those of the checkpoint's {source}; the config by itself says "
           "{guess} bytes ({off})",
           {{"source", files.is_index() ? "index" : "headers"}, {"guess", files.declared()}, {"off", percent(off)}}}});
 }

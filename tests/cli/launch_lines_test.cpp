@@ -175,7 +175,7 @@ TEST_CASE("launch lines: the model as the engine takes it") {
   // A config alone has no weights beside it: what stands for them is said.
   const Run alone = launch({kLlamaConfig, "--engine", "vllm"});
   CHECK(has(alone.out, "vllm serve testdata/configs/llama-3.1-8b --"));
-  CHECK(has(alone.err, "stands for the directory with the model's weights"));
+  CHECK(has(alone.err, "is the directory with the model's weights: replace it with yours"));
   const Run converted = launch({kLlamaConfig, "--engine", "llama.cpp"});
   CHECK(has(converted.out, "llama-server -m llama-3.1-8b.gguf "));
   CHECK(has(converted.err, "llama.cpp loads a GGUF"));

@@ -84,7 +84,7 @@ constexpr LogTemplate kEvents[] = {
      "flash attention is off (FlashAttention:false): without flash attention the scores of the whole context are kept",
      "@flash_attention:OLLAMA_FLASH_ATTENTION 1; @shorter_length"},
     {"flash attention enabled but not supported by {who:word}", kMemoryHint,
-     "flash attention was asked for, and the {who} does not support it", "",
+     "the command asks for flash attention, and the {who} does not support it", "",
      "msg=\"flash attention enabled but not supported by gpu\""},
     {"quantized kv cache requested but flash attention disabled", kMemoryHint,
      "the KV cache stays at f16: q8_0 needs flash attention", "@flash_attention:OLLAMA_FLASH_ATTENTION 1"},

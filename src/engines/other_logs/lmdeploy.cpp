@@ -24,7 +24,7 @@ constexpr LogTemplate kLmdeployEvents[] = {
      "[TM][FATAL] models/llama/LlamaBatch.cc(371): Check failed"},
     {"[BlockManager] out of memory", kOutOfMemory, "there is no memory for a block of the KV cache", kLessCache},
     {"No enough blocks for `session_len`", kCacheTooSmall,
-     "the KV cache holds less than one sequence of the session length",
+     "the KV cache is smaller than one sequence of the session length",
      "--session-len lower | a shorter context; --cache-max-entry-count higher | a larger share of the free memory; "
      "--tp 2",
      "[TM][WARNING] [LlamaTritonModel] No enough blocks for `session_len` (32768), `session_len` truncated to 10240."},

@@ -119,7 +119,7 @@ constexpr LogTemplate kSystemEvents[] = {
      "docker run --gpus all | shows the GPUs to a container; check CUDA_VISIBLE_DEVICES and nvidia-smi"},
     {"No HIP GPUs are available", kRefused, "no AMD GPU is visible to the process",
      "docker run --device /dev/kfd --device /dev/dri --group-add video; check HIP_VISIBLE_DEVICES and rocminfo"},
-    {"invalid device ordinal", kTooFewCards, "a GPU was asked for that is not there",
+    {"invalid device ordinal", kTooFewCards, "the command asks for a GPU that is not there",
      "@ranks_that_divide; check CUDA_VISIBLE_DEVICES"},
     {"system not yet initialized", kRefused, "the NVSwitch fabric is not running (CUDA error 802)",
      "start nvidia-fabricmanager, in the driver's version"},
@@ -285,7 +285,7 @@ constexpr LogTemplate kSystemEvents[] = {
      "the container was killed: it used more main memory than its limit (OOMKilled)",
      "a higher memory limit of the container (resources.limits.memory, docker -m); @smaller_weights"},
     {"Memory cgroup out of memory: Killed process {pid} ({process:word}){*}anon-rss:{rss:size}", kHostOutOfMemory,
-     "the kernel killed {process}: it held {rss} of main memory, more than its cgroup (container, slice) may",
+     "the kernel killed {process}: it used {rss} of main memory, more than its cgroup (container, slice) allows",
      "a higher memory limit of the container (docker -m, MemoryMax=); @smaller_weights; @shorter_length",
      "Memory cgroup out of memory: Killed process 4711 (python3) total-vm:98304000kB, anon-rss:62914560kB, "
      "file-rss:71680kB"},
@@ -294,7 +294,7 @@ constexpr LogTemplate kSystemEvents[] = {
      "a higher memory limit of the container (docker -m, MemoryMax=); @smaller_weights; @shorter_length",
      "Memory cgroup out of memory: Killed process 4711 (python3)"},
     {"ut of memory: Killed process {pid} ({process:word}){*}anon-rss:{rss:size}", kHostOutOfMemory,
-     "the system ran out of memory (RAM), not the card: the kernel killed {process}, which held {rss}", "",
+     "the machine ran out of RAM, not the GPU: the kernel killed {process}, which used {rss}", "",
      "Out of memory: Killed process 2931 (llama-server) total-vm:91234567kB, anon-rss:60123456kB, file-rss:0kB, "
      "shmem-rss:0kB"},
     {"ut of memory: Killed process {pid} ({process:word}", kHostOutOfMemory,

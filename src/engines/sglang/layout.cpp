@@ -257,7 +257,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
               {{"running", runs_at_once(budget, load, {{load.max_model_len}, {}}).value_or(0)}}};
     if (all_slots_ && need.slots > *all_slots_)
       return {
-          "{needed} state slots are needed and {asked} were asked for; raise --max-mamba-cache-size, or "
+          "{needed} state slots are needed, and the command sets {asked}; raise --max-mamba-cache-size, or "
           "--max-num-seqs without a radix cache",
           {{"needed", need.slots}, {"asked", *all_slots_}}};
     if (const std::uint64_t tokens = all_windows_ ? need.windows : need.full; tokens > most_tokens_ / page_ * page_)
@@ -272,7 +272,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
                  {{"share", state_share(budget)}, {"budget", budget}, {"slots", fullest_slot() * 2}}) +
              remedy;
     if (has_windows() && have.windows < least_windows())
-      return Template("a window pool of {tokens} tokens does not hold one window and a page ({least})",
+      return Template("a window pool of {tokens} tokens is smaller than one window and a page ({least})",
                       {{"tokens", have.windows}, {"least", least_windows()}}) +
              remedy;
     if (need.slots > have.slots)
@@ -351,7 +351,7 @@ std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector
   if (input.request.card.is_unified())
     notes.push_back(
         {NoteLevel::kInfo, "unified_memory",
-         "the processor shares this memory: SGLang goes by what is free when it starts, on GB10 7.2 to 20.4 "
+         "the CPU shares this memory: SGLang uses what is free when it starts, on GB10 7.2 to 20.4 "
          "GiB less than all as logs print it (10 are planned); empty the page cache before a start that is "
          "close"});
   return std::make_unique<SglangLayout>(input, notes);

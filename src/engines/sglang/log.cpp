@@ -140,7 +140,7 @@ constexpr LogTemplate kEvents[] = {
      "the size of the "
      "hierarchical cache."},
     {"SWA pool ({pool:tokens} tokens) cannot hold even one request", kCacheTooSmall,
-     "the pool of window layers holds {pool}: less than one request",
+     "the pool of the window layers has room for {pool}, less than one request",
      "--swa-full-tokens-ratio higher | a larger part for window layers; @larger_share; @more_ranks",
      "ValueError: SWA pool (512 tokens) cannot hold even one request: the prefill admission floor is "
      "sliding_window_size (1024) + "
@@ -151,7 +151,7 @@ constexpr LogTemplate kEvents[] = {
      "RuntimeError: SWA pool cap (65536 tokens, 4.2 GiB) leaves no room for the full KV pool within the available 3.9 "
      "GiB."},
     {"assert self.store_dtype == torch.uint8", kCacheTypeNeedsFlash,
-     "the KV pool of this model holds FP8 (uint8) alone, and another cache type was asked for; not memory",
+     "this model needs an FP8 (uint8) KV cache, and the command asks for another type; not a memory problem",
      "@plain_cache_type:--kv-cache-dtype fp8_e4m3"},
     {"Unsupported architectures: {architecture:text}", kUnknownArchitecture, "", "",
      "ValueError: Unsupported architectures: ['FooForCausalLM']. Supported list: dict_keys(['X'])"},

@@ -32,7 +32,7 @@ constexpr LogTemplate kEvents[] = {
      "part of the weights was offloaded: the GPU has no room for all", "@smaller_weights",
      "Some parameters are on the meta device because they were offloaded to the cpu."},
     {"FlashAttention2 has been toggled on, but it cannot be used", kRefused,
-     "flash_attention_2 was asked for, and flash_attn is not installed",
+     "the script asks for flash_attention_2, and flash_attn is not installed",
      "pip install flash-attn --no-build-isolation; attn_implementation=\"sdpa\" | PyTorch's own kernels",
      "ImportError: FlashAttention2 has been toggled on, but it cannot be used due to the following error: the package "
      "flash_attn seems to be not installed."},

@@ -229,7 +229,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "@plain_cache_type:--kv-cache-dtype auto; --attention-backend FLASHINFER or TRITON_ATTN",
      "NotImplementedError: FlashAttention does not support fp8 kv-cache on this device."},
     {"Invalid attention backend for {device:word}", kNoAttentionBackend,
-     "the attention backend that was asked for does not exist on {device}",
+     "the chosen attention backend does not exist on {device}",
      "without --attention-backend (VLLM_ATTENTION_BACKEND) | vLLM then chooses",
      "ValueError: Invalid attention backend for cuda"},
     {"Selected backend {backend:word} is not valid for this configuration. Reason: {reason:text}", kNoAttentionBackend,
@@ -281,7 +281,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "ValueError: The number of required GPUs exceeds the total number of available GPUs in the placement group. "
      "Required "
      "number of devices: 8. Total number of devices: 4."},
-    {"Cannot provide a placement group", kTooFewCards, "Ray's cluster does not have the GPUs that were asked for",
+    {"Cannot provide a placement group", kTooFewCards, "the Ray cluster does not have as many GPUs as the command asks for",
      "ray status | shows what each node has; -tp and -pp smaller; ray start on the other nodes",
      "ValueError: Cannot provide a placement group of placement_group_specs=[{'GPU': 1.0}] within 1800 seconds."},
     {"Current node has no GPU available", kTooFewCards, "this node has no free GPU for Ray",

@@ -299,7 +299,7 @@ PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {
                                                                            "free GiB", "tokens/s up to", "an hour"},
                                                                           0b11110100U, rows)));
   if (!has_cards)
-    return titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that hold it"}, 0b01100U, rows,
+    return titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that fit it"}, 0b01100U, rows,
                         {3, 2});
   return titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
                       0b01110000U, rows, {3, 7});
@@ -331,7 +331,7 @@ Page fits_page(const std::vector<FitEntry>& entries) {
   const char* remark = asked.request.users ? kUsersFigures
                        : has_cards
                            ? "max context: tokens at the requested sequences; max seqs: sequences at the requested "
-                             "context; GPUs: the fewest that hold the request"
+                             "context; GPUs: the fewest that fit the request"
                            : "";
   Block& block = page.add("", Detail::kComment, fits_table(rows, asked, has_cards));
   if (*remark != '\0') block.remarks.push_back(remark);

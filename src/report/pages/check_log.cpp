@@ -150,8 +150,8 @@ Headline headline_of(const LogCheck& check) {
     case LogVerdict::kStarted:
       return {Tone::kPlain, word,
               !why.empty()     ? why
-              : check.has_plan ? "nothing in this log can be held against the plan exactly"
-                               : "no fault is told; give the MODEL before the log to hold it against a plan"};
+              : check.has_plan ? "this log has no figure that can be compared with the plan exactly"
+                               : "this log has no error. Give the MODEL before the log to compare it with a plan"};
     case LogVerdict::kCannotTell: return {Tone::kPlain, word, "the log tells neither a start nor a failure"};
   }
   return {};

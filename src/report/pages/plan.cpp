@@ -73,7 +73,7 @@ void add_parts(const Plan& plan, Page& page) {
   add_part_rows(on_host ? plan.host : gpu.lines, on_host ? nullptr : &gpu, bars);
   if (std::any_of(bars.rows.begin(), bars.rows.end(), [](const BarRow& row) { return !row.range.empty(); }))
     bars.range_title = "range";
-  const std::string title = on_host ? "Host memory: no GPU holds anything"
+  const std::string title = on_host ? "Host memory: nothing is on a GPU"
                             : plan.memory.size() == 1
                                 ? "Memory"
                                 : fmt::format("Memory of the fullest of {} GPUs", plan.memory.size());

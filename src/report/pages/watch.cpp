@@ -39,7 +39,7 @@ Headline headline_of(const WatchReport& report) {
   const std::string what =
       fmt::format("{} after {:.1f} s: {}", started ? "serves" : "steady", seen.seconds, gib(seen.last));
   if (std::none_of(report.lines.begin(), report.lines.end(), [](const WatchedLine& line) { return line.is_judged; }))
-    return {Tone::kPlain, started ? "STARTED" : "RUNS", what + "; nothing that the plan could be held against"};
+    return {Tone::kPlain, started ? "STARTED" : "RUNS", what + "; nothing to compare with the plan"};
   return report.agrees ? Headline{Tone::kGood, "AS PLANNED", what} : Headline{Tone::kBad, "NOT AS PLANNED", what};
 }
 
@@ -76,7 +76,7 @@ void add_lines(const WatchReport& report, Page& page) {
                           titled_table({"part", "planned", "logged", "watched", ""}, 0b01110, rows));
   if (report.seen.is_host && has_unjudged)
     block.remarks.emplace_back(
-        "resident memory holds only pages that were touched: a cache or a buffer that is not yet written does not "
+        "resident memory counts only pages that were touched: a cache or buffer that was not written yet does not "
         "show");
 }
 
