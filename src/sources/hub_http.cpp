@@ -274,8 +274,7 @@ void HubClient::refuse(const HttpResponse& response) const {
   const std::string page = settings_.endpoint + "/" + repo_;
   if (code == "GatedRepo")
     fail(Exit::kHub,
-         has_token ? "the model is gated, and the token's account has no access to it"
-                   : "this model is gated: accept its licence on the Hub",
+         has_token ? "the model is gated, and the token's account has no access to it" : "this model is gated",
          (has_token ? "ask for access at " : "accept its terms at ") + page + (has_token ? "" : " and set HF_TOKEN"));
   if (code == "DisabledRepo") fail(Exit::kHub, "the model was disabled on the Hub", "take another one");
   if (response.status == 401 || response.status == 407) {

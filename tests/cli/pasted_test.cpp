@@ -42,7 +42,7 @@ TEST_CASE("kvplan's options stand before --, and win") {
   CHECK(plan.at("request").at("max_model_len") == 1024);
   check_refuses({kModel, "--", "vllm", "serve", kModel}, "two questions");
   check_refuses({"--", "vllm", "serve", kModel, "--nope"}, "--nope");
-  check_refuses({"--", "no", "command"}, "no engine's command");
+  check_refuses({"--", "no", "command"}, "no engine command");
   check_refuses({"--command", "/no/such/file"}, "/no/such/file");
 }
 

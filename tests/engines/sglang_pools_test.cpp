@@ -312,7 +312,8 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   CHECK(laid(input).layout->reserved(load_for(1000)) == Bytes(8 * 1000000 + 1001 * 2048));
   CHECK(laid(input).layout->shortfall(budget, load_for(1000, 2)).empty());
   CHECK(in_words(laid(input).layout->shortfall(budget, load_for(1000, 3)))
-            .find("9 state slots are needed and 7 were asked for; raise --max-mamba-cache-size") != std::string::npos);
+            .find("9 state slots are needed, and the command sets 7; raise --max-mamba-cache-size") !=
+        std::string::npos);
   input.request.parallel.tensor = input.request.parallel.data = 2;
   input.request.parallel.dp_attention = true;
   CHECK(held().tokens == 34000001 / 2048);  // three on each data parallel rank

@@ -177,7 +177,7 @@ TEST_CASE("hub: each refusal has its own line") {
   Site site;
   const std::vector<std::string> token{"HF_TOKEN=" + kSecret};
   site.hub.fallback(refusal(401, "GatedRepo"));
-  check_refused(site.run({"org/gated"}), Exit::kHub, "gated: its files go to accounts with access alone");
+  check_refused(site.run({"org/gated"}), Exit::kHub, "gated; accept its terms at");
   site.hub.fallback(refusal(403, "GatedRepo"));
   check_refused(site.run({"org/gated"}, token), Exit::kHub, "the token's account has no access");
   site.hub.fallback(refusal(401, "RepoNotFound"));
