@@ -96,7 +96,8 @@ CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& ope
   if (out.contexts.size() == kOpenings)
     out.context = *std::min_element(out.contexts.begin(), out.contexts.end());
   else
-    out.remarks.emplace_back("the size of its context is unknown: it cannot be read from outside, or other programs used memory meanwhile");
+    out.remarks.emplace_back(
+        "the size of its context is unknown: it cannot be read from outside, or other programs used memory meanwhile");
   if (out.is_disturbed) out.remarks.emplace_back("others took or freed memory meanwhile: nothing of it is kept");
   if (out.facts.is_integrated) out.remarks.emplace_back("its memory is shared with the CPU, and so is what is free");
   if (out.facts.is_wsl)

@@ -42,9 +42,9 @@ Doubts doubts_of(const EngineInput& input) {
     warn(out.notes, "unknown_latents", out.no_verdict);
   }
   if (!executed)
-    inform(out.notes, "not_verified",
-           {"not verified in {engine}: this plan was not compared with a run of this model",
-            {{"engine", engine.name}}});
+    inform(
+        out.notes, "not_verified",
+        {"not verified in {engine}: this plan was not compared with a run of this model", {{"engine", engine.name}}});
   return out;
 }
 

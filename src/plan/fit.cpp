@@ -234,8 +234,8 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
     return;
   }
   const OptionValues& least_of_all = out.rows.front().changes;
-  out.sentences.push_back({"smallest that fits: {gpus} x {card}",
-                           {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
+  out.sentences.push_back(
+      {"smallest that fits: {gpus} x {card}", {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
 
 // The GPUs that serve all users are the answer, and what is judged; other layouts of so many GPUs come after it.

@@ -349,11 +349,10 @@ struct SglangMemo : EngineMemo {
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes) {
   note_unasked_kernels(sglang_kernel_rows(), input, notes);
   if (input.request.card.is_unified())
-    notes.push_back(
-        {NoteLevel::kInfo, "unified_memory",
-         "the CPU shares this memory: SGLang uses what is free when it starts, on GB10 7.2 to 20.4 "
-         "GiB less than all as logs print it (10 are planned); empty the page cache before a start that is "
-         "close"});
+    notes.push_back({NoteLevel::kInfo, "unified_memory",
+                     "the CPU shares this memory: SGLang uses what is free when it starts, on GB10 7.2 to 20.4 "
+                     "GiB less than all as logs print it (10 are planned); empty the page cache before a start that is "
+                     "close"});
   return std::make_unique<SglangLayout>(input, notes);
 }
 

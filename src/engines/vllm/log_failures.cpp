@@ -281,7 +281,8 @@ constexpr LogTemplate kVllmEvents[] = {
      "ValueError: The number of required GPUs exceeds the total number of available GPUs in the placement group. "
      "Required "
      "number of devices: 8. Total number of devices: 4."},
-    {"Cannot provide a placement group", kTooFewCards, "the Ray cluster does not have as many GPUs as the command asks for",
+    {"Cannot provide a placement group", kTooFewCards,
+     "the Ray cluster does not have as many GPUs as the command asks for",
      "ray status | shows what each node has; -tp and -pp smaller; ray start on the other nodes",
      "ValueError: Cannot provide a placement group of placement_group_specs=[{'GPU': 1.0}] within 1800 seconds."},
     {"Current node has no GPU available", kTooFewCards, "this node has no free GPU for Ray",

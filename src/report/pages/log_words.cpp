@@ -79,9 +79,11 @@ constexpr Sentence kCauses[] = {
     {kBlockDoesNotDivide,
      "tensor parallelism leaves a rank {width} of a quantized width whose blocks have {block}; not memory"},
     {kHeadsDoNotDivide, "{heads} attention heads cannot be shared out to {ranks} ranks; not memory"},
-    {kLengthBeyondModel, "the command asks for {max_model_len}, and the model's config allows {longest}; not a memory problem"},
+    {kLengthBeyondModel,
+     "the command asks for {max_model_len}, and the model's config allows {longest}; not a memory problem"},
     {kBatchBelowLength,
-     "chunked prefill is off, so a batch ({batch}) must have room for a whole sequence ({max_model_len}); not a memory problem"},
+     "chunked prefill is off, so a batch ({batch}) must have room for a whole sequence ({max_model_len}); not a memory "
+     "problem"},
     {kTooFewCards, "the command asks for {ranks} ranks, and this machine has {cards} GPU(s); not a memory problem"},
     {kCacheTypeNeedsFlash, "a quantized V cache needs flash attention, which is off; not memory"},
     {kNoKernel, "this build has no kernels for the card's compute capability; not memory"},
