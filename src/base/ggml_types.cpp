@@ -110,7 +110,7 @@ std::optional<GgmlType> find_ggml_type(std::string_view name) {
 Bytes tensor_bytes(const GgmlType& type, std::span<const std::uint64_t> dims) {
   const std::uint64_t columns = dims.empty() ? 1 : dims.front();
   if (columns % type.block != 0)
-    fail("a row of " + std::to_string(columns) + " elements is no whole number of " + std::string(type.name) +
+    fail("a row of " + std::to_string(columns) + " elements is not a whole number of " + std::string(type.name) +
              " blocks of " + std::to_string(type.block),
          "download the file again");
   constexpr std::string_view kWhat = "the bytes of a tensor";

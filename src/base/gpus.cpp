@@ -152,20 +152,20 @@ const Gpu& GpuCatalogue::parse(std::string_view text, std::string_view option) c
                one_line(text, 60) + "\")",
            "name its memory with --gpu-memory SIZE: kvplan then plans without its kernels");
   const auto is_not_a_card = [&](const char* remedy) {
-    fail(std::string(option) + ": \"" + one_line(text, 60) + "\" does not say which card", remedy);
+    fail(std::string(option) + ": \"" + one_line(text, 60) + "\" does not name one GPU", remedy);
   };
   if (folded(text) == "cpu")
-    is_not_a_card("to run on the processor: --gpu none --engine llama.cpp -ngl 0 --host-memory 32GiB");
+    is_not_a_card("to run on the CPU: --gpu none --engine llama.cpp -ngl 0 --host-memory 32GiB");
   if (has_word("mac macbook macbookpro macmini macstudio imac apple applesilicon", folded(text)))
     is_not_a_card("name the chip and its memory, such as m3-max-36gb; kvplan gpus m3 lists them");
   if (has_word("gpu cuda nvidia amd rocm geforce rtx radeon intel", folded(text)))
-    is_not_a_card("name it, such as rtx-4090; --gpu auto uses the one of this machine");
+    is_not_a_card("name the model, such as rtx-4090; --gpu auto uses the GPU in this machine");
   std::vector<Candidate> known;
   for (const Gpu& gpu : cards()) {
     known.push_back({gpu.name, gpu.name});
     for (const std::string_view alias : split(gpu.aliases)) known.push_back({alias, gpu.name});
   }
-  fail(std::string(option) + ": there is no card \"" + one_line(text, 60) +
+  fail(std::string(option) + ": no GPU \"" + one_line(text, 60) +
            "\" in the catalogue; nearest: " + join(nearest_names(text, known)),
        "use one of these, --gpu-memory SIZE, or see kvplan gpus");
 }

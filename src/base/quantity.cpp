@@ -8,7 +8,7 @@ namespace kvplan {
 
 namespace {
 [[noreturn]] void too_large(std::string_view what) {
-  overflow(std::string(what) + " does not fit 64 bits", "check the sizes of the config and of the request");
+  overflow(std::string(what) + " does not fit in 64 bits", "check the sizes in the config and in the request");
 }
 }  // namespace
 
@@ -38,7 +38,7 @@ std::uint64_t checked_scale(std::uint64_t value, double factor, std::string_view
 }
 
 std::uint64_t checked_sub(std::uint64_t a, std::uint64_t b, std::string_view what) {
-  if (b > a) overflow(std::string(what) + " would be negative", "check the sizes of the config and of the request");
+  if (b > a) overflow(std::string(what) + " would be negative", "check the sizes in the config and in the request");
   return a - b;
 }
 

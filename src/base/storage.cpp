@@ -38,20 +38,20 @@ constexpr std::array kTypes{
     DtypeInfo{Dtype::kFp8PerTokenHead, "fp8_per_token_head", "", per_head(8, 4), per_head(8, 4), true,
               "a float32 scale per token and head, for K and for V"},
     DtypeInfo{Dtype::kFp8DsMla, "fp8_ds_mla", "", plain(1), plain(1), true,
-              "MLA only: FP8 latent with scales, rope part in 16 bit (656 B a token; DeepSeek-V4 584 B)"},
+              "MLA only: FP8 latent with scales, rope part in 16 bit (656 B per token; DeepSeek-V4 584 B)"},
     DtypeInfo{Dtype::kInt8, "int8", "int8_per_token_head", per_head(8, 4), per_head(8, 4), true,
               "a float32 scale per token and head, for K and for V"},
     DtypeInfo{Dtype::kInt4, "int4", "int4_per_token_head", per_head(4, 4), per_head(4, 4), true,
               "a float32 scale per token and head, for K and for V"},
     DtypeInfo{Dtype::kNvfp4, "nvfp4", "fp4", kNvfp4Rule, kNvfp4Rule, true, "an FP8 scale for every 16 elements"},
     DtypeInfo{Dtype::kTurboquantK8V4, "turboquant_k8v4", "tq_k8v4", per_head(8, 0), per_head(4, 4), true,
-              "a slot of K and V together is even"},
+              "K and V together are padded to an even size"},
     DtypeInfo{Dtype::kTurboquant4bit, "turboquant_4bit_nc", "turboquant tq_4bit", per_head(4, 2), per_head(4, 4), true,
-              "a slot of K and V together is even"},
+              "K and V together are padded to an even size"},
     DtypeInfo{Dtype::kTurboquantK3V4, "turboquant_k3v4_nc", "tq_k3v4", per_head(3, 2), per_head(4, 4), true,
-              "a slot of K and V together is even"},
+              "K and V together are padded to an even size"},
     DtypeInfo{Dtype::kTurboquant3bit, "turboquant_3bit_nc", "tq_3bit", per_head(3, 2), per_head(3, 4), true,
-              "a slot of K and V together is even"},
+              "K and V together are padded to an even size"},
     DtypeInfo{Dtype::kQ8_0, "q8_0", "", ggml(34), ggml(34), true, "ggml: a float16 scale for every 32"},
     DtypeInfo{Dtype::kQ5_1, "q5_1", "", ggml(24), ggml(24), true, "ggml: scale and minimum for every 32"},
     DtypeInfo{Dtype::kQ5_0, "q5_0", "", ggml(22), ggml(22), true, "ggml: a float16 scale for every 32"},
@@ -91,7 +91,7 @@ std::uint64_t ds_mla_bytes(const Term& term) {
     case Part::kPlain:
     case Part::kScan: break;
   }
-  fail("fp8_ds_mla is a layout of MLA, and this model has layers of another kind", "use --kv-cache-dtype fp8, or auto");
+  fail("fp8_ds_mla is a layout for MLA, and this model has other layers", "use --kv-cache-dtype fp8, or auto");
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ Dtype parse_dtype(std::string_view text, std::string_view option) {
   std::vector<std::string_view> known;
   known.reserve(kTypes.size());
   for (const DtypeInfo& row : kTypes) known.push_back(row.name);
-  fail(std::string(option) + ": there is no type \"" + one_line(text, 40) + "\"", nearest_remedy(text, known));
+  fail(std::string(option) + ": unknown type \"" + one_line(text, 40) + "\"", nearest_remedy(text, known));
 }
 
 std::uint64_t plain_bytes(Dtype type) {

@@ -68,9 +68,8 @@ constexpr string_view kTraining =
     "--optim --gradient-checkpointing --gradient-accumulation-steps --deepspeed --fsdp --zero-stage";
 
 [[noreturn]] void refuse_training(string_view word) {
-  fail("\"" + std::string(word) + "\" is about training, and kvplan plans inference of language models",
-       "for training ask your trainer (accelerate estimate-memory, DeepSpeed's estimators); an adapter that is served "
-       "is --lora");
+  fail("\"" + std::string(word) + "\" is about training, and kvplan plans inference only",
+       "for training use accelerate estimate-memory or DeepSpeed's estimators; to serve an adapter use --lora");
 }
 
 // "kvplan exlain x.json": refuses a word that is nearly a command and no file.
@@ -82,7 +81,7 @@ void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
   std::vector<string_view> names;
   for (const Command& command : commands()) names.push_back(command.name);
   if (const std::string near = did_you_mean(arguments[0], names); !near.empty())
-    fail("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
+    fail("no such command or file: \"" + one_line(arguments[0], 60) + "\"", near);
 }
 
 // Options of other tools that people type, and ours.
@@ -90,8 +89,8 @@ constexpr std::pair<string_view, string_view> kOtherWords[] = {
     {"--vram", "--gpu-memory SIZE, or --max-vram SIZE for a limit"},
     {"--gpus", "--gpu NAME and --gpu-count N"},
     {"--num-gpus", "--gpu-count N"},
-    {"--model", "the model alone: kvplan MODEL"},
-    {"--model-id", "the model alone: kvplan MODEL"},
+    {"--model", "no option for the model: kvplan MODEL"},
+    {"--model-id", "no option for the model: kvplan MODEL"},
     {"--ctx", "-c N"},
     {"--batch-users", "--num-seqs N"},
     {"--kv-dtype", "--kv-cache-dtype TYPE"},
@@ -105,13 +104,13 @@ constexpr std::pair<string_view, string_view> kOtherWords[] = {
   const string_view name = argument.substr(0, argument.find('='));
   if (has_word(kTraining, name)) refuse_training(name);
   for (const auto& [word, ours] : kOtherWords)
-    if (name == word) fail("there is no option \"" + std::string(name) + "\"", "use " + std::string(ours));
+    if (name == word) fail("unknown option \"" + std::string(name) + "\"", "use " + std::string(ours));
   std::vector<string_view> known{"--help", "--version"};
   for (const Option* option : options_of(command))
     for (const string_view each : split(option->names))
       if (each.starts_with("--")) known.push_back(each);
   const std::string near = did_you_mean(name, known);
-  fail("there is no option \"" + one_line(name, 60) + "\"",
+  fail("unknown option \"" + one_line(name, 60) + "\"",
        near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");
 }
 

@@ -76,14 +76,14 @@ void prepare_measuring(Invocation& call) {
   const bool measures = call.command == "measure";
   if (measures && !options.watch && !options.pid) options.wanted = true;
   if (options.wanted && call.format != "table" && call.format != "json")
-    usage_error("--measure has no form \"" + call.format + "\"", "use table or json");
+    usage_error("--measure has no format \"" + call.format + "\"", "use table or json");
   if (!options.wanted && !measures && (!options.device.empty() || options.tolerance))
     usage_error(options.device.empty() ? "--tolerance without --measure" : "--device without --measure",
                 "add --measure");
   if (!options.wanted && !options.save.empty() && call.command != "check-log" && !measures && call.command != "verify")
     usage_error("--save-calibration without --measure", "add --measure, or use kvplan check-log");
   if (call.command == "check-log" && !options.save.empty() && !call.request.card.gpu)
-    usage_error("--save-calibration: the log does not say which card it is of", "name it with --gpu");
+    usage_error("--save-calibration: the log does not name the GPU", "name it with --gpu");
   const bool plans = measures || call.command == "plan" || call.command == "compare" || call.command == "fit" ||
                      call.command == "explain";
   if (!plans) return;

@@ -41,7 +41,7 @@ LogReading read_whole_log(const std::string& path, std::string& head) {
     bytes += piece.size();
     of_line += std::min(piece.find('\n'), piece.size());
     if (of_line > kLongestLine)
-      fail("has a line of more than " + std::to_string(kLongestLine / kMiB) + " MiB", "give the log of an engine");
+      fail("has a line of more than " + std::to_string(kLongestLine / kMiB) + " MiB", "give an engine's log");
     if (const auto end = piece.rfind('\n'); end != std::string_view::npos) of_line = piece.size() - end - 1;
     reader.piece(piece);
     if (progress.is_due())
@@ -49,7 +49,7 @@ LogReading read_whole_log(const std::string& path, std::string& head) {
   });
   LogReading out = reader.finish();
   if (out.observations.empty() && out.events.empty() && !is_text(head))
-    fail("this is no log", "give what an engine printed, as text: docker logs, journalctl, a file");
+    fail("not a log", "give an engine's output as text: docker logs, journalctl or a file");
   if (const LogProgram* const program = log_program(engine_of_log(out));
       program != nullptr && out.options.engine.empty())
     if (program->engine != nullptr) out.options.engine = program->engine->name;

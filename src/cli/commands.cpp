@@ -110,11 +110,10 @@ bool shares_card(const Invocation& call) {
 
 int run_shared(const Invocation& call) {
   if (is_grid(call) || !call.engines.empty() || !call.weights.empty() || call.measuring.wanted)
-    fail("MODEL + MODEL: takes one --engine, --gpu and --weights, and no --measure", "ask one after the other");
+    fail("MODEL + MODEL: takes one --engine, --gpu and --weights, and no --measure", "run it once for each");
   std::vector<ModelAndRequest> asked;
   for (std::size_t i = 0; i < call.models.size(); ++i) {
-    if ((i % 2 == 1) != (call.models[i] == "+"))
-      fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
+    if ((i % 2 == 1) != (call.models[i] == "+")) fail("MODEL + MODEL: write + between two models", "see kvplan --help");
     if (i % 2 == 1) continue;
     Invocation one = call;
     if (i > 0) {  // the options that load something beside the first model
@@ -125,24 +124,24 @@ int run_shared(const Invocation& call) {
     asked.push_back(load_model_and_request(call.models[i], one));
   }
   if (asked.size() * 2 != call.models.size() + 1)
-    fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
+    fail("MODEL + MODEL: write + between two models", "see kvplan --help");
   std::vector<CardUser> users;
   for (const ModelAndRequest& each : asked)
     users.push_back({&each.model, users.empty() ? each.request : further_request(each.model, each.request)});
   const SharedCard shared = with_source(asked.front().model.source, [&] { return share_card(users); });
-  return answer(call, reply_of(shared), "several models on one card", failed_if(shared.status != Verdict::kFits));
+  return answer(call, reply_of(shared), "several models on one GPU", failed_if(shared.status != Verdict::kFits));
 }
 
 int run_plan_once(const Invocation& call) {
   if (!call.pasted_calls.empty()) return emit_answered(call, answer_pasted(call, report_options(call)));
   if (call.models.empty()) {
-    usage_error("no MODEL was named", "give a config.json, a directory, a *.gguf or -; see kvplan --help");
+    usage_error("no MODEL given", "give a config.json, a directory, a *.gguf or -; see kvplan --help");
   }
   if (shares_card(call)) return run_shared(call);
   bool fleet = false;
   const std::vector<std::string> sources = expand_models(call.models, fleet);
   if (call.measuring.wanted && (fleet || is_grid(call) || !call.engines.empty() || !call.weights.empty()))
-    fail("--measure: takes one MODEL, one --engine and one card", "measure them one after the other");
+    fail("--measure: takes one MODEL, one --engine and one GPU", "run it once for each");
   if (is_grid(call)) return emit_answered(call, answer_grid(call, sources, report_options(call)));
   if (fleet || !call.engines.empty() || !call.weights.empty())
     return emit_answered(call, answer_models(call, sources, report_options(call)));
@@ -239,10 +238,11 @@ bool asks_card(const Invocation& call) {
 int run_measured(const Invocation& call) {
   const MeasuringOptions& measuring = call.measuring;
   const bool watches = measuring.watch || measuring.pid;
-  if (measuring.watch && measuring.pid) fail("--watch and --pid are two ways to name the engine", "use one of them");
+  if (measuring.watch && measuring.pid) fail("--watch and --pid both name the engine", "use one of them");
   if (measuring.watch && measuring.command.empty())
     fail("--watch: no command after --", "write for example --watch -- vllm serve MODEL");
-  if (measuring.keep && !measuring.watch) fail("--keep without --watch", "a process that was joined goes on anyway");
+  if (measuring.keep && !measuring.watch)
+    fail("--keep without --watch", "an engine given with --pid keeps running anyway");
   if (asks_card(call)) return run_card(call, report_options(call));
   const ModelAndRequest asked = load_model_and_request(single_model(call), call);
   return watches ? run_watch(call, asked, report_options(call)) : run_measure(call, asked, report_options(call));
@@ -280,7 +280,7 @@ int run_diff(const Invocation& call) {
 int run_check_log(const Invocation& call) {
   if (call.models.empty() || call.models.size() > 2) {
     usage_error("check-log takes a LOG, or a MODEL and a LOG",
-                "give a start-up log; with a config.json or a *.gguf before it, it is held against the plan");
+                "give a start-up log; with a MODEL before it, kvplan compares the log with the plan");
   }
   const LogCheck check = checked_log(call);
   const LogVerdict verdict = check.diagnosis.verdict;
@@ -377,9 +377,9 @@ int run_pick(const Invocation& call) {
   if (!call.models.empty())
     usage_error("pick takes no MODEL", "kvplan models " + one_line(call.models.front(), 60) + " looks a name up");
   if (!call.gpus.empty() || !call.engines.empty())
-    usage_error("pick takes one --gpu and one --engine", "ask one after the other");
+    usage_error("pick takes one --gpu and one --engine", "run it once for each");
   if (call.longest_context)
-    usage_error("pick: --max-model-len auto", "name a length; the table has the longest that fits");
+    usage_error("pick does not take --max-model-len auto", "give a length; the table also shows the longest that fits");
   PickQuestion question{call.request, call.engine_given, call.task, call.all};
   const CardRequest& card = question.request.card;
   if (card.gpu == nullptr && !card.memory && !call.ignores_machine)
@@ -412,12 +412,12 @@ constexpr std::string_view kUnmeasured =
     "--task --all --said";
 
 constexpr std::array kCommands{
-    Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
+    Command{"plan", "MODEL... [options]", "a memory plan; for several MODELs, a table", run_plan, "Load|Types", "",
             "--fail-over --watch --pid --keep --rules --task --all --said",
             "kvplan Qwen3-8B --max-model-len 32k\n"
             "kvplan Qwen3-8B gpt-oss-20b --engine vllm --gpu l40s,h100 --weights bf16,fp8\n"
             "kvplan qwen3:8b -c 16k -ctk q8_0 -ctv q8_0 --json"},
-    Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|Card and limits",
+    Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|GPU and limits",
             "", kUnmeasured,
             "kvplan compare Qwen3-8B --max-model-len 32k\n"
             "kvplan compare Qwen3-8B --engine vllm --gpu rtx-4090\n"
@@ -427,26 +427,26 @@ constexpr std::array kCommands{
             .arguments = "MODEL [options]",
             .help = "longest context, most sequences, fewest GPUs",
             .run = run_fit,
-            .groups = "Card and limits",
+            .groups = "GPU and limits",
             .without = kUnmeasured,
             .examples = "kvplan fit Qwen3-8B --gpu rtx-4090\n"
                         "kvplan fit Qwen3-32B --engine vllm --gpu h100-80gb --users 300 --avg-len 8k\n"
                         "kvplan fit Qwen3-8B --engine vllm,sglang --gpu h100-80gb --num-seqs 16",
             .first = "--users --avg-len --max-model-len --num-seqs --reserve"},
-    Command{"measure", "MODEL [options]", "an engine's start watched, or a rehearsal", run_measured, "Measuring", "",
+    Command{"measure", "MODEL [options]", "watch an engine start, or allocate the plan", run_measured, "Measuring", "",
             "--fail-over --measure --rules --task --all --said",
             "kvplan measure Qwen3-8B --engine vllm --watch -- vllm serve Qwen/Qwen3-8B\n"
             "kvplan measure model.gguf --watch --device host -- llama-server -m model.gguf\n"
             "kvplan measure card --save-calibration default",
             "args k8s csv svg"},
     Command{
-        "verify", "MODEL --engine E", "the plan beside the engine that is installed", run_verify, "Load|Types", "",
+        "verify", "MODEL --engine E", "compare the plan with the installed engine", run_verify, "Load|Types", "",
         "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --rules --task --all",
         "kvplan verify config.json --engine vllm --gpu l40s\n"
         "kvplan verify config.json --engine sglang --python venv/bin/python\n"
         "kvplan verify config.json --engine transformers --max-model-len 8k --json",
         "args k8s csv html github markdown svg"},
-    Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",
+    Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "GPU and limits", "",
             "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --users "
             "--rules --task --all --said",
             "kvplan diff before.json after.json --fail-over 5%\n"
@@ -469,7 +469,7 @@ constexpr std::array kCommands{
             "kvplan explain Qwen3-8B --engine vllm --max-model-len 32k\n"
             "kvplan explain Qwen3-8B --kv-cache-dtype fp8 | less",
             "args k8s svg"},
-    Command{"pick", "[options]", "models that run on a card or this machine", run_pick, "",
+    Command{"pick", "[options]", "models that run on a GPU or this machine", run_pick, "",
             "--gpu --gpu-file --gpu-memory --gpu-count --gpu-bandwidth --host-memory --host-bandwidth --engine "
             "--max-model-len --users --num-seqs --kv-cache-dtype --cache-type-k --cache-type-v --reserve --task --all "
             "--format --json --output --color",
@@ -486,7 +486,7 @@ constexpr std::array kCommands{
             "--rules --format --json --output", "",
             "kvplan engines\nkvplan engines vllm --rules\nkvplan engines -o engines.txt", "csv args k8s svg", true},
     Command{"gpus", "[NAME...]", "the catalogue of GPUs", run_gpus, "", "--gpu-file --format --json --output", "",
-            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt", "csv args k8s svg", true},
+            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o gpus.txt", "csv args k8s svg", true},
     Command{"dtypes", "", "KV cache types and bytes per element", run_dtypes, "", kTables, "",
             "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt", "csv args k8s svg", true},
     Command{"schema", "", "the JSON Schema of every report", run_schema, "", kTables, "",

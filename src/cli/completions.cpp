@@ -36,7 +36,7 @@ std::string bash() {
       "# bash completion of kvplan, from its table of options: source it, or put it where bash-completion looks.\n"
       "_kvplan() {\n"
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=plan options='' IFS=$' \\t\\n'\n"
-      "  # bash splits words at \"=\": --engine=vl stands as three.\n"
+      "  # bash splits words at \"=\": --engine=vl arrives as three.\n"
       "  if [[ $cur == = ]]; then cur=''\n"
       "  elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
       "  COMPREPLY=()\n"
@@ -171,7 +171,7 @@ std::string completions(string_view shell) {
   if (shell == "bash") return bash();
   if (shell == "zsh") return zsh();
   if (shell == "fish") return fish();
-  fail("completions: there is no shell \"" + one_line(shell, 40) + "\"", nearest_remedy(shell, "bash zsh fish"));
+  fail("completions: unknown shell \"" + one_line(shell, 40) + "\"", nearest_remedy(shell, "bash zsh fish"));
 }
 
 }  // namespace kvplan

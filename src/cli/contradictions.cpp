@@ -17,26 +17,26 @@ void check_lists(const Invocation& call) {
   const bool plans = call.command == "plan";
   const bool compares = call.command == "compare";
   if (!call.gpus.empty() && !plans && !compares && call.command != "fit")
-    fail(call.command + " takes one --gpu", "name one card");
+    fail(call.command + " takes one --gpu", "name one GPU");
   if (!call.weights.empty() && !plans && !compares)
     fail(call.command + " takes one --weights", "name one type, or see kvplan compare");
   if (!call.kv_types.empty() && !compares)
     fail("--kv-cache-dtype: " + call.command + " takes one type", "name one, or list them for kvplan compare");
   if (!call.request.card.mixed.empty() && call.engine_given && !engine_of(call.request).loading.embedding_on_host)
-    fail("--gpu names cards that differ, and " + std::string(engine_of(call.request).name) + " deals evenly",
+    fail("--gpu names different GPUs, and " + std::string(engine_of(call.request).name) + " splits evenly",
          "name the smallest, with --gpu-count " + std::to_string(call.request.card.mixed.size()) +
              ", or plan --engine llama.cpp");
   const auto is_gpu = [](const auto& each) { return each.first == "--gpu"; };
   if (std::count_if(call.typed.begin(), call.typed.end(), is_gpu) > 1)
-    fail("--gpu is given twice", "name all cards in one list: --gpu rtx-4090,l40s");
+    fail("--gpu is given twice", "name all GPUs in one list: --gpu rtx-4090,l40s");
   if (!call.gpus.empty() && call.request.card.memory)
-    fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");
+    fail("--gpu names several GPUs and --gpu-memory gives one size", "leave one of them out");
 }
 
 // Standard input can be read only once.
 void check_inputs(const Invocation& call) {
   if (std::count(call.models.begin(), call.models.end(), "-") > 1)
-    fail("standard input is named twice", "give one - and files");
+    fail("standard input (-) is given twice", "give it once");
 }
 
 void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
@@ -51,24 +51,24 @@ void check_load(const Invocation& call, const std::function<bool(std::string_vie
   if (!has_room && request.limits.min_context && length && *request.limits.min_context > *length)
     fail("--min-context " + std::to_string(request.limits.min_context->count()) + " is more than the " +
              std::to_string(length->count()) + " tokens of the request",
-         "raise --max-model-len, or name a card to ask what would fit");
+         "raise --max-model-len, or give --gpu to see what would fit");
   if (!has_room && request.limits.min_seqs && given("--num-seqs") && *request.limits.min_seqs > request.num_seqs)
     fail("--min-seqs " + std::to_string(*request.limits.min_seqs) + " is more than --num-seqs " +
              std::to_string(request.num_seqs),
-         "raise --num-seqs, or name a card to ask what would fit");
+         "raise --num-seqs, or give --gpu to see what would fit");
   const bool counts_slots = !call.engines.empty() || engine_of(request).slot_tokens != nullptr;
   if (!counts_slots && request.max_model_len && request.llama_cpp.ctx_size &&
       *request.max_model_len != *request.llama_cpp.ctx_size)
     fail("--max-model-len " + std::to_string(request.max_model_len->count()) + " and --ctx-size " +
              std::to_string(request.llama_cpp.ctx_size->count()) + " are the same option in " +
              std::string(engine_of(request).name),
-         "name one of them");
+         "use one of them");
 }
 
 void check_drafts(const Invocation& call) {
   const auto& method = call.request.extras.draft_method;
   if (call.request.mtp && method && *method != DraftMethod::kMtp)
-    fail("--mtp and the speculative method " + std::string(name(*method)) + " are two ways to guess tokens",
+    fail("--mtp and the speculative method " + std::string(name(*method)) + " are two drafting methods",
          "leave one of them out");
 }
 

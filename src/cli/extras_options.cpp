@@ -30,8 +30,7 @@ void use_method(Invocation& call, DraftMethod method) {
 void apply_speculative_method(Invocation& call, string_view value, string_view name) {
   const auto method = find_draft_method(value);
   if (!method)
-    fail(std::string(name) + ": there is no method \"" + one_line(value, 40) + "\"",
-         "use one of " + known_draft_methods());
+    fail(std::string(name) + ": unknown method \"" + one_line(value, 40) + "\"", "use one of " + known_draft_methods());
   use_method(call, *method);
 }
 
@@ -46,10 +45,9 @@ void apply_speculative_config(Invocation& call, string_view value, string_view n
       call.request.extras.draft_weights = config.weights;
     }
     for (const std::string& key : config.unread)
-      call.notes.push_back(
-          {NoteLevel::kWarning,
-           "speculative_config",
-           {"{option}: \"{key}\" is not read, and changes nothing", {{"option", name}, {"key", one_line(key, 40)}}}});
+      call.notes.push_back({NoteLevel::kWarning,
+                            "speculative_config",
+                            {"{option}: kvplan ignores \"{key}\"", {{"option", name}, {"key", one_line(key, 40)}}}});
   });
 }
 
@@ -66,7 +64,7 @@ void apply_overrides(Invocation& call, std::string_view value, std::string_view 
   try {
     Fields::parse(value);
   } catch (const Error&) {
-    fail(std::string(name) + ": the value is no JSON object", "write it as '{\"key\": value}'");
+    fail(std::string(name) + ": not a JSON object", "write it as '{\"key\": value}'");
   }
   call.source.read.overrides = value;
 }
@@ -114,7 +112,7 @@ ModelSpec load_named(const std::string& argument, const Invocation& call) {
   } catch (const Error& error) {
     const bool is_absent = error.code() == Exit::kHub || !exists(argument);
     if (call.pasted == nullptr || !is_absent) throw;
-    Error out(error.code(), error.what(), "--model-source MODEL names one that stands for it");
+    Error out(error.code(), error.what(), "name the model with --model-source MODEL");
     out.set_source(error.source());
     throw out;
   }
@@ -130,7 +128,7 @@ void use_type_of_tag(const std::string& argument, const Invocation& call, ModelA
   } else if (const auto& scheme = asked.model.quantization.scheme; !scheme || scheme->type != "mxfp4") {
     asked.request.weights = "q4_k_m";
     inform(asked.model.notes, "usual_type",
-           "planned as q4_k_m, the usual type of ollama's library; its file was not read, --weights names another");
+           "planned as q4_k_m, ollama's usual type, without reading its file; --weights plans another type");
   }
 }
 

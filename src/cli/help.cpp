@@ -111,7 +111,7 @@ std::vector<string_view> forms_of(const Command& command) {
 std::string greeting() {
   return "kvplan " + std::string(kVersion) +
          ": how much memory a model takes, in the engine you run, and why\n\n"
-         "  kvplan pick --gpu rtx-3060                               what runs on this card\n"
+         "  kvplan pick --gpu rtx-3060                               what runs on this GPU\n"
          "  kvplan qwen3:8b --gpu rtx-3060 -c 32k                    does this model fit\n"
          "  kvplan -- vllm serve Qwen/Qwen3-8B -tp 2                 a command you have\n\n"
          "kvplan --help has the commands and the options that most plans need.\n";
@@ -162,7 +162,7 @@ std::string command_help(const Command& command, bool is_whole) {
     else
       others.push_back(group);
   if (!others.empty())
-    out += "\nMore, by kvplan " + std::string(command.name) + " --help all:\n" + folded_at(0, join(others));
+    out += "\nMore options, with kvplan " + std::string(command.name) + " --help all:\n" + folded_at(0, join(others));
   return out + examples(command);
 }
 

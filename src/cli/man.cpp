@@ -34,11 +34,10 @@ std::string man_page() {
   }
   out +=
       ".SH DESCRIPTION\n"
-      "kvplan reads a model's metadata (a config.json, a GGUF header) and answers with a number for "
-      "every\n"
-      "part of the memory, each with its formula and the config fields that it came from. It needs no GPU, and a "
-      "network only for models of the Hub.\n"
-      ".PP\nMODEL is a config.json, a directory that holds one, a *.gguf file, \\- for standard input, or a name: a\n"
+      "kvplan reads a model's metadata (a config.json, a GGUF header) and prints a number for every\npart of the "
+      "memory, with its formula and the config fields it comes from. It needs no GPU, and a network only for models on "
+      "the Hub.\n"
+      ".PP\nMODEL is a config.json, a directory with one, a *.gguf file, \\- for standard input, or a name: a\n"
       "Hub id (org/name[@revision], or the address of its page), ollama:NAME, lmstudio:NAME or llama.cpp:NAME.\n"
       ".SH COMMANDS\n";
   for (const Command& command : commands()) {
@@ -59,12 +58,12 @@ std::string man_page() {
   }
   out +=
       ".SH \"EXIT STATUS\"\n"
-      ".TP\n0\nAnswered; and it fits, where a GPU or a limit was given.\n"
-      ".TP\n1\nAnswered, and it does not fit, or breaks a limit.\n"
+      ".TP\n0\nSuccess. If a GPU or a limit was given, it fits.\n"
+      ".TP\n1\nIt does not fit, or breaks a limit.\n"
       ".TP\n2\nBad usage, or an input that cannot be read or is not valid.\n"
-      ".TP\n3\nThe architecture is not known; \\fB\\-\\-assume\\fR plans it all the same.\n"
+      ".TP\n3\nThe architecture is not known; \\fB\\-\\-assume\\fR plans it anyway.\n"
       ".TP\n4\nThe Hub could not be reached, or refused.\n"
-      ".TP\n5\nNo device to measure on, or for verify no engine to ask.\n"
+      ".TP\n5\nNo device to measure on, or no installed engine for verify.\n"
       ".SH EXAMPLES\n";
   for (const Command& command : commands())
     for (const string_view example : split(command.examples, '\n')) out += ".PP\n.RS\n" + roff(example) + "\n.RE\n";

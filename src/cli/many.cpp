@@ -73,8 +73,8 @@ void ManyAnswers::next() {
   seconds_ += each_;
   const double spent = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   if (!std::exchange(is_first_, false) && spent > seconds_)
-    fail("the models before it took " + std::to_string(static_cast<int>(spent)) + " seconds of the processor",
-         "plan it by itself");
+    fail("the models before it took " + std::to_string(static_cast<int>(spent)) + " seconds of CPU time",
+         "plan it separately");
 }
 
 int exit_of(const Plan& plan) {
@@ -125,7 +125,7 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
     }
   }
   Answered out{
-      written(reply_of(grid), call.format, "a table of cards", options), static_cast<int>(worst_of(grid)), {}, false};
+      written(reply_of(grid), call.format, "a table of GPUs", options), static_cast<int>(worst_of(grid)), {}, false};
   for (const GridRow& row : grid.rows) {
     if (row.cells.empty()) out.errors.push_back(row.error);
     out.any = out.any || !row.cells.empty();
@@ -269,7 +269,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
     entries.push_back({source, choice.engine, std::nullopt, line, error.code()});
     out.failed(error, source + ": " + line);
   });
-  out.text = written(reply_of(entries), call.format, "fit of several engines or cards", options);
+  out.text = written(reply_of(entries), call.format, "fit of several engines or GPUs", options);
   return out;
 }
 

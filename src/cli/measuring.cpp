@@ -45,14 +45,14 @@ void guarded(const std::function<void(MeasureOptions&)>& work) {
 
 int run_card(const Invocation& call, const ReportOptions& options) {
   if (!call.measuring.save.empty()) check_writable(call.measuring.save);
-  if (call.measuring.device == "host") usage_error("measure card: host memory is no card", "name cuda:0 or hip:0");
+  if (call.measuring.device == "host") usage_error("measure card: host memory is not a GPU", "name cuda:0 or hip:0");
   CardMeasurement seen;
   guarded([&](MeasureOptions& how) {
     seen = measure_card([&] { return open_device(call.measuring.device, call.measuring.share); }, how);
   });
   const auto record = calibration_of(seen, today());
   if (record && !call.measuring.save.empty()) save_calibration(call.measuring.save, *record);
-  write_output(call.output, written(reply_of(seen), call.format, "a measured card", options));
+  write_output(call.output, written(reply_of(seen), call.format, "a measured GPU", options));
   return static_cast<int>(seen.is_disturbed ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
@@ -65,9 +65,9 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
     const CardFacts card = device->card();
     if (call.measuring.find_maximum && (card.is_integrated || card.is_wsl))
       usage_error(std::string("--measure-max: ") +
-                      (card.is_wsl ? "Windows pages this card's memory" : "this card's memory is the machine's") +
-                      ", which filling it can halt",
-                  "measure a plan without it");
+                      (card.is_wsl ? "Windows swaps this GPU's memory" : "this GPU uses main memory") +
+                      ", and filling it can freeze the machine",
+                  "leave it out");
     Request request = asked.request;
     request.card.measured = device->facts().name;
     // Where the request names no card, the measured one is planned for.
@@ -89,7 +89,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
   if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)
     save_calibration(call.measuring.save, calibration_of(seen, today()));
   else if (!call.measuring.save.empty())
-    std::fputs("kvplan: nothing was saved: the run was disturbed, or does not agree\n", stderr);
+    std::fputs("kvplan: nothing was saved: another process changed the memory, or the figures disagree\n", stderr);
   const Gpu* const planned_card = plan.request.card.gpu;
   const Gpu* const seen_card = plan.request.card.known().find(seen.device.name);
   if (planned_card != nullptr && seen_card != nullptr && seen_card != planned_card)

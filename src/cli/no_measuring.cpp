@@ -9,8 +9,7 @@ namespace kvplan {
 namespace {
 
 [[noreturn]] void no_device() {
-  Error error(Exit::kNoDevice, "nothing is measured here: kvplan measures on Linux alone",
-              "use the program of a Linux machine that has the device");
+  Error error(Exit::kNoDevice, "kvplan measures on Linux only", "run kvplan on the Linux machine that has the device");
   error.set_source("measure");
   throw error;
 }
@@ -34,7 +33,7 @@ std::vector<DetectedCard> detect_cards_within(std::chrono::milliseconds) {
   return {};
 }
 void use_cards(const std::vector<DetectedCard>&, Request&) {
-  fail("--gpu auto: kvplan finds cards on Linux alone", "name a card (kvplan gpus), or a size with --gpu-memory");
+  fail("--gpu auto: kvplan finds GPUs on Linux only", "name a GPU (kvplan gpus), or a size with --gpu-memory");
 }
 
 }  // namespace kvplan

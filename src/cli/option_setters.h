@@ -117,11 +117,12 @@ inline void split_tensors(Invocation& call, string_view value, string_view name)
     double share = -1;
     const auto [rest, error] = parse_real(word, share);
     if (error != std::errc() || rest != word.data() + word.size() || !(share >= 0 && share <= 1e9))
-      fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is no list of shares", "write for example 3,1");
+      fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not a list of proportions",
+           "write for example 3,1");
     shares.push_back(share);
   }
   if (std::accumulate(shares.begin(), shares.end(), 0.0) <= 0)
-    fail(std::string(name) + ": all shares are 0", "write for example 3,1");
+    fail(std::string(name) + ": all proportions are 0", "write for example 3,1");
 }
 
 // Decides llama.cpp's --flash-attn as well.
@@ -153,7 +154,7 @@ inline void set_mixed_cards(Request& request, string_view list) {
     const std::uint64_t count =
         request.card.known().find(text) == nullptr ? std::max<std::uint64_t>(1, take_count(text)) : 1;
     const Gpu& card = request.card.known().parse(text);
-    if (request.card.mixed.size() + count > kMostCards) fail("--gpu: more than 64 cards", "name fewer");
+    if (request.card.mixed.size() + count > kMostCards) fail("--gpu: more than 64 GPUs", "name fewer");
     for (std::uint64_t i = 0; i < count; ++i) {
       request.card.mixed.push_back(&card);
       shares.push_back(std::round(static_cast<double>(card.budget().count()) / kGiB * 10) / 10);
@@ -193,8 +194,7 @@ inline void set_gpu(Invocation& call, string_view text) {
     call.notes.push_back(
         {NoteLevel::kInfo,
          "decimal_size",
-         {"--gpu {asked} is {memory:GiB}; a card that is sold as such has somewhat more: name it (kvplan "
-          "gpus)",
+         {"--gpu {asked} means {memory:GiB}. A GPU sold as {asked} has a little more: name it (kvplan gpus)",
           {{"asked", one_line(text, 20)}, {"memory", *request.card.memory}}}});
 }
 
@@ -209,7 +209,7 @@ inline void set_gpus(Invocation& call, string_view list, string_view) {
   if (is_auto(list)) return use_cards(detect_cards(), call.request);
   if (list.find(',') == string_view::npos) return set_gpu(call, list);
   for (const string_view name : parts_of(list, ',')) {
-    if (is_auto(name)) fail("--gpu: auto stands alone", "name the cards, or leave them out");
+    if (is_auto(name)) fail("--gpu: auto cannot be combined with names", "use one or the other");
     const Gpu* const card = &call.request.card.known().parse(name);
     if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(card);
   }

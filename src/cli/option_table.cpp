@@ -7,11 +7,11 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kLoad = "Load";
+constexpr string_view kLoad = "Request";
 constexpr string_view kWorkload = "Workload";
 constexpr string_view kTypes = "Types";
 constexpr string_view kLayout = "Parallelism";
-constexpr string_view kCard = "Card and limits";
+constexpr string_view kCard = "GPU and limits";
 constexpr string_view kMeasuring = "Measuring";
 constexpr string_view kVllm = "vLLM";
 constexpr string_view kLlama = "llama.cpp";
@@ -22,27 +22,30 @@ constexpr string_view kOutput = "Output";
 constexpr string_view kHub = "Hub";
 
 constexpr Option kOptions[]{
-    {"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release", set_engines},
+    {"--engine", "E[,E...]", kLoad,
+     "vllm, sglang, llama.cpp ... (kvplan engines), or a release: vllm@0.20; default: logical, without an engine",
+     set_engines},
     {"--max-model-len --context --context-length", "N", kLoad,
      "tokens per sequence (32k, 1M); auto: the longest that fits",
      [](Invocation& c, string_view v, string_view n) {
        c.longest_context = is_auto(v);
        if (!c.longest_context) c.request.max_model_len = Tokens(parse_count(v, n));
      }},
-    {"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots", set<parse_tokens, &L::ctx_size>},
+    {"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total of all slots", set<parse_tokens, &L::ctx_size>},
     // Comes before --num-seqs, which is then per copy.
-    {"--users", "N", kLoad, "users at once: fit says the GPUs and nodes for them",
+    {"--users", "N", kLoad, "concurrent users; kvplan fit finds the GPUs they need",
      [](Invocation& c, string_view v, string_view n) {
        c.request.num_seqs = parse_count(v, n);
        c.request.users = true;
      }},
-    {"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
+    {"--num-seqs --parallel -np", "N", kLoad, "sequences at once, each at full length (default 1)",
      set<parse_count, &R::num_seqs>},
-    {"--max-num-seqs", "N", kLoad, "the scheduler's limit; sizes graphs and logits, not KV (--num-seqs)",
+    {"--max-num-seqs", "N", kLoad,
+     "the scheduler's limit; changes CUDA graphs and logits, not the KV cache (--num-seqs)",
      set<parse_count, &R::max_num_seqs>},
     // Comes before --flash-attn, llama.cpp's own option for this, which then wins.
     {"--attention", "naive|flash", kLoad, "attention kernel, for activations", set_attention},
-    {"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
+    {"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens per prefill chunk",
      set<parse_tokens, &R::max_num_batched_tokens>},
     {"--encoder-len", "N", kLoad, "source tokens for cross attention", set<parse_tokens, &R::encoder_len>},
     {"--seq-lens", "N,N,...", kLoad, "sequence lengths to plan for, instead of all at full length",
@@ -50,24 +53,24 @@ constexpr Option kOptions[]{
        c.request.seq_lens.clear();
        for (const string_view length : parts_of(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
      }},
-    {"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens", set<parse_tokens, &R::avg_len>},
+    {"--avg-len", "N", kLoad, "average tokens per sequence, instead of all at full length",
+     set<parse_tokens, &R::avg_len>},
     {"--shared-prefix", "N", kLoad, "tokens that all sequences share as a prefix, stored once",
      set<parse_tokens, &R::shared_prefix>},
 
-    {"--prompt-len", "N", kWorkload, "tokens of a prompt, of each turn", set<parse_count, &W::prompt>},
-    {"--output-len", "N", kWorkload, "tokens of an answer", set<parse_count, &W::output>},
-    {"--turns", "N", kWorkload, "turns of a conversation, whose length grows (default 1)",
+    {"--prompt-len", "N", kWorkload, "tokens per prompt, in each turn", set<parse_count, &W::prompt>},
+    {"--output-len", "N", kWorkload, "tokens per answer", set<parse_count, &W::output>},
+    {"--turns", "N", kWorkload, "turns per conversation, which grows with each (default 1)",
      set<parse_copies, &W::turns>},
     {"--think-time", "S", kWorkload, "seconds between an answer and the next turn", set<parse_rate, &W::think_time>},
-    {"--prefix-hit-rate", "P%", kWorkload, "of the waiting users: their history stays in the KV cache",
+    {"--prefix-hit-rate", "P%", kWorkload, "waiting users whose history stays in the KV cache",
      set<parse_percent_as_share, &W::hit_rate>},
-    {"--qps", "N", kWorkload, "turns a second; needs --tokens-per-second for a verdict", set<parse_rate, &W::qps>},
+    {"--qps", "N", kWorkload, "turns per second; needs --tokens-per-second for a verdict", set<parse_rate, &W::qps>},
     {"--tokens-per-second", "N", kWorkload, "speed of one sequence under load, as you measured it",
      set<parse_rate, &W::tokens_per_s>},
-    {"--price", "P", kWorkload, "fit: of a GPU for an hour, in any currency", set<parse_rate, &W::price>},
+    {"--price", "P", kWorkload, "fit: price per GPU hour, in any currency", set<parse_rate, &W::price>},
 
-    {"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
-     set_weights},
+    {"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: the checkpoint's)", set_weights},
     {"--dtype", "T", kTypes, "compute type", set<type_or_auto, &R::dtype>},
     {"--kv-cache-dtype --kv", "T[,T...]", kTypes, "KV type (default auto); see kvplan dtypes", set_kv_types},
     {"--cache-type-k -ctk", "T", kTypes, "the type of K", set<type_or_auto, &R::cache_type_k>},
@@ -79,49 +82,49 @@ constexpr Option kOptions[]{
     {"--tensor-parallel-size --tp -tp", "N", kLayout, "tensor parallel ranks", set_layout<&P::tensor>},
     {"--pipeline-parallel-size --pp -pp", "N", kLayout, "pipeline stages", set_layout<&P::pipeline>},
     {"--data-parallel-size --dp -dp", "N", kLayout, "data parallel copies", set<parse_count, &P::data>},
-    {"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that share the tokens of a sequence",
+    {"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that split the tokens of a sequence",
      set<parse_count, &P::decode_context>},
     {"--enable-expert-parallel", "", kLayout, "distribute whole experts over the ranks", flag<&P::expert>},
     {"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
      flag<&P::dp_attention>},
 
     // Comes before --gpu, which looks cards up: options apply in the order of this table.
-    {"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
+    {"--gpu-file", "FILE", kCard, "your own GPUs, in the form that kvplan gpus --json prints",
      [](Invocation& c, string_view v, string_view) {
        c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));
      }},
     {"--gpu", "NAME[,...]", kCard, "rtx-4090, h100-80gb (kvplan gpus), auto or none", set_gpus},
-    {"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB", set<parse_size, &C::memory>},
-    {"--gpu-count", "N", kCard, "GPUs; without -tp or -pp in the best layout",
+    {"--gpu-memory", "SIZE", kCard, "memory of a GPU that has no name here: 24GiB", set<parse_size, &C::memory>},
+    {"--gpu-count", "N", kCard, "number of GPUs; without -tp or -pp kvplan picks the layout",
      [](Invocation& c, string_view v, string_view n) {
        c.request.card.count = parse_count(v, n);
        c.request.card.count_given = true;
      }},
-    {"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "share of the card that the engine may use",
+    {"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "fraction of GPU memory that the engine may use",
      set<parse_share, &R::memory_utilization>},
-    {"--reserve", "SIZE|P%", kCard, "memory of a GPU to leave free (suggestions: 1GiB or 1%)",
+    {"--reserve", "SIZE|P%", kCard, "memory to leave free on each GPU (suggestions: 1GiB or 1%)",
      [](Invocation& c, string_view v, string_view n) {
        c.request.limits.reserve =
            v.ends_with('%') ? Reserve{Bytes(0), parse_percent(v, n) / 100} : Reserve{parse_size_or_none(v, n), 0};
      }},
-    {"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
+    {"--kv-cache-memory-bytes", "SIZE", kCard, "KV cache budget per GPU, instead of a fraction",
      set<parse_size, &R::kv_cache_memory_bytes>},
     {"--margin", "P%", kCard, "use +-P% for every estimate",
      [](Invocation& c, string_view v, string_view n) {
        const double percent = parse_percent(v, n);
-       if (percent > 100) fail(std::string(n) + ": more than 100% is no margin", "give 0% to 100%");
+       if (percent > 100) fail(std::string(n) + ": more than 100%", "give 0% to 100%");
        c.request.margin = percent / 100;
      }},
     {"--gpu-bandwidth", "GB/s", kCard, "memory bandwidth, overrides the catalogue", set<parse_rate, &C::bandwidth>},
-    {"--gpu-tflops", "N", kCard, "dense 16 bit TFLOPS, for the bound on the first token", set<parse_rate, &C::tflops>},
-    {"--host-memory", "SIZE", kCard, "the machine's own memory, for what the engine keeps there",
+    {"--gpu-tflops", "N", kCard, "dense 16-bit TFLOPS, for the time to the first token", set<parse_rate, &C::tflops>},
+    {"--host-memory", "SIZE", kCard, "main memory (RAM), for what the engine keeps there",
      set<parse_size, &C::host_memory>},
-    {"--host-bandwidth", "GB/s", kCard, "its bandwidth (default 100)", set<parse_rate, &C::host_bandwidth>},
-    {"--no-offload", "", kCard, "limit: exit 1 where not everything lies on the GPUs", flag<&Limits::no_offload>},
-    {"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more", set<parse_size, &Limits::max_vram>},
-    {"--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit", set<parse_tokens, &Limits::min_context>},
-    {"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit", set<parse_count, &Limits::min_seqs>},
-    {"--fail-over", "SIZE|P%", kCard, "diff: exit 1 where the total grew by more",
+    {"--host-bandwidth", "GB/s", kCard, "bandwidth of main memory (default 100)", set<parse_rate, &C::host_bandwidth>},
+    {"--no-offload", "", kCard, "limit: exit 1 unless everything is on the GPUs", flag<&Limits::no_offload>},
+    {"--max-vram", "SIZE", kCard, "limit: exit 1 if a GPU needs more", set<parse_size, &Limits::max_vram>},
+    {"--min-context", "N", kCard, "limit: exit 1 if fewer tokens fit", set<parse_tokens, &Limits::min_context>},
+    {"--min-seqs", "N", kCard, "limit: exit 1 if fewer sequences fit", set<parse_count, &Limits::min_seqs>},
+    {"--fail-over", "SIZE|P%", kCard, "diff: exit 1 if the total grew by more",
      [](Invocation& c, string_view v, string_view n) {
        if (v.ends_with('%'))
          c.fail_over.percent = parse_percent(v, n);
@@ -130,75 +133,76 @@ constexpr Option kOptions[]{
      }},
 
     {"--measure", "", kMeasuring, "allocate the planned cache on a device, and compare", flag<&M::wanted>},
-    {"--device", "cuda:0|hip:0|host", kMeasuring, "where (default: the first GPU); host: this machine's memory",
+    {"--device", "cuda:0|hip:0|host", kMeasuring, "device to measure on (default: the first GPU); host: main memory",
      [](Invocation& c, string_view v, string_view n) {
        c.measuring.device = not_empty(v, n, "use cuda:0, hip:0 or host");
      }},
-    {"--measure-max", "", kMeasuring, "the same, and the largest context that really allocates",
+    {"--measure-max", "", kMeasuring, "as --measure, and find the largest context that allocates",
      [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
-    {"--watch", "", kMeasuring, "measure: start the engine command given after -- and watch it", flag<&M::watch>},
+    {"--watch", "", kMeasuring, "measure: start the engine command after -- and watch it", flag<&M::watch>},
     {"--pid", "N", kMeasuring, "measure: watch a running engine", set<parse_count, &M::pid>},
-    {"--keep", "", kMeasuring, "measure: the engine that --watch started goes on afterwards", flag<&M::keep>},
-    {"--share", "", kMeasuring, "measure: allocate on a card that others use, too", flag<&M::share>},
-    {"--tolerance", "P%", kMeasuring, "exit 1 where more differs without a reason (default 1 %)",
+    {"--keep", "", kMeasuring, "measure: leave the engine running afterwards", flag<&M::keep>},
+    {"--share", "", kMeasuring, "measure: use the GPU even if other programs use it", flag<&M::share>},
+    {"--tolerance", "P%", kMeasuring, "exit 1 if an unexplained difference is larger (default 1 %)",
      set<parse_percent_as_share, &M::tolerance>},
-    {"--save-calibration", "FILE", kMeasuring, "keep what was measured, or read by check-log, for later plans",
+    {"--save-calibration", "FILE", kMeasuring, "save what was measured, or read from a log, for later plans",
      [](Invocation& c, string_view v, string_view n) {
        c.measuring.save = not_empty(v, n, "name a file, or default");
      }},
-    {"--said", "FIGURES", kMeasuring, "verify: what the engine said, for --save-calibration", set<as_typed, &M::said>},
+    {"--said", "FIGURES", kMeasuring, "verify: the engine's figures, for --save-calibration", set<as_typed, &M::said>},
     {"--calibration", "FILE", kMeasuring, "use saved measurements (none: ignore)",
      [](Invocation& c, string_view v, string_view n) {
        c.measuring.calibration = not_empty(v, n, "name a file, or none");
      }},
 
-    {"--enable-eplb", "", kVllm, "vLLM: balance the load of experts, which keeps a layer's experts twice",
+    {"--enable-eplb", "", kVllm, "vLLM: balance the experts' load; keeps one layer's experts twice",
      flag<&P::balances_experts>},
-    {"--num-redundant-experts", "N", kVllm, "vLLM, SGLang: copies of experts that the balance adds to each layer",
+    {"--num-redundant-experts", "N", kVllm, "vLLM, SGLang: extra copies of experts per layer",
      set<parse_redundant_experts, &P::redundant_experts>},
     {"--all2all-backend", "NAME", kVllm, "vLLM: how ranks exchange the tokens of experts",
      set<parse_all2all, &VllmOptions::all2all_backend>},
-    {"--block-size", "N", kVllm, "tokens of a page", set<parse_count, &R::block_size>},
-    {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm, "more states of a sequence, or one",
+    {"--block-size", "N", kVllm, "tokens per block of the KV cache", set<parse_count, &R::block_size>},
+    {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm,
+     "prefix caching, which can keep more states per sequence",
      [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
-    {"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
+    {"--mamba-cache-mode", "none|align|all", kVllm, "which recurrent states prefix caching keeps",
      set<as_typed, &VllmOptions::mamba_cache_mode>},
-    {"--cudagraph-capture-sizes", "N,N,...", kVllm, "the batches that CUDA graphs are captured for",
+    {"--cudagraph-capture-sizes", "N,N,...", kVllm, "batch sizes that CUDA graphs are captured for",
      [](Invocation& c, string_view v, string_view n) {
        c.request.extras.graph_sizes.clear();
        for (const string_view size : parts_of(v, ',')) c.request.extras.graph_sizes.push_back(parse_count(size, n));
      }},
-    {"--mm-encoder-tp-mode", "weights|data", kVllm, "data: each rank has the whole vision encoder",
+    {"--mm-encoder-tp-mode", "weights|data", kVllm, "data: every rank has the whole vision encoder",
      [](Invocation& c, string_view v, string_view n) {
        c.request.extras.whole_towers = chosen<bool>(v, n, {{"weights", false}, {"data", true}});
      }},
     {"--language-model-only", "", kVllm, "text only: vision and audio encoders are not loaded",
      flag<&E::language_model_only>},
-    {"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
+    {"--disable-hybrid-kv-cache-manager", "", kVllm, "sliding windows cache the full length",
      [](Invocation& c, string_view, string_view) { c.request.vllm.hybrid_manager = false; }},
-    {"--cpu-offload-gb", "N", kVllm, "GiB of each GPU's layers in host memory (SGLang too)",
+    {"--cpu-offload-gb", "N", kVllm, "GiB of weights per GPU in host memory (also SGLang)",
      set<parse_gib, &R::cpu_offload>},
-    {"--kv-offloading-size", "N", kVllm, "GiB of host memory for KV, all ranks together",
+    {"--kv-offloading-size", "N", kVllm, "GiB of host memory for the KV cache, for all ranks",
      set<parse_gib, &VllmOptions::host_kv_cache>},
-    {"--swap-space", "N", kVllm, "V0: GiB of host memory a GPU for KV (default 4)",
+    {"--swap-space", "N", kVllm, "V0: GiB of host memory per GPU for the KV cache (default 4)",
      set<parse_gib, &VllmOptions::swap_space>},
     {"--enforce-eager", "", kVllm, "no CUDA graphs", flag<&R::enforce_eager>},
-    {"--fully-sharded-loras", "", kVllm, "both matrices are shared out over the ranks", flag<&E::fully_sharded_loras>},
-    {"--limit-mm-per-prompt", "image=N,...", kVllm, "images and videos of one prompt; 0 for none", apply_mm_limits},
+    {"--fully-sharded-loras", "", kVllm, "split both LoRA matrices over the ranks", flag<&E::fully_sharded_loras>},
+    {"--limit-mm-per-prompt", "image=N,...", kVllm, "images and videos per prompt; 0: none", apply_mm_limits},
 
     {"--batch --batch-size -b", "N", kLlama, "n_batch", set<parse_count, &L::n_batch>},
     {"--ubatch-size -ub", "N", kLlama, "n_ubatch", set<parse_count, &L::n_ubatch>},
     {"--kv-unified -kvu", "", kLlama, "the slots share one pool", flag<&L::kv_unified>},
-    {"--swa-full", "", kLlama, "windows keep every token", flag<&L::swa_full>},
+    {"--swa-full", "", kLlama, "sliding windows cache every token", flag<&L::swa_full>},
     {"--flash-attn -fa", "on|off|auto", kLlama, "flash attention",
      [](Invocation& c, string_view v, string_view n) {
        using enum FlashAttention;
        c.request.llama_cpp.flash_attention =
            chosen<FlashAttention>(v, n, {{"on", kOn}, {"off", kOff}, {"auto", kAuto}});
      }},
-    {"--backend", "cuda|rocm|vulkan|sycl|metal", kLlama,
-     "the backend it was built with (default: the card's usual one)", apply_backend},
-    {"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all; auto: what llama.cpp's own fit chooses",
+    {"--backend", "cuda|rocm|vulkan|sycl|metal", kLlama, "backend of the build (default: the usual one for the GPU)",
+     apply_backend},
+    {"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU, all, or auto: llama.cpp chooses",
      [](Invocation& c, string_view v, string_view n) {
        c.request.llama_cpp.placement = is_auto(v) ? Placement::kFit : Placement::kUsual;
        c.request.llama_cpp.gpu_layers.reset();
@@ -209,51 +213,50 @@ constexpr Option kOptions[]{
      set<parse_count_or_none, &L::cpu_moe_layers>},
     {"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
      [](Invocation& c, string_view, string_view) { c.request.llama_cpp.cpu_moe_layers = kEveryLayer; }},
-    {"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe", override_tensors},
-    {"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory", flag<&L::no_kv_offload>},
-    {"--cache-ram -cram", "MIB", kLlama, "host memory for states of earlier prompts (default 8192; 0: none)",
+    {"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU: as --cpu-moe; for some layers use -ncmoe", override_tensors},
+    {"--no-kv-offload -nkvo", "", kLlama, "the KV cache stays in host memory", flag<&L::no_kv_offload>},
+    {"--cache-ram -cram", "MIB", kLlama, "host memory for the cache of earlier prompts (default 8192; 0: none)",
      [](Invocation& c, string_view v, string_view n) {
        constexpr std::uint64_t kMostMib = 1 << 20;  // -1: no limit
        const std::uint64_t mib = v == "-1" ? kMostMib : std::min(kMostMib, parse_count_or_none(v, n));
        c.request.llama_cpp.cache_ram = Bytes(mib * kMiB);
      }},
     {"--fit-target -fitt", "MIB", kLlama,
-     "GPU memory that the default placement leaves free, of all GPUs or A,B of each (default 1024)",
+     "GPU memory that automatic placement leaves free, for all GPUs or A,B per GPU (default 1024)",
      [](Invocation& c, string_view v, string_view n) {
        std::vector<Bytes>& out = c.request.llama_cpp.fit_target;
        out.clear();
        for (const string_view word : parts_of(v, ','))
          out.emplace_back(checked_mul(parse_count_or_none(word, n), kMiB, "--fit-target"));
      }},
-    {"--fit-ctx -fitc", "N", kLlama, "the shortest context that the default placement chooses (default 4096)",
+    {"--fit-ctx -fitc", "N", kLlama, "the shortest context that automatic placement chooses (default 4096)",
      set<parse_tokens, &L::fit_ctx>},
-    {"--tensor-split -ts", "A,B", kLlama, "shares of the GPUs of -pp, as 3,1", split_tensors},
-    {"--tool", "server|cli", kLlama, "the program: logits of each slot's last token, or of all tokens",
+    {"--tensor-split -ts", "A,B", kLlama, "how -pp splits the model over the GPUs, as 3,1", split_tensors},
+    {"--tool", "server|cli", kLlama, "llama-server (logits of the last token per slot) or llama-cli (of all tokens)",
      [](Invocation& c, string_view v, string_view n) {
        c.request.llama_cpp.all_logits = chosen<bool>(v, n, {{"server", false}, {"cli", true}});
      }},
-    {"--ctx-size-draft -cd", "N", kLlama, "tokens of a sequence in the draft's context",
-     set<parse_tokens, &E::draft_ctx>},
+    {"--ctx-size-draft -cd", "N", kLlama, "context length of the draft model", set<parse_tokens, &E::draft_ctx>},
     {"--cache-type-k-draft -ctkd", "T", kLlama, "the type of the draft's K", set<type_or_auto, &E::draft_cache_type_k>},
     {"--cache-type-v-draft -ctvd", "T", kLlama, "the type of the draft's V", set<type_or_auto, &E::draft_cache_type_v>},
 
-    {"--max-kv-size", "N", kMlx, "every layer keeps the first 4 tokens and the last, N in all",
+    {"--max-kv-size", "N", kMlx, "at most N tokens per layer: the first 4 and the latest",
      set<parse_tokens, &MlxOptions::max_kv_size>},
 
     {"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once", set<parse_count, &E::verify_tokens>},
     {"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kSglang,
      "states that a request keeps for its prefix cache", set<as_typed, &E::mamba_strategy>},
-    {"--disable-radix-cache", "", kSglang, "no prefix cache, one state for each request",
+    {"--disable-radix-cache", "", kSglang, "no prefix cache; one recurrent state per request",
      flag<&E::disable_radix_cache>},
     {"--swa-full-tokens-ratio", "R", kSglang, "sliding-window tokens per full-attention token",
      set<parse_share, &E::swa_ratio>},
-    {"--max-mamba-cache-size", "N", kSglang, "slots of recurrent states", set<parse_count, &E::state_slots>},
-    {"--max-total-tokens", "N", kSglang, "tokens of the pool at most", set<parse_count, &E::max_total_tokens>},
-    {"--disable-hybrid-swa-memory", "", kSglang, "layers with windows keep all tokens, in one pool with the others",
+    {"--max-mamba-cache-size", "N", kSglang, "slots for recurrent states", set<parse_count, &E::state_slots>},
+    {"--max-total-tokens", "N", kSglang, "most tokens in the KV pool", set<parse_count, &E::max_total_tokens>},
+    {"--disable-hybrid-swa-memory", "", kSglang, "sliding windows cache every token, in the common pool",
      flag<&E::one_pool>},
     {"--cuda-graph-max-bs --cuda-graph-max-bs-decode --max-cudagraph-capture-size", "N", kSglang,
-     "the largest batch that is captured (vLLM too)", set<parse_count, &E::graph_batch>},
-    {"--attention-backend", "NAME", kSglang, "kernels of attention, which the card and the model must have",
+     "largest batch with a CUDA graph (also vLLM)", set<parse_count, &E::graph_batch>},
+    {"--attention-backend", "NAME", kSglang, "attention kernels; the GPU and the model must support them",
      set<as_typed, &E::attention_backend>},
 
     {"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
@@ -264,11 +267,11 @@ constexpr Option kOptions[]{
     {"--speculative-method --speculative-algorithm --spec-type",
      "draft_model|eagle|eagle3|dflash|dspark|mtp|medusa|ngram", kExtras,
      "the drafting method (default: what --draft is)", apply_speculative_method},
-    {"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
+    {"--speculative-config", "JSON", kExtras, "the same, as vLLM's JSON", apply_speculative_config},
     {"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "draft tokens per step",
      set<parse_count, &R::num_speculative_tokens>},
     {"--mtp", "", kExtras, "plan the model's own MTP layers too", flag<&R::mtp>},
-    {"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
+    {"--draft-weights", "W", kExtras, "weight type of the draft (default: its checkpoint's)",
      [](Invocation& c, string_view v, string_view n) {
        check_weight_type(v, n);
        c.request.extras.draft_weights = std::string(v);
@@ -278,45 +281,46 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view v, string_view n) {
        c.loras.push_back(not_empty(v, n, "name an adapter's file, directory or Hub id"));
      }},
-    {"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",
+    {"--enable-lora", "", kExtras, "slots for LoRA adapters: the engine's default number and rank",
      flag<&E::enable_lora>},
-    {"--max-loras --max-loras-per-batch", "N", kExtras, "adapters of one batch", set<parse_count, &E::max_loras>},
-    {"--max-lora-rank", "R", kExtras, "the widest adapter", set<parse_count, &E::max_lora_rank>},
-    {"--max-cpu-loras --max-loaded-loras", "N", kExtras, "adapters that wait in host memory",
+    {"--max-loras --max-loras-per-batch", "N", kExtras, "adapters per batch", set<parse_count, &E::max_loras>},
+    {"--max-lora-rank", "R", kExtras, "largest adapter rank", set<parse_count, &E::max_lora_rank>},
+    {"--max-cpu-loras --max-loaded-loras", "N", kExtras, "adapters kept in host memory",
      set<parse_count, &E::max_cpu_loras>},
-    {"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
+    {"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: the engine's)",
      apply_lora_targets},
     {"--no-mmproj-offload", "", kExtras, "llama.cpp: the image projector stays in host memory",
      flag<&E::projector_on_host>},
     {"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector, or its Hub id",
      [](Invocation& c, string_view v, string_view n) { c.mmproj = not_empty(v, n, "name the model's mmproj-*.gguf"); }},
-    {"--num-beams --beam-width", "N", kExtras, "beams of a request", set<parse_copies, &E::num_beams>},
-    {"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request",
+    {"--num-beams --beam-width", "N", kExtras, "beams per request", set<parse_copies, &E::num_beams>},
+    {"--num-samples --num-return-sequences", "N", kExtras, "parallel samples per request",
      set<parse_copies, &E::num_samples>},
     {"--mamba-full-memory-ratio", "R", kExtras, "SGLang: state memory relative to KV memory",
      set<parse_rate, &E::state_ratio>},
 
-    {"--format", "FORM", kOutput, "the form of the answer",
+    {"--format", "FORM", kOutput, "output format",
      [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},
     {"--json", "", kOutput, "the same as --format json",
      [](Invocation& c, string_view, string_view) { c.format = "json"; }},
-    {"--output -o", "FILE", kOutput, "write there instead of standard output",
+    {"--output -o", "FILE", kOutput, "write to FILE instead of standard output",
      [](Invocation& c, string_view v, string_view n) { c.output = not_empty(v, n, "name a file"); }},
     {"--color", "auto|always|never", kOutput, "colour (auto: only on a terminal, never with NO_COLOR)",
      [](Invocation& c, string_view v, string_view n) {
        using enum Color;
        c.color = chosen<Color>(v, n, {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}});
      }},
-    {"--command", "FILE", kLoad, "an engine's launch command in place of MODEL: its text, or a container as JSON",
+    {"--command", "FILE", kLoad,
+     "file with an engine's launch command, in place of MODEL: shell text, or a container as JSON",
      set<as_typed, &Invocation::command_file>},
-    {"--model-source", "MODEL", kLoad, "stands for the model that the command names",
+    {"--model-source", "MODEL", kLoad, "MODEL to plan instead of the one in the command",
      set<as_typed, &Invocation::model_source>},
-    {"--hf-overrides --json-model-override-args", "JSON", kExtras, "members that replace those of config.json",
+    {"--hf-overrides --json-model-override-args", "JSON", kExtras, "keys that replace those of config.json",
      apply_overrides},
     {"--task", "chat|code|vision|embedding|reranking|speech", kLoad, "pick: what the model is for (default: chat)",
      apply_task},
-    {"--all", "", kOutput, "pick: older generations, too", flag<&Invocation::all>},
-    {"--rules", "", kOutput, "engines: what changes in them from release to release", flag<&Invocation::rules>},
+    {"--all", "", kOutput, "pick: also list older generations", flag<&Invocation::all>},
+    {"--rules", "", kOutput, "engines: what changes from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
      flag<&ReadOptions::assume>},
 
@@ -325,7 +329,7 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view v, string_view n) {
        c.source.hub.revision = not_empty(v, n, "name a branch, a tag or a commit");
      }},
-    {"--token", "TOKEN", kHub, "for private and gated models; better in HF_TOKEN",
+    {"--token", "TOKEN", kHub, "for private and gated models; HF_TOKEN is safer",
      [](Invocation& c, string_view v, string_view n) {
        c.source.hub.token = not_empty(v, n, "give a token of the Hub, or leave it out", "token");
      }},

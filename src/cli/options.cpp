@@ -89,7 +89,7 @@ std::string help_text(const ParsedArguments& given) {
 
 void require_form(const Command& command, std::string_view format) {
   if (has_word(command.lacks, format))
-    fail("--format: " + std::string(command.name) + " has no form \"" + std::string(format) + "\"",
+    fail("--format: " + std::string(command.name) + " has no format \"" + std::string(format) + "\"",
          "use " + join(forms_of(command)));
 }
 
@@ -172,7 +172,7 @@ std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invoc
 bool parse_pasted(const ParsedArguments& given, Invocation& call) {
   const std::vector<LaunchCommand> commands = commands_of(given, call);
   if (commands.empty()) return false;
-  if (!call.models.empty()) fail("a MODEL and an engine's command are two questions", "name one of them");
+  if (!call.models.empty()) fail("both a MODEL and an engine's command were given", "leave one of them out");
   call.model_source = value_of(given, "--model-source");
   Invocation one = call;
   const std::string file = value_of(given, "--command");

@@ -14,7 +14,8 @@ namespace kvplan {
 namespace {
 
 [[noreturn]] void cannot_write(const std::string& where, std::string_view how = "cannot be written") {
-  Error error(Exit::kBadInput, std::string(how) + " (" + std::strerror(errno) + ")", "check the path and the space");
+  Error error(Exit::kBadInput, std::string(how) + " (" + std::strerror(errno) + ")",
+              "check the path and the free space");
   error.set_source(where);
   throw error;
 }
@@ -60,7 +61,7 @@ Destination find_destination(const std::string& path) {
     if (!out.there) return out;
     if (os::is_planted(out.path, *out.there))
       with_source(path, [] {
-        fail("belongs to somebody else, and is in a folder that others can write to", "write to a folder of your own");
+        fail("belongs to another user, in a folder that others can write to", "write to your own folder");
       });
     if (out.there->kind != os::FileKind::kLink) return out;
     const std::string target = os::link_target(out.path);
@@ -95,12 +96,12 @@ void write_in_place(const Destination& place, const std::string& path, std::stri
   if (!there.is_open()) cannot_write(path);
   const auto facts = os::facts_of(there.get());
   if (!facts || facts->id != place.there->id)
-    with_source(path, [] { fail("was replaced just now", "write it again"); });
+    with_source(path, [] { fail("was replaced while kvplan wrote it", "write it again"); });
   os::wait_in_calls(there.get());
   const bool is_file = facts->kind == os::FileKind::kRegular;
   bool done = os::write(there.get(), text);
   if (is_file) done = done && os::set_length(there.get(), text.size()) && os::sync(there.get());
-  if (!done && is_file) cannot_write(path, "could not be replaced, and was written to only in part");
+  if (!done && is_file) cannot_write(path, "was written only in part");
   if (!done || !there.close()) cannot_write(path);
 }
 
@@ -159,7 +160,7 @@ std::string folder_of(const std::string& path) {
 
 void write_report(const std::string& path, std::string_view text) {
   if (!path.empty() && path != "-" && was_read(path))
-    with_source(path, [] { fail("is one of the files that were read", "name another one with -o"); });
+    with_source(path, [] { fail("is an input file", "name another one with -o"); });
   write_output(path, text);
 }
 

@@ -75,7 +75,8 @@ void add_settings(const ReadCommand& read, ParsedArguments& given) {
   std::vector<GivenOption> added;
   for (const CommandSetting& each : read.settings.settings) {
     const Option* option = find_option(each.option);
-    if (option == nullptr) fail("a table of options names " + each.option + ", which kvplan has not", "report it");
+    if (option == nullptr)
+      fail("a table of options names " + each.option + ", which kvplan does not have", "report it");
     if (!is_given(option)) added.push_back({option, each.option, option->value.empty() ? "" : each.value});
   }
   const auto& tensor = find_option("--tensor-parallel-size");

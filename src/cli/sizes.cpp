@@ -129,7 +129,7 @@ Bytes parse_gib(std::string_view text, std::string_view option) {
 
 double parse_share(std::string_view text, std::string_view option) {
   const auto value = real_number(text);
-  if (!value || *value <= 0 || *value > 1) wrong(option, text, "a share in (0, 1]");
+  if (!value || *value <= 0 || *value > 1) wrong(option, text, "a fraction above 0 and at most 1");
   return *value;
 }
 

@@ -24,8 +24,8 @@ std::unique_ptr<MemoryCounter> counter_of(const std::string& device) {
   if (device == "host") return host_counter();
   auto out = nvidia_counter(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"));
   if (out == nullptr)
-    throw Error(Exit::kNoDevice, "no card's management library (NVML) was found to watch with",
-                "use --device host to watch the memory of the processes");
+    throw Error(Exit::kNoDevice, "no GPU management library (NVML) was found",
+                "use --device host to watch main memory");
   return out;
 }
 
@@ -47,7 +47,7 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   options.stop = InterruptGuard::interrupted;
   std::string left;
   options.on_left_running = [&](pid_t pid, const std::string& log) {
-    left = "; the engine goes on as process " + std::to_string(pid) + ", its log is " + one_line(log, 200);
+    left = "; the engine keeps running as process " + std::to_string(pid) + ", its log is " + one_line(log, 200);
   };
   const InterruptGuard guard;
   try {
@@ -55,7 +55,7 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
     options.progress = [&](const Watched& seen) { show(progress, seen); };
     return watch_start(options, counter);
   } catch (const Interrupted&) {
-    if (left.empty()) left = measuring.command.empty() ? "; the engine goes on" : "; the engine was ended";
+    if (left.empty()) left = measuring.command.empty() ? "; the engine keeps running" : "; the engine was stopped";
     std::fputs(("kvplan: interrupted" + left + "\n").c_str(), stderr);
     InterruptGuard::pass_on();
   }

@@ -48,14 +48,13 @@ void check_workload(const Workload& workload, const Request& request) {
   needs(workload.qps && !workload.output, "--qps", "--prompt-len N --output-len N");
   needs(workload.tokens_per_s && !workload.output, "--tokens-per-second", "--prompt-len N --output-len N");
   needs(workload.think_time && !workload.output, "--think-time", "--prompt-len N --output-len N");
-  if (workload.hit_rate > 1) fail("--prefix-hit-rate: more than 100% is no rate", "give 0% to 100%");
+  if (workload.hit_rate > 1) fail("--prefix-hit-rate: at most 100%", "give 0% to 100%");
   needs(workload.hit_rate > 0 && !workload.think_time, "--prefix-hit-rate", "--think-time SECONDS");
   needs(workload.think_time && !workload.qps && !request.users, "--think-time", "--users N or --qps N");
   if (workload.prompt && (request.avg_len || !request.seq_lens.empty()))
-    fail("--prompt-len and --output-len are the length of a sequence, and so are --avg-len and --seq-lens",
-         "leave one of them out");
+    fail("--prompt-len and --output-len cannot be combined with --avg-len or --seq-lens", "use one or the other");
   if (workload.qps && (request.users || request.num_seqs > 1))
-    fail("--qps gives the sequences at once, and so do --users and --num-seqs", "leave one of them out");
+    fail("--qps cannot be combined with --users or --num-seqs", "use one or the other");
 }
 
 Request with_workload(const Workload& workload, const ModelSpec& model, Request request, std::vector<Note>& notes) {
@@ -85,7 +84,7 @@ Request with_workload(const Workload& workload, const ModelSpec& model, Request 
   Template says(measured ? "{num_seqs} sequences at once on average" : "at least {num_seqs} sequences at once",
                 {{"num_seqs", request.num_seqs}});
   says +=
-      {": {rate} turns a second x {seconds} s for an answer", {{"rate", decimal(rate)}, {"seconds", decimal(seconds)}}};
+      {": {rate} turns per second x {seconds} s per answer", {{"rate", decimal(rate)}, {"seconds", decimal(seconds)}}};
   if (kept > 0) says += {", and {kept} that wait with their history in the cache", {{"kept", decimal(kept)}}};
   if (!measured) {
     says += "; how many depends on the speed that you measure: add --tokens-per-second";
@@ -100,7 +99,7 @@ void add_price(const Workload& workload, Answers& answers) {
   const std::uint64_t gpus = answers.users ? answers.users->gpus : answers.asked.memory.size();
   const double price = static_cast<double>(gpus) * *workload.price;
   if (answers.users) answers.users->price = price;
-  answers.sentences.push_back({"{gpus:GPU}: {price} an hour", {{"gpus", gpus}, {"price", decimal(price)}}});
+  answers.sentences.push_back({"{gpus:GPU}: {price} per hour", {{"gpus", gpus}, {"price", decimal(price)}}});
 }
 
 }  // namespace kvplan

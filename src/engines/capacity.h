@@ -15,7 +15,7 @@ std::uint64_t most_sequences(const CacheLayout& layout, Bytes budget, const Load
 
 // Why a cache of `need` bytes does not fit in `budget` bytes of a GPU.
 inline Template too_small(Bytes need, Bytes budget) {
-  return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
+  return {"the KV cache needs {needed:size} per GPU, {missing:size} more than the {budget:size} available",
           {{"needed", need}, {"missing", need - budget}, {"budget", budget}}};
 }
 

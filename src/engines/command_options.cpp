@@ -27,12 +27,12 @@ template <class Table>
 auto row_of(const Table& table, string_view word, string_view line) {
   for (const auto& [name, value] : table)
     if (name == word) return value;
-  fail("a row of options has no \"" + std::string(word) + "\": " + std::string(line), "mend the table");
+  fail("a row of options has no \"" + std::string(word) + "\": " + std::string(line), "fix the table");
 }
 
 EngineOption parse_row(string_view line) {
   const std::vector<string_view> columns = split(line);
-  if (columns.size() < 3) fail("a row of options is too short: " + std::string(line), "mend the table");
+  if (columns.size() < 3) fail("a row of options is too short: " + std::string(line), "fix the table");
   EngineOption out;
   for (string_view name : split(columns[0], ',')) {
     const auto equals = name.find('=');

@@ -95,9 +95,9 @@ constexpr ProgramElsewhere kProgramsElsewhere[] = {
      "runs llama.cpp", "use --engine llama.cpp"},
     {"trl unsloth axolotl peft deepspeed megatron megatron-lm llama-factory torchtune verl accelerate",
      "trains models, and kvplan plans inference of language models",
-     "for training ask your trainer (accelerate estimate-memory, DeepSpeed's estimators)"},
+     "for training use accelerate estimate-memory or DeepSpeed's estimators"},
     {"diffusers comfyui", "runs diffusion models, and kvplan plans language models",
-     "see its own guide to memory; a pipeline's text encoder can be planned by itself"},
+     "see its memory guide; kvplan can plan a pipeline's text encoder"},
 };
 
 }  // namespace
@@ -110,7 +110,7 @@ const Engine& find_engine(std::string_view text, Request& request) {
     request.engine = &engine;
     request.engine_version = at == std::string_view::npos ? "" : std::string(without_letter(text.substr(at + 1)));
     if (at != std::string_view::npos && !version_number(request.engine_version))
-      refuse("--engine: \"" + one_line(text, 40) + "\" names no version",
+      refuse("--engine: \"" + one_line(text, 40) + "\" has no version",
              "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));
     return engine;
   }
@@ -120,7 +120,7 @@ const Engine& find_engine(std::string_view text, Request& request) {
     if (has_word(names, lower(wanted)))
       refuse("--engine: " + one_line(wanted, 40) + " " + std::string(what),
              remedy.empty() ? "use one of " + join(known) : std::string(remedy));
-  refuse("--engine: there is no engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
+  refuse("--engine: unknown engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
 }
 
 TensorCuts tensor_cuts(const Request& request) {
@@ -141,7 +141,7 @@ std::uint64_t layout_copies(const Request& request) {
 const Engine* engine_named(std::string_view name) {
   for (const Engine& engine : engines())
     if (engine.name == name) return &engine;
-  refuse("there is no engine \"" + std::string(name) + "\"", "see kvplan engines");
+  refuse("unknown engine \"" + std::string(name) + "\"", "see kvplan engines");
 }
 
 const Engine& engine_of(const Request& request) {

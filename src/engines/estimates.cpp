@@ -114,11 +114,10 @@ bool has_windows(const EngineInput& input) {
 }
 
 Note unverified_note(std::string_view engine, std::string_view what) {
-  return {
-      NoteLevel::kWarning,
-      "unverified_cache",
-      {"nothing that was checked says how {engine} keeps {what}: planned as the architecture needs, with a wider range",
-       {{"engine", engine}, {"what", what}}}};
+  return {NoteLevel::kWarning,
+          "unverified_cache",
+          {"kvplan does not know how {engine} stores {what}: planned as the architecture needs, with a wider range",
+           {{"engine", engine}, {"what", what}}}};
 }
 
 LedgerLine unverified_line(const OverheadInput& in) {

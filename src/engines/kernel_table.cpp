@@ -99,7 +99,7 @@ std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const En
                                   : "The quantization method {method} is not supported for the current GPU. Minimum "
                                     "capability: {least}. Current capability: {capability}";
     Template cure = row.cure != nullptr ? Template(row.cure)
-                                        : Template("use a card of compute capability {least} or newer",
+                                        : Template("use a GPU of compute capability {least} or newer",
                                                    {{"least", capability_text(least)}});
     return Refusal{row.methods.empty() ? "card" : "quantization",
                    {words,
@@ -136,7 +136,7 @@ std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table) {
     std::string what(row.methods.empty() ? "Any model" : row.methods);
     if (!row.types.empty()) what += " (" + std::string(row.types) + ")";
     if (!row.methods.empty()) what += ", " + std::string(name_of(row.part));
-    made.what = what + ": runs on " + (row.cards.empty() ? "no card" : "compute capability " + std::string(row.cards)) +
+    made.what = what + ": runs on " + (row.cards.empty() ? "no GPU" : "compute capability " + std::string(row.cards)) +
                 " (times ten).";
     out.push_back(std::move(made));
   }

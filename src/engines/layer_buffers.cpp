@@ -224,7 +224,7 @@ class LayerBuffersLayout : public CacheLayout {
     for (const LayerBuffer& buffer : part.buffers)
       if (!buffer.reason.empty() && out.find(buffer.reason) == std::string::npos)
         out += (out.empty() ? "" : ", ") + std::string(buffer.reason);
-    if (out.empty()) return {"{kind}: another form than the architecture needs", {{"kind", part.kind}}};
+    if (out.empty()) return {"{kind}: stored in another form than the architecture needs", {{"kind", part.kind}}};
     return {"{kind}: {reasons}", {{"kind", part.kind}, {"reasons", out}}};
   }
 

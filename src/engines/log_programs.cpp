@@ -28,7 +28,7 @@ constexpr RemedyRule kUnnamedRemedies[] = {
      "dtype=torch.bfloat16 (or float16) | in from_pretrained, which loads float32 before transformers 5; an Int4 "
      "checkpoint "
      "(AWQ, GPTQ) or load_in_4bit | a quarter of the 16-bit weights; --gpu-memory-utilization (vLLM) or "
-     "--mem-fraction-static (SGLang), lower | where it is a server: room outside the KV cache; more GPUs (-tp, "
+     "--mem-fraction-static (SGLang), lower | for a server: memory outside the KV cache; more GPUs (-tp, "
      "device_map=\"auto\") | splits weights and cache"},
 };
 

@@ -26,7 +26,7 @@ constexpr double kMostValue = 1e17;  // bytes, or bytes a second
 constexpr std::uint64_t kMostRuns = 1000000000;
 
 [[noreturn]] void refuse_calibration(const std::string& why) {
-  fail("no calibration of kvplan: " + why, "give a file that --save-calibration wrote, or --calibration none");
+  fail("not a kvplan calibration: " + why, "give a file that --save-calibration wrote, or --calibration none");
 }
 
 std::string text(const Json& object, const char* key, const std::string& where, bool needed) {
@@ -35,7 +35,7 @@ std::string text(const Json& object, const char* key, const std::string& where, 
     if (needed) refuse_calibration(where + " has no " + key);
     return "";
   }
-  if (!value->is_string()) refuse_calibration(std::string(key) + " of " + where + " is no text");
+  if (!value->is_string()) refuse_calibration(std::string(key) + " of " + where + " is not text");
   std::string out = value->get<std::string>();
   if (out.size() > kMaxText) refuse_calibration(std::string(key) + " of " + where + " is longer than 300 bytes");
   out = one_line(out, kMaxText);
@@ -46,7 +46,7 @@ std::string text(const Json& object, const char* key, const std::string& where, 
 std::uint64_t count(const Json& object, const char* key, const std::string& where, std::uint64_t most) {
   const Json* value = member(object, key);
   if (value == nullptr || !value->is_number_unsigned() || value->get<std::uint64_t>() > most)
-    refuse_calibration(std::string(key) + " of " + where + " is no whole number up to " + std::to_string(most));
+    refuse_calibration(std::string(key) + " of " + where + " is not a whole number up to " + std::to_string(most));
   return value->get<std::uint64_t>();
 }
 
@@ -54,22 +54,22 @@ double number(const Json& object, const char* key, const std::string& where) {
   const Json* value = member(object, key);
   const double out = value != nullptr && value->is_number() ? value->get<double>() : -1;
   if (!(out >= 0 && out <= kMostValue))
-    refuse_calibration(std::string(key) + " of " + where + " is no number from 0 to 1e17");
+    refuse_calibration(std::string(key) + " of " + where + " is not a number from 0 to 1e17");
   return out;
 }
 
 NamedFigure figure_of(const Json& json, const std::string& where) {
-  if (!json.is_object()) refuse_calibration("a figure of " + where + " is no object");
+  if (!json.is_object()) refuse_calibration("a figure of " + where + " is not an object");
   NamedFigure out;
   out.name = text(json, "name", "a figure of " + where, true);
   const std::string which = out.name + " of " + where;
   out.figure.n = count(json, "n", which, kMostRuns);
-  if (out.figure.n == 0) refuse_calibration(which + " was measured no time");
+  if (out.figure.n == 0) refuse_calibration(which + " was measured 0 times");
   out.figure.low = number(json, "low", which);
   out.figure.high = number(json, "high", which);
   out.figure.mean = number(json, "mean", which);
   if (!(out.figure.low <= out.figure.mean && out.figure.mean <= out.figure.high))
-    refuse_calibration("the mean of " + which + " lies outside of its spread");
+    refuse_calibration("the mean of " + which + " is outside its range");
   return out;
 }
 
@@ -80,7 +80,7 @@ bool is_date(const std::string& date) {
 
 CalibrationRecord record_of(const Json& json, std::size_t index) {
   const std::string which = "record " + std::to_string(index + 1);
-  if (!json.is_object()) refuse_calibration(which + " is no object");
+  if (!json.is_object()) refuse_calibration(which + " is not an object");
   CalibrationRecord out;
   out.device = text(json, "device", which, true);
   if (member(json, "device_memory_bytes") != nullptr)
@@ -91,12 +91,12 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
   out.model = text(json, "model", which, false);
   out.source = text(json, "source", which, true);
   if (out.source != "measure" && out.source != "log" && out.source != "verify")
-    refuse_calibration("the source of " + which + " is none of measure, log and verify");
+    refuse_calibration("the source of " + which + " is not measure, log or verify");
   out.date = text(json, "date", which, true);
   if (!is_date(out.date)) refuse_calibration("the date of " + which + " is not of the form 2026-01-31");
   const Json* figures = member(json, "figures");
   if (figures == nullptr || !figures->is_array() || figures->empty() || figures->size() > kMaxFigures)
-    refuse_calibration("the figures of " + which + " are no list of 1 to 64");
+    refuse_calibration("the figures of " + which + " are not a list of 1 to 64");
   for (const Json& each : *figures) {
     NamedFigure figure = figure_of(each, which);
     if (out.find(figure.name) != nullptr) refuse_calibration(which + " has " + figure.name + " twice");
@@ -110,14 +110,14 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
 Calibration parse_calibration(std::string_view text_of_file) {
   if (text_of_file.size() > kMaxCalibrationBytes) refuse_calibration("it is larger than 4 MiB");
   const Json json = parse_own_json<Json>(text_of_file, {8}, refuse_calibration);
-  if (!json.is_object()) refuse_calibration("it is no object");
+  if (!json.is_object()) refuse_calibration("it is not an object");
   const Json* version = member(json, "schema_version");
   if (version == nullptr || !version->is_number_unsigned()) refuse_calibration("it has no schema_version");
-  if (version->get<std::uint64_t>() != 1) refuse_calibration("its schema_version is not 1, which this kvplan knows");
+  if (version->get<std::uint64_t>() != 1)
+    refuse_calibration("its schema_version is not 1, the only one that this kvplan reads");
   const Json* records = member(json, "calibration");
   if (records == nullptr || !records->is_array()) refuse_calibration("it has no list \"calibration\"");
-  if (records->size() > kMaxRecords)
-    refuse_calibration("it holds more than " + std::to_string(kMaxRecords) + " records");
+  if (records->size() > kMaxRecords) refuse_calibration("it has more than " + std::to_string(kMaxRecords) + " records");
   Calibration out;
   for (std::size_t i = 0; i < records->size(); ++i) out.records.push_back(record_of((*records)[i], i));
   return out;

@@ -150,7 +150,7 @@ std::shared_ptr<Fields::Document> parse_document(std::string_view text) {
       fail("not valid JSON (" + reason(first) + ")", "give a whole config.json");
     }
   }
-  if (!document->root.is_object()) fail("valid JSON, but no object", "give a model's config.json");
+  if (!document->root.is_object()) fail("valid JSON, but not an object", "give a model's config.json");
   return document;
 }
 
@@ -334,7 +334,7 @@ std::optional<std::uint64_t> Fields::find_count(std::string_view key) const {
 
 std::uint64_t Fields::count(std::string_view key) const {
   const auto value = find_count(key);
-  if (!value) fail("\"" + shown(key) + "\" is missing", "a config must name it");
+  if (!value) fail("\"" + shown(key) + "\" is missing", "add it to the config");
   if (*value == 0) wrong(key, "0", "a positive number");
   return *value;
 }
@@ -374,7 +374,7 @@ std::optional<std::string> Fields::find_string(std::string_view key) const {
 
 std::optional<std::vector<std::string>> Fields::strings(std::string_view key) const {
   return read_list<std::string>(key, [&](const Hit& hit, const Json& item) -> std::string {
-    if (!item.is_string()) wrong(hit.key, "a list that holds " + text_of(item), "a list of words");
+    if (!item.is_string()) wrong(hit.key, "a list with " + text_of(item), "a list of words");
     return item.get<std::string>();
   });
 }
@@ -388,14 +388,14 @@ std::optional<std::vector<std::uint64_t>> Fields::counts(std::string_view key) c
     } else if (item.is_null()) {
       return 0;
     } else {
-      wrong(hit.key, "a list that holds " + text_of(item), "a list of whole numbers");
+      wrong(hit.key, "a list with " + text_of(item), "a list of whole numbers");
     }
   });
 }
 
 std::optional<std::vector<double>> Fields::reals(std::string_view key) const {
   return read_list<double>(key, [&](const Hit& hit, const Json& item) -> double {
-    if (!item.is_number()) wrong(hit.key, "a list that holds " + text_of(item), "a list of numbers");
+    if (!item.is_number()) wrong(hit.key, "a list with " + text_of(item), "a list of numbers");
     return item.get<double>();
   });
 }
@@ -410,8 +410,7 @@ std::optional<std::vector<Fields>> Fields::objects(std::string_view key) const {
   static const Json kNothing = Json::object();
   std::vector<Fields> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_object() && !list[i].is_null())
-      wrong(key, "a list that holds " + text_of(list[i]), "a list of objects");
+    if (!list[i].is_object() && !list[i].is_null()) wrong(key, "a list with " + text_of(list[i]), "a list of objects");
     const Json* item = list[i].is_object() ? &list[i] : &kNothing;
     out.push_back(Fields(document_, item, path_ + std::string(key) + "[" + std::to_string(i) + "].", ""));
   }

@@ -52,7 +52,7 @@ void remember(int fd) {
 
 // A device may have no end, or block for ever; at a terminal somebody types.
 void refuse_device(const os::FileFacts& facts) {
-  if (facts.kind == os::FileKind::kDevice) fail("is a device, no file", "name a file");
+  if (facts.kind == os::FileKind::kDevice) fail("is a device, not a file", "name a file");
 }
 
 // The first bytes of a named pipe, which was opened without waiting: without a writer a read would block for ever. With

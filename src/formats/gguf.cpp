@@ -181,7 +181,7 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
   }
   if (out.version_ != 2 && out.version_ != 3)
     fail("GGUF version " + std::to_string(out.version_) + " is not known",
-         "versions 2 and 3 are read: convert the model again with a current llama.cpp");
+         "kvplan reads versions 2 and 3: convert the model again with a current llama.cpp");
 
   const std::uint64_t num_tensors = cursor.u64();
   const std::uint64_t num_keys = cursor.u64();
@@ -229,7 +229,7 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
   std::sort(out.entries_.begin(), out.entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
   const auto twice = std::adjacent_find(out.entries_.begin(), out.entries_.end(),
                                         [](const Entry& a, const Entry& b) { return a.key == b.key; });
-  if (twice != out.entries_.end()) fail("the key " + quoted(twice->key) + " is in the file twice", kAgain);
+  if (twice != out.entries_.end()) fail("the key " + quoted(twice->key) + " appears twice in the file", kAgain);
 
   out.read_tensors(cursor, num_tensors, file_bytes);
   out.header_bytes_ = cursor.position();
@@ -270,7 +270,7 @@ void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t f
     const std::string what = "the tensor " + quoted(tensor.name);
     if (tensor.offset < end || tensor.offset % alignment != 0)
       fail(what + " starts at " + std::to_string(tensor.offset) + " where " + std::to_string(end) +
-               " bytes are taken already",
+               " bytes are already taken",
            kAgain);
     // A type that kvplan does not know has an unknown size, which is reported where the weights need it.
     const auto type = find_ggml_type(tensor.type);
@@ -289,7 +289,7 @@ void Gguf::check_names() const {
   for (const GgufTensor& tensor : tensors_) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) fail("the tensor " + quoted(*twice) + " is in the file twice", kAgain);
+  if (twice != names.end()) fail("the tensor " + quoted(*twice) + " appears twice in the file", kAgain);
 }
 
 void Gguf::add_shard(Gguf&& shard, std::uint64_t number) {
@@ -330,17 +330,17 @@ Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
   if (number >= shards || !path.ends_with(own))
     fail("the file is part " + std::to_string(number + 1) + " of " + std::to_string(shards) +
              " of a split set, and its name does not end in " + own,
-         "give the files their names back");
+         "restore the files' names");
   const std::string prefix = path.substr(0, path.size() - own.size());
   if (number > 0) {
     // Only the first file has the metadata.
     const std::string leader = prefix + shard_suffix(1, shards);
-    if (!exists(leader)) fail("the first file of the set, " + leader + ", is missing", "download it as well");
+    if (!exists(leader)) fail("the first file of the set, " + leader + ", is missing", "download it, too");
     return open(leader);
   }
   for (std::uint64_t i = 1; i < shards; ++i) {
     const std::string name = prefix + shard_suffix(i + 1, shards);
-    if (!exists(name)) fail("the file " + name + " of the split set is missing", "download it as well");
+    if (!exists(name)) fail("the file " + name + " of the split set is missing", "download it, too");
     with_source(name, [&] {
       Gguf shard = parse_file(name, 0);
       shard.check_part(i, shards);
@@ -353,8 +353,7 @@ Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
 
 void Gguf::check_part(std::uint64_t number, std::uint64_t count) const {
   if (this->count("split.no").value_or(0) != number || this->count("split.count").value_or(0) != count)
-    fail("is not part " + std::to_string(number + 1) + " of " + std::to_string(count),
-         "give the files their names back");
+    fail("is not part " + std::to_string(number + 1) + " of " + std::to_string(count), "restore the files' names");
 }
 
 void Gguf::check_set() const {
@@ -399,7 +398,7 @@ std::optional<std::uint64_t> Gguf::count(std::string_view key) const {
 std::optional<std::string_view> Gguf::text(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
-  if (entry->type != kString) fail(quoted(key) + " is no string", kRepair);
+  if (entry->type != kString) fail(quoted(key) + " is not a string", kRepair);
   return std::string_view(reinterpret_cast<const char*>(entry->value), static_cast<std::size_t>(entry->length));
 }
 
@@ -417,7 +416,7 @@ std::optional<double> Gguf::real(std::string_view key) const {
 std::optional<std::vector<std::uint64_t>> Gguf::counts(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
-  if (entry->type != kArray) fail(quoted(key) + " is no array", kRepair);
+  if (entry->type != kArray) fail(quoted(key) + " is not an array", kRepair);
   if (entry->length > kMaxArray)
     fail(quoted(key) + " has " + std::to_string(entry->length) + " elements", "correct the metadata");
   std::vector<std::uint64_t> out;

@@ -240,8 +240,8 @@ void GgufKeys::translate_latent() {
   const bool latent = key > 0 && value > 0;
   const std::uint64_t rotated = latent ? cached - std::min(cached, rank) : number("rope.dimension_count");
   if (latent && (cached < rank || rotated > key))
-    fail("\"" + full("attention.key_length") + "\" is " + std::to_string(cached) + ", which is no latent of " +
-             std::to_string(rank) + " and a rotated key",
+    fail("\"" + full("attention.key_length") + "\" is " + std::to_string(cached) +
+             ", which does not match a latent of " + std::to_string(rank) + " and a rotated key",
          "convert the model again");
   if (!latent) {
     key = cached;

@@ -27,12 +27,12 @@ constexpr std::uint64_t kMostMemory = 64 * kTiB;
 constexpr double kMostBandwidth = 1e6;
 
 [[noreturn]] void refuse_cards(const std::string& why) {
-  fail("no list of cards: " + why, R"(write [{"name": "my-card", "memory": "24GiB", "bandwidth": 900}])");
+  fail("not a list of GPUs: " + why, R"(write [{"name": "my-card", "memory": "24GiB", "bandwidth": 900}])");
 }
 
 // A name is one word of letters, digits and dashes, since it is typed after --gpu and printed in tables.
 std::string word(const Json& value, const std::string& where) {
-  if (!value.is_string()) refuse_cards(where + " is no text");
+  if (!value.is_string()) refuse_cards(where + " is not text");
   std::string text = value.get<std::string>();
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
@@ -41,7 +41,7 @@ std::string word(const Json& value, const std::string& where) {
       std::any_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
   if (!named || text.size() > kMaxCardName || !std::all_of(text.begin(), text.end(), plain))
     refuse_cards(where + " \"" + one_line(text, 40) + "\" is not a word of letters, digits and dashes");
-  if (text == "auto") refuse_cards(where + " is \"auto\", which stands for the cards of this machine");
+  if (text == "auto") refuse_cards(where + " is \"auto\", which means the GPUs of this machine");
   return text;
 }
 
@@ -71,7 +71,7 @@ std::uint64_t size(const Json& value, const std::string& where) {
   std::optional<double> bytes;
   if (value.is_number()) bytes = value.get<double>();
   if (value.is_string()) bytes = bytes_of(value.get<std::string>());
-  if (!bytes || !std::isfinite(*bytes)) refuse_cards(where + " is no size (\"24GiB\", or a number of bytes)");
+  if (!bytes || !std::isfinite(*bytes)) refuse_cards(where + " is not a size (\"24GiB\", or a number of bytes)");
   if (*bytes < static_cast<double>(kLeastMemory) || *bytes > static_cast<double>(kMostMemory))
     refuse_cards(where + " is not between 64 MiB and 64 TiB");
   return static_cast<std::uint64_t>(*bytes);
@@ -83,8 +83,8 @@ const Json* either(const Json& card, const char* key, const char* other) {
 }
 
 GpuRecord record(const Json& card, std::size_t index) {
-  const std::string which = "card " + std::to_string(index + 1);
-  if (!card.is_object()) refuse_cards(which + " is no object");
+  const std::string which = "GPU " + std::to_string(index + 1);
+  if (!card.is_object()) refuse_cards(which + " is not an object");
   GpuRecord out;
   const Json* name = member(card, "name");
   if (name == nullptr) refuse_cards(which + " has no name");
@@ -99,11 +99,11 @@ GpuRecord record(const Json& card, std::size_t index) {
   if (const Json* bandwidth = either(card, "bandwidth", "bandwidth_gb_s")) {
     out.bandwidth_gb_s = bandwidth->is_number() ? bandwidth->get<double>() : -1;
     if (!(out.bandwidth_gb_s > 0 && out.bandwidth_gb_s <= kMostBandwidth))
-      refuse_cards("the bandwidth of " + out.name + " is no number of GB/s");
+      refuse_cards("the bandwidth of " + out.name + " is not a number of GB/s");
   }
   if (const Json* aliases = member(card, "aliases")) {
     if (!aliases->is_array() || aliases->size() > 20)
-      refuse_cards("the aliases of " + out.name + " are no list of 20 at most");
+      refuse_cards("the aliases of " + out.name + " are not a list of at most 20");
     for (const Json& alias : *aliases) out.aliases.push_back(word(alias, "an alias of " + out.name));
   }
   const Json* reported = member(card, "memory_reported");
@@ -124,7 +124,7 @@ std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
     if (list == nullptr) refuse_cards("it has no \"gpus\"");
   }
   if (!list->is_array() || list->empty()) refuse_cards("it has no GPUs");
-  if (list->size() > kMaxCards) refuse_cards("it holds more than " + std::to_string(kMaxCards) + " cards");
+  if (list->size() > kMaxCards) refuse_cards("it has more than " + std::to_string(kMaxCards) + " GPUs");
   std::vector<GpuRecord> out;
   for (std::size_t i = 0; i < list->size(); ++i) out.push_back(record((*list)[i], i));
   return out;

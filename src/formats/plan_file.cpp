@@ -28,13 +28,13 @@ constexpr std::size_t kMaxFacts = 10'000;        // of a config or a request; re
 constexpr std::uint64_t kSchemaVersion = 1;
 
 [[noreturn]] void no_plan(std::string_view why) {
-  fail("not a plan of kvplan (" + std::string(why) + ")", "give two files written by kvplan MODEL --json");
+  fail("not a kvplan plan (" + std::string(why) + ")", "give two files that kvplan MODEL --json wrote");
 }
 
 std::uint64_t number(const PlanJson& object, const char* key) {
   const PlanJson* found = member(object, key);
   if (found == nullptr) return 0;
-  if (!found->is_number_unsigned()) no_plan(std::string(key) + " is no whole number");
+  if (!found->is_number_unsigned()) no_plan(std::string(key) + " is not a whole number");
   return found->get<std::uint64_t>();
 }
 
@@ -67,9 +67,9 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
   const PlanJson json = parse_own_json<PlanJson>(text, {32, kMaxPlanValues}, no_plan);
   if (!json.is_object() || !json.contains("schema_version")) no_plan("it has no schema_version");
   if (const std::uint64_t version = number(json, "schema_version"); version != kSchemaVersion)
-    fail("schema_version " + std::to_string(version) + ", and this kvplan knows " + std::to_string(kSchemaVersion),
+    fail("schema_version " + std::to_string(version) + ", and this kvplan reads " + std::to_string(kSchemaVersion),
          "write both plans with one release");
-  if (json.contains("plans")) no_plan("it holds several plans; diff compares single ones");
+  if (json.contains("plans")) no_plan("it has several plans; diff compares single plans");
   if (json.contains("answers")) no_plan("it is an answer of compare or fit; diff compares single plans");
   for (const char* key : {"model", "request", "kv_cache", "total"})
     if (!json.contains(key) || !json[key].is_object()) no_plan(std::string("it has no ") + key);
@@ -93,7 +93,7 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
   for (const char* part : {"weights", "kv_cache", "activation", "runtime"}) {
     std::uint64_t sum = 0;
     for (const PlanJson& gpu : json["memory"]) {
-      if (!gpu.is_object()) no_plan("memory holds something else than GPUs");
+      if (!gpu.is_object()) no_plan("its memory is not a list of GPUs");
       sum = checked_add(sum, number(gpu, (std::string(part) + "_bytes").c_str()), "the memory of a plan");
     }
     out.memory.emplace_back(part, sum);

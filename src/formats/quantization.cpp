@@ -30,7 +30,7 @@ std::uint64_t millibits(const Fields& config, std::initializer_list<std::string_
     if (config.is_number(key))
       if (const auto bits = config.find_real(key); bits && *bits > 0 && *bits <= 64)
         return static_cast<std::uint64_t>(*bits * 1000 + 0.5);
-    fail("\"" + std::string(key) + "\" of the quantization config is no number of bits",
+    fail("\"" + std::string(key) + "\" of the quantization config is not a number of bits",
          "correct it: weights have 1 to 64 bits");
   }
   return fallback * 1000;
@@ -44,7 +44,7 @@ void add_rules(QuantDeclaration& out, const Fields& config, std::string_view key
       out.rules.push_back({*config.find_string(key), scheme, key});  // a string in place of a list with one entry
     if (config.is_string(key) || !config.has(key)) continue;
     const auto names = config.strings(key);
-    if (!names) fail("\"" + std::string(key) + "\" of the quantization config is no list", "name the modules");
+    if (!names) fail("\"" + std::string(key) + "\" of the quantization config is not a list", "name the modules");
     for (const std::string& name : *names) out.rules.push_back({name, scheme, key});
   }
 }
@@ -451,7 +451,7 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text) {
     for (const std::string_view key : kQuantizationKeys) {
       if (is_declared(out)) break;
       if (key == "quantization_config" && place.has(key) && !place.is_object(key))
-        fail("\"quantization_config\" is no object", "correct the config, or leave the key out");
+        fail("\"quantization_config\" is not an object", "correct the config, or leave the key out");
       if (const auto config = place.child(key); config && !config->keys().empty()) {
         place.touch(key);
         read_declared(out, root, config->quietly());

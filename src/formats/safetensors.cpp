@@ -87,7 +87,7 @@ std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t
         kLoadAgain);
   if (length > kMaxSafetensorsHeader)
     fail("the safetensors header claims " + std::to_string(length) + " bytes",
-         "check the file: kvplan reads 64 MiB, and no model has as much");
+         "check the file: kvplan reads at most 64 MiB, and no model has that much");
   return length;
 }
 
@@ -125,7 +125,7 @@ void parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, c
     const bool is_misplaced = depth == 1 ? event == Event::value || event == Event::array_start
                                          : event == Event::object_start || (event == Event::array_start && depth > 2);
     if (is_misplaced || ++values > kMostValues)
-      fail("the safetensors header has a value where none belongs, in " + shown(name), kLoadAgain);
+      fail("the safetensors header has an unexpected value in " + shown(name), kLoadAgain);
     if (depth > 1 || event != Event::object_end) return true;
     if (++tensors > kMaxSafetensorsTensors)
       fail("the safetensors header has more than " + std::to_string(kMaxSafetensorsTensors) + " tensors", kLoadAgain);
@@ -134,7 +134,7 @@ void parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, c
     return false;
   };
   if (!Json::parse(json.begin(), json.end(), take, false).is_object())
-    fail("the safetensors header is no valid JSON object", kLoadAgain);
+    fail("the safetensors header is not a valid JSON object", kLoadAgain);
   std::sort(spans.begin(), spans.end());
   for (std::size_t i = 1; i < spans.size(); ++i)
     if (spans[i].first < spans[i - 1].second)
@@ -154,7 +154,7 @@ std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& vis
     const Descriptor file(path);
     const auto facts = file.is_open() ? os::facts_of(file.get()) : std::nullopt;
     if (!facts) fail_to_open();
-    if (facts->kind != os::FileKind::kRegular) fail("is no regular file", "give a checkpoint's directory");
+    if (facts->kind != os::FileKind::kRegular) fail("is not a regular file", "give a checkpoint's directory");
     const std::uint64_t size = std::max(facts->bytes, file_bytes);
     std::array<char, 8> first{};
     if (size < 8) fail("the file is too short for a safetensors header", kLoadAgain);
@@ -207,7 +207,7 @@ SafetensorsIndex parse_safetensors_index(std::string_view text) {
     const std::string& file = value.get_ref<const std::string&>();
     if (file.empty() || file.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos || file == "." ||
         file == ".." || file.size() > kMaxFileName)
-      fail("the index names \"" + one_line(file, 60) + "\", which is no file beside it", kIndexAgain);
+      fail("the index names \"" + one_line(file, 60) + "\", which is not a file in the same directory", kIndexAgain);
     files.insert(file);
     if (files.size() > kMaxCheckpointFiles)
       fail("the index names more than " + std::to_string(kMaxCheckpointFiles) + " files", kIndexAgain);

@@ -145,7 +145,7 @@ std::vector<Container> read_containers(string_view text) {
   std::vector<Container> out;
   const json value = json::parse(text, nullptr, false, true);
   if (value.is_discarded())
-    fail("the text begins with a bracket and is no JSON", "give a shell line, or mend the JSON");
+    fail("the text starts with a bracket but is not valid JSON", "give a shell command, or fix the JSON");
   collect(value, 0, out);
   return out;
 }

@@ -110,7 +110,7 @@ class Finder {
   }
 
   LaunchCommand& add(const Engine& engine, const Assignments& environment) {
-    if (out.size() == kMostCommands) fail("the text has more than 64 commands of engines", "give fewer at a time");
+    if (out.size() == kMostCommands) fail("the text has more than 64 engine commands", "give fewer at a time");
     LaunchCommand& found = out.emplace_back();
     found.engine = &engine;
     found.environment = environment;
@@ -202,12 +202,12 @@ std::vector<LaunchCommand> find_commands(string_view text) {
     finder.shell(read_shell(text), {}, 0);
     if (finder.out.empty()) read_modelfile(text, finder);
     if (finder.out.empty() && is_yaml(text))
-      fail("the text is YAML, which is not read",
+      fail("the text is YAML, which kvplan does not read",
            "convert it to JSON: docker compose config --format json, kubectl get -o json, or yq -o json");
     if (finder.out.empty()) finder.shell(read_shell(without_prompts(text)), {}, 0);
   }
   if (finder.out.empty())
-    fail("no engine's command is in the text",
+    fail("no engine command in the text",
          "write one such as vllm serve MODEL, sglang serve, llama-server -m FILE or docker run IMAGE");
   return std::move(finder.out);
 }

@@ -122,7 +122,7 @@ class CommandReader {
         if (takes(true)) take();
         [[fallthrough]];
       default:
-        if (!takes(true)) fail(found.name + " needs a value", "write it behind the option");
+        if (!takes(true)) fail(found.name + " needs a value", "write it after the option");
         take();
     }
     const bool names_model = found.row->target == "@model" || found.row->target == "@hub";
@@ -210,7 +210,7 @@ class CommandReader {
         if (each.starts_with("--")) known.push_back(each);
     const std::string near = did_you_mean(name, known);
     fail(one_line(name, 60) + ": " + std::string(engine_.name) + " " + std::string(engine_.versions.back().version) +
-             " has no such option, nor has an older release that kvplan knows",
+             " and the older releases that kvplan knows have no such option",
          near.empty() ? "leave it out" : near);
   }
 
@@ -227,7 +227,7 @@ class CommandReader {
 
   void members(const std::string& name, const std::string& text) {
     const json value = json::parse(text, nullptr, false);
-    if (value.is_discarded() || !value.is_object()) fail(name + ": the value is no JSON object", "mend it");
+    if (value.is_discarded() || !value.is_object()) fail(name + ": not a JSON object", "fix the value");
     for (const auto& [key, member] : value.items()) {
       const std::string path = name + "." + key;
       const EngineOption* row = out_.options.find(path).first;
@@ -246,13 +246,13 @@ class CommandReader {
 
   void unplanned(const EngineOption& row, const std::string& name, const std::string& value) {
     constexpr std::pair<OptionEffect, string_view> kWords[] = {
-        {OptionEffect::kSmall, "it moves less memory than the plan's own range"},
+        {OptionEffect::kSmall, "it changes less memory than the plan's range"},
         {OptionEffect::kLess, "the GPU may need less than the plan says"},
-        {OptionEffect::kHost, "it moves main memory alone"},
+        {OptionEffect::kHost, "it only changes main memory"},
         {OptionEffect::kMore, "it can raise the memory of a GPU"},
     };
     if (row.effect == OptionEffect::kFile) {
-      fail(name + " " + one_line(value, 60) + ": a file of options is not read",
+      fail(name + " " + one_line(value, 60) + ": kvplan does not read option files",
            "write its options into the command; yq -o json shows them");
     }
     for (const auto& [effect, words] : kWords) {
@@ -279,7 +279,7 @@ class CommandReader {
         has->dropped != "-" && asked >= parse_release(has->dropped) && asked > parse_release(has->last);
     if ((!is_early && !is_late) || !out_.request.refusal.empty()) return;
     out_.request.refusal = "unrecognized arguments: " + name;
-    out_.request.cure = name + " is no option of this release: " +
+    out_.request.cure = name + " is not an option of this release: " +
                         (is_early ? "it came with " + std::string(has->first)
                                   : "the last release with it is " + std::string(has->last));
   }

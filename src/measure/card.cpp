@@ -39,7 +39,7 @@ void measure_speeds(Device& device, const MeasureOptions& options, CardMeasureme
   const Bytes room = usable_room(device.memory().free, device.facts().margin);
   const std::uint64_t block = std::min(kMostBlock, room.count() / 2) / (2 * kMiB) * (2 * kMiB);
   if (block < kLeastBlock) {
-    out.remarks.push_back("too little memory is free to tell how fast it is");
+    out.remarks.push_back("too little memory is free to measure its speed");
     return;
   }
   HeldBuffers held(device);
@@ -97,9 +97,9 @@ CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& ope
     out.context = *std::min_element(out.contexts.begin(), out.contexts.end());
   else
     out.remarks.emplace_back(
-        "the size of its context is unknown: it cannot be read from outside, or other programs used memory meanwhile");
-  if (out.is_disturbed) out.remarks.emplace_back("others took or freed memory meanwhile: nothing of it is kept");
-  if (out.facts.is_integrated) out.remarks.emplace_back("its memory is shared with the CPU, and so is what is free");
+        "the size of its context is unknown: the driver does not report it, or other programs used memory meanwhile");
+  if (out.is_disturbed) out.remarks.emplace_back("other programs took or freed memory meanwhile: nothing is saved");
+  if (out.facts.is_integrated) out.remarks.emplace_back("its memory is shared with the CPU, and so is the free memory");
   if (out.facts.is_wsl)
     out.remarks.emplace_back("under WSL2 Windows swaps GPU memory instead of refusing, so free memory says little");
   return out;

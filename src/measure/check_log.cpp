@@ -45,11 +45,11 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
     if (seen.device.empty()) values[seen.what].insert(seen.value);
   const auto several = [&](std::string_view what) { return values.count(what) > 0 && values[what].size() > 1; };
   if (reading.starts > 1)
-    out.remarks.push_back("the log tells of " + std::to_string(reading.starts) + " starts: the last one counts");
+    out.remarks.push_back("the log has " + std::to_string(reading.starts) + " starts: the last one is checked");
   if (const auto budget = reading.smallest("kv_budget"); budget && *budget <= 0)
-    out.remarks.push_back("the log's budget for the cache is not positive: the engine had nothing left for it");
+    out.remarks.push_back("the KV cache budget in the log is not positive: the engine had no memory left for it");
   if (several("num_blocks") || several("kv_tokens"))
-    out.remarks.push_back("ranks print different capacities: the smallest is what serves");
+    out.remarks.push_back("ranks print different capacities: the smallest one applies");
   const Request& request = out.plan.request;
   if (const auto remark = engine_of(request).log.remark;
       remark != nullptr && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1)
@@ -188,8 +188,7 @@ void explain(const ModelSpec& model, const LogRequest& stated, const LogReading&
 
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading) {
   if (reading.observations.empty())
-    fail("no line of the log is one that kvplan knows",
-         "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
+    fail("kvplan knows no line of this log", "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
   LogRequest stated = read_request(reading, base);
   // The log's weight type, where the checkpoint at hand declares none.
   if (!stated.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
@@ -206,8 +205,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
     if (!stated.request.mtp || base.mtp) throw;
     stated.request.mtp = false;
     stated.request.num_speculative_tokens = base.num_speculative_tokens;
-    stated.assumed.emplace_back(
-        "the way to guess tokens that the log tells of is left out: the model has no layers for it");
+    stated.assumed.emplace_back("the log's drafting method is left out: the model has no layers for it");
     stated.assumes_cache = true;
     out = check_against(loaded, stated, reading);
   }
@@ -246,7 +244,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
   for (const CalibrationRecord* record : {&of_model, &of_layout})
     if (!record->figures.empty()) out.push_back(*record);
   if (out.empty())
-    fail("--save-calibration: the log prints no activation, no memory outside of PyTorch and no graphs",
+    fail("--save-calibration: the log prints no activations, no memory outside PyTorch and no CUDA graphs",
          "give a start-up log with these lines");
   return out;
 }

@@ -24,7 +24,7 @@ namespace kvplan {
 namespace {
 
 [[noreturn]] void cannot_start(const std::string& program, int number) {
-  fail(one_line(program, 80) + " cannot be started: " + std::strerror(number), "check the command behind --");
+  fail(one_line(program, 80) + " cannot be started: " + std::strerror(number), "check the command after --");
 }
 
 }  // namespace
@@ -32,9 +32,7 @@ namespace {
 ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlives) {
   std::string place = environment_or("TMPDIR", "/tmp") + "/kvplan-start-XXXXXX";
   log_ = mkostemp(place.data(), O_CLOEXEC);
-  if (log_ < 0)
-    fail(one_line(place, 200) + ": no file can be made for its output",
-         "set TMPDIR to a folder that can be written to");
+  if (log_ < 0) fail(one_line(place, 200) + ": cannot create a file for its output", "set TMPDIR to a writable folder");
   log_file_ = place;
   changes_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (changes_ >= 0) inotify_add_watch(changes_, place.c_str(), IN_MODIFY);

@@ -166,7 +166,7 @@ std::vector<DetectedCard> detect_cards_within(std::chrono::milliseconds longest)
 
 void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
   if (cards.empty())
-    fail("--gpu auto: no card was found on this machine", "name a card (kvplan gpus), or a size with --gpu-memory");
+    fail("--gpu auto: no GPU found on this machine", "name a GPU (kvplan gpus), or a size with --gpu-memory");
   const Gpu* best = nullptr;
   std::optional<Bytes> least;
   bool uneven = false;
@@ -197,7 +197,7 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
   if (!request.card.host_memory && here > Bytes(0) && !shares) request.card.host_memory = here;
   request.card.note = "found on this machine: " + found;
   if (!in_use.empty()) request.card.note += "; in use now: " + in_use;
-  if (uneven) request.card.note += "; the smallest decides for all";
+  if (uneven) request.card.note += "; planned for the smallest";
 }
 
 }  // namespace kvplan

@@ -9,7 +9,7 @@ namespace kvplan {
 namespace {
 
 [[noreturn]] void bad_name(const std::string& name) {
-  Error error(Exit::kBadInput, "--device: \"" + one_line(name, 40) + "\" is no device", "use cuda:0, hip:0 or host");
+  Error error(Exit::kBadInput, "--device: \"" + one_line(name, 40) + "\" is not a device", "use cuda:0, hip:0 or host");
   error.set_source("command line");
   throw error;
 }
@@ -36,7 +36,7 @@ std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std:
     return open_gpu(kind, index, shares);
   } catch (const DeviceError& error) {
     no_device(name + " cannot be used (" + one_line(error.what(), 240) + ")",
-              "name another --device, or use --device host to measure in this machine's own memory");
+              "name another --device, or use --device host to measure in main memory");
   }
 }
 
@@ -53,7 +53,7 @@ std::unique_ptr<Device> open_any(const std::string& name, bool shares) {
       tried += (tried.empty() ? "" : ", ") + one_line(error.what(), 160);
     }
   }
-  no_device("no GPU to measure on (" + tried + ")", "use --device host to measure in this machine's own memory");
+  no_device("no GPU to measure on (" + tried + ")", "use --device host to measure in main memory");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ std::unique_ptr<Device> open_device(const std::string& name, bool shares) {
     return open_any(name, shares);
   } catch (const SharedDevice& error) {
     no_device((name.empty() ? "the GPU" : name) + " is in use: " + one_line(error.what(), 160) +
-                  ", and what is allocated here is missing there",
+                  ", and measuring takes memory from them",
               "use --share to measure anyway, or name another --device");
   }
 }

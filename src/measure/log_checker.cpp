@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kRests = "rests on what had to be assumed";
+constexpr std::string_view kRests = "depends on assumptions";
 
 double sum_of(const GpuMemory& gpu, Section part, LineId kind, bool is) {
   double out = 0;
@@ -242,7 +242,7 @@ class Checker {
       const bool agrees = line.seen.value >= *least - half && line.seen.value <= *most + half;
       if (line.predicted && !agrees) continue;
       line.exact = true;
-      line.reason = has("kv_budget") || has("kv_in_use") ? "of the printed KV budget" : "of what the share leaves";
+      line.reason = has("kv_budget") || has("kv_in_use") ? "of the printed KV budget" : "of what the fraction leaves";
       // Where it is within the budget's rounding, the prediction is the log's own figure.
       line.predicted = agrees                                                                   ? line.seen.value
                        : std::abs(*least - line.seen.value) < std::abs(*most - line.seen.value) ? *least

@@ -38,7 +38,7 @@ class Reader {
 
   void read_engine() {
     if (engine_of(base_).is_logical) {
-      if (options_.engine.empty()) fail("no line of the log tells which engine wrote it", "name it with --engine");
+      if (options_.engine.empty()) fail("no line of the log shows which engine wrote it", "name it with --engine");
       find_engine(options_.engine, request());
     }
     if (!request().engine_version.empty()) return;
@@ -53,7 +53,7 @@ class Reader {
     if (is_own) request().engine_version = options_.until;
     const std::string planned =
         request().engine_version.empty() ? std::string(engine().versions.back().version) : request().engine_version;
-    std::string says = "the log names no release";
+    std::string says = "the log does not name a release";
     if (is_own && !options_.since.empty() && !options_.until.empty())
       says += ", its wording is of " + options_.since + " to " + options_.until;
     else if (is_own && !options_.since.empty())
@@ -110,8 +110,9 @@ class Reader {
     read(options_.data_parallel, layout.data, "-dp");
     read(options_.context_parallel, layout.decode_context, "-dcp");
     if (known) return;
-    out_.assume(
-        "the log names no number of ranks: " + std::to_string(tensor.value_or(1)) + " assumed, name it with -tp", true);
+    out_.assume("the log does not give the number of ranks: " + std::to_string(tensor.value_or(1)) +
+                    " assumed, name it with -tp",
+                true);
     out_.assumes_ranks = true;
   }
 
@@ -122,7 +123,7 @@ class Reader {
     if (!base_.llama_cpp.ctx_size) out_.take(out.max_model_len, options_.max_model_len, "--max-model-len");
     if (!out.max_model_len && !base_.llama_cpp.ctx_size) {
       out_.assumed.emplace_back(
-          "the log names no context length: the model's longest assumed, name it with --max-model-len");
+          "the log does not give the context length: the model's maximum assumed, name it with --max-model-len");
       out_.assumes_batch = true;
     }
     if (base_.num_seqs == 1 && options_.num_seqs) out.num_seqs = *options_.num_seqs;
@@ -157,7 +158,7 @@ class Reader {
       out_.note("--mtp --num-speculative-tokens", request().num_speculative_tokens);
       return;
     }
-    out_.assume("the log names a way to guess tokens (" + method + ") that is left out here", true);
+    out_.assume("the log names a drafting method (" + method + "), which is left out here", true);
   }
 
   void read_types() {
@@ -175,8 +176,9 @@ class Reader {
     }
     if (!out.cache_type_k && !options_.has_arguments && options_.kv_cache_dtype.empty()) {
       out_.assumes_types = true;
-      out_.assume("the log names no type of the cache: the engine's default assumed, name it with --kv-cache-dtype",
-                  true);
+      out_.assume(
+          "the log does not give the type of the KV cache: the engine's default assumed, name it with --kv-cache-dtype",
+          true);
     }
     if (const auto known = find_dtype(options_.dtype); known && !out.dtype && plain_bytes(*known) >= 2)
       out.dtype = known;
@@ -185,7 +187,7 @@ class Reader {
   void read_common() {
     // The log says what lies where.
     if (base_.llama_cpp.placement == Placement::kUsual) request().llama_cpp.placement = Placement::kNone;
-    if (!options_.card.empty()) out_.read.push_back("card: " + one_line(options_.card, 60));
+    if (!options_.card.empty()) out_.read.push_back("GPU: " + one_line(options_.card, 60));
     if (!base_.memory_utilization && options_.memory_utilization) {
       request().memory_utilization = options_.memory_utilization;
       std::string share = std::to_string(std::round(*options_.memory_utilization * 1e4) / 1e4);

@@ -74,11 +74,11 @@ void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffe
     if (line.difference() == 0) continue;
     const std::string granule = bytes_text(out.device.granularity);
     if (line.unexplained() == Bytes(0))
-      line.reason = "whole granules of " + granule + ", at most " + bytes_text(line.rounding) + " more";
+      line.reason = "whole multiples of " + granule + ", at most " + bytes_text(line.rounding) + " more";
     else if (line.measured < line.planned)
-      line.reason = "less than was written: not explained";
+      line.reason = "less than was written: unexplained";
     else
-      line.reason = bytes_text(line.unexplained()) + " beyond whole granules of " + granule + ": not explained";
+      line.reason = bytes_text(line.unexplained()) + " beyond whole multiples of " + granule + ": unexplained";
   }
 }
 
@@ -106,7 +106,7 @@ void judge(Measurement& out) {
   if (static_cast<double>(unexplained.count()) > allowed) {
     out.status = MeasureStatus::kDisagrees;
     out.reason = bytes_text(unexplained) + " differ without an explanation";
-    if (out.others_moved != 0) out.reason += "; memory of others moved meanwhile, so measure again";
+    if (out.others_moved != 0) out.reason += "; other programs changed memory meanwhile, so measure again";
     return;
   }
   out.status = MeasureStatus::kAgrees;
@@ -128,7 +128,7 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, 
     return some;
   };
   std::uint64_t high = largest_good(kMostTokens, [&](std::uint64_t n) { return cache.fits(with(n), room); });
-  out.limited_by = "the free memory, less a margin of safety";
+  out.limited_by = "the free memory, minus a safety margin";
   if (high == kMostTokens) {  // states and windows stop growing
     high = std::max(model.max_model_len.count(), load.max_model_len.count());
     out.limited_by = "the model's own maximum: its cache does not grow with the context";
@@ -147,7 +147,7 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, 
     return true;
   };
   if (high == 0) {
-    out.limited_by = "the free memory: not one token fits";
+    out.limited_by = "the free memory: not even one token fits";
     return out;
   }
   if (allocates(high)) {
@@ -193,7 +193,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     if (!load) {
       out.status = MeasureStatus::kRefused;
       out.reason =
-          "not even one token's cache fits the " + bytes_text(before.free) + " that are free, less a margin of safety";
+          "not even one token's cache fits the " + bytes_text(before.free) + " that are free, minus a safety margin";
       return out;
     }
     out.max_model_len = load->max_model_len.count();
@@ -318,8 +318,8 @@ void DeviceBuffers::verify() {
     Mark found{};
     device_.read(held_[i].id, offset, std::as_writable_bytes(std::span(found)).first(size));
     if (std::memcmp(&wanted, &found, size) != 0)
-      throw DeviceError(held_[i].name + ": what was written at byte " + std::to_string(offset) + " did not come back",
-                        false);
+      throw DeviceError(
+          held_[i].name + ": the data written at byte " + std::to_string(offset) + " could not be read back", false);
   });
 }
 

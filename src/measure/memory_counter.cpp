@@ -56,15 +56,15 @@ class NvidiaCounter : public MemoryCounter {
   }
 
   std::string describe() const override {
-    const std::string where = cards_.size() == 1 ? "the card" : std::to_string(cards_.size()) + " cards";
+    const std::string where = cards_.size() == 1 ? "the GPU" : std::to_string(cards_.size()) + " GPUs";
     return by_process_ ? "memory of its processes on " + where : "what the counter of " + where + " grew by";
   }
 
   std::vector<std::string> disturbances() const override {
     std::vector<std::string> out;
-    if (neighbour_moved_) out.emplace_back("another program on the card took or freed memory meanwhile");
+    if (neighbour_moved_) out.emplace_back("another program on the GPU took or freed memory meanwhile");
     // Without figures for each process, a new process is mostly the engine under the host's number.
-    if (newcomers_ && by_process_) out.emplace_back("another program came to the card meanwhile");
+    if (newcomers_ && by_process_) out.emplace_back("another program started on the GPU meanwhile");
     return out;
   }
 

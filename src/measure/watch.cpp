@@ -142,7 +142,7 @@ class Watch {
     } else if (!tells(options_.engine, StartStage::kServing) && is_settled && held_ >= kSteadyWithoutLog) {
       return WatchStatus::kSteady;
     } else if (std::min(held_, seconds() - printed_) >= options_.quiet) {
-      seen_.remarks.push_back("no line that is known told that it serves: its log and its memory stood still for " +
+      seen_.remarks.push_back("no known log line shows that it serves: its log and memory did not change for " +
                               std::to_string(static_cast<int>(options_.quiet)) + " s");
       return WatchStatus::kSteady;
     }
@@ -199,7 +199,7 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
   if (!options.command.empty())
     engine.emplace(options.command, options.keeps_engine);
   else if (process_tree(options.pid).empty())
-    fail("--pid " + std::to_string(options.pid) + ": there is no such process", "name one that runs");
+    fail("--pid " + std::to_string(options.pid) + ": no such process", "give the id of a running process");
   Watch watch(options, counter);
   Watched& seen = watch.seen();
   seen.pid = engine ? engine->pid() : options.pid;

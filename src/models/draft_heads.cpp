@@ -150,7 +150,7 @@ ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRo
   const std::uint64_t blocks = root.count_or(
       "medusa_num_layers", root.contains("num_hidden_layers") ? root.count_or("num_hidden_layers", 1) : 1);
   if (model.hidden_size == 0 || model.vocab_size == 0)
-    fail("the config of Medusa heads names no hidden_size or vocab_size, and neither does the model",
+    fail("neither the Medusa heads' config nor the model has hidden_size and vocab_size",
          "give the model's own config.json");
   if (heads == 0 || heads > kMostHeads || blocks == 0 || blocks > kMostHeads)
     fail("Medusa heads: " + std::to_string(heads) + " heads of " + std::to_string(blocks) + " blocks",

@@ -128,7 +128,7 @@ void slide(const GgufKeys& keys, const GgufWindow& rule, std::string_view word, 
   const bool listed = keys.is_array(kPatternKey);
   if (!listed && rule.pattern == GgufWindow::kByLayer)
     fail("the array \"" + keys.full(kPatternKey) + "\" is missing",
-         "it says which layers have a window: convert the model again");
+         "it gives the layers with a window: convert the model again");
   const std::uint64_t pattern = listed ? 0 : keys.number(kPatternKey, rule.pattern);
   const auto chosen = listed ? keys.per_layer(kPatternKey) : std::vector<std::uint64_t>();
   for (std::size_t i = 0; i < out.words.size(); ++i) {
@@ -214,8 +214,8 @@ void complete_delta_net(GgufKeys& keys) {
   constexpr std::string_view kHeads = "ssm.time_step_rank";
   const std::uint64_t heads = keys.positive(kHeads);
   if (keys.positive(kInner) % heads != 0)
-    fail("\"" + keys.full(kInner) + "\" is " + keys.text(kInner) + ", no multiple of \"" + keys.full(kHeads) + "\", " +
-             keys.text(kHeads),
+    fail("\"" + keys.full(kInner) + "\" is " + keys.text(kInner) + ", not a multiple of \"" + keys.full(kHeads) +
+             "\", " + keys.text(kHeads),
          "correct the metadata, or download the file again");
   keys.set("linear_value_head_dim", keys.positive(kInner) / heads, kInner);
 }

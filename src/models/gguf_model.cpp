@@ -108,7 +108,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   if (!named || named->empty()) fail("the key \"general.architecture\" is missing", "give a model's *.gguf file");
   model.architecture = model.model_type = one_line(*named, 80);
   if (is_gguf_projector(*named))
-    fail("the file is a projector of images or sound (" + one_line(*named, 40) + "), no language model",
+    fail("the file is a projector for images or audio (" + one_line(*named, 40) + "), not a language model",
          "give the model's own *.gguf file, and this one with --mmproj");
 
   GgufKeys keys(file, *named);
@@ -147,9 +147,9 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   model.facts.insert(model.facts.begin(), {"general.architecture", '"' + model.architecture + '"', Origin::kFile});
   const bool always = has_word("minicpm3 plm", *named);  // llama.cpp has no latents for these
   if (!always && keys.number("attention.kv_lora_rank") > 0 && keys.number("attention.key_length_mla") == 0)
-    model.notes.push_back({NoteLevel::kInfo, "expanded_mla",
-                           "the file was converted without the latent's keys (key_length_mla): llama.cpp caches "
-                           "expanded keys and values"});
+    model.notes.push_back(
+        {NoteLevel::kInfo, "expanded_mla",
+         "the file lacks the latent's keys (key_length_mla): llama.cpp caches expanded keys and values"});
   if (options.draft && named->find("eagle3") != std::string_view::npos) model.draft_head = {DraftMethod::kEagle3};
   read_gguf_tensors(file, keys.num_layers(), model);
   read_graph_facts(keys, *named, model);
@@ -165,7 +165,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
 ProjectorFile read_gguf_projector(const Gguf& file) {
   const std::string architecture(file.text("general.architecture").value_or(""));
   if (!is_gguf_projector(architecture))
-    fail("--mmproj: the file is a \"" + one_line(architecture, 40) + "\", no projector of images or sound",
+    fail("--mmproj: the file is a \"" + one_line(architecture, 40) + "\", not a projector for images or audio",
          "give the model's mmproj-*.gguf");
   ProjectorFile out;
   for (const GgufTensor& tensor : file.tensors()) {

@@ -137,7 +137,7 @@ void read_cache_types(const Fields& root, const Fields& text, ModelSpec& model) 
   model.dtype = dtype.value_or(Dtype::kBfloat16);
   if (!dtype) {
     text.derived("dtype", "bfloat16");
-    model.notes.push_back({NoteLevel::kInfo, "assumed_dtype", "the config names no dtype: bfloat16 is assumed"});
+    model.notes.push_back({NoteLevel::kInfo, "assumed_dtype", "the config has no dtype: bfloat16 assumed"});
   }
   for (const Fields& place : {root, text})
     if (const auto quantization = place.child("quantization_config"); quantization && !model.declared_kv_dtype) {
@@ -145,7 +145,7 @@ void read_cache_types(const Fields& root, const Fields& text, ModelSpec& model) 
       model.tags_kv_by_word = quantization->find_string("kv_cache_scheme").has_value();
     }
   if (text.has("mamba_ssm_dtype") && !text.is_string("mamba_ssm_dtype"))
-    fail("\"mamba_ssm_dtype\" is no word", "use a type such as \"float32\"");
+    fail("\"mamba_ssm_dtype\" is not a string", "use a type such as \"float32\"");
   if (const auto word = text.find_string("mamba_ssm_dtype"); word && *word != "auto") {
     model.declared_state_dtype = find_dtype(*word);
     if (!model.declared_state_dtype)
@@ -256,7 +256,7 @@ void note_unread(const Fields& text, ModelSpec& model) {
   if (unread.empty()) return;
   model.notes.push_back({NoteLevel::kWarning,
                          "unread_keys",
-                         {"cache-related keys were not read: {keys}", {{"keys", first_named(unread)}}}});
+                         {"kvplan does not read these cache-related keys: {keys}", {{"keys", first_named(unread)}}}});
 }
 
 // In a known class attention_type counts only if it names a kind, the class has plain attention, and the fields of that
@@ -373,17 +373,16 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   build_inventory(reader);
   if (!unknown) note_unread(text, model);  // some keys are read for the weights alone
   if (!unknown && model.known_as->checked.empty())
-    reader.inform("unverified",
-                  "the weights of " + shown + " are unverified: no executed class and no published total was met");
+    reader.inform("unverified", "the weights of " + shown +
+                                    " are unverified: not compared with the model's class or a published total");
   if (is_declared(model.quantization)) name_modules(model, text.class_name());
   model.rotary_tables = read_rotary_tables(reader);
   model.plain_rotation = read_plain_rotation(reader);
   read_purpose(reader);
   if (const std::vector<std::string> misread = root.misread(); !misread.empty())
-    model.notes.push_back(
-        {NoteLevel::kWarning,
-         "misread_keys",
-         {"left out, for they are not of the type that belongs to them: {keys}", {{"keys", first_named(misread)}}}});
+    model.notes.push_back({NoteLevel::kWarning,
+                           "misread_keys",
+                           {"left out, because they have the wrong type: {keys}", {{"keys", first_named(misread)}}}});
   if (options.draft) adapt_draft(root, *options.draft, model);
   model.facts = root.facts();
   return model;

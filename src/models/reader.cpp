@@ -178,7 +178,7 @@ Tokens declared_length(const Reader& reader) {
 void repeat_layers(Reader& reader, std::uint64_t first, std::uint64_t last, std::uint64_t passes) {
   std::vector<Layer>& layers = reader.model.layers;
   if (passes == 0 || first > last || last > layers.size())
-    fail("the loop over layers " + std::to_string(first) + " to " + std::to_string(last) + " is none of this model",
+    fail("the loop over layers " + std::to_string(first) + " to " + std::to_string(last) + " is not part of this model",
          "correct the config");
   const std::uint64_t further = checked_mul(last - first, passes - 1, "the passes of a looped model");
   check_layers(checked_add(layers.size(), further, "the passes of a looped model"), "num_hidden_layers");
@@ -302,7 +302,7 @@ Ssm read_mamba2(const Fields& config) {
   } else if (const auto width = config.find_count("mamba_d_ssm"); width && *width > 0) {
     ssm.head_dim = *width / ssm.num_heads;
     if (*width % ssm.num_heads != 0)
-      fail("\"mamba_d_ssm\" is " + std::to_string(*width) + ", no multiple of \"mamba_num_heads\", " +
+      fail("\"mamba_d_ssm\" is " + std::to_string(*width) + ", not a multiple of \"mamba_num_heads\", " +
                std::to_string(ssm.num_heads),
            "correct the config");
   } else {
@@ -381,7 +381,7 @@ void check_indices(const Reader& reader, const Fields& place, std::string_view k
 void refuse_layers_that_are_no_list(const Fields& text) {
   const auto check = [](const Fields& place, std::string_view key) {
     if (place.has(key) && !place.is_list(key))
-      fail('"' + place.path() + std::string(key) + "\" is no list", "correct the config: it names layers one by one");
+      fail('"' + place.path() + std::string(key) + "\" is not a list", "correct the config: it must list the layers");
   };
   for (const std::string_view key : {"layer_types", "block_types", "full_attn_idxs", "full_attention_idx",
                                      "cross_attention_layers", "attn_layer_indices", "mlp_layer_types"})
@@ -436,12 +436,13 @@ void read_purpose(Reader& reader) {
   if (attends_both_ways(reader)) {
     model.embeds = true;
     for (Layer& layer : model.layers) layer.mixers = {None{}};
-    reader.inform("encoder_only", "attention goes both ways: the input is read at once, and no cache is kept");
+    reader.inform("encoder_only",
+                  "bidirectional attention: the model reads its whole input at once and has no KV cache");
   } else if (names_embedder(model.architecture)) {
     model.embeds = true;
     reader.inform("embedding_model",
-                  "vectors or scores come out, and no token is written; engines that read prompts in pieces or keep "
-                  "prefixes cache what they read all the same");
+                  "this model returns embeddings or scores, not text; engines with chunked prefill or prefix caching "
+                  "still allocate a KV cache");
   }
 }
 

@@ -32,8 +32,8 @@ void refuse_out_of_scope(const Fields& root) {
   const std::string type = root.find_string("model_type").value_or("");
   if (has_word(kWithoutLanguage, type))
     fail(Exit::kUnknownArchitecture,
-         "\"" + type + "\" is a model of images or sound without a language model, and kvplan plans language models",
-         "its memory is its weights and the activations of one batch: measure it in PyTorch");
+         "\"" + type + "\" is an image or audio model without a language model, and kvplan plans language models",
+         "it needs its weights and the activations of one batch: measure it in PyTorch");
 }
 
 }  // namespace kvplan

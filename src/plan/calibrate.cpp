@@ -133,7 +133,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
   const std::string times = figure.n == 1 ? "once" : std::to_string(figure.n) + " times";
   return AppliedFigure{std::string(name), "", figure,
                        (best->source == "log"      ? "read from a log "
-                        : best->source == "verify" ? "asked of the engine's own code "
+                        : best->source == "verify" ? "from the engine's own code "
                                                    : "measured ") +
                            times + " on " + best->device + (best->driver.empty() ? "" : ", driver " + best->driver) +
                            ", " + best->date};
@@ -200,7 +200,7 @@ CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, 
     if (name.size() < pair.size()) parse_real(pair.substr(name.size() + 1), value);
     const bool known = name == kWeightsFigure || name == kBlockFigure || name == kRequestFigure;
     if (!known || value <= 0)
-      fail("--said: \"" + one_line(pair, 60) + "\" is no figure of the engine", "kvplan verify writes this option");
+      fail("--said: \"" + one_line(pair, 60) + "\" is not a figure of the engine", "kvplan verify writes this option");
     out.add(name, value);
   }
   return out;

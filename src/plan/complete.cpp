@@ -193,7 +193,7 @@ void compare_releases(const ModelSpec& model, Plan& plan) {
   }
   if (static_cast<double>((most - least).count()) <= kWorthTelling * static_cast<double>(newest.count())) return;
   inform(plan.notes, "releases_differ",
-         {"{engine} {oldest} to {newest} take {least:size} to {most:size} of a GPU for this request; name yours with "
+         {"{engine} {oldest} to {newest} take {least:size} to {most:size} per GPU for this request; name yours with "
           "--engine {engine}@RELEASE",
           {{"engine", engine.name},
            {"oldest", oldest},

@@ -55,7 +55,7 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
   if (*input.draft_method == DraftMethod::kModel && model.vocab_size > 0 && draft.vocab_size > 0 &&
       apart(model.vocab_size, draft.vocab_size) > kVocabSlack)
     warn(notes, "draft_vocabulary",
-         {"the draft's vocabulary of {draft} words is not the model's of {model}: engines refuse such a pair",
+         {"the draft has a vocabulary of {draft} and the model of {model}: engines refuse this pair",
           {{"draft", draft.vocab_size}, {"model", model.vocab_size}}});
   if (!draft.draft_head) return;
   const std::uint64_t width = head.target_hidden_size > 0 ? head.target_hidden_size : draft.hidden_size;
@@ -139,18 +139,18 @@ void check_extras(const ModelSpec& model, const Request& request) {
       refuse("--speculative-method: " + engine_name + " has no speculative decoding of the kind " + word,
              "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.extras.draft_methods, word); }));
     if (request.mtp && extras.draft != nullptr)
-      refuse("--draft names a model, and the model's own MTP layers are asked for", "leave one of the two out");
+      refuse("--draft names a model, and --mtp uses the model's own MTP layers", "use one or the other");
     const bool needs_draft = *method != DraftMethod::kMtp && *method != DraftMethod::kNgram;
     if (needs_draft && extras.draft == nullptr)
-      refuse("--speculative-method " + word + " needs weights of its own", "name them with --draft MODEL");
+      refuse("--speculative-method " + word + " needs separate weights", "name them with --draft MODEL");
     if (!needs_draft && extras.draft != nullptr)
-      refuse("--draft names a model, and " + word + " needs none", "leave one of the two out");
+      refuse("--draft names a model, and " + word + " needs none", "use one or the other");
   }
   if (extras.num_beams > 1 && !engine.extras.has_beams)
     refuse("--num-beams: " + engine_name + " has no beam search",
            "it belongs to " + engines_with([](const Engine& e) { return e.extras.has_beams; }));
   if (extras.projector && engine.extras.image_buffer == nullptr && !engine.is_logical)
-    refuse("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
+    refuse("--mmproj: " + engine_name + " reads no projector file: its checkpoints include the image encoder",
            "leave it out; it belongs to " +
                engines_with([](const Engine& e) { return e.extras.image_buffer != nullptr; }));
   if (!extras.adapters.empty() && engine.extras.lora == LoraStorage::kNone)
@@ -166,11 +166,11 @@ ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::ve
   add_projector(input.request, out);
   const ExtrasRequest& extras = input.request.extras;
   if (input.draft_method == DraftMethod::kNgram)
-    inform(notes, "ngram", "guesses from the text itself need no weights and no cache on the GPU");
+    inform(notes, "ngram", "drafting from the text itself needs no weights and no cache on the GPU");
   if (extras.copies() > 1)
     inform(notes, "copies",
-           {"{sequences} sequences for each request ({beams} beams x {samples} samples), each at full length; an "
-            "engine with pages stores the prompt's whole pages once",
+           {"{sequences} sequences for each request ({beams} beams x {samples} samples), each at full length; a paged "
+            "engine stores the prompt's full pages once",
             {{"sequences", extras.copies()}, {"beams", extras.num_beams}, {"samples", extras.num_samples}}});
   return out;
 }

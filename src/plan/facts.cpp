@@ -127,7 +127,7 @@ Template unknown_release(const Engine& engine, const Request& request) {
   if (!is_older && !newer) return {};
   const bool is_python = engine.rules != nullptr && engine.slot_tokens == nullptr;  // kvplan verify runs its code
   return {!is_python ? "{engine} {release} is not known: planned as {known}"
-                     : "{engine} {release} is not known: planned as {known}; kvplan verify asks the installed engine",
+                     : "{engine} {release} is not known: planned as {known}; kvplan verify checks the installed engine",
           {{"engine", engine.name}, {"release", request.engine_version}, {"known", newer ? newest : oldest}}};
 }
 

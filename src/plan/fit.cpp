@@ -119,7 +119,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const Request& u
           {{"options", options_text(change.options, engine_of(own).spelling)}, {"gain", short_count(gain)}}};
     }
   }
-  if (best_gain > 0) out.sentences.push_back(Template("biggest gain: ") + out.buys_most);
+  if (best_gain > 0) out.sentences.push_back(Template("best single change: ") + out.buys_most);
 }
 
 // Layouts of the cards at hand and of the fewest cards that hold the request, best first.
@@ -229,7 +229,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
     if (!out.rows.empty()) break;
   }
   if (out.rows.empty()) {
-    out.sentences.push_back({"no {gpus} cards of the catalogue that {engine} runs on hold the request",
+    out.sentences.push_back({"no GPU in the catalogue that {engine} runs on fits the request, up to {gpus} of each",
                              {{"gpus", counts.back()}, {"engine", engine.name}}});
     return;
   }
@@ -276,7 +276,7 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
   Answers out;
   out.asked = make_plan(cache, request);
   if (!cache.laid_out(out.asked.request).doubts.no_verdict.empty()) {
-    out.sentences.push_back("what fits is not known: the warning says why");
+    out.sentences.push_back("kvplan cannot say what fits: see the warning");
     return out;
   }
   if (!request.card.gpu && !request.card.memory && !request.kv_cache_memory_bytes) {
@@ -287,7 +287,7 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
                                    [](const GpuMemory& gpu) { return gpu.weights.has_value(); });
   if (!weighed && !request.kv_cache_memory_bytes) {
     out.sentences.push_back(
-        "what the weights take is not known, and with it what fits: name what the cache has with "
+        "kvplan cannot say what fits, because the size of the weights is not known: give the cache's budget with "
         "--kv-cache-memory-bytes");
     return out;
   }

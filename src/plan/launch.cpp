@@ -137,8 +137,8 @@ void add_launch(const ModelSpec& model, Answers& answers) {
     }
   }
   if (chosen == nullptr) {
-    Error error(Exit::kDoesNotFit, "nothing fits that a command line could be of",
-                "name another card, or see what is missing with kvplan fit");
+    Error error(Exit::kDoesNotFit, "nothing fits, so there is no command to print",
+                "name another GPU, or see what is short with kvplan fit");
     error.set_source(model.source);
     throw error;
   }

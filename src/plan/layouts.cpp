@@ -85,7 +85,7 @@ bool searches_layouts(const Request& request) {
 
 std::vector<Request> layouts_of(PlanCache& cache, const Request& request, std::uint64_t gpus) {
   if (gpus > kMostGpusOfPlan)
-    refuse("--gpu-count " + std::to_string(gpus) + " is more than a plan holds",
+    refuse("--gpu-count " + std::to_string(gpus) + " is more than kvplan plans",
            "use at most " + std::to_string(kMostGpusOfPlan));
   const Engine& engine = engine_of(request);
   const Parallel& asked = request.parallel;
@@ -191,9 +191,9 @@ Template reason_of_layout(PlanCache& cache, const Request& request) {
     whole.parallel.tensor = p.dp_attention ? p.tensor : p.tensor * p.data;
     whole.parallel.data = 1;
     whole.parallel.dp_attention = false;
-    return repeats(cache, whole) > same ? "each copy caches its own sequences, where tensor parallelism would hold "
-                                          "every one on all ranks"
-                                        : "the copies split the sequences, and each has its own weights";
+    return repeats(cache, whole) > same
+               ? "each copy caches only its own sequences; with tensor parallelism every rank would cache all of them"
+               : "the copies split the sequences, and each has its own weights";
   }
   if (same > 1)
     return {latent ? "tensor parallelism does not split this KV cache: each rank has all of it"
@@ -201,7 +201,7 @@ Template reason_of_layout(PlanCache& cache, const Request& request) {
             {{"times", same}}};
   if (p.tensor > kGpusOfNode) return "tensor parallelism across nodes: slow without a fast network between them";
   if (p.pipeline > num_nodes(p.gpus()) && p.tensor > 1) return "stages work in turn: slower than ranks side by side";
-  if (p.pipeline > 1 && p.tensor == 1) return "layers dealt to the GPUs, which work in turn";
+  if (p.pipeline > 1 && p.tensor == 1) return "layers are split over the GPUs, which work in turn";
   return p.tensor > 1 ? "the most tensor parallelism within a node" : "one GPU";
 }
 

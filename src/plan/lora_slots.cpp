@@ -63,10 +63,10 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   }
   LoraRequest lora = request_of(slots, request.extras.lora_targets);
   if (lora.slots == 0 || lora.rank == 0)
-    refuse("--max-loras and --max-lora-rank are 1 or more", "name a positive number");
+    refuse("--max-loras and --max-lora-rank must be at least 1", "give a positive number");
   constexpr std::uint64_t kMost = 1 << 16;
   if (lora.slots > kMost || lora.rank > kMost)
-    refuse("--max-loras and --max-lora-rank are 65536 at most", "name a smaller number");
+    refuse("--max-loras and --max-lora-rank must be at most 65536", "give a smaller number");
   lora.fully_sharded = request.extras.fully_sharded_loras;
   if (lora.fully_sharded && lora.rank % request.parallel.tensor != 0)
     refuse("--fully-sharded-loras: " + std::to_string(request.parallel.tensor) + " ranks do not divide the LoRA rank " +

@@ -61,7 +61,7 @@ std::optional<MixReport> mix_of(const EngineInput& input, const CacheLayout& lay
   }
   out.slab = whole.bytes({load.max_model_len, std::min(out.sequences, kMostSequences), load.source_tokens});
   if (out.sequences > kMostSequences)
-    refuse("a mix of " + std::to_string(out.sequences) + " sequences is more than kvplan plans", "name fewer");
+    refuse(std::to_string(out.sequences) + " sequences: more than kvplan plans", "name fewer");
   if (request.shared_prefix) {
     out.shared_prefix = *request.shared_prefix;
     if (out.shared_prefix.count() > shortest)

@@ -272,13 +272,13 @@ void put_in_order(bool all, Pick& pick) {
 Pick pick_models(const PickQuestion& question, const ReadOptions& options) {
   const CardRequest& card = question.request.card;
   if (card.gpu == nullptr && !card.memory)
-    usage_error("pick: no card was named, and none was found on this machine", "name one with --gpu; see kvplan gpus");
+    usage_error("pick: no GPU was given, and none was found on this machine", "name one with --gpu; see kvplan gpus");
   const Picker picker(question, options);
   if (picker.engine().is_logical || picker.engine().launch == nullptr)
-    usage_error("pick: " + std::string(picker.engine().name) + " starts no model by its name",
+    usage_error("pick: " + std::string(picker.engine().name) + " does not start models by name",
                 "use --engine llama.cpp, ollama, vllm or sglang");
   Pick out;
-  out.card = (card.count > 1 ? std::to_string(card.count) + " x " : "") + card.name_or("a card");
+  out.card = (card.count > 1 ? std::to_string(card.count) + " x " : "") + card.name_or("a GPU");
   out.memory = card.memory ? *card.memory : card.gpu->budget();
   if (!card.is_unified()) out.host_memory = card.host_memory;
   out.engine = picker.engine().name;

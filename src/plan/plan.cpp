@@ -29,8 +29,9 @@ namespace {
 void check_gpus(const Request& request) {
   const std::uint64_t gpus = request.parallel.gpus();
   if (gpus > kMostGpusOfPlan)
-    refuse("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpusOfPlan),
-           "use smaller -tp, -pp or -dp");
+    refuse(
+        "the layout has " + std::to_string(gpus) + " GPUs, and kvplan plans at most " + std::to_string(kMostGpusOfPlan),
+        "use smaller -tp, -pp or -dp");
 }
 
 // A plan adds up all its GPUs and refuses a total that 64 bits do not hold. A verdict sees only one GPU of each stage
@@ -75,7 +76,7 @@ void doubt_verdict(Plan& plan) {
   verdict.status = Verdict::kUnknown;
   verdict.starts.reset();
   verdict.no_verdict = {
-      "by {engine}'s own code {held:sequence} of this length run at once, and kvplan's rules differ",
+      "{engine}'s own code runs {held:sequence} of this length at once; kvplan's rules give another number",
       {{"engine", plan.engine}, {"held", static_cast<std::uint64_t>(plan.capacity->max_concurrency)}}};
 }
 
@@ -162,14 +163,14 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
 
   if (request.card.gpu && !runs_on(engine, *request.card.gpu))
     warn(plan.notes, "unsupported_card",
-         {"{engine} does not list {card} among the cards it runs on",
+         {"{engine} does not list {card} among the GPUs it runs on",
           {{"engine", engine.name}, {"card", request.card.gpu->name}}});
   if (auto memory = find_figure(request, kUsableFigure); memory && request.card.gpu && !request.card.memory) {
-    memory->what = "memory of the card";
+    memory->what = "memory of the GPU";
     plan.calibrated.push_back(std::move(*memory));
   }
   if (auto speed = find_figure(request, kBandwidthFigure); speed && plan.roofline && !request.card.bandwidth) {
-    speed->what = "bandwidth of the card, bytes a second";
+    speed->what = "bandwidth of the GPU, bytes a second";
     plan.calibrated.push_back(std::move(*speed));
   }
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
@@ -236,7 +237,7 @@ Plan make_plan(PlanCache& cache, const Request& request) {
          Template("{gpus} GPUs: {layout}, ",
                   {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
              (!plan.verdict.no_verdict.empty() ? "none is known to fit; this one leaves the most memory"
-              : plan.verdict.fails()           ? "none that was tried fits; this one is short by least"
+              : plan.verdict.fails()           ? "no layout that was tried fits; this one comes closest"
                                                : reason_of_layout(cache, plan.request)));
   return plan;
 }

@@ -391,7 +391,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   WeightRequest asked = weight_request(model, request);
   if (ignores_quantization(model, request) && !request.weights)
     warn(notes, "no_quant_method",
-         {"the quantization names no quant_method: {engine} sees none, and loads the weights as {type} without "
+         {"the quantization config has no quant_method: {engine} ignores it and loads the weights as {type} without "
           "their scales",
           {{"engine", engine.name}, {"type", *asked.type}}});
   const std::uint64_t layers = checked_add(

@@ -77,8 +77,8 @@ Request further_request(const ModelSpec& model, const Request& first) {
 SharedCard share_card(const std::vector<CardUser>& users) {
   const Request& asked = users.front().request;
   const std::optional<Bytes> card = card_memory(asked);
-  if (!card) refuse("several models on one card, and no card is named", "name it with --gpu or --gpu-memory");
-  if (!asked.card.mixed.empty()) refuse("several models on cards that differ", "name one kind of card");
+  if (!card) refuse("several models on one GPU, and no GPU is given", "name it with --gpu or --gpu-memory");
+  if (!asked.card.mixed.empty()) refuse("several models on different GPUs", "name one GPU");
   SharedCard out;
   out.card = asked.card.memory ? "" : asked.card.name_or("");
   out.memory = *card;

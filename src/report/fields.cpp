@@ -235,8 +235,8 @@ std::string schema_json(std::span<const KindInfo> kinds) {
        {"title", "kvplan report"},
        {"description",
         "What kvplan prints with --format json: a plan, plans of several models, the answers of compare and fit, "
-        "the difference of two plans, a log held against a plan, or a built-in table. Bytes are integers "
-        "and their keys end in _bytes; what does not apply is null, never absent. Keys may be added within "
+        "the difference of two plans, a log compared with a plan, or a built-in table. Bytes are integers "
+        "and their keys end in _bytes; a value that does not apply is null, never absent. Keys may be added within "
         "a schema_version, so unknown keys are allowed."},
        {"oneOf", std::move(reports)},
        {"$defs", std::move(definitions)}});

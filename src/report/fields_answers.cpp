@@ -120,15 +120,15 @@ const Table<Failed> Fields<Failed>::table("failed", "what has no plan",
                                           {{"source", at<&T::source>, column()},
                                            {"error", at<&T::error>, column()},
                                            {"exit", [](const T& of) { return static_cast<unsigned>(of.exit); },
-                                            "the exit code that this model alone would have",
+                                            "the exit code for only this model",
                                             limit(R"("minimum": 1, "maximum": 5)")}});
 
 template <>
 const Table<SharedCard> Fields<SharedCard>::table(
     {{"gpu", or_null<&T::card>},
-     {"gpu_memory_bytes", at<&T::memory>, "of one card"},
-     {"total_bytes", at<&T::total>, "that all models claim of it"},
-     {"budget_bytes", at<&T::usable>, "of it, less what is kept free"},
+     {"gpu_memory_bytes", at<&T::memory>, "of one GPU"},
+     {"total_bytes", at<&T::total>, "what all models need of it"},
+     {"budget_bytes", at<&T::usable>, "of it, without what is kept free"},
      {"headroom_bytes", [](const T& of) { return signed_difference(of.usable.count(), of.total.count()); }},
      {"status", at<&T::status>}});
 
@@ -137,7 +137,7 @@ const Table<Fleet> Fields<Fleet>::table(
     "fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry",
     {{"plans", [](const T& of) { return results_of(of.entries, &FleetEntry::plan); }},
      {"shared_card", [](const T& of) { return of.shared == nullptr ? std::nullopt : std::optional(*of.shared); },
-      "kvplan MODEL + MODEL: models that share a card"}},
+      "kvplan MODEL + MODEL: models that share a GPU"}},
     TableKind::kReport);
 
 template <>
@@ -148,13 +148,12 @@ const Table<Answer> Fields<Answer>::table(
      {"weights_dtype", [](const T& of) { return if_any(of.plan.weights_dtype); }},
      {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.plan.types); }},
      {"layout", [](const T& of) { return layout_name(of.plan.request.parallel); }, "as people write it"},
-     {"note", or_null<&T::note>, "why a layout is so, or what it rests on"},
-     {"other_checkpoint", at<&T::other_checkpoint>,
-      "the engine does not make such weights of this model while it loads"},
-     {"stored", at<&T::stored>, "models of local stores that have such weights"},
+     {"note", or_null<&T::note>, "why this layout"},
+     {"other_checkpoint", at<&T::other_checkpoint>, "these weights need another checkpoint"},
+     {"stored", at<&T::stored>, "models in local stores with such weights"},
      {"max_model_len", bounded<&T::longest>, "of a layout: the longest context that fits at the requested sequences"},
      {"max_num_seqs", bounded<&T::most_seqs>, "of a layout: the most sequences that fit at the requested length"},
-     {"copies", at<&T::copies>, "--users: of the layout, each a server of its own", column()},
+     {"copies", at<&T::copies>, "--users: of the layout, each a separate server", column()},
      {"kv_cache", at<&T::plan, &Plan::kv_cache>},
      {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
      {"total", at<&T::plan, &Plan::total>},
@@ -170,7 +169,7 @@ const Table<UsersAnswer> Fields<UsersAnswer>::table(
      {"copies", at<&T::copies>, "of the layout of the answer \"users\""},
      {"gpus", at<&T::gpus>, "of all copies"},
      {"nodes", at<&T::nodes>, "of 8 GPUs"},
-     {"max_users", bounded<&T::most>, "that so many GPUs serve at once"},
+     {"max_users", bounded<&T::most>, "users that these GPUs serve at once"},
      {"price_per_hour", at<&T::price>, "--price: of all GPUs"}});
 
 template <>
@@ -178,27 +177,27 @@ const Table<Answers> Fields<Answers>::table("answers", "kvplan compare and kvpla
                                             {{"model", [](const T& of) { return ModelOf{&of.asked}; }},
                                              {"request", [](const T& of) { return RequestOf{&of.asked}; }},
                                              {"answers", at<&T::rows>},
-                                             {"users", at<&T::users>, "--users: what holds them all at once"},
+                                             {"users", at<&T::users>, "--users: what serves them all at once"},
                                              {"notes", at<all_notes>}},
                                             TableKind::kReport);
 
 template <>
 const Table<std::vector<FitEntry>> Fields<std::vector<FitEntry>>::table(
-    "fits", "kvplan fit with several engines or cards: an answer of fit for each",
+    "fits", "kvplan fit with several engines or GPUs: one answer for each",
     {{"fits", [](const T& of) { return results_of(std::span(of), &FitEntry::answers); }}}, TableKind::kReport);
 
 template <>
 const Table<CardOf> Fields<CardOf>::table({{"gpu", at<&T::card, &GridCard::name>, column()},
                                            {"gpu_count", at<&T::grid, &Grid::gpu_count>, column().limit(kFromOne)},
-                                           {"gpu_memory_bytes", at<&T::card, &GridCard::memory>, "of one card"}});
+                                           {"gpu_memory_bytes", at<&T::card, &GridCard::memory>, "of one GPU"}});
 
 template <>
 const Table<CellOf> Fields<CellOf>::table(
-    "", "null but for gpu, error and command where the engine refuses",
+    "", "if the engine refuses, all but gpu, error and command are null",
     {{"gpu", at<&T::card, &GridCard::name>, column()},
      {"error", or_null<&T::cell, &GridCell::error>, "why the engine refuses", column()},
      {"planned_model_len", at<&T::cell, &GridCell::max_model_len>,
-      "tokens of a sequence that it was planned with: the row's max_model_len, or the cell's own where that is auto",
+      "tokens of a sequence that it was planned with: the row's max_model_len, or the cell's, if that is auto",
       column("max_model_len").limit(kFromOne)},
      {"tensor_parallel_size", if_planned<&GridCell::parallel, &Parallel::tensor>, column().limit(kFromOne)},
      {"pipeline_parallel_size", if_planned<&GridCell::parallel, &Parallel::pipeline>, column().limit(kFromOne)},
@@ -227,11 +226,11 @@ const Table<RowOf> Fields<RowOf>::table(
      {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, column()},
      {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", limit(kFromOne)},
      {"num_seqs", at<&T::grid, &Grid::num_seqs>, column().limit(kFromOne)},
-     {"cells", at<cells_of_row>, "one for each card, in the order of cards"}});
+     {"cells", at<cells_of_row>, "one per GPU, in the order of `cards`"}});
 
 template <>
 const Table<Grid> Fields<Grid>::table(
-    "grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns",
+    "grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, GPUs as columns",
     {{"cards", at<cards_of_grid>}, {"rows", at<rows_of_grid>}}, TableKind::kReport);
 
 template <>
@@ -275,7 +274,7 @@ const Table<PlanDiff> Fields<PlanDiff>::table(
     {{"headline", at<diff_headline>, "one sentence for a reviewer"},
      {"total", [](const T& diff) { return TotalOf{&diff}; }},
      {"memory", at<&T::memory>, "parts that changed, biggest first"},
-     {"capacity", at<&T::capacity>, "what the card holds, where that changed"},
+     {"capacity", at<&T::capacity>, "capacity of the GPU, if it changed"},
      {"verdict", [](const T& diff) { return VerdictsOf{&diff}; }},
      {"limit", [](const T& diff) { return GrowthLimitOf{&diff}; }, "--fail-over, and whether the total grew by more"},
      {"fit_lost", at<&T::lost_fit>, "the old plan fits, the new one does not"},

@@ -12,10 +12,10 @@ const Table<PublishedModel> Fields<PublishedModel>::table(
      {"generation", or_null<&T::generation>},
      {"tasks", [](const T& model) { return split(model.tasks); }},
      {"license", or_null<&T::license>},
-     {"date", or_null<&T::date>, "of its publication"},
-     {"parameters", [](const T& model) { return if_any(model.parameters); }, "that its files store"},
-     {"gguf", or_null<&T::gguf>, "a repository of its GGUF files"},
-     {"ollama_tag", or_null<&T::ollama>, "its tag in ollama's library"}});
+     {"date", or_null<&T::date>, "of publication"},
+     {"parameters", [](const T& model) { return if_any(model.parameters); }, "in the weights' files"},
+     {"gguf", or_null<&T::gguf>, "repository with GGUF files"},
+     {"ollama_tag", or_null<&T::ollama>, "tag in ollama's library"}});
 
 template <>
 const Table<ModelList> Fields<ModelList>::table("models", "kvplan models",
@@ -30,23 +30,24 @@ const Table<PickedModel> Fields<PickedModel>::table(
      {"weights_dtype", at<&T::type>, "the least lossy that fits"},
      {"max_model_len", at<&T::longest>, "the longest context that fits"},
      {"gpu_bytes", at<&T::gpu>, "on the fullest GPU"},
-     {"host_bytes", at<&T::host>, "weights in main memory; 0 where all of it is on the GPUs"},
-     {"tokens_per_s", at<&T::tokens_per_s>, "at most, of all users together; null without a bandwidth"},
-     {"command", at<&T::command>, "what starts it, a word each"}});
+     {"host_bytes", at<&T::host>, "weights in main memory; 0 if everything is on the GPUs"},
+     {"tokens_per_s", at<&T::tokens_per_s>, "upper bound for all users together; null without a bandwidth"},
+     {"command", at<&T::command>, "the start command, one string per argument"}});
 
 template <>
 const Table<Pick> Fields<Pick>::table("pick", "kvplan pick",
                                       {{"catalogue_date", at<&T::date>},
                                        {"card", at<&T::card>},
-                                       {"memory_bytes", at<&T::memory>, "of one card"},
-                                       {"host_memory_bytes", at<&T::host_memory>, "null: nothing is put there"},
+                                       {"memory_bytes", at<&T::memory>, "of one GPU"},
+                                       {"host_memory_bytes", at<&T::host_memory>, "null: not used"},
                                        {"engine", at<&T::engine>},
                                        {"engine_version", at<&T::engine_version>},
                                        {"task", at<&T::task>},
                                        {"max_model_len", at<&T::max_model_len>},
                                        {"users", at<&T::users>},
                                        {"picks", at<&T::models>},
-                                       {"left_out", at<&T::left_out>, "of older generations, which --all shows"}},
+                                       {"left_out", at<&T::left_out>,
+                                        "models of older generations, which --all shows"}},
                                       TableKind::kReport);
 
 }  // namespace kvplan

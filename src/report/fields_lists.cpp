@@ -23,12 +23,12 @@ const Table<Gpu> Fields<Gpu>::table(
     {{"vendor", at<&T::vendor>},
      {"name", at<&T::name>},
      {"aliases", [](const T& gpu) { return split(gpu.aliases); }},
-     {"memory_bytes", [](const T& gpu) { return gpu.memory_mib * kMiB; }, "of one card", limit(kFromOne)},
+     {"memory_bytes", [](const T& gpu) { return gpu.memory_mib * kMiB; }, "of one GPU", limit(kFromOne)},
      {"memory_reported", at<&T::reported>, "memory_bytes is what a driver reports; else the nominal size"},
-     {"usable_bytes", [](const T& gpu) { return if_any(gpu.usable_mib * kMiB); }, "that a program sees"},
+     {"usable_bytes", [](const T& gpu) { return if_any(gpu.usable_mib * kMiB); }, "memory that a program sees"},
      {"bandwidth_gb_s", or_null<&T::bandwidth_gb_s>, "10^9 bytes a second"},
      {"compute_capability", [](const T& gpu) { return if_any(gpu.vendor == "NVIDIA" ? gpu.capability : 0U); },
-      "of an NVIDIA card, times ten: 90 for 9.0"},
+      "compute capability of an NVIDIA GPU, times ten: 90 for 9.0"},
      {"kind", [](const T& gpu) { return std::string_view(gpu.unified ? "unified" : "discrete"); },
       limit(R"("enum": ["unified", "discrete"])")},
      {"source", at<&T::source>}});
@@ -40,8 +40,8 @@ const Table<std::span<const Gpu>> Fields<std::span<const Gpu>>::table("gpus", "k
 template <>
 const Table<EngineRow> Fields<EngineRow>::table({{"engine", at<&T::engine>},
                                                  {"release", at<&T::release>,
-                                                  "the last one of an engine is the default"},
-                                                 {"evidence", at<&T::evidence>, "what its rules rest on"}});
+                                                  "the last release of an engine is the default"},
+                                                 {"evidence", at<&T::evidence>, "evidence for its rules"}});
 
 template <>
 const Table<std::span<const EngineRow>> Fields<std::span<const EngineRow>>::table("engines", "kvplan engines",
@@ -52,9 +52,9 @@ template <>
 const Table<EngineRule> Fields<EngineRule>::table(
     {{"engine", at<&T::engine>},
      {"since", or_null<&T::since>, "the first release; null: as far back as kvplan knows"},
-     {"until", or_null<&T::until>, "the first release without it; null: it still holds"},
+     {"until", or_null<&T::until>, "the first release without it; null: still so"},
      {"rule", at<&T::rule>},
-     {"value", or_null<&T::value>, "null where the rule is on or off"},
+     {"value", or_null<&T::value>, "null if the rule is only on or off"},
      {"evidence", at<&T::evidence>},
      {"checked", at<&T::checked>, limit(R"("enum": ["executed", "read"])")}});
 
@@ -70,7 +70,7 @@ const Table<DtypeInfo> Fields<DtypeInfo>::table(
      {"key_bytes_per_element", at<&element_bytes<&T::key>>,
       "of a head of 128, with its scales; null for a layout of latents", limit(R"("exclusiveMinimum": 0)")},
      {"value_bytes_per_element", at<&element_bytes<&T::value>>, limit(R"("exclusiveMinimum": 0)")},
-     {"kv_only", at<&T::kv_only>, "of a cache alone: no type that a model computes in"},
+     {"kv_only", at<&T::kv_only>, "for caches only: no model computes in it"},
      {"note", or_null<&T::note>}});
 
 template <>

@@ -58,7 +58,7 @@ const Table<LayerFacts> Fields<LayerFacts>::table(
 
 template <>
 const Table<Parameters> Fields<Parameters>::table({{"total", at<&T::total>, "unique parameters of the main model"},
-                                                   {"active", at<&T::active>, "those that one token passes through"},
+                                                   {"active", at<&T::active>, "parameters used for one token"},
                                                    {"mtp", or_null<&T::mtp>}});
 
 template <>
@@ -74,17 +74,17 @@ const Table<TowerFacts> Fields<TowerFacts>::table({{"what", [](const T& side) { 
 template <>
 const Table<ModelOf> Fields<ModelOf>::table(
     "model", "",
-    {{"source", of_model<&ModelFacts::source>, "a file, - or an id of the Hub", column()},
+    {{"source", of_model<&ModelFacts::source>, "a file, - or a Hub id", column()},
      {"model_type", or_null<&T::plan, &Plan::model, &ModelFacts::model_type>},
      {"architecture", or_null<&T::plan, &Plan::model, &ModelFacts::architecture>},
      {"name", of_model<&ModelFacts::name>},
      {"checked", or_null<&T::plan, &Plan::model, &ModelFacts::checked>,
-      "what its weights were held against; null: unverified"},
-     {"attention", at<&T::plan, &Plan::attention>, "the one kind of all caching layers, or hybrid where they differ",
+      "what its weights were compared with; null: unverified"},
+     {"attention", at<&T::plan, &Plan::attention>, "the kind of all caching layers, or hybrid if they differ",
       column().limit(R"("anyOf": [{"$ref": "#/$defs/kind"}, {"const": "hybrid"}])")},
      {"dtype", [](const T& of) { return name(of.plan->model->dtype); }},
      {"num_layers", of_model<&ModelFacts::num_layers>},
-     {"max_model_len", or_null<&T::plan, &Plan::model, &ModelFacts::max_model_len>, "null where nobody names one"},
+     {"max_model_len", or_null<&T::plan, &Plan::model, &ModelFacts::max_model_len>, "null if the config has none"},
      {"parameters",
       [](const T& of) {
         const Parameters& parameters = of.plan->model->parameters;
@@ -130,7 +130,7 @@ const Table<RequestOf> Fields<RequestOf>::table(
      {"enforce_eager", of_request<&Request::enforce_eager>},
      {"attention", [](const T& of) { return kernel_name(of.plan->request.attention); }, "as --attention named it",
       limit(R"("enum": ["naive", "flash", null])")},
-     {"margin", of_request<&Request::margin>, "--margin as a share", limit(kFromZero)},
+     {"margin", of_request<&Request::margin>, "--margin as a fraction", limit(kFromZero)},
      {"num_beams", of_request<&Request::extras, &ExtrasRequest::num_beams>, limit(kFromOne)},
      {"num_samples", of_request<&Request::extras, &ExtrasRequest::num_samples>, limit(kFromOne)},
      {"speculative_method", at<&T::plan, &Plan::draft_method>},
@@ -153,7 +153,8 @@ const Table<RequestOf> Fields<RequestOf>::table(
       },
       "", column().limit(kFromOne)},
      {"gpu_memory_bytes", of_request<&Request::card, &CardRequest::memory>},
-     {"gpu_memory_utilization", at<&T::plan, &Plan::usable_share>, "the share of the card that the engine may use"},
+     {"gpu_memory_utilization", at<&T::plan, &Plan::usable_share>,
+      "the fraction of GPU memory that the engine may use"},
      {"kv_cache_memory_bytes", of_request<&Request::kv_cache_memory_bytes>}});
 
 template <>
@@ -168,12 +169,12 @@ const Table<CacheGroup> Fields<CacheGroup>::table({{"kind", at<&T::kind>},
 template <>
 const Table<KvCachePlan> Fields<KvCachePlan>::table(
     "kv_cache", "",
-    {{"bytes_per_token", at<&T::bytes_per_token>, "what one more token of one sequence adds beyond every window",
+    {{"bytes_per_token", at<&T::bytes_per_token>, "what one more token adds once every sliding window is full",
       column()},
-     {"bytes_per_token_in_window", at<&T::bytes_per_token_in_window>, "the same while every window still grows"},
+     {"bytes_per_token_in_window", at<&T::bytes_per_token_in_window>, "the same while every window is still filling"},
      {"bytes_per_sequence", at<&T::bytes_per_sequence>, "fixed state of one sequence", column()},
      {"logical_bytes", at<&T::logical>, "what the architecture needs for the request, whole model", column()},
-     {"logical_bytes_per_gpu", at<&T::logical_per_gpu>, "the fullest GPU's share of it"},
+     {"logical_bytes_per_gpu", at<&T::logical_per_gpu>, "the part of it on the fullest GPU"},
      {"reserved_bytes", at<&T::reserved>, "what the engine takes on the fullest GPU", column()},
      {"reserved_total_bytes", at<&T::reserved_total>, "the same over all GPUs"},
      {"gap", at<&T::gap>, "from logical_bytes_per_gpu to reserved_bytes; adds up exactly"},
@@ -183,8 +184,8 @@ const Table<KvCachePlan> Fields<KvCachePlan>::table(
 template <>
 const Table<LedgerLine> Fields<LedgerLine>::table("line", "",
                                                   {{"id", [](const T& line) { return id_of(line); },
-                                                    "what it stands for: stable, for programs"},
-                                                   {"basis", at<&T::basis>, "what the figure rests on"},
+                                                    "stable name, for programs"},
+                                                   {"basis", at<&T::basis>, "where the figure comes from"},
                                                    {"part", at<&T::part>},
                                                    {"what", at<&T::what>},
                                                    {"bytes", at<&T::bytes>},
@@ -205,29 +206,27 @@ const Table<GpuMemory> Fields<GpuMemory>::table("gpu_memory", "the four parts ad
 
 template <>
 const Table<Host> Fields<Host>::table(
-    "host_memory",
-    "what an engine keeps in host memory besides: no part of the GPUs' totals; null where it keeps nothing there",
+    "host_memory", "what the engine also keeps in host memory, not part of the GPUs' totals; null if nothing",
     {{"total_bytes", at<&T::plan, &Plan::host_total>},
      {"limit_bytes", [](const T& host) { return host.plan->request.card.host_memory; },
-      "--host-memory, or this machine's with --gpu auto; null where it is not judged"},
+      "--host-memory, or this machine's with --gpu auto; null: not checked"},
      {"lines", at<&T::plan, &Plan::host>}});
 
 template <>
 const Table<EngineSettings> Fields<EngineSettings>::table(
-    "engine_settings",
-    "what the engine is planned with, whether asked for or its own default; null where it has no such thing",
-    {{"max_num_batched_tokens", at<&T::max_num_batched_tokens>, "of a step: a prefill chunk, n_batch"},
+    "engine_settings", "the engine's settings, requested or default; null if the engine has no such setting",
+    {{"max_num_batched_tokens", at<&T::max_num_batched_tokens>, "tokens per step: a prefill chunk, n_batch"},
      {"max_num_seqs", at<&T::max_num_seqs>, "the scheduler's cap; null: as many as fit"},
-     {"memory_fraction", at<&T::memory_fraction>, "of the card, or of what is free", limit(kFromZero)},
+     {"memory_fraction", at<&T::memory_fraction>, "of GPU memory, or of what is free", limit(kFromZero)},
      {"cuda_graph_sizes", at<&T::cuda_graph_sizes>, "batch sizes that are captured"},
      {"cuda_graphs", at<&T::cuda_graphs>, "graphs of all of them"},
      {"state_slots_per_sequence", at<&T::state_slots_per_sequence>},
      {"prefix_caching", at<&T::prefix_caching>},
      {"attention_backend", or_null<&T::attention_backend>},
-     {"n_ubatch", at<&T::n_ubatch>, "tokens that pass the layers at once"}});
+     {"n_ubatch", at<&T::n_ubatch>, "tokens computed at once"}});
 
 template <>
-const Table<TotalReport> Fields<TotalReport>::table("total", "all GPUs; the range comes from what is estimated",
+const Table<TotalReport> Fields<TotalReport>::table("total", "all GPUs; the range comes from the estimates",
                                                     {{"bytes", at<&T::bytes>},
                                                      {"low_bytes", at<&T::low>},
                                                      {"high_bytes", at<&T::high>}});
@@ -237,10 +236,10 @@ const Table<Capacity> Fields<Capacity>::table(
     "capacity", "null without a GPU, a size or a KV budget",
     {{"kv_cache_memory_bytes", at<&T::kv_cache_memory>, "per GPU"},
      {"kv_cache_memory_low_bytes", at<&T::kv_cache_memory_low>,
-      "null where the budget was given, or is the engine's by no rule"},
+      "null if the budget was given or kvplan has no rule for it"},
      {"kv_cache_memory_high_bytes", at<&T::kv_cache_memory_high>},
      {"num_blocks", at<&T::num_blocks>},
-     {"tokens", at<&T::tokens>, "as the engine's own log prints them", column("capacity_tokens")},
+     {"tokens", at<&T::tokens>, "as the engine's log prints it", column("capacity_tokens")},
      {"tokens_low", at<&T::tokens_low>},
      {"tokens_high", at<&T::tokens_high>},
      {"max_concurrency", at<&T::max_concurrency>, "at max_model_len", limit(kFromZero)},
@@ -254,14 +253,14 @@ const Table<Capacity> Fields<Capacity>::table(
 
 template <>
 const Table<MixReport> Fields<MixReport>::table(
-    "mix", "what contiguous and paged caches waste over a mix of sequence lengths; null without one",
+    "mix", "what contiguous and paged caches waste with different sequence lengths; null if all are equal",
     {{"sequences", at<&T::sequences>},
      {"tokens", at<&T::tokens>, "of all sequences"},
-     {"needed_bytes", at<&T::needed>, "exactly the tokens that there are"},
+     {"needed_bytes", at<&T::needed>, "exactly the tokens in use"},
      {"slab_bytes", at<&T::slab>, "max_model_len for every sequence"},
      {"slab_waste_bytes", [](const T& mix) { return mix.slab - mix.needed; }},
      {"block_size", at<&T::block_size>},
-     {"engine_pages", at<&T::engine_pages>, "block_size is the engine's own"},
+     {"engine_pages", at<&T::engine_pages>, "block_size is the engine's"},
      {"page_bytes", at<&T::pages>, "whole pages"},
      {"page_waste_bytes", [](const T& mix) { return mix.pages - mix.needed; }},
      {"page_table_bytes", at<&T::page_table>},
@@ -271,7 +270,7 @@ const Table<MixReport> Fields<MixReport>::table(
 template <>
 const Table<Roofline> Fields<Roofline>::table(
     "bounds",
-    "bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where no "
+    "bounds of speed from the GPU's bandwidth: upper for tokens a second, lower for the first token; null where no "
     "bandwidth is known",
     {{"bandwidth_gb_s", at<&T::bandwidth_gb_s>, "10^9 bytes a second of one GPU", limit(R"("exclusiveMinimum": 0)")},
      {"num_seqs", at<&T::num_seqs>},
@@ -286,17 +285,17 @@ const Table<Roofline> Fields<Roofline>::table(
      {"prefill_flops", at<&T::prefill_flops>, "of one prompt of full length", limit(kFromZero)},
      {"tflops", at<&T::tflops>, "10^12 a second of one GPU, dense"},
      {"first_token_s", at<&T::first_token_s>, limit(kFromZero)},
-     {"host_read_bytes", at<&T::host_read>, "of a step of one sequence at full length, from host memory"},
-     {"host_bandwidth_gb_s", or_null<&T::host_gb_s>, "at which that is read; null where nothing lies there"}});
+     {"host_read_bytes", at<&T::host_read>, "read from host memory in a step of one sequence at full length"},
+     {"host_bandwidth_gb_s", or_null<&T::host_gb_s>, "bandwidth of that read; null if nothing is there"}});
 
 template <>
-const Table<Remedy> Fields<Remedy>::table(
-    {{"changes", at<&T::changes>, "option and value"},
-     {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
-     {"headroom_bytes", at<&T::headroom>},
-     {"frees_bytes", at<&T::frees>, "by which the headroom grows"},
-     {"cost", or_null<&T::cost>, "what the change gives up; null where it says so itself"},
-     {"engine_command", or_null<&T::command>, "the launch command with the changes, where one was asked about"}});
+const Table<Remedy> Fields<Remedy>::table({{"changes", at<&T::changes>, "option and value"},
+                                           {"total_bytes", at<&T::total>, "of the fullest GPU, with the change"},
+                                           {"headroom_bytes", at<&T::headroom>},
+                                           {"frees_bytes", at<&T::frees>, "growth of the headroom"},
+                                           {"cost", or_null<&T::cost>, "what the change costs; null if it is obvious"},
+                                           {"engine_command", or_null<&T::command>,
+                                            "the launch command with the changes, if a command was given"}});
 
 template <>
 const Table<VerdictReport> Fields<VerdictReport>::table(
@@ -304,24 +303,23 @@ const Table<VerdictReport> Fields<VerdictReport>::table(
     {{"status", at<&T::status>, column("verdict")},
      {"close", at<&T::close>, "the limit lies inside the range", column()},
      {"reason", [](const T& v) { return reason_of(v); }},
-     {"headroom_bytes", at<&T::headroom>, "negative where memory is missing", column()},
-     {"starts", at<&T::starts>, "the engine starts, whether or not all sequences run at once; null where not known"},
+     {"headroom_bytes", at<&T::headroom>, "negative if memory is missing", column()},
+     {"starts", at<&T::starts>, "the engine starts, whether or not all sequences run at once; null if not known"},
      {"refusal", [](const T& v) { return v.refusal ? std::optional(in_words(v.refusal->words)) : std::nullopt; },
-      "why it does not start, where that is not memory"},
+      "why it does not start, if not for memory"},
      {"refusal_code", [](const T& v) { return v.refusal ? std::optional(std::string(v.refusal->id)) : std::nullopt; },
-      "the same as a stable word"},
+      "the same as a stable name"},
      {"runs_at_once", at<&T::runs_at_once>,
-      "sequences like the request's that the engine's scheduler runs together; null where not known"},
+      "sequences like the request's that the engine's scheduler runs together; null if not known"},
      {"largest_max_num_seqs", at<&T::largest_seqs_cap>,
-      "the largest cap on sequences that the engine starts with, where its cache sets one"},
-     {"budget_bytes", or_null<&T::budget>, "what the verdict was held against"},
-     {"reserve_bytes", at<&T::reserve>, "kept free of budget_bytes, where --reserve asks for it"},
-     {"suggestions", at<&T::suggestions>, "what makes it fit: one change each, the one that gives up least first"},
+      "the largest --max-num-seqs that the engine starts with, if its cache limits it"},
+     {"budget_bytes", or_null<&T::budget>, "what the verdict compares with"},
+     {"reserve_bytes", at<&T::reserve>, "part of budget_bytes that --reserve keeps free"},
+     {"suggestions", at<&T::suggestions>, "what makes it fit: one change each, smallest change first"},
      {"either_way_bytes", [](const T& of) { return of.close ? std::optional(of.either_way) : std::nullopt; },
-      "where it is close: half the width of the range of what a GPU needs"},
+      "if it is close: half the width of the range of what a GPU needs"},
      {"advice", or_null<&T::advice>,
-      "where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for: whether "
-      "it fits"}});
+      "if it is close: what to lower first; if the verdict is not for the given mix of lengths: whether that fits"}});
 
 template <>
 const Table<Note> Fields<Note>::table("note", "",
@@ -353,7 +351,7 @@ const Table<Plan> Fields<Plan>::table(
         const bool is_used = !plan.calibrated.empty() && plan.request.calibration;
         return is_used ? std::optional(CalibrationOf{&plan}) : std::nullopt;
       },
-      "estimates that figures of a calibration replaced"},
+      "estimates replaced by measured figures"},
      {"measurement", at<&T::measurement>, "--measure: the plan's cache, allocated on a device"},
      {"notes", at<&T::notes>},
      {"command", [](const T& plan) { return replay_text(plan.command); }, kReplayed, column()}},

@@ -49,7 +49,7 @@ const ReportForm& find_format(std::string_view name) {
     if (form.name == name) return form;
     known.push_back(form.name);
   }
-  fail("--format: there is no form \"" + one_line(name, 40) + "\"", nearest_remedy(name, known));
+  fail("--format: unknown format \"" + one_line(name, 40) + "\"", nearest_remedy(name, known));
 }
 
 std::string written(const Reply& reply, std::string_view format, std::string_view question,
@@ -59,7 +59,7 @@ std::string written(const Reply& reply, std::string_view format, std::string_vie
   std::vector<std::string_view> others;
   for (const ReportForm& form : kForms)
     if (!form.write(reply, options).empty()) others.push_back(form.name);
-  usage_error("--format: " + std::string(question) + " has no form \"" + std::string(format) + "\"",
+  usage_error("--format: " + std::string(question) + " has no format \"" + std::string(format) + "\"",
               "use " + join(others));
 }
 

@@ -68,8 +68,9 @@ Words container_words(const Launch& launch, const Words& words, const std::vecto
       const std::uint64_t step = whole_number(word).value_or(0);
       for (std::size_t at = 0; at < others.size(); ++at)
         if (others[at].size() != words.size() || others[at][i] != std::to_string(step * (at + 1)))
-          usage_error("--format k8s: the nodes of this layout have commands that one template does not make",
-                      "use --format args");
+          usage_error(
+              "--format k8s: the nodes of this layout need different commands, and one template cannot express them",
+              "use --format args");
       needs_shell = needs_shell || step != 1;
       out.push_back(step == 1 ? std::string(kIndex) : fmt::format("$$(( {} * {} ))", kIndex, step));
     } else if (launch.commands.size() > 1 && (word == kFirstNode || word.starts_with(std::string(kFirstNode) + ":"))) {
@@ -154,10 +155,10 @@ std::uint64_t volume_gib(const Plan& plan) {
 std::string launch_k8s(const Plan& plan) {
   Launch launch = *plan.launch;
   if (launch.container.image.empty())
-    usage_error("--format k8s: " + std::string(launch.engine) + " is in no container of its makers",
+    usage_error("--format k8s: " + std::string(launch.engine) + " has no container from its makers",
                 "use --format args");
   if (plan.request.card.gpu != nullptr && plan.request.card.gpu->vendor != "NVIDIA")
-    usage_error("--format k8s: the container that kvplan names is built for NVIDIA's GPUs", "use --format args");
+    usage_error("--format k8s: the container is built for NVIDIA GPUs", "use --format args");
   const bool is_set = launch.commands.size() > 1;
   Words& leader = launch.commands.front();
   if (!launch.container.listens) leader.insert(leader.end(), {"--host", "0.0.0.0"});

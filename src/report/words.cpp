@@ -55,7 +55,7 @@ std::string facts_of_plan(const Plan& plan) {
 }
 
 std::string engine_text(const Plan& plan) {
-  if (plan.is_logical) return "no engine (what the architecture needs)";
+  if (plan.is_logical) return "no engine (architecture only)";
   return plan.engine + " " + plan.engine_version;
 }
 
@@ -115,7 +115,7 @@ std::string size_beside(Bytes bytes, Bytes other) {
 std::string_view subject_of(VerdictLimit limit) {
   switch (limit) {
     case VerdictLimit::kCacheBudget: return "KV cache needs ";
-    case VerdictLimit::kSharedMemory: return "GPU and processor together need ";
+    case VerdictLimit::kSharedMemory: return "GPU and CPU together need ";
     case VerdictLimit::kHostMemory: return "host memory: needs ";
     default: return "needs ";
   }
@@ -140,7 +140,7 @@ std::string_view name_of(VerdictLimit limit) {
   switch (limit) {
     case VerdictLimit::kCard: return "the memory of a GPU";
     case VerdictLimit::kUsable: return "the usable memory of a GPU";
-    case VerdictLimit::kSharedMemory: return "the memory that GPU and processor share";
+    case VerdictLimit::kSharedMemory: return "the memory that GPU and CPU share";
     case VerdictLimit::kHostMemory: return "the host memory";
     case VerdictLimit::kMaxVram: return "--max-vram";
     default: return "the cache's budget";
@@ -154,7 +154,7 @@ std::string reason_of_limit(const VerdictReport& verdict) {
     const bool is_context = verdict.limit == VerdictLimit::kMinContext;
     const bool one = verdict.count == 1;
     return fmt::format("{} {}, {} {} {}", counted(verdict.count, is_context ? "token" : "sequence"),
-                       verdict.counts_room ? (one ? "fits" : "fit") : (one ? "is asked for" : "are asked for"),
+                       verdict.counts_room ? (one ? "fits" : "fit") : (one ? "is requested" : "are requested"),
                        fits ? "at least" : "fewer than", is_context ? "--min-context" : "--min-seqs", verdict.least);
   }
   if (!fits && verdict.limit == VerdictLimit::kCacheBudget) return in_words(verdict.shortfall);
@@ -190,7 +190,7 @@ std::string reason_of(const VerdictReport& verdict) {
   if (verdict.status == Verdict::kPartlyOnCpu) return on_cpu_text(verdict) + "; " + out;
   if (!verdict.has_sought || verdict.holds()) return out;
   // A refusal already contains its remedy.
-  if (verdict.suggestions.empty()) return verdict.refusal ? out : out + "; no one change makes it fit";
+  if (verdict.suggestions.empty()) return verdict.refusal ? out : out + "; no single change makes it fit";
   const Remedy& first = verdict.suggestions.front();
   out += "; " + options_text(first.changes, verdict.spelling);
   if (first.gpus != verdict.asked_gpus) out += fmt::format(" ({} GPUs)", first.gpus);
@@ -274,7 +274,7 @@ Sentences how_to_repeat(const std::vector<const OptionValues*>& commands) {
   }
   const bool is_whole = std::all_of(commands.begin(), commands.end(),
                                     [&](const OptionValues* each) { return each->size() == shared.size(); });
-  return {"Plan a row again: " + command_text(shared).value_or("") + (is_whole ? "" : ", plus the row's own options")};
+  return {"To plan a row: " + command_text(shared).value_or("") + (is_whole ? "" : ", plus the row's own options")};
 }
 
 std::string count_text(std::uint64_t n) {
@@ -359,7 +359,7 @@ void set_limits(const Plan& plan, Bars& bars) {
   if (bars.budget) bars.budget_name = "budget " + gib_number(*bars.budget);
   if (plan.card && plan.card != bars.budget) {
     bars.card = plan.card;
-    bars.card_name = "the card's " + gib(*plan.card);
+    bars.card_name = "the GPU's " + gib(*plan.card);
   }
 }
 

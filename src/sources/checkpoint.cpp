@@ -106,9 +106,9 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
   for (const auto& [key, sum] : sums) {
     // A tied head that is in the file too is not loaded twice.
     if (key.first == Component::kLmHead && tied && has_embedding) {
-      inform(
-          model.notes, "tied_head_stored",
-          {"the file has the tied head as well as the embedding ({size}): counted once", {{"size", sized(sum.bytes)}}});
+      inform(model.notes, "tied_head_stored",
+             {"the file has the tied head in addition to the embedding ({size}): counted once",
+              {{"size", sized(sum.bytes)}}});
       continue;
     }
     model.stored.push_back({key.first, key.second, sum.tensors, sum.elements, sum.bytes});
@@ -144,7 +144,7 @@ void read_stored(const std::string& directory, ModelSpec& model) {
     if (more > Bytes(0) && !model.stored.empty())
       model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
     inform(model.notes, "sentence_transformers",
-           {"a sentence-transformers layout: its modules behind the model take {size}", {{"size", sized(more)}}});
+           {"a sentence-transformers layout: its other modules take {size}", {{"size", sized(more)}}});
   }
   if (exists(directory + "/adapter_config.json")) {
     const Sums adapter = adapter_sums(directory);
@@ -168,7 +168,7 @@ void refuse_layout(const std::string& directory) {
     const Sums sums = adapter_sums(directory);
     const std::string base = config.find_string("base_model_name_or_path").value_or("an unnamed model");
     const std::string kind = config.find_string("peft_type").value_or("LORA");
-    fail("the directory holds a " + one_line(kind, 20) + " adapter of " + one_line(base, 80) + " (rank " +
+    fail("the directory has a " + one_line(kind, 20) + " adapter of " + one_line(base, 80) + " (rank " +
              std::to_string(config.count_or("r", 0)) + ", " + std::to_string(sums.elements.count()) + " parameters, " +
              sized(sums.bytes) + ") and no model",
          "give its base model, and this directory with --lora");
@@ -189,7 +189,7 @@ void refuse_layout(const std::string& directory) {
     fail(Exit::kUnknownArchitecture,
          "the directory is a diffusers pipeline (" +
              one_line(index.find_string("_class_name").value_or("unnamed"), 60) + "; " +
-             (parts.empty() ? std::string("no weights at hand") : parts) + "; " + sized(all) +
+             (parts.empty() ? std::string("no weights found") : parts) + "; " + sized(all) +
              " in all), and kvplan plans language models",
          "give the folder of its text encoder; for the rest see diffusers' guide to memory");
   }

@@ -43,7 +43,7 @@ void add_target(std::set<std::string>& targets, std::string module) {
   constexpr std::size_t kMostTargets = 256;
   if (!module.empty()) targets.insert(one_line(module, 60));
   if (targets.size() > kMostTargets)
-    fail("the adapter names more than " + std::to_string(kMostTargets) + " modules", "a layer has some tens");
+    fail("the adapter names more than " + std::to_string(kMostTargets) + " modules", "a layer has a few dozen");
 }
 
 void check_rows(std::uint64_t rank) {
@@ -55,7 +55,7 @@ std::uint64_t declared_rank(const Fields& config) {
   constexpr std::uint64_t kPeftRank = 8;
   std::uint64_t rank = config.count_or("r", kPeftRank);
   const auto check = [](std::uint64_t value, const std::string& key) {
-    if (value == 0) fail("\"" + key + "\" is 0", "a LoRA's rank is 1 or more");
+    if (value == 0) fail("\"" + key + "\" is 0", "a LoRA's rank is at least 1");
     if (value > kMostRank) fail("\"" + key + "\" is " + std::to_string(value), "a LoRA's rank is a small number");
   };
   check(rank, "r");
@@ -79,7 +79,7 @@ std::vector<std::string> declared_targets(const Fields& config, bool is_needed, 
            {"the adapter's \"target_modules\" {why}: planned for every linear layer", {{"why", why}}});
   };
   if (!config.has("target_modules")) {
-    if (!config.has("target_parameters")) every_layer("is not there, and PEFT chooses by the model");
+    if (!config.has("target_parameters")) every_layer("is missing, and PEFT chooses by the model");
     return {};
   }
   if (config.is_string("target_modules")) {
@@ -88,13 +88,13 @@ std::vector<std::string> declared_targets(const Fields& config, bool is_needed, 
     // A bare name is no whole path ("model.layers.0.self_attn.q_proj") and matches none.
     const bool is_pattern = text.find_first_of(".*+?[](){}|\\^$") != std::string::npos;
     if (!is_pattern && is_needed)
-      fail("\"target_modules\" is \"" + one_line(text, 40) + "\", which PEFT holds against whole paths and finds none",
+      fail("\"target_modules\" is \"" + one_line(text, 40) + "\", which matches no module's full path",
            std::string(kRemedy));
-    every_layer("is a pattern, which is not matched here");
+    every_layer("is a pattern, which kvplan does not match");
     return {};
   }
   const auto named = config.strings("target_modules");
-  if (!named) fail("\"target_modules\" is no list of names", std::string(kRemedy));
+  if (!named) fail("\"target_modules\" is not a list of names", std::string(kRemedy));
   for (const std::string& module : *named) add_target(out, module.substr(module.rfind('.') + 1));
   if (out.empty() && is_needed) fail("\"target_modules\" names no module", std::string(kRemedy));
   return {out.begin(), out.end()};
@@ -118,7 +118,7 @@ void read_pairs(const std::string& path, std::uint64_t file_bytes, AdapterFile& 
 void read_adapter_config(const std::string& path, AdapterFile& out) {
   const Fields config = Fields::parse(read_file(path));
   const std::string kind = config.find_string("peft_type").value_or("LORA");
-  if (kind != "LORA" && kind != "lora") fail("the adapter is of the kind " + one_line(kind, 20), "give a LoRA adapter");
+  if (kind != "LORA" && kind != "lora") fail("the adapter's kind is " + one_line(kind, 20), "give a LoRA adapter");
   out.rank = declared_rank(config);
   std::vector<std::string> targets = declared_targets(config, out.targets.empty(), out.notes);
   if (out.targets.empty()) out.targets = std::move(targets);
@@ -172,8 +172,7 @@ AdapterFile load_adapter(const std::string& argument, const SourceOptions& optio
   const std::string& path = file.path;
   AdapterFile out = with_source(argument.empty() ? "command line" : argument, [&] {
     if (is_directory(path)) return read_adapter_directory(path, file.file_bytes);
-    if (!exists(path))
-      fail("--lora: there is no such file or directory", "download the adapter and name its directory");
+    if (!exists(path)) fail("--lora: no such file or directory", "download the adapter and name its directory");
     if (path.ends_with(".safetensors")) return read_safetensors_adapter(path);
     if (path.ends_with("adapter_config.json"))
       return read_adapter_directory(path.size() > 20 ? path.substr(0, path.size() - 20) : ".", file.file_bytes);
@@ -193,7 +192,7 @@ ProjectorFile load_projector(const std::string& argument, const SourceOptions& o
 
 AdapterFile read_gguf_adapter(const Gguf& file) {
   if (file.text("general.type").value_or("") != "adapter")
-    fail("the file is no adapter (general.type is \"" + one_line(file.text("general.type").value_or("model"), 20) +
+    fail("the file is not an adapter (general.type is \"" + one_line(file.text("general.type").value_or("model"), 20) +
              "\")",
          "give a GGUF adapter, as convert_lora_to_gguf.py writes it");
   AdapterFile out;
@@ -229,14 +228,14 @@ SpeculativeConfig parse_speculative_config(std::string_view text) {
   }();
   const auto words = [&](std::string_view key) -> std::string {
     if (config.has(key) && !config.is_string(key))
-      fail("\"" + std::string(key) + "\" is no text in quotes", std::string(kSpeculativeExample));
+      fail("\"" + std::string(key) + "\" is not quoted text", std::string(kSpeculativeExample));
     return config.find_string(key).value_or("");
   };
   const auto number = [&](std::string_view key) -> std::uint64_t {
     if (!config.has(key)) return 0;
     const auto value = config.is_number(key) ? config.find_count(key) : std::nullopt;
     if (!value || *value == 0)
-      fail("\"" + std::string(key) + "\" is no positive whole number", std::string(kSpeculativeExample));
+      fail("\"" + std::string(key) + "\" is not a positive whole number", std::string(kSpeculativeExample));
     return *value;
   };
   SpeculativeConfig out;

@@ -109,7 +109,7 @@ class Fetch {
          "name a branch, a tag or a commit of it");
   if (missing.code == "EntryNotFound")
     fail(Exit::kHub, "the repository has no config.json",
-         "name one with a model in transformers' layout, or download its *.gguf");
+         "name a repository in transformers' layout, or download its *.gguf");
   fail(Exit::kHub, "no such file here, and no such model at " + settings.endpoint + ", or a private one",
        settings.token.empty() ? "check the name; a private model needs HF_TOKEN or --token"
                               : "check the name, and that the token may read it");
@@ -173,7 +173,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
   if (commit.empty()) commit = stand_in_commit(id.revision, snapshot.gguf.front().bytes);
   ModelSpec model = model_of(snapshot, source, options);
   if (!cache.write(id.revision, commit, id.gguf, snapshot))
-    inform(model.notes, "hub_not_cached", "the cache could not be written: the next plan fetches again");
+    inform(model.notes, "hub_not_cached", "the cache could not be written: the next plan downloads again");
   return model;
 }
 

@@ -136,7 +136,7 @@ std::string HubClient::url_of(const std::string& revision, const std::string& na
     const std::size_t end = std::min(name.find('/', at), name.size());
     const std::string part = name.substr(at, end - at);
     if (part.empty() || part == "." || part == "..")
-      throw HubUnreachable("the server names the file \"" + one_line(name, 80) + "\", which is no path",
+      throw HubUnreachable("the server gives the file name \"" + one_line(name, 80) + "\", which is not a path",
                            "check HF_ENDPOINT");
     out += "/" + percent_encoded(part);
     at = end + 1;
@@ -154,7 +154,7 @@ void HubClient::give_up(const HttpResponse& response) const {
                            "check the network and HF_ENDPOINT, or use --offline");
     case HttpTrouble::kProxy:
       if (response.proxy_status == 407)
-        throw HubUnreachable("the proxy asks who you are (407)", "give its user in https_proxy");
+        throw HubUnreachable("the proxy requires a login (407)", "put the user and password in https_proxy");
       if (response.proxy_status != 0)
         throw HubUnreachable(
             "the proxy refuses a connection to " + host + " (" + std::to_string(response.proxy_status) + ")",
@@ -170,11 +170,10 @@ void HubClient::give_up(const HttpResponse& response) const {
     case HttpTrouble::kClosedEarly: throw HubUnreachable(host + " closed the connection early", again);
     case HttpTrouble::kTooMuchHeader: throw HubUnreachable(host + " sends headers without end", "check HF_ENDPOINT");
     case HttpTrouble::kEncoded:
-      throw HubUnreachable(host + " sends a header that kvplan does not take" + detail,
-                           "check HF_ENDPOINT and the proxy");
+      throw HubUnreachable(host + " sends a header that kvplan rejects" + detail, "check HF_ENDPOINT and the proxy");
     default: break;
   }
-  throw HubUnreachable("no sound answer from " + host + detail, again);
+  throw HubUnreachable("no valid answer from " + host + detail, again);
 }
 
 HttpResponse HubClient::get_once(const std::string& url, const std::string& range, std::size_t limit,
@@ -207,10 +206,10 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
       if (const std::string named = header(response, "x-repo-commit"); is_commit(named)) commit = named;
     if (response.trouble != HttpTrouble::kNone || response.status < 300 || response.status >= 400) return response;
     const std::string next = origin_of(response.location);
-    if (next.empty())
-      throw HubUnreachable(response.host + " redirects to no address that can be followed", "check HF_ENDPOINT");
+    if (next.empty()) throw HubUnreachable(response.host + " redirects to an invalid address", "check HF_ENDPOINT");
     if (origin.starts_with("https:") && !next.starts_with("https:"))
-      throw HubUnreachable(response.host + " redirects from https to http, which is not followed", "check HF_ENDPOINT");
+      throw HubUnreachable(response.host + " redirects from https to http, which kvplan does not follow",
+                           "check HF_ENDPOINT");
     at = response.location;
   }
   throw HubUnreachable(without_port(origin_) + " redirects without end", "check HF_ENDPOINT");
@@ -222,7 +221,7 @@ void HubClient::check_echo(const HttpResponse& response) const {
   if (has_token(response.body) || has_token(response.location) || has_token(response.detail) ||
       std::any_of(response.headers.begin(), response.headers.end(),
                   [&](const auto& each) { return has_token(each.second); }))
-    throw HubUnreachable(without_port(origin_) + " sends the token back, which no sound server does",
+    throw HubUnreachable(without_port(origin_) + " sends the token back, which no proper server does",
                          "check HF_ENDPOINT, and renew the token");
 }
 
@@ -231,10 +230,9 @@ void HubClient::wait_before(int attempt, const HttpResponse& last) {
   milliseconds pause = settings_.timeout / 20 * (1 << attempt);
   if (const auto asked = number(header(last, "retry-after"))) {
     if (*asked > static_cast<std::uint64_t>(settings_.timeout.count()) / 1000)
-      throw HubUnreachable(
-          last.host + " answers " + std::to_string(last.status) + " and asks for a pause of " + std::to_string(*asked) +
-              " seconds",
-          last.status == 429 ? "wait, or set HF_TOKEN: accounts have a larger share" : "try again then");
+      throw HubUnreachable(last.host + " answers " + std::to_string(last.status) + " and asks for a pause of " +
+                               std::to_string(*asked) + " seconds",
+                           last.status == 429 ? "wait, or set HF_TOKEN: accounts get more requests" : "try again then");
     pause = std::max(pause, milliseconds(static_cast<std::int64_t>(*asked * 1000)));
   }
   if (pause >= left()) give_up(last);
@@ -256,7 +254,7 @@ HttpResponse HubClient::get(const std::string& url, const std::string& range, st
     const std::string tried = "after " + std::to_string(kMaxAttempts) + " attempts";
     if (response.status == 429)
       throw HubUnreachable(response.host + " answers 429, too many requests, " + tried,
-                           "wait, or set HF_TOKEN: accounts have a larger share");
+                           "wait, or set HF_TOKEN: accounts get more requests");
     throw HubUnreachable(response.host + " answers " + std::to_string(response.status) + " " + tried,
                          "try again later, or use a local copy with --offline");
   }
@@ -266,9 +264,8 @@ HttpResponse HubClient::get(const std::string& url, const std::string& range, st
 void HubClient::refuse(const HttpResponse& response) const {
   // Another host got no token, and its answer says nothing about the model.
   if (const std::string own = without_port(origin_); response.host != own)
-    throw HubUnreachable(
-        response.host + ", where " + own + " sends the request on, answers " + std::to_string(response.status),
-        "try again later, or check HF_ENDPOINT");
+    throw HubUnreachable(response.host + ", to which " + own + " redirects, answers " + std::to_string(response.status),
+                         "try again later, or check HF_ENDPOINT");
   const std::string code = header(response, "x-error-code");
   const bool has_token = !settings_.token.empty();
   const std::string page = settings_.endpoint + "/" + repo_;
@@ -276,18 +273,18 @@ void HubClient::refuse(const HttpResponse& response) const {
     fail(Exit::kHub,
          has_token ? "the model is gated, and the token's account has no access to it" : "this model is gated",
          (has_token ? "ask for access at " : "accept its terms at ") + page + (has_token ? "" : " and set HF_TOKEN"));
-  if (code == "DisabledRepo") fail(Exit::kHub, "the model was disabled on the Hub", "take another one");
+  if (code == "DisabledRepo") fail(Exit::kHub, "the model was disabled on the Hub", "use another model");
   if (response.status == 401 || response.status == 407) {
     if (response.status == 401 && has_token)
       fail(Exit::kHub, "the Hub refuses the token (401): it is expired or wrong",
            "renew it at " + settings_.endpoint + "/settings/tokens");
-    fail(Exit::kHub, "the server asks who you are (" + std::to_string(response.status) + ")",
-         response.status == 401 ? "set HF_TOKEN or give --token" : "give the proxy's user in https_proxy");
+    fail(Exit::kHub, "the server requires a login (" + std::to_string(response.status) + ")",
+         response.status == 401 ? "set HF_TOKEN or give --token" : "put the proxy's user and password in https_proxy");
   }
   if (response.status == 403)
     fail(Exit::kHub, "the server refuses access (403)",
          has_token ? "check what the token may read" : "set HF_TOKEN or give --token");
-  throw HubUnreachable("the server answers " + std::to_string(response.status) + ", which means nothing here",
+  throw HubUnreachable("the server answers " + std::to_string(response.status) + ", which kvplan does not understand",
                        "check HF_ENDPOINT, or try again later");
 }
 
@@ -327,7 +324,7 @@ std::optional<HubFile> HubClient::whole(const std::string& url, const std::strin
   if (response.status != 200) refuse(response);
   if (response.is_cut)
     throw HubUnreachable(name + " is larger than " + std::to_string(limit >> 20) + " MiB",
-                         "no such file is: check HF_ENDPOINT");
+                         "no model file is that large: check HF_ENDPOINT");
   out.body = std::move(response.body);
   out.total_bytes = out.body.size();
   out.cursor = next_query(header(response, "link"));
@@ -342,7 +339,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
   HttpResponse response = get(url_of(revision, name), range, count, out.commit);
   if (is_missing(response, missing)) return std::nullopt;
   const auto lie = [&] {
-    throw HubUnreachable("the server's answer to a range request for " + name + " does not hold together",
+    throw HubUnreachable("the server's answer to a range request for " + name + " is inconsistent",
                          "check HF_ENDPOINT, or download the model");
   };
   if (response.status == 206) {

@@ -22,7 +22,8 @@ bool is_plain(char c) {
 }
 
 [[noreturn]] void no_id(std::string_view argument, std::string_view why) {
-  fail("no such file, and no name of a model on the Hub (" + std::string(why) + ": \"" + one_line(argument, 60) + "\")",
+  fail("no such file, and not the name of a model on the Hub (" + std::string(why) + ": \"" + one_line(argument, 60) +
+           "\")",
        "give a path, or org/name");
 }
 
@@ -36,7 +37,7 @@ void check_repo(std::string_view repo) {
     const auto edge = [](char c) { return c == '.' || c == '-'; };
     if (edge(part.front()) || edge(part.back()) || part.find("..") != std::string_view::npos ||
         part.find("--") != std::string_view::npos || part.ends_with(".git"))
-      no_id(repo, "no part begins or ends with . or -, or holds .. or --");
+      no_id(repo, "no part may begin or end with . or -, or contain .. or --");
   }
 }
 
@@ -52,14 +53,14 @@ HubId parse_url(std::string_view url, std::string_view endpoint) {
   mirror = mirror.substr(0, mirror.find('/'));
   static constexpr std::array<std::string_view, 3> kHosts{"huggingface.co", "www.huggingface.co", "hf.co"};
   if (host != lower(mirror) && std::find(kHosts.begin(), kHosts.end(), host) == kHosts.end())
-    fail("no model's page of the Hub", "give org/name, and a mirror as HF_ENDPOINT");
+    fail("not a model's page on the Hub", "give org/name, and set HF_ENDPOINT for a mirror");
   std::vector<std::string_view> parts;
   while (rest.find('/') != std::string_view::npos) {
     rest.remove_prefix(rest.find('/') + 1);
     if (const std::string_view part = rest.substr(0, rest.find('/')); !part.empty()) parts.push_back(part);
   }
   if (parts.size() < 2 || parts[0] == "datasets" || parts[0] == "spaces" || parts[0] == "api")
-    fail("the address is no model's page", "give org/name");
+    fail("the address is not a model's page", "give org/name");
   HubId id{std::string(parts[0]) + "/" + std::string(parts[1]), "", ""};
   if (parts.size() > 3 && (parts[2] == "tree" || parts[2] == "blob" || parts[2] == "resolve")) {
     id.revision = percent_decoded(parts[3]);  // the Hub writes refs/pr/1 as refs%2Fpr%2F1
@@ -102,7 +103,7 @@ void check_revision(std::string_view revision) {
   if (revision.empty() || revision.size() > kMaxRevision || !plain || edge(revision.front()) ||
       revision.back() == '/' || revision.find("..") != std::string_view::npos ||
       revision.find("//") != std::string_view::npos || revision.find("/.") != std::string_view::npos)
-    fail("\"" + one_line(revision, 60) + "\" is no revision", "name a branch, a tag or a commit");
+    fail("\"" + one_line(revision, 60) + "\" is not a revision", "name a branch, a tag or a commit");
 }
 
 HubId parse_hub_id(std::string_view argument, std::string_view endpoint) {
@@ -117,7 +118,7 @@ HubId parse_hub_id(std::string_view argument, std::string_view endpoint) {
     if (colon != std::string_view::npos) {
       id.gguf = name.substr(colon + 1);
       if (id.gguf.empty() || id.gguf.size() > 64 || !std::all_of(id.gguf.begin(), id.gguf.end(), is_plain))
-        no_id(argument, "what follows the : is no quantization");
+        no_id(argument, "the part after : is not a quantization");
     }
     if (at != std::string_view::npos) {
       id.revision = argument.substr(at + 1);

@@ -27,7 +27,7 @@ std::string checked_token(std::string_view text, std::string_view from) {
   const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
   if (!plain || token.size() > kMaxToken)
     fail("the token of " + std::string(from) +
-             " is malformed: it holds spaces, line breaks or other bytes that no token has",
+             " is malformed: it contains spaces, line breaks or other bytes that no token has",
          "copy it again from the Hub's settings");
   return token;
 }
@@ -74,7 +74,7 @@ std::string find_endpoint() {
     return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '"' && c != '\\';
   });
   if (origin.empty() || !plain)
-    fail("HF_ENDPOINT is no address of a server", "give https://HOST, without a user or a query");
+    fail("HF_ENDPOINT is not the address of a server", "give https://HOST, without a user or a query");
   return endpoint;
 }
 
@@ -138,7 +138,7 @@ HubSettings read_hub_settings(const HubOptions& options) {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || *end != '\0' || value < 1 || value > 600000)
-      fail("KVPLAN_HTTP_TIMEOUT_MS is no number of milliseconds from 1 to 600000", "set 10000, or nothing");
+      fail("KVPLAN_HTTP_TIMEOUT_MS is not a number of milliseconds from 1 to 600000", "set 10000, or unset it");
     out.timeout = std::chrono::milliseconds(value);
   }
   return out;

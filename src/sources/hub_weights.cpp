@@ -73,7 +73,7 @@ std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const s
     length |= std::uint64_t{static_cast<unsigned char>(first->body[i])} << (8 * i);
   try {
     if (first->body.size() < 8 || length > kMaxSafetensorsHeader || length + 8 > first->total_bytes)
-      fail("its header's length cannot be", "");
+      fail("the length of its header is impossible", "");
     if (length + 8 > first->body.size()) {
       const std::size_t rest = length + 8 - first->body.size();
       const auto more = client.part(revision, name, first->body.size(), rest, missing);
@@ -94,10 +94,10 @@ std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const s
 void check_json(const HubFile& file, const std::string& name) {
   const auto first = file.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string::npos || file.body[first] != '{')
-    throw HubUnreachable("the server answers " + name + " with something else (" +
-                             (first != std::string::npos && file.body[first] == '<' ? "a web page" : "no JSON object") +
-                             ")",
-                         "check HF_ENDPOINT and the proxy");
+    throw HubUnreachable(
+        "the server answers " + name + " with something else (" +
+            (first != std::string::npos && file.body[first] == '<' ? "a web page" : "not a JSON object") + ")",
+        "check HF_ENDPOINT and the proxy");
   try {
     Fields::parse(file.body);
   } catch (const Error& error) {
@@ -184,7 +184,7 @@ std::string choose_gguf(const std::vector<std::string>& files, std::string_view 
     for (const std::string& file : out)
       if (names(lower(file_name(file)), "q4_k_m")) return file;
   const std::string list = join(out, ", ", [](const std::string& file) { return one_line(file_name(file), 80); });
-  fail("the name matches several files: " + one_line(list, 240), "give the quantization with it");
+  fail("the name matches several files: " + one_line(list, 240), "give the quantization, too");
 }
 
 std::vector<std::string> files_of_set(const std::string& first) {

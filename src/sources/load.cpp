@@ -26,8 +26,7 @@ void refuse_token(std::string_view argument) {
       argument.size() > 20 && argument.starts_with("hf_") &&
       std::all_of(argument.begin(), argument.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
   if (!is_token || exists(std::string(argument))) return;
-  with_source("MODEL",
-              [] { fail("this is no model but a token of the Hub", "give it as HF_TOKEN or --token, and a MODEL"); });
+  with_source("MODEL", [] { fail("this is a Hub token, not a model", "give it as HF_TOKEN or --token, and a MODEL"); });
 }
 
 // Names of the directory's entries that end in `suffix`, sorted.
@@ -43,9 +42,9 @@ std::vector<std::string> entries(const std::string& directory, std::string_view 
 std::string read_quant_config(const std::string& directory) {
   const std::string path = directory + "/hf_quant_config.json";
   if (!exists(path)) return {};
-  if (!is_file(path)) fail("hf_quant_config.json is no file", "put the file in its place, or take it away");
+  if (!is_file(path)) fail("hf_quant_config.json is not a file", "restore the file, or remove it");
   std::string out = read_file(path);
-  if (out.empty()) fail("hf_quant_config.json is empty", "give the whole file, or take it away");
+  if (out.empty()) fail("hf_quant_config.json is empty", "restore the file, or remove it");
   return out;
 }
 
@@ -91,7 +90,7 @@ ModelSpec load_stored(const std::string& argument, const SourceOptions& options)
   const CatalogueName known = find_published(argument);
   if (known.is_tag && !is_in_ollama(argument))
     return load_published(*known.model, argument.substr(argument.find(':') + 1), options.read,
-                          "ollama's store has no file of it");
+                          "ollama's store does not have its file");
   const std::string path = find_in_store(argument);
   ModelSpec model = is_directory(path) ? load_directory(path, options) : load_gguf(path, options.read);
   model.source = argument;
@@ -142,7 +141,7 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
     model.notes.resize(notes);
     model.stored.clear();
     inform(model.notes, "incomplete_copy",
-           {"the cached copy is not whole ({error}): the weights are what its index or config says",
+           {"the cached copy is incomplete ({error}): the weights come from its index or config",
             {{"error", one_line(error.what(), 160)}}});
     read_stored_index(directory, model);
   }
@@ -165,7 +164,8 @@ ModelSpec load_model(const std::string& name, const SourceOptions& options) {
                        if (argument.ends_with(".txt"))
                          fail("not a model's config", "for a list of models write @" + one_line(argument, 200));
                        if (argument.ends_with(".safetensors"))
-                         fail("tensors alone name no architecture", "give their directory, with the config.json in it");
+                         fail("tensors do not name an architecture",
+                              "give their directory, with the config.json in it");
                        if (is_config_of_checkpoint(argument))
                          return load_checkpoint(argument, directory_of(argument), argument, options);
                        return read_config(read_file(argument), "", argument, options.read);
@@ -178,9 +178,8 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
   const auto add = [&out](const std::vector<std::string>& models) {
     out.insert(out.end(), models.begin(), models.end());
     if (out.size() > kMostModels)
-      with_source(models.back(), [] {
-        fail("with it there are more than " + std::to_string(kMostModels) + " models", "divide them");
-      });
+      with_source(models.back(),
+                  [] { fail("with it there are more than " + std::to_string(kMostModels) + " models", "split them"); });
   };
   for (const std::string& argument : arguments) {
     refuse_token(argument);

@@ -28,7 +28,8 @@ constexpr std::size_t kMaxManifest = kMiB;
 
 // Checks one part of a path: a plain name that cannot leave its folder.
 void check_part(std::string_view part, std::string_view whole) {
-  if (!is_plain_name(part)) fail("\"" + one_line(whole, 80) + "\" is no model's name", "name it as its tool lists it");
+  if (!is_plain_name(part))
+    fail("\"" + one_line(whole, 80) + "\" is not a model's name", "use the name that its tool lists");
 }
 
 std::vector<std::string_view> parts_of(std::string_view text, char mark) {
@@ -54,7 +55,7 @@ std::string ollama_manifest(std::string_view name) {
   if (parts.size() == 1) parts.insert(parts.begin(), "library");
   if (parts.size() == 2) parts.insert(parts.begin(), "registry.ollama.ai");
   if (parts.size() != 3)
-    fail("\"" + one_line(name, 80) + "\" is no model of ollama's", "name it as `ollama list` does");
+    fail("\"" + one_line(name, 80) + "\" is not an ollama model", "use the name that `ollama list` prints");
   parts.push_back(tag);
   std::string out = "/manifests";
   for (const std::string_view part : parts) {
@@ -93,7 +94,7 @@ std::string find_in_ollama(std::string_view name) {
       for (const Fields& layer : *layers) {
         if (layer.find_string("mediaType").value_or("") != "application/vnd.ollama.image.model") continue;
         const std::string blob = store + blob_of(layer.find_string("digest").value_or(""));
-        if (!exists(blob)) fail("the blob of the model is gone from ollama's store", "pull the model again");
+        if (!exists(blob)) fail("the model's blob is missing from ollama's store", "pull the model again");
         return blob;
       }
     fail("the manifest in ollama's store names no GGUF", "give the model's own file or a Hub id");
@@ -104,7 +105,7 @@ std::string find_in_ollama(std::string_view name) {
 std::string find_in_lmstudio(std::string_view name) {
   const auto at = name.find('@');
   const std::vector<std::string_view> parts = parts_of(name.substr(0, at), '/');
-  if (parts.size() != 2) fail("\"" + one_line(name, 80) + "\" is no model of LM Studio's", "name it publisher/model");
+  if (parts.size() != 2) fail("\"" + one_line(name, 80) + "\" is not an LM Studio model", "name it publisher/model");
   for (const std::string_view part : parts) check_part(part, name);
   const std::string folder = lmstudio_models() + "/" + std::string(parts[0]) + "/" + std::string(parts[1]);
   if (is_directory(folder)) {
@@ -166,7 +167,7 @@ bool is_in_store(std::string_view argument) {
 std::string find_in_store(std::string_view argument) {
   for (const Store& store : kStores)
     if (argument.starts_with(store.prefix)) return store.find(argument.substr(store.prefix.size()));
-  fail("no store of that name", "ollama:, lmstudio: and llama.cpp: are known");
+  fail("unknown store", "use ollama:, lmstudio: or llama.cpp:");
 }
 
 namespace {
@@ -267,7 +268,7 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
     });
     if (!is_text || trimmed(std::string_view(text).substr(0, text.find('\n'))).starts_with('{'))
-      fail("this is no list of models", "write a MODEL on each line, or name a config *.json");
+      fail("not a list of models", "write a MODEL on each line, or name a config *.json");
     // Some editors begin a text with a byte order mark.
     const std::string_view lines = text;
     for (std::string_view rest = lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0); !rest.empty();) {
@@ -277,8 +278,8 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       std::string name(trimmed(line.substr(0, line.find('#'))));
       if (name.empty()) continue;
       if (out.size() == kMostModels)
-        fail("the list names more than " + std::to_string(kMostModels) + " models", "divide it");
-      if (is_model_list(name)) fail("the list names a further list, " + one_line(name, 60), "name its models here");
+        fail("the list names more than " + std::to_string(kMostModels) + " models", "split it");
+      if (is_model_list(name)) fail("the list names another list, " + one_line(name, 60), "name its models here");
       if (std::string beside = path.substr(0, path.rfind('/') + 1) + name;
           name.front() != '/' && !exists(name) && exists(beside))
         name = std::move(beside);

@@ -95,7 +95,8 @@ GgufMixture::Category GgufMixture::category(const TensorGroup& group) {
 
 GgufMixture::GgufMixture(std::string_view name, const WeightModel& model) {
   const Ftype* row = find_ftype(name);
-  if (row == nullptr) refuse("\"" + one_line(name, 40) + "\" is no mixture of llama.cpp", "use one such as q4_k_m");
+  if (row == nullptr)
+    refuse("\"" + one_line(name, 40) + "\" is not a llama.cpp quantization", "use one such as q4_k_m");
   ftype_ = row->name;
   base_ = row->base;
   num_layers_ = model.num_layers;

@@ -207,7 +207,7 @@ RuleBook::Order RuleBook::match(const Patterns& patterns, std::string_view name,
       refuse_list((*rules_)[order],
                   std::to_string(lists_->alike.expressions.size() + lists_->apart.expressions.size() +
                                  lists_->alike.globs.size() + lists_->apart.globs.size()) +
-                      " expressions and globs, which take too long to hold against every module of every layer");
+                      " expressions and globs, which take too long to match against every module of every layer");
   };
   for (const auto& [below, order] : patterns.globs) {
     if (order >= best) break;  // later in the list

@@ -63,7 +63,7 @@ constexpr std::array kTypes{
     WeightType{.name = "nvfp4", .aliases = "modelopt-fp4 modelopt_fp4", .millibits = 4000, .group = 16, .group_bits = 8,
                .tensor_bits = 64, .quality = kInt4Quality, .what = "FP4, an FP8 scale for each 16"},
     WeightType{.name = "mxfp4", .aliases = "mxfp4-experts", .scope = Scope::kExperts, .millibits = 4000, .group = 32, .group_bits = 8,
-               .quality = kInt4Quality, .what = "FP4, a power of two for each 32; the experts alone where there are some"},
+               .quality = kInt4Quality, .what = "FP4, a power of two for each 32; only the experts if there are any"},
     WeightType{.name = "quanto-int8", .aliases = "quanto", .millibits = 8000, .row_bits = 16, .quality = kInt8Quality, .what = "quanto, 8 bit"},
     WeightType{.name = "quanto-int4", .aliases = "", .millibits = 4000, .group = 128, .group_bits = 16, .zero_bits = 16,
                .quality = kInt4Quality, .what = "quanto, 4 bit"},
@@ -206,13 +206,13 @@ std::string known_weight_types() {
 void check_weight_type(std::string_view name, std::string_view option) {
   if (find_weight_type(name) != nullptr || fractional_type(name) || is_gguf_mixture(name)) return;
   if (lower(name).starts_with("ud-"))
-    refuse(std::string(option) + ": in files named " + one_line(name, 40) + " each tensor has a type of its own",
-           "name the GGUF file in place of MODEL, or plan the type without UD-");
+    refuse(std::string(option) + ": in files named " + one_line(name, 40) + " each tensor has its own type",
+           "name the GGUF file as MODEL, or plan the type without UD-");
   std::vector<std::string_view> known;
   for (const WeightType& type : weight_types()) known.push_back(type.name);
   for (const std::string_view mixture : gguf_mixture_names()) known.push_back(mixture);
   const std::string near = did_you_mean(name, known);
-  refuse(std::string(option) + ": \"" + one_line(name, 40) + "\" is no weight type",
+  refuse(std::string(option) + ": \"" + one_line(name, 40) + "\" is not a weight type",
          near.empty() ? "known: " + known_weight_types() : near);
 }
 

@@ -320,7 +320,7 @@ void add_unknown(const WeightModel& model, const Storer& storer, const WeightReq
       sum.elements += mine(part.estimate);
     }
     warn(report.notes, "estimated_weights",
-         {"the config does not determine {part}: its weights are an estimate", {{"part", part.what}}});
+         {"the config does not give the size of {part}: its weights are an estimate", {{"part", part.what}}});
   }
 }
 
@@ -360,8 +360,7 @@ void note_files(const StoredSizes& files, WeightReport& report) {
     report.notes.push_back(
         {warns ? NoteLevel::kWarning : NoteLevel::kInfo,
          "weights_from_headers",
-         {"the weights are those of the checkpoint's {source}; the config by itself says "
-          "{guess} bytes ({off})",
+         {"the weights come from the checkpoint's {source}; from the config they would be {guess} bytes ({off})",
           {{"source", files.is_index() ? "index" : "headers"}, {"guess", files.declared()}, {"off", percent(off)}}}});
 }
 

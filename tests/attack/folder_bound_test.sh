@@ -23,7 +23,7 @@ while [ $i -lt 220 ]; do
   ln models/m100.json models/m$i.json
 done
 limit=40
-ulimit -t $limit # seconds of the processor
+ulimit -t $limit # seconds of CPU time
 "$kvplan" ./models --engine vllm --gpu h100-80gb >out 2>err
 code=$?
 [ $code = 2 ] || { echo "folder_bound_test: exit $code: $(head -c 300 err)" >&2; failed=1; }

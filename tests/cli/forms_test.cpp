@@ -21,15 +21,15 @@ namespace kvplan {
 namespace {
 
 TEST_CASE("forms: a form that a command does not have is one line and exit 2") {
-  check_refused(run_program({"compare", kLlamaConfig, "--format", "args"}), "compare has no form \"args\"");
+  check_refused(run_program({"compare", kLlamaConfig, "--format", "args"}), "compare has no format \"args\"");
   check_refused(run_program({"compare", kLlamaConfig, "--gpu-memory", "24GiB", "--format", "k8s"}),
-                "compare has no form \"k8s\"");
+                "compare has no format \"k8s\"");
   check_refused(run_program({kLlamaConfig, kLlamaConfig, "--format", "args"}),
-                "a table of models has no form \"args\"");
-  check_refused(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no form \"csv\"");
-  check_refused(run_program({"explain", kLlamaConfig, "--format", "args"}), "explain has no form \"args\"");
-  check_refused(run_program({"formulas", "--format", "csv"}), "formulas has no form \"csv\"");
-  check_refused(run_program({"gpus", "--format", "csv"}), "gpus has no form \"csv\"");
+                "a table of models has no format \"args\"");
+  check_refused(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no format \"csv\"");
+  check_refused(run_program({"explain", kLlamaConfig, "--format", "args"}), "explain has no format \"args\"");
+  check_refused(run_program({"formulas", "--format", "csv"}), "formulas has no format \"csv\"");
+  check_refused(run_program({"gpus", "--format", "csv"}), "gpus has no format \"csv\"");
 }
 
 TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 1") {
@@ -59,7 +59,7 @@ TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 
       arguments.insert(arguments.end(), {"--format", name});
       if (form.has_launch && command.name == "fit") arguments.insert(arguments.end(), {"--engine", "vllm"});
       if (has_word(command.lacks, name))
-        check_refused(run_program(arguments), "has no form \"" + name + "\"");
+        check_refused(run_program(arguments), "has no format \"" + name + "\"");
       else
         check(run_program(arguments));
     }

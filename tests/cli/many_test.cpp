@@ -121,7 +121,7 @@ TEST_CASE("where nothing can be planned nothing is printed but what went wrong, 
     const Run run = run_program(words);
     CHECK(run.exit == 2);
     CHECK(run.out.empty());
-    CHECK(has(run.err, "kvplan: testdata/bad/word.json: valid JSON, but no object; give a model's config.json\n"));
+    CHECK(has(run.err, "kvplan: testdata/bad/word.json: valid JSON, but not an object; give a model's config.json\n"));
     CHECK(has(run.err, "kvplan: testdata/bad/list.json: "));
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 2);
   }
@@ -292,7 +292,7 @@ TEST_CASE("with a card and no engine the page promises nothing, and names the en
   const Run run = run_program({kLlamaConfig, "--gpu", "h100-80gb", "--max-model-len", "8k"});
   CHECK(run.exit == 0);
   CHECK_FALSE(has(run.out, "FITS"));
-  CHECK(has(run.out, "no engine named"));
+  CHECK(has(run.out, "no engine given"));
   for (const char* engine : {"vllm 0.33", "sglang 0.5", "llama.cpp 0.5"}) CHECK(has(run.out, engine));
   CHECK_FALSE(has(run.out, "mlx"));
   CHECK(has(run_program({kLlamaConfig, "--gpu", "m3-max-64gb", "--max-model-len", "8k"}).out, "mlx"));

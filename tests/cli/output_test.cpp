@@ -26,7 +26,7 @@ TEST_CASE("output: never over a file that was read") {
   fs::create_directories(folder.path() + "/folder");
   const std::string inside = folder.write("folder/config.json", config);
   const auto refused = [&](const std::vector<std::string>& words, const std::string& input = "/dev/null") {
-    check_refused(run_program(words, input), "is one of the files that were read; name another one with -o");
+    check_refused(run_program(words, input), "is an input file; name another one with -o");
   };
   refused({model, "-o", model});
   refused({model, "-o", folder.path() + "/link.json"});
@@ -93,9 +93,9 @@ TEST_CASE("input: a device is no file") {
     fs::remove(link);
     fs::create_symlink(device, link);
     const Run run = run_program({folder.path()});
-    check_refused(run, "is a device, no file");
+    check_refused(run, "is a device, not a file");
     CHECK(run.processor_seconds < 0.5);
-    check_refused(run_program({"check-log", kLlamaConfig, link}), "is a device, no file");
+    check_refused(run_program({"check-log", kLlamaConfig, link}), "is a device, not a file");
   }
 }
 

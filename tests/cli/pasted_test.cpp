@@ -117,7 +117,7 @@ TEST_CASE("Overrides of a command replace the config's members") {
     const Run run = run_program({"--", "vllm", "serve", kModel, "--hf-overrides", bad});
     CHECK(run.exit == 2);
     CHECK(run.out.empty());
-    CHECK(has(run.err, "--hf-overrides: the value is no JSON object"));
+    CHECK(has(run.err, "--hf-overrides: not a JSON object"));
   }
 }
 

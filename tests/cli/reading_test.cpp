@@ -85,7 +85,7 @@ TEST_CASE("reading: a release that is not known names the one that stands for it
 
 TEST_CASE("reading: a word that a table does not take is a mistake") {
   CHECK(has(run_program({"formulas", "zzz"}).err, "formulas takes the name of one kind"));
-  CHECK(has(run_program({"engines", "zzz"}).err, "there is no engine \"zzz\""));
+  CHECK(has(run_program({"engines", "zzz"}).err, "unknown engine \"zzz\""));
   for (const char* command : {"dtypes", "schema", "man"}) {
     const Run run = run_program({command, "zzz"});
     CAPTURE(command);

@@ -9,7 +9,7 @@ namespace kvplan {
 namespace {
 
 TEST_CASE("errors name the option that was typed") {
-  check_refuses({kLlamaConfig, "--draft-weights", "zzz"}, "--draft-weights: \"zzz\" is no weight type");
+  check_refuses({kLlamaConfig, "--draft-weights", "zzz"}, "--draft-weights: \"zzz\" is not a weight type");
   check_refuses({kLlamaConfig, "--weights", "zzz"}, "--weights: \"zzz\"");
   check_refuses({kLlamaConfig, "-q", "zzz"}, "-q: \"zzz\"");
   check_refuses({kLlamaConfig, "--quantization", "q4_0,zzz"}, "--quantization: \"zzz\"");
@@ -109,9 +109,9 @@ TEST_CASE("what is no option, no value or no model of a command is refused") {
   check_refuses({kLlamaConfig, "--gpu=", "h100"}, "--gpu needs a value");
   check_refuses({kLlamaConfig, "-tp"}, "-tp needs a value");
   check_refuses({kLlamaConfig, "--json=no"}, "--json takes no value; leave \"no\" out");
-  check_refuses({kLlamaConfig, "--gpuu", "h100"}, "there is no option \"--gpuu\"; did you mean --gpu?");
-  check_refuses({kLlamaConfig, "-x5"}, "there is no option \"-x5\"");
-  check_refuses({kLlamaConfig, "-5"}, "there is no option \"-5\"");
+  check_refuses({kLlamaConfig, "--gpuu", "h100"}, "unknown option \"--gpuu\"; did you mean --gpu?");
+  check_refuses({kLlamaConfig, "-x5"}, "unknown option \"-x5\"");
+  check_refuses({kLlamaConfig, "-5"}, "unknown option \"-5\"");
   check_refuses({"--", "-x.json"}, "-x.json: ");
   check_refuses({"++"}, "++: ");
   check_refuses({"schema", "++"}, "schema takes no \"./++\"");
@@ -157,7 +157,7 @@ TEST_CASE("--speculative-config: a value of the wrong type names its key") {
     refused("{" + eagle + ", \"model\": " + value + "}", "\"model\" is");
     refused("{" + eagle + ", \"quantization\": " + value + "}", "\"quantization\" is");
   }
-  refused(R"({"model": "d", "quantization": "zzz"})", "\"quantization\": \"zzz\" is no weight type");
+  refused(R"({"model": "d", "quantization": "zzz"})", "\"quantization\": \"zzz\" is not a weight type");
   // null is vLLM's own word for what nobody named.
   CHECK(run_program({kLlamaConfig, "--max-model-len", "8k", "--speculative-config",
                      "{" + eagle + R"(, "model": null, "num_speculative_tokens": null})"})

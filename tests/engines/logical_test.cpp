@@ -86,7 +86,7 @@ TEST_CASE("logical: a draft stands on the last stage") {
   CHECK(in_words(ranks[1].gap[0].reason) == "draft model, 1 layer");
   CHECK(ranks[1].gap[0].bytes == 2 * 1000 * 200);
   CHECK(ranks[1].logical == Bytes(2 * 1000 * 4096));
-  CHECK(in_words(ranks[1].lines.back().formula) == "2 sequences of 1000 tokens x 200 B a token of the draft");
+  CHECK(in_words(ranks[1].lines.back().formula) == "2 sequences of 1000 tokens x 200 B per token of the draft");
   // 8,192 B a token on the first stage, 4,296 on the last; on one stage 12,288 and 200.
   CHECK(layout->capacity(Bytes(8192 * 50), load).tokens == 50);
   input.request.parallel.pipeline = 1;

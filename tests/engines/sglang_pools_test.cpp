@@ -28,7 +28,7 @@ CacheTerms state() {
 EngineInput input_of(std::string_view type, std::vector<CacheTerms> layers) {
   EngineInput out;
   out.request = request_for("sglang", 4096);
-  out.request.extras.mamba_strategy = "no_buffer";  // three state slots a request
+  out.request.extras.mamba_strategy = "no_buffer";  // three state slots per request
   out.model.arch = test_arch(type);
   out.model.num_layers = layers.size();
   for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
@@ -122,7 +122,7 @@ TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   const RankCache many = layout->explain(load_for(100, 10)).front();
   CHECK(line_of(many, "KV pool: 1 layers") == Bytes(1600 * 2048));
   CHECK(line_of(many, "window pool: 1 layers") == Bytes(1280 * 2048));
-  CHECK(reason(many, "KV pool that the window pool's ratio asks for") == 320 * 2048);
+  CHECK(reason(many, "KV pool required by the window pool's ratio") == 320 * 2048);
   // A budget is shared out: full + 0.8 * windows for each token, whole pages.
   const Capacity held = layout->capacity(Bytes(1000000000), load_for(4096));
   CHECK(held.tokens == 1000000000ULL * 5 / (2048 * 5 + 2048 * 4) / 64 * 64);

@@ -178,7 +178,7 @@ TEST_CASE("smallest: a window of one token") {
   for (const char* engine : {"tensorrt-llm", "mistralrs"}) {
     CHECK(rank(engine).reserved == Bytes(64 * 2));
     REQUIRE(rank(engine).gap.size() == 1);
-    CHECK(in_words(rank(engine).gap.front().reason) == "kind: windows keep every token");
+    CHECK(in_words(rank(engine).gap.front().reason) == "kind: sliding windows cache every token");
     CHECK(rank(engine).gap.front().bytes == 63 * 2);
   }
   for (const char* engine : {"mlx", "transformers"}) {

@@ -21,7 +21,7 @@ std::uint64_t held(const std::string& model_name, const Request& request) {
   return make_plan(model, request).kv_cache.reserved.count();
 }
 
-TEST_CASE("transformers: a DynamicCache holds exactly the tokens that there are") {
+TEST_CASE("transformers: a DynamicCache holds exactly the tokens in use") {
   CHECK(held("llama-3.1-8b", request_for("transformers", 5000)) == 655360000);
   Request batch = request_for("transformers", 1000);
   batch.num_seqs = 3;

@@ -103,7 +103,7 @@ TEST_CASE("What no release has is an error, what this release lacks a refusal") 
   CHECK(read(old + "--engram-config '{}'").request.refusal == "unrecognized arguments: --engram-config");
   CHECK(read(old + "--swap-space 4").request.refusal.empty());
   CHECK(read("docker run vllm/vllm-openai:v0.20.0 --model m --swap-space 4").request.cure ==
-        "--swap-space is no option of this release: the last release with it is 0.17.0");
+        "--swap-space is not an option of this release: the last release with it is 0.17.0");
   CHECK(read("vllm serve m --swap-space 4").engine == "vllm@0.17.0");
   CHECK(read("vllm serve m").engine == "vllm");
 }

@@ -102,7 +102,7 @@ TEST_CASE("check-log: counts of a printed budget, to what its rounding leaves") 
   CHECK(check.disagreements == 1);
 }
 
-TEST_CASE("check-log: tokens of what the share leaves") {
+TEST_CASE("check-log: tokens of what the fraction leaves") {
   // sgl-project/sglang#1612, a model of 131,072 bytes a token: 9.59 - 23.16 x 0.12 = 6.81 GiB.
   const std::string weights =
       "[16:42:53 TP0] Load weight begin. avail mem=23.16 GB\n"

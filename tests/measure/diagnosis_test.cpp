@@ -205,7 +205,7 @@ const Case kCases[] = {
      kServesWithTrouble,
      "traffic",
      {"66 wait", "65.4 %", "prefill", "1.92 %", "52 fit"},
-     {"nothing for memory yet"}},
+     {"no memory problem yet"}},
     {"Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 145.0 tokens/s, Running: 1 reqs, "
      "Waiting: 0 reqs, GPU KV cache usage: 3.7%, Prefix cache hit rate: 18.8%\n",
      kStarted,

@@ -73,9 +73,10 @@ TEST_CASE("gpu: the table says what a person wants to know") {
                               "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});
   CHECK(run.exit == 0);
   for (const std::string line :
-       {"the plan starts on this card as it is now with", "The start, rehearsed", "activations of a full batch",
-        "has run on no real card yet", "Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake",
-        "in use by others (1 program)", "gqa, 32 layers: whole granules of 2 MiB, at most 3 MiB",
+       {"the plan starts on this card as it is now with", "Allocating what the engine allocates at its start",
+        "activations of a full batch", "has run on no real card yet",
+        "Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by other programs (1 program)",
+        "gqa, 32 layers: whole multiples of 2 MiB, at most 3 MiB",
         "AGREES  128.0 MiB measured, 125.0 MiB planned: +2.400 %"})
     CHECK(run.out.find(line) != std::string::npos);
 }
@@ -168,7 +169,7 @@ TEST_CASE("gpu: others on the card are seen and keep theirs") {
 TEST_CASE("gpu: the largest context") {
   const Run run = measure({"--measure-max", "--weights", "q4_k_m"}, {"KVPLAN_FAKE_GPUS=card=16384"});
   CHECK(run.exit == 0);
-  CHECK(says(run, "\"limited_by\": \"the free memory, less a margin of safety\""));
+  CHECK(says(run, "\"limited_by\": \"the free memory, minus a safety margin\""));
 }
 
 TEST_CASE("gpu: calibrate once, and the next plan and measurement know the context") {

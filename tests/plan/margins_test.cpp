@@ -476,7 +476,7 @@ TEST_CASE("a plan beyond 2^63 bytes is an error, no room to spare") {
       run_program({"testdata/configs/deepseek-v3.json", "--gpu", "h100", "--max-model-len", "132000000000000"});
   CHECK(run.exit == 2);
   CHECK(run.out.empty());
-  CHECK(run.err.find("does not fit 64 bits") != std::string::npos);
+  CHECK(run.err.find("does not fit in 64 bits") != std::string::npos);
 }
 
 TEST_CASE("Markdown names both types of the cache, and one sequence as one") {

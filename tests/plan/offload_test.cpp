@@ -225,7 +225,7 @@ TEST_CASE("a machine without a card is planned by its memory") {
   const std::string page = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "llama.cpp", "-c", "8192",
                                         "--host-memory", "32GiB"})
                                .out;
-  CHECK(page.find("Host memory: nothing is on a GPU") != std::string::npos);
+  CHECK(page.find("Host memory: nothing on a GPU") != std::string::npos);
   CHECK(page.find("14.96") != std::string::npos);
   CHECK(page.find("not known") == std::string::npos);
 }

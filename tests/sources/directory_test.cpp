@@ -52,7 +52,7 @@ TEST_CASE("what stands in the place of hf_quant_config.json is read or refused, 
   std::filesystem::create_directory(quantized);
   run = run_program({folder.path(), "--json"});
   CHECK(run.exit == 2);
-  CHECK(run.err.find("hf_quant_config.json is no file") != std::string::npos);
+  CHECK(run.err.find("hf_quant_config.json is not a file") != std::string::npos);
 }
 
 }  // namespace

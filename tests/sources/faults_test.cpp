@@ -73,8 +73,8 @@ TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, n
   gzip.headers.push_back("Content-Encoding: gzip");
   const std::vector<Row> rows{
       {"a page", with_commit("<!DOCTYPE html><html>log in</html>"), "a web page"},
-      {"nothing", with_commit(""), "no JSON object"},
-      {"a list", with_commit("[1, 2]"), "no JSON object"},
+      {"nothing", with_commit(""), "not a JSON object"},
+      {"a list", with_commit("[1, 2]"), "not a JSON object"},
       {"half an object", with_commit(kConfig.substr(0, 200)), "broken"},
       {"silence", faulty(Fault::kSilent, ""), "in time"},
       {"a trickle", faulty(Fault::kTrickle, "{"), "in time"},

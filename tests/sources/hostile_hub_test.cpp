@@ -23,7 +23,7 @@ TEST_CASE("hub: an error names the host that failed, not the one that sent us th
   const std::string local = "http://localhost:" + std::to_string(other.port()) + "/x";
   for (const int status : {401, 403, 407, 418}) {
     other.fallback(refusal(status, ""));
-    check(local, "localhost, where 127.0.0.1 sends the request on, answers " + std::to_string(status), "token");
+    check(local, "localhost, where 127.0.0.1 redirects, answers " + std::to_string(status), "token");
   }
   // Another port of the hub's own name is another host.
   other.fallback(refusal(401, ""));
@@ -59,7 +59,7 @@ TEST_CASE("hub: no message has an empty half") {
   Site site;
   site.serve("org/small", {{"config.json", with_commit(kSmallConfig)}, {"model.safetensors", with_commit("short")}});
   const Run run = site.run({"org/small"});
-  check_refused(run, Exit::kHub, "is broken (its header's length cannot be); try again");
+  check_refused(run, Exit::kHub, "is broken (the length of its header is impossible); try again");
   Answer header = refusal(200, "");
   header.headers = {"X-A: " + std::string(300'000, 'a')};
   site.hub.fallback(header);

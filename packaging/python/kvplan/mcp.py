@@ -84,7 +84,7 @@ _INPUTS: Dict[str, Tuple[Mapping[str, Any], str]] = {
     "pipeline_parallel_size": (_COUNT, ""),
     "data_parallel_size": (_COUNT, ""),
     "enable_expert_parallel": (_TRUE, ""),
-    "max_num_batched_tokens": (_COUNT, "tokens of a prefill chunk"),
+    "max_num_batched_tokens": (_COUNT, "tokens per prefill chunk"),
     "max_num_seqs": (_COUNT, "the scheduler's limit"),
     "enforce_eager": (_TRUE, "no CUDA graphs"),
     "n_gpu_layers": (_SIZE, "llama.cpp: layers on the GPU"),

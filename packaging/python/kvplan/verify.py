@@ -72,7 +72,7 @@ def parse(words: Sequence[str]) -> Asked:
             kept.append(word)
     engine, python, save, report = own["--engine"], own["--python"], own["--save-calibration"], own["--report"]
     if not command and not kept:
-        refuse("no MODEL was named", "give a config.json, a directory or a Hub id; see kvplan verify --help")
+        refuse("no MODEL given", "give a config.json, a directory or a Hub id; see kvplan verify --help")
     return Asked(kept, command, engine, python, save, report, as_json)
 
 

@@ -142,7 +142,7 @@ def test_no_engine(capsys, temporary):
 def test_bad_input_is_the_program_s_line(ask, capsys):
     assert ask(says(), "no.json", *GIVEN)[0] == 2
     assert main([]) == 2
-    assert "no MODEL was named" in capsys.readouterr()[1]
+    assert "no MODEL given" in capsys.readouterr()[1]
 
 
 def test_another_release_is_not_asked(ask):

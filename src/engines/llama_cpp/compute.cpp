@@ -429,7 +429,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      Bytes(512 * kMiB),
                      Bytes(400 * kMiB),
                      Bytes(800 * kMiB),
-                     "512 MiB a GPU",
+                     "512 MiB per GPU",
                      "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others",
                      LineId::kContext};
   std::vector<LedgerLine> out{std::move(compute), std::move(runtime)};

@@ -55,7 +55,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
 void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
   const LaunchModel& model = input.model;
   if (!model.is_gguf) {
-    launch.remarks.push_back("llama.cpp loads a GGUF: " + input.model_name + ".gguf stands for the converted model");
+    launch.remarks.push_back("llama.cpp loads a GGUF: " + input.model_name + ".gguf is the converted model");
     launch.local_model = input.model_name + ".gguf";
     out.add("-m", launch.local_model);
   } else {

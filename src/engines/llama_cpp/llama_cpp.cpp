@@ -95,7 +95,7 @@ void check_parallel(const Request& request, const ModelShape& model) {
                " GPUs, and the layout has " + std::to_string(request.parallel.pipeline),
            "name them with -pp " + std::to_string(request.llama_cpp.tensor_split.size()));
   if (request.sequences() > kMaxSequences)
-    refuse("llama.cpp holds at most 256 sequences, not " + std::to_string(request.sequences()),
+    refuse("llama.cpp runs at most 256 sequences, not " + std::to_string(request.sequences()),
            "use a smaller --num-seqs");
   if (request.llama_cpp.n_batch == 0 && request.llama_cpp.n_ubatch == 0)
     refuse("--batch and --ubatch-size are both 0", "name one of them");
@@ -176,8 +176,8 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
   check_types(input);
   if (input.request.card.is_unified())
     notes.push_back({NoteLevel::kInfo, "unified_memory",
-                     "the processor shares this memory: what is planned for the host, the system and other programs "
-                     "come out of it too, and llama.cpp goes by what is free when it starts"});
+                     "the CPU shares this memory: the planned host memory, the system and other programs use it too, "
+                     "and llama.cpp uses what is free when it starts"});
   if (!llama_cpp_runs(input.model)) {
     notes.push_back({NoteLevel::kWarning,
                      "engine_cannot_run",
@@ -214,16 +214,15 @@ std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& loa
   if (backend != kVulkan && backend != kSycl) return std::nullopt;
   const Bytes piece = llama_largest_piece(input, load);
   if (piece <= Bytes(kLargest)) return std::nullopt;
-  return Refusal{
-      "buffer_limit",
-      {"Requested buffer size exceeds device memory allocation limit: {backend} gives at most {limit:GiB} in "
-       "one piece, and the compute buffer needs {piece:GiB}",
-       {{"backend", backend == kVulkan ? "Vulkan" : "SYCL"}, {"limit", Bytes(kLargest)}, {"piece", piece}}},
-      "use -fa on, or a smaller -ub or -c; with another backend name it: --backend rocm"};
+  return Refusal{"buffer_limit",
+                 {"Requested buffer size exceeds device memory allocation limit: {backend} allocates at most "
+                  "{limit:GiB} in one piece, and the compute buffer needs {piece:GiB}",
+                  {{"backend", backend == kVulkan ? "Vulkan" : "SYCL"}, {"limit", Bytes(kLargest)}, {"piece", piece}}},
+                 "use -fa on, or a smaller -ub or -c; with another backend name it: --backend rocm"};
 }
 
 constexpr EngineVersion kVersions[] = {
-    {"b6900", "builds before b6980 (November 2025): cells padded by 32 where --flash-attn is off"},
+    {"b6900", "builds before b6980 (November 2025): cells padded by 32 if --flash-attn is off"},
     {"0.5", "v0.5.0 (September 2026): source, and runs of over 1,000 contexts"},
 };
 

@@ -78,7 +78,7 @@ class LogicalLayout : public CacheLayout {
         rank.gap.push_back({draft_label_, static_cast<std::int64_t>(bytes.count())});
         rank.lines.push_back(of_kind(
             LineId::kDraftCache, exact_line(Section::kKvCache, draft_label_, bytes,
-                                            sequences(load) + Template(" x {per_token} B a token of the draft",
+                                            sequences(load) + Template(" x {per_token} B per token of the draft",
                                                                        {{"per_token", draft_.per_token_in_window()}}),
                                             "the draft's own config")));
       }
@@ -159,14 +159,14 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                         floor * 4,
                         {"{tokens} tokens of a prefill chunk * hidden_size {hidden_size} * 2 B",
                          {{"tokens", chunk}, {"hidden_size", input.model.hidden_size}}},
-                        "estimate: the floor; an engine's peak is a few times higher"};
+                        "estimate: the minimum; an engine's peak is a few times higher"};
   LedgerLine runtime{Section::kRuntime,
                      "driver context and libraries",
                      Bytes(512 * kMiB),
                      Bytes(256 * kMiB),
                      Bytes(1024 * kMiB),
-                     "allowance of 512 MiB a GPU",
-                     "estimate: contexts of 250 MiB to 1 GiB are seen; choose an engine for a figure of its own",
+                     "allowance of 512 MiB per GPU",
+                     "estimate: contexts of 250 MiB to 1 GiB are seen; choose an engine for its figure",
                      LineId::kContext};
   return {activation, runtime};
 }

@@ -9,9 +9,9 @@ namespace {
 using enum LogEventId;
 
 constexpr std::string_view kLessPrompt =
-    "--prefill-step-size 512 | the scores of a prompt's chunk shrink with it; sudo sysctl iogpu.wired_limit_mb=MIB | "
+    "--prefill-step-size 512 | smaller scores per chunk of a prompt; sudo sysctl iogpu.wired_limit_mb=MIB | "
     "lets Metal use more of the memory; a shorter context, --max-kv-size | less cache; mx.set_cache_limit() | MLX then "
-    "gives freed buffers back";
+    "returns freed buffers";
 
 constexpr LogTemplate kEvents[] = {
     {"[METAL] Command buffer execution failed: Insufficient Memory", kOutOfMemory,
@@ -33,12 +33,13 @@ constexpr LogTemplate kEvents[] = {
      "[METAL] Command buffer execution failed: Discarded (victim of GPU error/recovery) (00000005)"},
     {"[metal::malloc] Attempting to allocate {wanted:B} bytes which is greater than the maximum allowed buffer size of "
      "{limit:B} bytes",
-     kBufferLimit, "one buffer of {wanted} is more than Metal gives in one piece ({limit}), however much is free",
+     kBufferLimit,
+     "one buffer of {wanted} is more than Metal allocates in one piece ({limit}), no matter how much is free",
      kLessPrompt,
      "RuntimeError: [metal::malloc] Attempting to allocate 77309411328 bytes which is greater than the maximum allowed "
      "buffer size of 28991029248 bytes."},
     {"[metal::malloc] Resource limit ({limit}) exceeded", kOutOfMemory,
-     "MLX holds more buffers than the system allows ({limit})", kLessPrompt,
+     "MLX has more buffers than the system allows ({limit})", kLessPrompt,
      "RuntimeError: [metal::malloc] Resource limit (499000) exceeded."},
     {"[malloc_or_wait] Unable to allocate {wanted:B} bytes", kOutOfMemory, "", kLessPrompt,
      "RuntimeError: [malloc_or_wait] Unable to allocate 2147483648 bytes."},
@@ -56,9 +57,8 @@ constexpr LogTemplate kEvents[] = {
      "is "
      "{available:size}",
      kOutOfMemory, "the prompt's prefill needs {needed} at its peak, and {available} is the limit",
-     "sudo sysctl iogpu.wired_limit_mb=MIB | lets Metal use more of the memory; a shorter context or prompt | its "
-     "scores "
-     "and cache shrink; a smaller prefill step | the scores of a chunk shrink with it",
+     "sudo sysctl iogpu.wired_limit_mb=MIB | lets Metal use more of the memory; a shorter context or prompt | smaller "
+     "scores and cache; a smaller prefill step | smaller scores per chunk",
      "Error: Prefill would require ~70.27 GB peak (current 67.54 GB + KV+SDPA 2.73 GB) but metal_cap ceiling is 69.86 "
      "GB. Raise kernel iogpu.wired_limit_mb in Terminal (currently capped)"},
     {"Memory limit exceeded during prefill", kOutOfMemory, "the memory limit was reached in the prefill of a prompt",
@@ -87,7 +87,8 @@ constexpr LogTemplate kEvents[] = {
      "omlx.process_memory_enforcer - INFO - "
      "Memory pressure level: soft -> hard (current=68.8GB, soft=61.2GB, hard=68.4GB, ceiling=72.0GB)"},
     {"IOGPUMemory.cpp", kDied,
-     "macOS panicked in its GPU driver (IOGPUFamily): most often more memory was wired for the GPU than the system has",
+     "macOS panicked in its GPU driver (IOGPUFamily): usually because more memory was wired for the GPU than the "
+     "system has",
      kLessPrompt,
      "panic(cpu 12 caller 0xfffffe004ad1f968): \"completeMemory() prepare count underflow\" @IOGPUMemory.cpp:550"},
     {"IOGPUGroupMemory", kDied, "macOS panicked in its GPU driver (IOGPUFamily)", kLessPrompt},

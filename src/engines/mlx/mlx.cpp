@@ -179,15 +179,16 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   };
   if (input.request.card.is_unified())
     notes.push_back({NoteLevel::kInfo, "unified_memory",
-                     "the processor shares this memory: the budget is what Metal lets a GPU keep wired (sysctl "
-                     "iogpu.wired_limit_mb raises it), the rest is the system's and other programs'"});
+                     "the CPU shares this memory: the budget is what Metal lets the GPU wire (sysctl "
+                     "iogpu.wired_limit_mb raises it), the rest is for the system and other programs"});
   if (!mlx_scores(input, caches_of(input), module, {kPrefillStep, kPrefillStep, 1, false}).empty())
-    notes.push_back({NoteLevel::kInfo, "attention_scores",
-                     "MLX has no fused attention for prompts of this model: a smaller --prefill-step-size holds less. "
-                     "oMLX and exo have kernels of their own since 2026; LM Studio, vllm-mlx and ollama use MLX's"});
+    notes.push_back(
+        {NoteLevel::kInfo, "attention_scores",
+         "MLX has no fused attention for this model's prompts: a smaller --prefill-step-size needs less memory. oMLX "
+         "and exo have their own kernels since 2026; LM Studio, vllm-mlx and ollama use MLX's"});
   if (has_lists && mlx_bits(types.key) + mlx_bits(types.value) > 0)
     notes.push_back({NoteLevel::kWarning, "unquantized_cache",
-                     "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});
+                     "mlx-lm keeps this model's caches in the model's type: --kv-bits does nothing"});
   if (input.request.mlx.max_kv_size && module.is(kOwnCaches))
     notes.push_back(
         {NoteLevel::kWarning,

@@ -33,7 +33,7 @@ constexpr EngineVersion kVersions[] = {
      "as 0.12; source (read) and a log for states in its own engine, as of 0.17.1; Gemma 4's windows since 0.20"},
     {"0.30",
      "source (read) and a log: it starts llama-server, with batches by the context. Not checked: partial offload, "
-     "smaller batches of a card that is nearly full"},
+     "smaller batches on a GPU that is nearly full"},
 };
 constexpr std::uint64_t kBatch = 512;
 
@@ -49,19 +49,19 @@ constexpr Rule<OllamaRules> kRules[] = {
      4096,
      {0, 11},
      kServer,
-     "gpt-oss keeps windows of at least so many tokens.",
+     "gpt-oss keeps windows of at least this many tokens.",
      "model/models/gptoss/model.go, NewSWAMemCache; a log"},
     {&OllamaRules::gemma4_window,
      4096,
      {0, 20},
      kServer,
-     "Gemma 4 keeps windows of at least so many tokens.",
+     "Gemma 4 keeps windows of at least this many tokens.",
      "model/models/gemma4/model.go, NewSWAMemCache"},
     {&OllamaRules::checkpoints,
      24,
      {0, 17},
      kServer,
-     "Recurrent states have so many checkpoints.",
+     "Recurrent states have this many checkpoints.",
      "kvcache/recurrent.go, DefaultCheckpointCount; a log"},
     {&OllamaRules::starts_llama_server, 1, kServer, kNoEnd,
      "llama-server runs every GGUF, and batches grow with the context.", "llm/llama_server.go; server/sched.go; a log"},

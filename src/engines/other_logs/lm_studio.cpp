@@ -35,13 +35,12 @@ constexpr LogTemplate kLmStudioEvents[] = {
     {"Failed to load LLM engine from path", kDied, "LM Studio could not load its runtime",
      "update the runtime | in the settings, under Runtime; another runtime (CUDA, Vulkan, CPU)"},
     {"The model has crashed without additional information. (Exit code: {code})", kDied,
-     "the runtime crashed while it loaded or ran the model (exit code {code}): most often memory",
+     "the runtime crashed while it loaded or ran the model (exit code {code}): usually out of memory",
      "a shorter context; fewer layers on the GPU (GPU offload); flash attention on; update the runtime",
      "The model has crashed without additional information. (Exit code: 18446744072635812000)"},
     {"Error loading model. (Exit code: {code})", kDied,
-     "the runtime ended while it loaded the model (exit code {code}): most often memory, or a runtime that does not "
-     "know "
-     "it",
+     "the runtime ended while it loaded the model (exit code {code}): usually out of memory, or a runtime that does "
+     "not support it",
      "a shorter context; fewer layers on the GPU (GPU offload); update the runtime",
      "Error loading model. (Exit code: 18446744072635810000). Unknown error. Try a different model and/or config."},
     {"Trying to keep the first {asked:tokens} tokens when context the overflows. However, the model is loaded with "
@@ -63,7 +62,7 @@ constexpr RemedyRule kLmStudioRemedies[] = {
     {kComputeFailed, kGuardrail},
     {kCacheFailed, kGuardrail},
     {kWeightsFailed, kGuardrail},
-    {kBufferLimit, "flash attention on | the scores are then not kept; a shorter context"},
+    {kBufferLimit, "flash attention on | the scores are then not stored; a shorter context"},
 };
 
 }  // namespace

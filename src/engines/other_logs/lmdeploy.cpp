@@ -9,11 +9,12 @@ namespace {
 using enum LogEventId;
 
 constexpr std::string_view kLessCache =
-    "--cache-max-entry-count 0.4 | a smaller share of the free memory for the KV cache (0.8 by default); --session-len "
+    "--cache-max-entry-count 0.4 | a smaller fraction of the free memory for the KV cache (0.8 by default); "
+    "--session-len "
     "lower | a shorter context; --tp 2 | splits weights and cache over 2 GPUs; --quant-policy 8 | 8-bit KV cache";
 
 constexpr LogTemplate kLmdeployEvents[] = {
-    {"[TM][ERROR] CUDA runtime error: out of memory", kOutOfMemory, "TurboMind ran out of memory on the card",
+    {"[TM][ERROR] CUDA runtime error: out of memory", kOutOfMemory, "TurboMind ran out of memory on the GPU",
      kLessCache,
      "what():  [TM][ERROR] CUDA runtime error: out of memory /lmdeploy/src/turbomind/utils/allocator.h:231"},
     {"[TM][ERROR] CUDA runtime error: {reason:text}", kDied, "TurboMind failed: {reason}",
@@ -25,7 +26,7 @@ constexpr LogTemplate kLmdeployEvents[] = {
     {"[BlockManager] out of memory", kOutOfMemory, "there is no memory for a block of the KV cache", kLessCache},
     {"No enough blocks for `session_len`", kCacheTooSmall,
      "the KV cache is smaller than one sequence of the session length",
-     "--session-len lower | a shorter context; --cache-max-entry-count higher | a larger share of the free memory; "
+     "--session-len lower | a shorter context; --cache-max-entry-count higher | a larger fraction of the free memory; "
      "--tp 2",
      "[TM][WARNING] [LlamaTritonModel] No enough blocks for `session_len` (32768), `session_len` truncated to 10240."},
     {"No enough gpu memory for runtime", kOutOfMemory, "nothing is left for the run after the KV cache", kLessCache,

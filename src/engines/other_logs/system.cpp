@@ -55,14 +55,14 @@ constexpr LogTemplate kSystemEvents[] = {
     {"{backend:word} error: out of memory", kOutOfMemory, "", "", "CUDA error: out of memory"},
     {"CUDA_ERROR_OUT_OF_MEMORY", kOutOfMemory},
     {"cudaErrorMemoryAllocation", kOutOfMemory},
-    {"CUBLAS_STATUS_ALLOC_FAILED", kOutOfMemory, "cuBLAS had no room for its workspace: the card is full"},
-    {"CUDNN_STATUS_ALLOC_FAILED", kOutOfMemory, "cuDNN had no room for its workspace: the card is full"},
+    {"CUBLAS_STATUS_ALLOC_FAILED", kOutOfMemory, "no memory for cuBLAS's workspace: the GPU is full"},
+    {"CUDNN_STATUS_ALLOC_FAILED", kOutOfMemory, "no memory for cuDNN's workspace: the GPU is full"},
     {"would exceed allowed memory", kOutOfMemory},
     {"{backend:word} runtime error in {call:text}: out of memory", kOutOfMemory, "", "",
      "[ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, mCudaStream->get()): out of memory"},
     {"HSA_STATUS_ERROR_OUT_OF_RESOURCES", kOutOfMemory},
-    {"UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY", kOutOfMemory, "the card ran out of memory (Level Zero)"},
-    {"UR_RESULT_ERROR_OUT_OF_RESOURCES", kOutOfMemory, "the card ran out of memory (Level Zero)"},
+    {"UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY", kOutOfMemory, "the GPU ran out of memory (Level Zero)"},
+    {"UR_RESULT_ERROR_OUT_OF_RESOURCES", kOutOfMemory, "the GPU ran out of memory (Level Zero)"},
     {"NPU out of memory", kOutOfMemory},
     {"aclrtMalloc failed", kOutOfMemory, "the NPU ran out of memory (aclrtMalloc)"},
     {"RESOURCE_EXHAUSTED: {reason:text}", kOutOfMemory, "the device ran out of memory: {reason}", "",
@@ -70,33 +70,34 @@ constexpr LogTemplate kSystemEvents[] = {
      "15.75G"},
     {"MPS backend out of memory (MPS allocated: {allocated:size}, other allocations: {other:size}, max allowed: "
      "{total:size}). Tried to allocate {wanted:size}",
-     kOutOfMemory, "Metal (MPS) ran out of memory: {allocated} of {total} are allocated and {wanted} more was wanted",
+     kOutOfMemory,
+     "Metal (MPS) ran out of memory: {allocated} of {total} are allocated, and {wanted} more was requested",
      "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 | lets PyTorch use all memory; a smaller weight type; a shorter context",
      "RuntimeError: MPS backend out of memory (MPS allocated: 17.55 GB, other allocations: 500.00 MB, max allowed: "
      "18.13 "
      "GB). Tried to allocate 256.00 MB on private pool."},
     // The driver.
     {"[NV_ERR_NO_MEMORY]", kOutOfMemory,
-     "the NVIDIA driver ran out of memory (NV_ERR_NO_MEMORY): on a GPU that shares main memory, such as GB10, what the "
-     "system counts as free may not be had",
-     "--gpu-memory-utilization lower (vLLM), --mem-fraction-static lower (SGLang) | leaves memory to the system; "
+     "the NVIDIA driver ran out of memory (NV_ERR_NO_MEMORY): on a GPU that shares main memory, such as GB10, memory "
+     "that the system counts as free may not be available",
+     "--gpu-memory-utilization lower (vLLM), --mem-fraction-static lower (SGLang) | leaves memory for the system; "
      "--kv-cache-memory-bytes | a KV cache of a fixed size; drop the page cache before the start | sync; echo 3 > "
      "/proc/sys/vm/drop_caches; fewer CUDA graphs | --enforce-eager or a smaller --max-num-seqs",
      "NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from "
      "_memdescAllocInternal(pMemDesc) @ mem_desc.c:1359"},
     {"NVRM: Xid (PCI:{bus:word}): {xid}, {what:text}", kDied, "the NVIDIA driver reports Xid {xid}: {what}",
-     "look up the Xid in NVIDIA's documentation: 13, 31 and 43 are most often the program, 48, 63, 64, 74, 79, 94 and "
-     "95 the "
-     "hardware; reboot, and check power and cooling | where the GPU has fallen off the bus (79); @newer_release",
+     "look up the Xid in NVIDIA's documentation: 13, 31 and 43 are usually the program, 48, 63, 64, 74, 79, 94 and 95 "
+     "the hardware; reboot, and check power and cooling | if the GPU has fallen off the bus (79); @newer_release",
      "NVRM: Xid (PCI:0000:65:00): 31, pid=1234, name=python3, MMU Fault"},
     {"NVRM: Xid", kDied, "the NVIDIA driver reports an error of the GPU",
      "look up the Xid in NVIDIA's documentation; reboot, and check power and cooling"},
-    {"GPU has fallen off the bus", kDied, "the GPU has fallen off the PCIe bus: power, cooling, riser or a defect",
+    {"GPU has fallen off the bus", kDied,
+     "the GPU has fallen off the PCIe bus: power, cooling, riser or a hardware fault",
      "reboot, and check power and cooling | nvidia-smi -q -d PERFORMANCE, dmesg"},
     {"uncorrectable ECC error", kDied, "the GPU's memory has an uncorrectable error: a defect of the hardware",
-     "reset the GPU (nvidia-smi --gpu-reset) or reboot; have the card replaced where it comes back"},
+     "reset the GPU (nvidia-smi --gpu-reset) or reboot; have the GPU replaced if it comes back"},
     {"amdgpu: {*}page fault", kDied, "the AMD driver reports a page fault of the GPU",
-     "@newer_release; HSA_OVERRIDE_GFX_VERSION unset | where it was set",
+     "@newer_release; unset HSA_OVERRIDE_GFX_VERSION | if it was set",
      "amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)"},
     {"HW Exception by GPU node", kDied, "the AMD GPU hung (HW exception)", "@newer_release; a newer ROCm and driver"},
     {"Memory access fault by GPU node", kDied, "a kernel on the AMD GPU read memory that is not its own",
@@ -141,7 +142,7 @@ constexpr LogTemplate kSystemEvents[] = {
      "the NVIDIA driver is older than the CUDA of the kernels", "a newer NVIDIA driver; @other_build"},
     {"CUDA error: invalid device function", kNoKernel},
     {"is not compatible with the current PyTorch installation", kMemoryHint,
-     "PyTorch has no kernels for this card's compute capability", "@other_build",
+     "PyTorch has no kernels for this GPU's compute capability", "@other_build",
      "UserWarning: NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
      "installation."},
     {"ptxas fatal : Value '{arch:word}' is not defined for option 'gpu-name'", kNoKernel,
@@ -149,12 +150,10 @@ constexpr LogTemplate kSystemEvents[] = {
      "a build with a newer CUDA and Triton; TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas | the installed CUDA's own",
      "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'"},
     {"type fp8e4nv not supported in this architecture", kQuantizationNeedsCard,
-     "a Triton kernel needs FP8 (e4m3), which takes compute capability 8.9 (Ada, Hopper); this card (Ampere or older) "
-     "has "
-     "fp8e5 alone",
-     "--kv-cache-dtype fp8_e5m2 or auto | where the FP8 is the KV cache's; --moe-backend marlin | FP8 weights as "
-     "16-bit "
-     "arithmetic (vLLM); another checkpoint (AWQ, GPTQ, bfloat16); @newer_release",
+     "a Triton kernel needs FP8 (e4m3), which takes compute capability 8.9 (Ada, Hopper); this GPU (Ampere or older) "
+     "has only fp8e5",
+     "--kv-cache-dtype fp8_e5m2 or auto | if the KV cache is the one in FP8; --moe-backend marlin | FP8 weights with "
+     "16-bit arithmetic (vLLM); another checkpoint (AWQ, GPTQ, bfloat16); @newer_release",
      "ValueError(\"type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', "
      "'fp8e5')\")"},
     {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
@@ -170,15 +169,15 @@ constexpr LogTemplate kSystemEvents[] = {
     {"OutOfResources: shared memory, Required: {required:B}, Hardware limit: {limit:B}", kSharedMemory, "", "",
      "OutOfResources: shared memory, Required: 131072, Hardware limit: 101376."},
     {"CUDA error: an illegal memory access", kRefused,
-     "a kernel read memory that is not its own: a defect of a kernel, not a lack of memory",
+     "a kernel accessed invalid memory: a bug in a kernel, not a lack of memory",
      "--enforce-eager (vLLM), --disable-cuda-graph (SGLang) | rules graphs out; another attention backend; "
      "@newer_release; "
      "CUDA_LAUNCH_BLOCKING=1 | shows which kernel it was"},
-    {"CUDA error: unspecified launch failure", kRefused, "a kernel failed: a defect of a kernel or of the card",
+    {"CUDA error: unspecified launch failure", kRefused, "a kernel failed: a bug in the kernel, or a GPU fault",
      "@newer_release; look for Xid in dmesg"},
     {"CUDA error: device-side assert triggered", kRefused,
-     "a kernel's own check failed: most often a token or index beyond its table",
-     "CUDA_LAUNCH_BLOCKING=1 | shows which kernel it was; check that tokenizer and checkpoint belong together; "
+     "an assertion in a kernel failed: usually a token or index out of range",
+     "CUDA_LAUNCH_BLOCKING=1 | shows which kernel it was; check that the tokenizer matches the checkpoint; "
      "@newer_release"},
     {"rocBLAS error: Cannot read {file:word}", kNoKernel, "this rocBLAS has no kernels for the AMD GPU ({file})",
      "HSA_OVERRIDE_GFX_VERSION=11.0.0 or 10.3.0 | for a close relative of a supported GPU; @other_build",
@@ -187,14 +186,13 @@ constexpr LogTemplate kSystemEvents[] = {
     {"Unsupported gpu architecture '{arch:word}'", kNoKernel, "the installed CUDA toolkit (nvcc) does not know {arch}",
      "a newer CUDA toolkit; a build of the engine with a newer CUDA; @other_kernels",
      "nvcc fatal : Unsupported gpu architecture 'compute_120a'"},
-    {"CUBLAS_STATUS_NOT_SUPPORTED", kNoKernel, "cuBLAS has no such product for this card or type"},
+    {"CUBLAS_STATUS_NOT_SUPPORTED", kNoKernel, "cuBLAS has no such operation for this GPU or type"},
     {"Failed to find C compiler", kRefused, "Triton needs a C compiler to build its kernels",
      "apt-get install build-essential (gcc, python3-dev); --enforce-eager | compiles less"},
     {"Python.h: No such file", kRefused, "Triton needs the headers of Python to build its kernels",
      "apt-get install python3-dev", "fatal error: Python.h: No such file or directory"},
     {"Could not find nvcc", kRefused, "kernels are compiled at the start, and nvcc is missing",
-     "install the CUDA toolkit and set CUDA_HOME; VLLM_USE_FLASHINFER_SAMPLER=0 | where FlashInfer's sampler asks for "
-     "it",
+     "install the CUDA toolkit and set CUDA_HOME; VLLM_USE_FLASHINFER_SAMPLER=0 | if FlashInfer's sampler needs it",
      "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist"},
     {"CUDA_HOME environment variable is not set", kRefused,
      "kernels are compiled at the start, and the CUDA toolkit is missing",
@@ -204,40 +202,37 @@ constexpr LogTemplate kSystemEvents[] = {
      "ninja: build stopped: subcommand failed."},
     // Several GPUs.
     {"NCCL error in: {place:text}, {reason:text}, NCCL version {version:word}", kRefused,
-     "the GPUs could not talk to each other (NCCL): {reason}",
-     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | where it runs in docker; NCCL_P2P_DISABLE=1 | where "
-     "peer "
-     "access between the GPUs is broken; --disable-custom-all-reduce",
+     "the GPUs could not communicate (NCCL): {reason}",
+     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | in docker; NCCL_P2P_DISABLE=1 | if peer access "
+     "between the GPUs is broken; --disable-custom-all-reduce",
      "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691, "
      "unhandled "
      "system error, NCCL version 2.19.3"},
-    {"NCCL error: {reason:text}", kRefused, "the GPUs could not talk to each other (NCCL): {reason}",
-     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | where it runs in docker; NCCL_P2P_DISABLE=1 | where "
-     "peer "
-     "access between the GPUs is broken; NCCL_SOCKET_IFNAME | the network between nodes",
+    {"NCCL error: {reason:text}", kRefused, "the GPUs could not communicate (NCCL): {reason}",
+     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | in docker; NCCL_P2P_DISABLE=1 | if peer access "
+     "between the GPUs is broken; NCCL_SOCKET_IFNAME | the network between nodes",
      "RuntimeError: NCCL error: unhandled cuda error (run with NCCL_DEBUG=INFO for details)"},
-    {"NCCL WARN Cuda failure 'out of memory'", kOutOfMemory, "NCCL had no room for its buffers on the card"},
-    {"NCCL WARN Cuda failure {code} 'out of memory'", kOutOfMemory, "NCCL had no room for its buffers on the card", "",
+    {"NCCL WARN Cuda failure 'out of memory'", kOutOfMemory, "no GPU memory for NCCL's buffers"},
+    {"NCCL WARN Cuda failure {code} 'out of memory'", kOutOfMemory, "no GPU memory for NCCL's buffers", "",
      "host:123:456 [0] init.cc:416 NCCL WARN Cuda failure 2 'out of memory'"},
     {"NCCL WARN Call to posix_fallocate failed : {reason:text}", kRefused, "/dev/shm is too small for NCCL: {reason}",
-     "--shm-size 10g or --ipc=host | where it runs in docker; NCCL_SHM_DISABLE=1",
+     "--shm-size 10g or --ipc=host | in docker; NCCL_SHM_DISABLE=1",
      "include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device"},
     {"Error while creating shared memory segment {segment:word} (size {wanted:B})", kRefused,
-     "/dev/shm is too small for NCCL ({wanted} wanted)",
-     "--shm-size 10g or --ipc=host | where it runs in docker; NCCL_SHM_DISABLE=1",
+     "/dev/shm is too small for NCCL ({wanted} needed)", "--shm-size 10g or --ipc=host | in docker; NCCL_SHM_DISABLE=1",
      "misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-x. Error while creating shared memory "
      "segment /dev/shm/nccl-x (size 33030528)"},
     {"NCCL WARN {reason:text}", kRaised, "NCCL: {reason}",
-     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | where it runs in docker",
+     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | in docker",
      "host:123:456 [0] transport/net_ib.cc:1 NCCL WARN Failed to open libibverbs.so[.1]"},
     {"Watchdog caught collective operation timeout: {what:text} ran for {ms} milliseconds", kDied,
      "a collective operation hung: one GPU did not answer in time",
-     "look at the other ranks' lines | one of them failed first; NCCL_P2P_DISABLE=1 | where peer access hangs; "
+     "look at the other ranks' lines | one of them failed first; NCCL_P2P_DISABLE=1 | if peer access hangs; "
      "NCCL_DEBUG=INFO | shows why; --disable-custom-all-reduce",
      "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE) ran for 600029 "
      "milliseconds before timing out."},
-    {"unhandled system error", kRefused, "the GPUs could not talk to each other (NCCL: unhandled system error)",
-     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | where it runs in docker; NCCL_SOCKET_IFNAME | the "
+    {"unhandled system error", kRefused, "the GPUs could not communicate (NCCL: unhandled system error)",
+     "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | in docker; NCCL_SOCKET_IFNAME | the "
      "network between nodes"},
     {"peer access is not supported between these two devices", kRefused, "the GPUs cannot read each other's memory",
      "NCCL_P2P_DISABLE=1; --disable-custom-all-reduce"},
@@ -248,13 +243,13 @@ constexpr LogTemplate kSystemEvents[] = {
     {"Too many open files", kRefused, "the process may open no more files",
      "ulimit -n 65536 (LimitNOFILE= of a systemd unit)"},
     {"No space left on device", kRefused, "a disk (or /dev/shm) is full",
-     "free or enlarge the disk; --shm-size 10g or --ipc=host | where it is /dev/shm in docker; HF_HOME | the cache on "
+     "free or enlarge the disk; --shm-size 10g or --ipc=host | if it is /dev/shm, in docker; HF_HOME | the cache on "
      "another disk"},
     {"Bus error", kHostOutOfMemory,
-     "the process died of a bus error: most often /dev/shm is too small, or a file was cut while it was mapped",
-     "--shm-size 10g or --ipc=host | where it runs in docker; download the checkpoint again"},
-    {"Segmentation fault", kDied, "the process crashed (segmentation fault): a defect, not a lack of memory",
-     "@newer_release; without the option that was added last"},
+     "the process died of a bus error: usually /dev/shm is too small, or a mapped file was truncated",
+     "--shm-size 10g or --ipc=host | in docker; download the checkpoint again"},
+    {"Segmentation fault", kDied, "the process crashed (segmentation fault): a bug, not a lack of memory",
+     "@newer_release; remove the option that you added last"},
     {"address already in use", kRefused, "another program has the port", "stop the other program, or another --port",
      "[Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use"},
     {"Address already in use", kRefused, "another program has the port", "stop the other program, or another --port"},
@@ -298,13 +293,13 @@ constexpr LogTemplate kSystemEvents[] = {
      "Out of memory: Killed process 2931 (llama-server) total-vm:91234567kB, anon-rss:60123456kB, file-rss:0kB, "
      "shmem-rss:0kB"},
     {"ut of memory: Killed process {pid} ({process:word}", kHostOutOfMemory,
-     "the system ran out of memory (RAM), not the card: the kernel killed {process}", "",
+     "the machine ran out of main memory (RAM), not the GPU: the kernel killed {process}", "",
      "Out of memory: Killed process 2931 (llama-server)"},
     {"invoked oom-killer", kHostOutOfMemory, "", "",
      "python3 invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0"},
     {"oom-kill:", kHostOutOfMemory},
     {"systemd-oomd killed", kHostOutOfMemory,
-     "systemd-oomd ended the process: memory pressure of the system, not the card", "",
+     "systemd-oomd killed the process: memory pressure of the system, not of the GPU", "",
      "systemd-oomd killed 12 process(es) in this unit."},
     {"std::bad_alloc", kHostOutOfMemory},
     {"Cannot allocate memory", kHostOutOfMemory, "", "", "OSError: [Errno 12] Cannot allocate memory"},
@@ -323,16 +318,16 @@ constexpr LogTemplate kSystemEvents[] = {
     {"No module named '{module:word}'", kRefused, "the Python package {module} is not installed",
      "pip install {module} | or an image that has it", "ModuleNotFoundError: No module named 'flash_attn'"},
     {"cannot import name '{name:word}' from '{module:word}'", kRefused,
-     "{module} has no {name}: the versions of the packages do not belong together",
-     "pip install -U {module} | or the version that the engine's requirements name; @newer_release; the engine's own "
-     "image | its packages belong together",
+     "{module} has no {name}: the package versions do not match",
+     "pip install -U {module} | or the version in the engine's requirements; @newer_release; the engine's own "
+     "image | its packages match",
      "ImportError: cannot import name 'ALL_PARALLEL_STYLES' from 'transformers.modeling_utils'"},
     {"{library:word}: cannot open shared object file", kRefused,
      "the library {library} is missing: the build is for another CUDA or system",
      "@other_build; the engine's own image | has its libraries; LD_LIBRARY_PATH | where the library is installed",
      "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"},
     {"undefined symbol: {symbol:word}", kRefused, "an extension was built for another PyTorch (undefined symbol)",
-     "the PyTorch version that the engine's requirements name; build or install the extension again; the engine's own "
+     "the PyTorch version in the engine's requirements; build or install the extension again; the engine's own "
      "image",
      "ImportError: /usr/lib/x.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"},
     {"version `GLIBC_{version:word}' not found", kRefused,
@@ -367,8 +362,8 @@ constexpr LogTemplate kSystemEvents[] = {
      "panic: runtime error: index out of range [5] with length 5"},
     {"Fatal Python error: {reason:text}", kRaised, "Python ended: {reason}", "", "Fatal Python error: Aborted"},
     {"GGML_ASSERT({what:text}) failed", kRaised,
-     "a check of ggml failed: {what}: a defect of the build, or a file that it does not know",
-     "@newer_release; without the option that was added last",
+     "an assertion in ggml failed: {what}: a bug in the build, or a file that it does not support",
+     "@newer_release; remove the option that you added last",
      "/src/ggml.c:3123: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed"},
     {"GGML_ABORT", kRaised},
     {"Aborted (core dumped)", kDied},
@@ -400,8 +395,8 @@ constexpr LogTemplate kSystemEvents[] = {
 // What the words of an unknown failure are about.
 constexpr LogTopic kSystemTopics[] = {
     {"custom_all_reduce|custom all reduce|custom allreduce|custom_ar|all_reduce|register_graph_buffers",
-     "--disable-custom-all-reduce | NCCL then adds up between the GPUs; @no_graphs; NCCL_P2P_DISABLE=1 | where peer "
-     "access between the GPUs is broken"},
+     "--disable-custom-all-reduce | NCCL then does the all-reduce; @no_graphs; NCCL_P2P_DISABLE=1 | if peer access "
+     "between the GPUs is broken"},
     {"moe backend|moe_backend|fused_moe|moe kernel|moe_runner|grouped_gemm|deep_gemm|deepgemm",
      "--moe-backend (vLLM), --moe-runner-backend (SGLang) | other kernels for the experts; @newer_release"},
     {"attention "
@@ -411,7 +406,7 @@ constexpr LogTopic kSystemTopics[] = {
      "@plain_cache_type auto; @newer_release"},
     {"compute capability|sm_|sm89|sm90|sm100|sm120|gfx|does not support current device|not supported on this "
      "device|hopper|blackwell|unsupported gpu|current device",
-     "@newer_release; @other_card; another checkpoint or quantization | whose kernels run on this card"},
+     "@newer_release; @other_card; another checkpoint or quantization | with kernels for this GPU"},
     {"divisible by|not divisible|must be divisible|multiple of",
      "fewer GPUs for tensor parallelism | a number that divides; @whole_experts"},
     {"cudagraph|cuda graph|cuda_graph|graph capture|capture_model|stream capture", "@no_graphs; @newer_release"},
@@ -420,21 +415,21 @@ constexpr LogTopic kSystemTopics[] = {
     {"mamba|ssm_state|conv_state|linear_attn|gated delta|gdn", "@fewer_sequences; @newer_release"},
     {"lora", "start without LoRA adapters; @newer_release"},
     {"quantiz|fp8|nvfp4|mxfp4|awq|gptq|marlin|bitsandbytes|compressed-tensors|modelopt",
-     "@newer_release; another checkpoint or quantization | whose kernels run on this card"},
+     "@newer_release; another checkpoint or quantization | with kernels for this GPU"},
     {"multimodal|multi_modal|mm_processor|image_processor|vision|limit_mm|processor",
-     "--limit-mm-per-prompt '{\"image\": 0}' | text alone, where that is enough; @newer_release"},
+     "--limit-mm-per-prompt '{\"image\": 0}' | text only, if that is enough; @newer_release"},
     {"context_parallel|cp_world_size|dcp|pipeline parallel|pipeline_parallel",
-     "another layout: -tp in place of -pp or context parallelism; @newer_release; another image or build of the "
+     "another layout: -tp instead of -pp or context parallelism; @newer_release; another image or build of the "
      "engine"},
     {"timed out|timeout",
-     "a longer timeout, or a faster disk for the weights; look at the other processes' lines | one of them may have "
+     "a longer timeout, or a faster disk for the weights; look at the other processes' log | one of them may have "
      "failed first"},
     {"torch.compile|inductor|dynamo|triton",
      "@no_graphs; delete the compile cache | ~/.cache/vllm/torch_compile_cache, ~/.triton; @newer_release"},
     {"tokenizer|chat template|chat_template",
-     "pip install -U transformers tokenizers; check that the tokenizer's files belong to the checkpoint"},
+     "pip install -U transformers tokenizers; check that the tokenizer's files match the checkpoint"},
     {"keyerror|attributeerror|weight|parameter|state_dict|has no attribute|unexpected keyword",
-     "@newer_release; pip install -U transformers | the version that the model asks for"},
+     "@newer_release; pip install -U transformers | the version that the model requires"},
 };
 
 }  // namespace

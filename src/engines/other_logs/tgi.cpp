@@ -8,8 +8,8 @@ namespace {
 using enum LogEventId;
 
 constexpr std::string_view kLessPrefill =
-    "--max-batch-prefill-tokens lower | the warm-up's batch shrinks; --max-input-tokens lower | a shorter prompt; "
-    "--cuda-memory-fraction 0.95 | or what is free, where others use the card; --num-shard 2 | splits weights and "
+    "--max-batch-prefill-tokens lower | a smaller warm-up batch; --max-input-tokens lower | a shorter prompt; "
+    "--cuda-memory-fraction 0.95 | or what is free, if other programs use the GPU; --num-shard 2 | splits weights and "
     "cache; "
     "--quantize bitsandbytes-nf4 | smaller weights";
 
@@ -27,7 +27,7 @@ constexpr LogTemplate kTgiEvents[] = {
     {"ArgumentValidation(\"{reason:text}", kRefused, "the launcher refuses its arguments: {reason}", "",
      "Error: ArgumentValidation(\"`max_input_tokens must be < `max_total_tokens`\")"},
     {"NotEnoughCUDADevices(\"{reason:text}", kTooFewCards, "more shards than GPUs: {reason}",
-     "--num-shard lower; --gpus all | where docker shows too few",
+     "--num-shard lower; --gpus all | if docker shows too few",
      "Error: NotEnoughCUDADevices(\"`sharded` is true but only found 1 CUDA devices\")"},
     {"inputs` tokens + `max_new_tokens` must be <= {longest:tokens}. Given: {asked:tokens} `inputs", kRequestTooLong,
      "", "--max-total-tokens {asked} or more | if memory allows; @shorter_input",
@@ -35,12 +35,12 @@ constexpr LogTemplate kTgiEvents[] = {
     {"`inputs` must have less than {longest:tokens} tokens. Given: {asked:tokens}", kRequestTooLong, "",
      "--max-input-tokens {asked} or more | if memory allows; @shorter_input",
      "Input validation error: `inputs` must have less than 1024 tokens. Given: 1857"},
-    {"Error: ShardCannotStart", kDied, "a shard did not start; an earlier line says why", ""},
-    {"Error: ShardFailed", kDied, "a shard died; an earlier line says why", ""},
+    {"Error: ShardCannotStart", kDied, "a shard did not start; see the lines above", ""},
+    {"Error: ShardFailed", kDied, "a shard died; see the lines above", ""},
     {"Shard {rank} failed to start", kDied, "", "", "Shard 0 failed to start"},
     {"Shard process was signaled to shutdown with signal {signal}", kHostOutOfMemory,
      "a shard was killed (signal {signal}): most likely the system ran out of memory (RAM), or /dev/shm was too small",
-     "--shm-size 1g | where it runs in docker with several GPUs; @more_host_memory",
+     "--shm-size 1g | in docker with several GPUs; @more_host_memory",
      "Shard process was signaled to shutdown with signal 9"},
     {"main.rs:{line}: Connected", kStarted, "", "", "text_generation_router: router/src/main.rs:400: Connected"},
     {"Invalid hostname, defaulting to 0.0.0.0", kStarted},

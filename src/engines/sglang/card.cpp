@@ -106,7 +106,7 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   out.push_back(logits_line(input, in.load.num_seqs, {1, 2}));
   if (auto kept = loaded_weights("sglang weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
-                 Bytes(900 * kMiB), "allowance of 512 MiB a GPU",
+                 Bytes(900 * kMiB), "allowance of 512 MiB per GPU",
                  "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineId::kContext});
   if (!request.enforce_eager) out.push_back(graphs(input, settings));
   std::optional<Bytes> budget = request.kv_cache_memory_bytes;

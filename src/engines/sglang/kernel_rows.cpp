@@ -12,13 +12,13 @@ constexpr const char* kNoFp8 =
     "type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')";
 constexpr const char* kNoNvfp4 =
     "Current platform does not support NVFP4 quantization. Please use Blackwell and above.";
-constexpr const char* kAda = "use a card of compute capability 8.9 or newer, or 4-bit weights";
+constexpr const char* kAda = "use a GPU of compute capability 8.9 or newer, or 4-bit weights";
 constexpr std::string_view kLeast = "get_min_capability of the method's class, in the releases on both sides";
 
 // clang-format off
 constexpr KernelRow kKernels[] = {
     {.methods = "", .cards = "75+",
-     .words = "SGLang has kernels from compute capability {floor} on, and this card has {current}",
+     .words = "SGLang has kernels from compute capability {floor} on, and this GPU has {current}",
      .evidence = "the list of its platform pages"},
     {.methods = "fp8", .cards = "80+", .evidence = kLeast},
     {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kBlocks, .cards = "89+", .until = {0, 5},

@@ -55,8 +55,8 @@ void add_budget(const LaunchInput& input, Arguments& out) {
     return;
   }
   if (!input.tokens)
-    no_launch_option("--kv-cache-memory-bytes", "SGLang sizes the pools of states by a share of the card",
-                     "name a card, and --mem-fraction-static");
+    no_launch_option("--kv-cache-memory-bytes", "SGLang sizes the pools of states by a fraction of the GPU",
+                     "give --gpu and --mem-fraction-static");
   out.add("--max-total-tokens", *input.tokens);
 }
 

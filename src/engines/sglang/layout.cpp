@@ -50,7 +50,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
       };
       line("KV pool: " + words(stage.full_kinds), stage.full, pools.full, "tokens");
       line("KV pool: dummy page", stage.full, pools.full > 0 ? page_ : 0, "tokens");
-      line("KV pool: places in the window pool", stage.place, pools.full, "tokens");
+      line("KV pool: table of places in the window pool", stage.place, pools.full, "tokens");
       line("KV pool: compressed entries", stage.full_page, full_pages(pools.full), "pages");
       line("KV pool: spare pages of compressed entries and sums", stage.spare, pools.full > 0 ? 1 : 0, "reserve");
       line("window pool: " + words(stage.window_kinds), stage.windows, pools.windows, "tokens");
@@ -109,7 +109,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     for (const CacheBuffer& buffer : out) all += buffer.bytes;
     const Bytes reserved = bytes(stage, pools, load);
     if (reserved > all)
-      out.push_back({"KV pool with its dummy page", "layers that read another's, places of tokens", reserved - all});
+      out.push_back(
+          {"KV pool with its dummy page", "layers that read another's, table of token places", reserved - all});
     return out;
   }
 
@@ -262,12 +263,12 @@ class SglangLayout final : public CacheLayout, private SglangPools {
           {{"needed", need.slots}, {"asked", *all_slots_}}};
     if (const std::uint64_t tokens = all_windows_ ? need.windows : need.full; tokens > most_tokens_ / page_ * page_)
       return {
-          "{needed} tokens of the pool are needed and --max-total-tokens allows {allowed}; raise it, or ask for less",
+          "{needed} tokens of the pool are needed and --max-total-tokens allows {allowed}; raise it, or request less",
           {{"needed", tokens}, {"allowed", most_tokens_}}};
-    const Template remedy("; give the cache {least:size_up} a GPU", {{"least", least_budget(load)}});
+    const Template remedy("; give the KV cache {least:size_up} per GPU", {{"least", least_budget(load)}});
     if (need.slots > 0 && have.slots == 0)
       return Template(
-                 "no state slot fits: the state pool gets {share:size} of {budget:size}, a slot and its padding take "
+                 "no state slot fits: the state pool gets {share:size} of {budget:size}, and a slot with padding takes "
                  "{slots:size}",
                  {{"share", state_share(budget)}, {"budget", budget}, {"slots", fullest_slot() * 2}}) +
              remedy;
@@ -308,7 +309,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     if (pools.full > 0) {
       if (rounded > asked) reason("page rounding", stage.full * (rounded - asked));
       if (pools.full > rounded)
-        reason("KV pool that the window pool's ratio asks for", stage.full * (pools.full - rounded));
+        reason("KV pool required by the window pool's ratio", stage.full * (pools.full - rounded));
       reason("dummy page", (stage.full + (pools.windows > 0 ? stage.windows : Bytes(0))) * page_);
     }
     if (pools.slots > 0) {
@@ -319,7 +320,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     reason(draft_label_, stage.draft * draft_tokens(pools));
     if (rest != 0)
       rank.gap.push_back({fixed_windows_ > 0 ? "window pool: of all requests that may run"
-                          : has_windows()    ? "window pool: a share of the tokens, not the windows"
+                          : has_windows()    ? "window pool: a fraction of the tokens, not the windows"
                                              : "windows and compressed entries kept whole",
                           rest});
   }
@@ -350,9 +351,8 @@ std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector
   note_unasked_kernels(sglang_kernel_rows(), input, notes);
   if (input.request.card.is_unified())
     notes.push_back({NoteLevel::kInfo, "unified_memory",
-                     "the CPU shares this memory: SGLang uses what is free when it starts, on GB10 7.2 to 20.4 "
-                     "GiB less than all as logs print it (10 are planned); empty the page cache before a start that is "
-                     "close"});
+                     "the CPU shares this memory: SGLang uses what is free when it starts, on GB10 that is 7.2 to 20.4 "
+                     "GiB less than all memory (10 are planned). Drop the page cache before a tight start"});
   return std::make_unique<SglangLayout>(input, notes);
 }
 

@@ -82,10 +82,10 @@ Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90;
   if (capability == 0 || capability >= kHopper || !is_sparse(input)) return std::nullopt;
   return Refusal{"attention_backend",
-                 {"DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this card has "
+                 {"DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this GPU has "
                   "{major}.{minor}",
                   {{"major", std::uint64_t{capability / 10}}, {"minor", std::uint64_t{capability % 10}}}},
-                 "use a Hopper or Blackwell card"};
+                 "use a Hopper or Blackwell GPU"};
 }
 
 // DeepSeek's sparse attention takes two types; NVFP4 is only for plain attention (attention_backend.py).

@@ -17,19 +17,18 @@ namespace {
 
 constexpr std::string_view kRecent[] = {"0.5.6", "0.5.9", "0.5.12", "0.5.14", "0.5.18"};
 constexpr EngineVersion kVersions[] = {
-    {"0.3.3", "logs: plain KV; the shares of a card by ranks"},
+    {"0.3.3", "logs: plain KV; memory fractions by ranks"},
     {"0.4", "as 0.4.9, with index keys on every layer of sparse MLA"},
-    {"0.4.4", "source (read) and logs: plain KV and MLA; the shares of a card by ranks"},
-    {"0.4.9", "source (read) and logs: plain KV and MLA; the shares of a card by its size"},
-    {"0.5.8", "executed: arguments and pools of plain KV, MLA, windows, states; three state slots a request"},
+    {"0.4.4", "source (read) and logs: plain KV and MLA; memory fractions by ranks"},
+    {"0.4.9", "source (read) and logs: plain KV and MLA; memory fractions by the GPU's size"},
+    {"0.5.8", "executed: arguments and pools of plain KV, MLA, windows, states; three state slots per request"},
     {"0.5.14",
      "as 0.5.16, but source (read) and logs of 0.5.13: DeepSeek-V4's sums of ratio 128 follow its window pool"},
-    {"0.5.16", "as 0.5.18, but source (read) and a log: the padding slots of states come out of no budget"},
-    {"0.5.18",
-     "source (read): a part of an image model's budget is kept back; smaller chunks on cards of 24 and 32 GB"},
-    {"0.5.20", "source (read): larger chunks on cards of 24 and 32 GB"},
+    {"0.5.16", "as 0.5.18, but source (read) and a log: the padding slots of states are outside the budget"},
+    {"0.5.18", "source (read): a part of an image model's budget is reserved; smaller chunks on GPUs of 24 and 32 GB"},
+    {"0.5.20", "source (read): larger chunks on GPUs of 24 and 32 GB"},
     {"0.5.23",
-     "executed: arguments and pools of plain KV, MLA, sparse MLA, two pools, states, DeepSeek-V4. From source alone: "
+     "executed: arguments and pools of plain KV, MLA, sparse MLA, two pools, states, DeepSeek-V4. Only from source: "
      "FP4 "
      "and MXFP8 KV, drafts, LoRA slots. Not checked: HiCache, ROCm, disaggregation"},
     {"0.5", "as 0.5.23, the newest that was executed"},

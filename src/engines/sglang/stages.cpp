@@ -106,8 +106,8 @@ SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
            "use --block-size 256");
   if (limited && !two_pools_)
     notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
-                     "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
-                     "have a second pool"});
+                     "SGLang caches every token of this model's sliding layers: only models on its hybrid list have a "
+                     "second pool"});
   sums_page_ = rules_.sums_by_page ? page_ : window_;
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
@@ -133,8 +133,8 @@ SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
   if (all_windows_) ratio_ = {1, 1};
   if (states_ && input.request.max_num_seqs && !all_slots_ && verified_ == 0)
     notes.push_back({NoteLevel::kInfo, "state_slots",
-                     "SGLang sizes its state pool by a share of the budget; --max-num-seqs moves it with "
-                     "--disable-radix-cache alone"});
+                     "SGLang gives its state pool a fraction of the budget; --max-num-seqs changes it only with "
+                     "--disable-radix-cache"});
 }
 
 // For each request a window, what is evicted late, and two pages; besides two chunks and a page

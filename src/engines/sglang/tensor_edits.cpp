@@ -294,7 +294,7 @@ constexpr AngleRow kAngles[] = {
     {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, "", {.holds = of_indexer}},
     // Its classes rotate without the config's scaling.
     {Archs{Arch::kGemma3}, 1, 1, false, "", {}, 131072},
-    {kDeepseekV4, 2, 0, false, "freqs_cis: the angles again as complex numbers"},
+    {kDeepseekV4, 2, 0, false, "freqs_cis: the angles also as complex numbers"},
     // Which of time, height and width each frequency is for, in 64 bits.
     {kWithAxes, 1, 2, false, "MRotaryEmbedding.axis_map: Rotary tables of Qwen3.5 and Cosmos 3 Edge store the axes.",
      {.since = {0, 5, 19}, .holds = of_images}},

@@ -17,7 +17,7 @@ Launch tensorrt_llm_launch(const LaunchInput& input) {
   check_kernel(request);
   const auto refuse_given = [](bool given, std::string_view option) {
     if (given)
-      no_launch_option(option, "trtllm-serve has it in the file of --extra_llm_api_options alone",
+      no_launch_option(option, "trtllm-serve has it only in the file of --extra_llm_api_options",
                        "leave it out, and write it there");
   };
   refuse_given(kv_chosen(request) && input.types.key != input.types.model, "--kv-cache-dtype");
@@ -30,7 +30,7 @@ Launch tensorrt_llm_launch(const LaunchInput& input) {
   const Nodes nodes = nodes_of(request.parallel.gpus());
   if (nodes.count > 1)
     no_launch_option("a layout over " + std::to_string(nodes.count) + " nodes",
-                     "mpirun or srun starts trtllm-serve on several, with the site's own options",
+                     "mpirun or srun starts trtllm-serve on several, with the site's options",
                      "name a layout of 8 GPUs at most");
 
   Launch launch = launch_from_checkpoint(

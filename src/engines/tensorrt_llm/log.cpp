@@ -71,8 +71,8 @@ constexpr LogTemplate kEvents[] = {
      "--max_batch_size, --max_num_tokens lower | when the engine is built; @more_ranks; @smaller_weights",
      "[TRT] [E] 2: [virtualMemoryBuffer.cpp::resizePhysical::145] Error Code 2: OutOfMemory (no further information)"},
     {"The engine plan file is generated on an incompatible device, expecting compute {least} got compute {capability}",
-     kRefused, "the engine was built for compute capability {least}; this card has {capability}",
-     "build the engine again on this kind of card",
+     kRefused, "the engine was built for compute capability {least}; this GPU has {capability}",
+     "build the engine again on this kind of GPU",
      "[TRT] [E] 6: The engine plan file is generated on an incompatible device, expecting compute 9.0 got compute 8.6, "
      "please rebuild."},
     {"The engine plan file is not compatible with this version of TensorRT", kRefused,

@@ -20,7 +20,7 @@ namespace {
 constexpr EngineVersion kVersions[] = {
     {"0.9", "logs: plain KV in blocks of 64, the last one rounded up"},
     {"1.0",
-     "source (read) and log: plain KV in blocks of 32. From source alone: MLA, the share of free memory. Not "
+     "source (read) and log: plain KV in blocks of 32. Only from source: MLA, the fraction of free memory. Not "
      "checked: windows by max_attention_window, states of hybrid models, draft models"},
 };
 
@@ -32,7 +32,7 @@ constexpr Rule<TensorrtRules> kRules[] = {
      32,
      {0, 20},
      kNoEnd,
-     "tokens_per_block, where the user names none; 64 before",
+     "tokens_per_block, if the user sets none; 64 before",
      "start-up logs; in nearby releases it depends on a build option"},
 };
 TensorrtRules rules_of(const Request& request) {
@@ -100,8 +100,8 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t rows = sampled_rows(input.request, in.load);
   out.push_back(logits_line(input, rows, {0.5, 2}, "estimate: the sampled rows of a batch"));
   out.push_back({Section::kRuntime, "driver context, communication and workspaces", Bytes(1024 * kMiB),
-                 Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB a GPU", "estimate; no log was read for it",
-                 LineId::kContext});
+                 Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB per GPU",
+                 "estimate; no log was read for it", LineId::kContext});
   if (has_states(input)) out.push_back(unverified_line(in));
   return out;
 }

@@ -80,8 +80,8 @@ void leave_experts(EngineTensors& model) {
     }
   if (has_experts)
     model.notes.push_back({NoteLevel::kWarning, "unquantized_experts",
-                           "transformers leaves the experts in 16 bit: they are one tensor for a layer, and quantizers "
-                           "pack nn.Linear alone. A GGUF or a checkpoint with quantized experts is smaller"});
+                           "transformers leaves the experts in 16 bit: they are one tensor per layer, and quantizers "
+                           "pack only nn.Linear. A GGUF or a checkpoint with quantized experts is smaller"});
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr LogTemplate kEvents[] = {
      "ValueError: Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM to fit the "
      "quantized model."},
     {"Some parameters are on the meta device", kMemoryHint,
-     "part of the weights was offloaded: the GPU has no room for all", "@smaller_weights",
+     "part of the weights was offloaded: the GPU has no memory for all", "@smaller_weights",
      "Some parameters are on the meta device because they were offloaded to the cpu."},
     {"FlashAttention2 has been toggled on, but it cannot be used", kRefused,
      "the script asks for flash_attention_2, and flash_attn is not installed",
@@ -37,7 +37,7 @@ constexpr LogTemplate kEvents[] = {
      "ImportError: FlashAttention2 has been toggled on, but it cannot be used due to the following error: the package "
      "flash_attn seems to be not installed."},
     {"FlashAttention only supports Ampere GPUs or newer", kRefused,
-     "FlashAttention needs compute capability 8.0; the card is older",
+     "FlashAttention needs compute capability 8.0; the GPU is older",
      "attn_implementation=\"sdpa\" | PyTorch's own kernels; --attention-backend or VLLM_ATTENTION_BACKEND=XFORMERS in "
      "vLLM",
      "RuntimeError: FlashAttention only supports Ampere GPUs or newer."},

@@ -15,7 +15,7 @@ constexpr Rule<TransformersRules> kRules[] = {
      .what = "K and V of sparse MLA are cached for every head, not the latent and the index keys",
      .evidence = "cache_utils.py of 5.18: indexed_attention, DynamicIndexedLayer", .basis = RuleBasis::kExecuted},
     {.sets = &TransformersRules::widens_mimo_windows, .since = {5, 20},
-     .what = "MiMo-V2's windows are sliding_window_size and one token",
+     .what = "MiMo-V2's windows have sliding_window_size + 1 tokens",
      .evidence = "configuration_mimo_v2_flash.py", .basis = RuleBasis::kExecuted},
     {.sets = &TransformersRules::fuses_experts, .since = {5, 0},
      .what = "the experts of a layer are one tensor, which only the FP8 quantizer packs",

@@ -43,7 +43,7 @@ constexpr EngineVersion kVersions[] = {
      "DynamicCache and StaticCache of every class executed (5.23.0); offloading and QuantizedCache read; compiled "
      "graphs "
      "not checked"},
-    {"5.24", "the classes that it brought, Inkling 2 and DeepSeek-V4 executed (5.24.0); the rest as 5.23"},
+    {"5.24", "its new classes, Inkling 2 and DeepSeek-V4 executed (5.24.0); the rest as 5.23"},
 };
 
 constexpr std::uint64_t kQuantGroup = 64;
@@ -79,7 +79,7 @@ void check_implementation(const Request& request, CacheTypes& types) {
     if (!request.cache_type_k) types.key = Dtype::kInt4;
     if (!request.cache_type_v) types.value = Dtype::kInt4;
     if (!quantized(types.key) || !quantized(types.value))
-      refuse("--cache-implementation quantized holds int4, int8 or fp8, not " + std::string(name(types.key)),
+      refuse("--cache-implementation quantized is int4, int8 or fp8, not " + std::string(name(types.key)),
              "use --kv-cache-dtype int4, int8 or fp8");
   } else if (quantized(types.key) || quantized(types.value)) {
     refuse("--cache-implementation " + asked + " does not quantize", "use --cache-implementation quantized");
@@ -199,7 +199,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
                          : "transformers before 5.18 caches K and V of sparse MLA expanded, not the latent"});
   if (original.draft_method && original.request.sequences() > 1)
     notes.push_back({NoteLevel::kWarning, "one_sequence",
-                     "transformers guesses tokens for one sequence at a time: assisted generation refuses a batch"});
+                     "transformers drafts tokens for one sequence at a time: assisted generation refuses a batch"});
   return layer_buffers_layout(*input, rules);
 }
 
@@ -311,7 +311,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   }
   out.push_back(logits_line(input, in.load.num_seqs, {1, 2}));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(512 * kMiB), Bytes(300 * kMiB),
-                 Bytes(1024 * kMiB), "allowance of 512 MiB a GPU", "estimate: CUDA context and cuBLAS workspaces",
+                 Bytes(1024 * kMiB), "allowance of 512 MiB per GPU", "estimate: CUDA context and cuBLAS workspaces",
                  LineId::kContext});
   return out;
 }

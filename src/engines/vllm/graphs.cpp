@@ -164,9 +164,9 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     formula += {"{tokens} tokens' pool of {pool} KiB + ", {{"tokens", captures.largest}, {"pool", pool / kKiB}}};
   formula += {"{graphs} graphs * {num_layers} layers * {each} KiB",
               {{"graphs", captures.count}, {"num_layers", layers}, {"each", each}}};
-  std::string_view source = alone ? "estimate: 0.00 to 1.56 GiB in start-up logs, the same start often twice another"
+  std::string_view source = alone ? "estimate: 0.00 to 1.56 GiB in start-up logs; repeating a start can double it"
                                   : "estimate: 0.09 to 4.13 GiB in start-up logs on several GPUs";
-  if (shares) source = "estimate: what the host takes meanwhile counts too: 0.01 to 1.35 GiB in logs of unified memory";
+  if (shares) source = "estimate: with unified memory host allocations count too: 0.01 to 1.35 GiB in logs";
   return of_kind(LineId::kGraphs,
                  ranged_line(term, Section::kRuntime, kGraphBytes, bytes, std::move(formula), std::string(source)));
 }
@@ -191,10 +191,10 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
                        "whole graphs for each of the others; 0.5 to 1.5 GiB in start-up logs");
   }
   const Bytes room(taken.count() / (shares ? 2 : 4));
-  return ranged_line("vllm room for graphs", Section::kActivation, "kept free for CUDA graphs beyond what they take",
-                     room,
-                     shares ? "half of the graphs, where the processor shares the memory" : "a quarter of the graphs",
-                     "estimate: profile_cudagraph_memory guesses from a few graphs, half to five times what all take");
+  return ranged_line(
+      "vllm room for graphs", Section::kActivation, "kept free for CUDA graphs beyond what they take", room,
+      shares ? "half of the graphs, where the CPU shares the memory" : "a quarter of the graphs",
+      "estimate: profile_cudagraph_memory extrapolates from a few graphs: half to five times what all take");
 }
 
 bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules) {

@@ -37,7 +37,7 @@ void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
       spec.page = spec.page * ratio;
     } else if (!spec.is_state() && (!rules.pads_attention_pages || spec.type == SpecType::kMla)) {
       refuse("vLLM cannot give pages of " + std::to_string(spec.padded.count()) + " and " +
-                 std::to_string(largest.count()) + " bytes one size: the larger is no multiple",
+                 std::to_string(largest.count()) + " bytes one size: the larger is not a multiple",
              rules.pads_attention_pages ? "choose another KV type" : "plan for vllm@0.24 or newer, which pads them");
     }
     spec.padded = largest;
@@ -164,7 +164,7 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
       const auto page = sizes.lower_bound(specs[i].padded);
       if (page == sizes.end())
         refuse("vLLM cannot pack a window's page of " + std::to_string(specs[i].padded.count()) +
-                   " bytes: no page of the compressed entries is as large",
+                   " bytes: no page of the compressed entries is that large",
                "choose another KV type");
       specs[i].padded = page->first;
       by_size[page->first].push_back(i);

@@ -9,11 +9,11 @@ constexpr Release of_minor(std::uint64_t minor, std::uint64_t patch = 0) {
   return {0, minor, patch};
 }
 
-constexpr const char* kOldCard = "vLLM has kernels from compute capability {floor} on, and this card has {current}";
+constexpr const char* kOldCard = "vLLM has kernels from compute capability {floor} on, and this GPU has {current}";
 constexpr const char* kNoFp8 =
     "type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')";
 constexpr const char* kNoNvfp4Experts = "No NvFp4 MoE backend supports the deployment configuration.";
-constexpr const char* kNewerOrCard = "use a newer release, or a card of compute capability 10.0";
+constexpr const char* kNewerOrCard = "use a newer release, or a GPU of compute capability 10.0";
 constexpr std::string_view kMinimum = "get_min_capability of the method's class, in the releases on both sides";
 constexpr std::string_view kOracle =
     "fused_moe/oracle/nvfp4.py with _supports_current_device and _supports_activation "
@@ -32,10 +32,10 @@ constexpr KernelRow kRows[] = {
     {.methods = "fp8", .cards = "80+", .until = of_minor(14), .evidence = kMinimum},
     {.methods = "fp8", .cards = "75+", .since = of_minor(14), .evidence = kMinimum},
     {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kBlocks, .cards = "89+", .until = of_minor(9),
-     .words = kNoFp8, .cure = "use vLLM 0.9 or newer, or a card of compute capability 8.9",
+     .words = kNoFp8, .cure = "use vLLM 0.9 or newer, or a GPU of compute capability 8.9",
      .evidence = "Fp8LinearMethod: blocks never used Marlin in 0.8.5, and do in 0.9.0; vllm-project/vllm#17764"},
     {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kExperts, .cards = "89+", .until = of_minor(9),
-     .words = kNoFp8, .cure = "use vLLM 0.9 or newer, or a card of compute capability 8.9",
+     .words = kNoFp8, .cure = "use vLLM 0.9 or newer, or a GPU of compute capability 8.9",
      .evidence = "Fp8MoEMethod has no Marlin in 0.8.5, and has it in 0.9.0; vllm-project/vllm#17581, #18182"},
     {.methods = "compressed-tensors", .types = "fp8", .cards = "80+", .until = of_minor(16), .evidence = kMinimum},
     {.methods = "compressed-tensors", .types = "fp8", .cards = "75+", .since = of_minor(16), .evidence = kMinimum},

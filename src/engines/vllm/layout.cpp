@@ -425,19 +425,18 @@ std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<N
   if (the_class.is_missing) {
     notes.push_back({NoteLevel::kWarning,
                      "engine_lacks_model",
-                     {"vLLM cannot run {model_type}: the cache is planned logically, as the architecture needs it",
+                     {"vLLM cannot run {model_type}: the KV cache is planned as the architecture needs it",
                       {{"model_type", input.model.model_type}}}});
     return logical_engine().layout(input, notes);
   }
   if (the_class.is_always_packed && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
-                     "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
+                     "vLLM serves this model only with --kv-cache-dtype fp8: planned as fp8_ds_mla"});
   note_unasked_kernels(vllm_kernel_rows(), input, notes);
   if (input.request.card.is_unified())
-    notes.push_back(
-        {NoteLevel::kInfo, "unified_memory",
-         "the processor shares this memory: what the host takes while weights load counts as vLLM's, on GB10 "
-         "up to 6 GiB as logs print it; empty the page cache before a start that is close"});
+    notes.push_back({NoteLevel::kInfo, "unified_memory",
+                     "the CPU shares this memory: host allocations while weights load count as vLLM's, on GB10 up to 6 "
+                     "GiB in logs. Drop the page cache before a tight start"});
   return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
 }
 

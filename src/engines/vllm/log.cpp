@@ -186,7 +186,8 @@ constexpr RemedyRule kRemedies[] = {
 
 std::string_view remark(const Request& request) {
   if (vllm_rules(request).tokens_from_concurrency) return "";
-  return "\"GPU KV cache size\" of a model with several kinds of layers is no capacity before vLLM 0.21: it is blocks "
+  return "\"GPU KV cache size\" of a model with several kinds of layers is not a capacity before vLLM 0.21: it is "
+         "blocks "
          "/ "
          "groups * block size; from 0.21 on it is concurrency * length";
 }

@@ -142,7 +142,7 @@ constexpr LogTemplate kVllmEvents[] = {
     {"Cannot auto-fit max_model_len: not enough GPU memory available", kNoCacheMemory},
     {"Externally held weights on device {device:word} ({weights:GiB}/{total:GiB} GiB) exceed the desired GPU memory "
      "utilization ({share:share}, {wanted:GiB} GiB)",
-     kNoCacheMemory, "weights that another process holds ({weights} of {total}) exceed the engine's share ({share})",
+     kNoCacheMemory, "another process's weights ({weights} of {total}) exceed the engine's memory fraction ({share})",
      "@larger_share; @more_ranks",
      "ValueError: Externally held weights on device cuda:0 (20.00/23.50 GiB) exceed the desired GPU memory utilization "
      "(0.8, 18.80 GiB)."},
@@ -164,10 +164,9 @@ constexpr LogTemplate kVllmEvents[] = {
      "usable_metal={usable:size}, model_memory={weights:size}, overhead={overhead:size},{*} kv_budget={budget:size}.",
      kNoCacheMemory,
      "nothing is left for the KV cache: of {usable} (fraction {share} of {limit}) the model takes {weights} and the "
-     "overhead {overhead}; the recurrent states of up to 256 sequences at once (--max-num-seqs) come on top: the "
-     "budget is "
+     "overhead {overhead}. Recurrent states of up to 256 sequences (--max-num-seqs) come on top, so the budget is "
      "{budget}",
-     "@fewer_sequences:--max-num-seqs 1; VLLM_METAL_MEMORY_FRACTION higher | where it is below 0.9; @smaller_weights; "
+     "@fewer_sequences:--max-num-seqs 1; VLLM_METAL_MEMORY_FRACTION higher | if it is below 0.9; @smaller_weights; "
      "@shorter_length:--max-model-len",
      "ValueError: Paged attention: not enough Metal memory for KV cache. metal_limit=26.80GB, fraction=0.98, "
      "usable_metal=26.26GB, model_memory=19.74GB, overhead=2.09GB, kv_budget=-12.05GB."},
@@ -178,8 +177,8 @@ constexpr LogTemplate kVllmEvents[] = {
      "`--kv-cache-memory={most}` ({most_size:size}) to fully utilize gpu memory. Current kv cache memory in use is "
      "{used:size}",
      kRoomLeft,
-     "torch.compile ran in this start, and its memory counts towards the peak of activations: the KV cache has {used} "
-     "where {most_size} would fit",
+     "torch.compile ran in this start, and its memory counts towards the peak of activations: the KV cache has {used}, "
+     "and {most_size} would fit",
      "start again, warm | the compiled code is then in the cache, and the peak is without it; --kv-cache-memory={most} "
      "| "
      "as vLLM prints it: all that is free",
@@ -193,10 +192,10 @@ constexpr LogTemplate kVllmEvents[] = {
     {"torch.compile takes {seconds:s} s", kCompiled, "", "", "torch.compile takes 45.31 s in total"},
     // Kernels and types.
     {"{type:word} MoE backend supports the deployment configuration", kNoKernel,
-     "this release has no {type} MoE kernel for this card and layout; not memory",
+     "this release has no {type} MoE kernel for this GPU and layout; not memory",
      "@newer_release; --moe-backend (marlin, triton, cutlass) | other kernels for the experts; another checkpoint "
      "(FP8, AWQ, "
-     "bfloat16); VLLM_LOGGING_LEVEL=DEBUG | says why each backend was left out",
+     "bfloat16); VLLM_LOGGING_LEVEL=DEBUG | shows why each backend was rejected",
      "NotImplementedError: No NvFp4 MoE backend supports the deployment configuration."},
     {"{type:word} MoE backend '{backend:word}' does not support the deployment configuration since {reason:text}",
      kNoKernel, "the {type} MoE kernel {backend} does not run here: {reason}; not memory",
@@ -214,7 +213,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "@plain_cache_type:--kv-cache-dtype fp8",
      "AssertionError: DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got auto"},
     {"FP8 KV cache is not supported by the Triton attention backend", kNoAttentionBackend,
-     "Triton's attention has no FP8 KV cache on this card: it needs compute capability 8.9",
+     "Triton's attention has no FP8 KV cache on this GPU: it needs compute capability 8.9",
      "@plain_cache_type:--kv-cache-dtype auto; --attention-backend | other attention kernels",
      "ValueError: FP8 KV cache is not supported by the Triton attention backend on cuda (compute capability 8.6); "
      "native FP8 "
@@ -223,18 +222,18 @@ constexpr LogTemplate kVllmEvents[] = {
      "an FP8 (e4m3) KV cache needs compute capability 8.9 on this path",
      "@plain_cache_type:--kv-cache-dtype auto; --kv-cache-dtype fp8_e5m2"},
     {"does not support fp8 kv-cache", kNoAttentionBackend, "the attention backend takes no FP8 KV cache; not memory",
-     "@plain_cache_type:--kv-cache-dtype auto; --attention-backend FLASHINFER | takes it"},
+     "@plain_cache_type:--kv-cache-dtype auto; --attention-backend FLASHINFER | supports it"},
     {"FlashAttention does not support {type:word} kv-cache", kNoAttentionBackend,
-     "FlashAttention takes no {type} KV cache on this card; not memory",
+     "FlashAttention takes no {type} KV cache on this GPU; not memory",
      "@plain_cache_type:--kv-cache-dtype auto; --attention-backend FLASHINFER or TRITON_ATTN",
      "NotImplementedError: FlashAttention does not support fp8 kv-cache on this device."},
     {"Invalid attention backend for {device:word}", kNoAttentionBackend,
      "the chosen attention backend does not exist on {device}",
-     "without --attention-backend (VLLM_ATTENTION_BACKEND) | vLLM then chooses",
+     "leave out --attention-backend (VLLM_ATTENTION_BACKEND) | vLLM then chooses",
      "ValueError: Invalid attention backend for cuda"},
     {"Selected backend {backend:word} is not valid for this configuration. Reason: {reason:text}", kNoAttentionBackend,
      "the attention backend {backend} does not run here: {reason}",
-     "without --attention-backend (VLLM_ATTENTION_BACKEND) | vLLM then chooses; @plain_cache_type:--kv-cache-dtype "
+     "leave out --attention-backend (VLLM_ATTENTION_BACKEND) | vLLM then chooses; @plain_cache_type:--kv-cache-dtype "
      "auto",
      "ValueError: Selected backend AttentionBackendEnum.FLASHMLA is not valid for this configuration. Reason: "
      "['compute "
@@ -255,10 +254,10 @@ constexpr LogTemplate kVllmEvents[] = {
      "ValueError: The model type 'gemma2' does not support float16. Reason: Numerical instability."},
     {"Pipeline parallelism is not supported for this model", kRefused,
      "the class of this model cannot be split by layers",
-     "--tensor-parallel-size in place of --pipeline-parallel-size; @newer_release"},
+     "--tensor-parallel-size instead of --pipeline-parallel-size; @newer_release"},
     {"cp_world_size must be positive", kRefused,
-     "a defect of this image or build under pipeline parallelism: cp_world_size was not set to 1",
-     "another image or release of the engine; -tp in place of -pp",
+     "a bug in this image or build with pipeline parallelism: cp_world_size was not set to 1",
+     "another image or release of the engine; -tp instead of -pp",
      "RuntimeError: cp_world_size must be positive, required by downstream unified code path."},
     {"Failed to infer device type", kRefused, "vLLM found no GPU that its build is for",
      "docker run --gpus all | shows the GPUs to a container; the wheel or image of your hardware (CUDA, ROCm, CPU); "
@@ -286,7 +285,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "ray status | shows what each node has; -tp and -pp smaller; ray start on the other nodes",
      "ValueError: Cannot provide a placement group of placement_group_specs=[{'GPU': 1.0}] within 1800 seconds."},
     {"Current node has no GPU available", kTooFewCards, "this node has no free GPU for Ray",
-     "ray status | shows who holds them; stop the other engine"},
+     "ray status | shows who uses them; stop the other engine"},
     {"Every node should have a unique IP address", kRefused, "two nodes have one address",
      "VLLM_HOST_IP | a different one on each node"},
     {"Target and draft model should have the same vocabulary size", kRefused,
@@ -300,21 +299,20 @@ constexpr LogTemplate kVllmEvents[] = {
      "@newer_release; pip install -U transformers; another checkpoint",
      "ValueError: There is no module or parameter named 'lm_head.weight_scale' in Qwen3ForCausalLM"},
     {"Model architectures {architecture:text} failed to be inspected", kUnknownArchitecture,
-     "the class {architecture} could not be loaded; the log's lines above say why",
-     "@newer_release; pip install -U transformers",
+     "the class {architecture} could not be loaded; see the lines above", "@newer_release; pip install -U transformers",
      "ValueError: Model architectures ['Qwen3NextForCausalLM'] failed to be inspected. Please check the logs for more "
      "details."},
     {"has no vLLM implementation and the Transformers implementation is not compatible", kUnknownArchitecture,
      "vLLM has no class for this model, and transformers' own does not run in vLLM",
      "@newer_release; SGLang or transformers"},
     {"At most {most} {what:text} may be provided in one prompt", kRequestTooLong,
-     "a request had more {what} than --limit-mm-per-prompt allows ({most}); it runs on",
+     "a request had more {what} than --limit-mm-per-prompt allows ({most}); vLLM keeps running",
      "--limit-mm-per-prompt higher | more memory is taken for the encoder",
      "ValueError: At most 1 image(s) may be provided in one prompt."},
     {"prompt (length {asked:tokens}) is longer than the maximum model length of {longest:tokens}", kRequestTooLong, "",
      "", "ValueError: The decoder prompt (length 40000) is longer than the maximum model length of 32768."},
     {"RPC call to {method:word} timed out", kDied, "a worker did not answer in time ({method})",
-     "VLLM_RPC_TIMEOUT or VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS higher; look at the workers' own lines | one of them may "
+     "VLLM_RPC_TIMEOUT or VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS higher; look at the workers' log | one of them may "
      "have failed first",
      "TimeoutError: RPC call to execute_model timed out."},
     {"Did not receive response from front-end process within", kDied},

@@ -66,16 +66,16 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
   std::string source = "estimate: the profile run of v1/worker/";
   if (is_new)
     source +=
-        "gpu/model_runner.py, held against start-up logs; a first start benchmarks the kernels that it compiles, and "
-        "was seen to take 0.1 to 0.8 GiB more";
+        "gpu/model_runner.py, compared with start-up logs; a first start benchmarks the kernels that it compiles and "
+        "took 0.1 to 0.8 GiB more";
   else if (rules.sparing_sampler)
-    source += "gpu_model_runner.py, held against start-up logs";
+    source += "gpu_model_runner.py, compared with start-up logs";
   else if (rules.v1_engine)
     source +=
-        "gpu_model_runner.py, held against start-up logs; where FlashInfer is installed its sampler sorts no logits, "
-        "and takes a third: 3 logs of 10";
+        "gpu_model_runner.py, compared with start-up logs; FlashInfer's sampler does not sort logits and takes a "
+        "third: 3 logs of 10";
   else
-    source = "estimate: the profile run of worker/worker.py, held against start-up logs";
+    source = "estimate: the profile run of worker/worker.py, compared with start-up logs";
   const std::uint64_t hidden = input.model.hidden_size;
   const std::uint64_t tokens = vllm_batched_tokens(input, rules);
   const std::uint64_t rows = std::min(vllm_max_num_seqs(input.request, rules), tokens);
@@ -92,8 +92,8 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
     return ranged_line("vllm activation, first start", Section::kActivation, "activation peak (a first start compiles)",
                        copied + libraries,
                        Template("{bytes} B of a rank's embedding", {{"bytes", copied.count()}}) + library_term,
-                       "estimate: a first start benchmarks what it compiles, on a copy of the embedding; a later one "
-                       "was seen to take 0.15 to 0.19 GiB");
+                       "estimate: a first start benchmarks what it compiles, on a copy of the embedding; a later start "
+                       "took 0.15 to 0.19 GiB");
   if (sampler > layer)
     return of_kind(
         LineId::kSampled,
@@ -156,7 +156,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
     return line("vllm outside, ROCm", "outside PyTorch", 600, " with ROCm", "0.46 to 0.78 GiB in 6 start-up logs");
   if (card != nullptr && card->unified)
     return line("vllm outside, unified memory", "outside PyTorch, and what the host takes meanwhile", 2048,
-                " where the processor shares the memory", "-0.5 to 5.7 GiB in 9 start-up logs on GB10");
+                " where the CPU shares the memory", "-0.5 to 5.7 GiB in 9 start-up logs on GB10");
   if (!alone && !rules.v1_engine)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
@@ -165,13 +165,12 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                 "0.95 to 2.43 GiB in 8 start-up logs of V1 on Hopper and Blackwell");
   if (!alone)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", !rules.sparing_sampler ? 150 : 300,
-                " on a rank of several", "0.09 to 0.74 GiB in 5 start-up logs of V1 on cards before Hopper");
+                " on a rank of several", "0.09 to 0.74 GiB in 5 start-up logs of V1 on GPUs before Hopper");
   if (!rules.excludes_context)
     return line("vllm outside until 0.15", "outside PyTorch, with the CUDA context", 230, " on one GPU",
                 "0.12 to 0.35 GiB in 4 start-up logs");
   if (!rules.v1_engine && vllm_is_hopper(request))
-    return line("vllm outside until 0.15", "outside PyTorch", 164, " on this card",
-                "0.16 GiB in 4 start-up logs of V0");
+    return line("vllm outside until 0.15", "outside PyTorch", 164, " on this GPU", "0.16 GiB in 4 start-up logs of V0");
   const bool is_new = vllm_has_new_runner(input, rules);
   if (!rules.sparing_sampler || (is_new && !rules.counts_consumed))
     return line(!rules.sparing_sampler ? "vllm outside until 0.15" : "vllm outside", "outside PyTorch", 56,
@@ -252,8 +251,8 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
   if (vision.width == 0 || peak <= batch_peak) return std::nullopt;
   const Bytes more = peak - batch_peak;
   return ranged_line(
-      "vllm encoder", Section::kActivation, "vision encoder's pass beyond the batch", more,
-      {"{patches} patches * {row} B of a rank's share of a layer, less the batch's peak and the encoder cache",
+      "vllm encoder", Section::kActivation, "vision encoder's pass above the batch's peak", more,
+      {"{patches} patches * {row} B of a rank's part of a layer, less the batch's peak and the encoder cache",
        {{"patches", patches}, {"row", row}}},
       "estimate: the profile run of v1/worker/gpu_worker.py");
 }

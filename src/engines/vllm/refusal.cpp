@@ -146,9 +146,9 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
   if (is_sparse && major != 9 && major != 10 && major != 12)
     return Refusal{"no_kernel",
                    {"No valid attention backend found: sparse MLA has kernels for compute capability 9, 10 and 12, and "
-                    "this card has {capability}",
+                    "this GPU has {capability}",
                     {named_capability("capability", capability)}},
-                   "use a Hopper or Blackwell card"};
+                   "use a Hopper or Blackwell GPU"};
   if (is_sparse && !is_packed && major == 9 && !rules.plain_declared_fp8 && is_auto && input.model.declared_kv_dtype &&
       is_fp8(type))
     return Refusal{"no_kernel", "No valid attention backend found for a sparse MLA cache in fp8_e4m3",
@@ -202,7 +202,7 @@ Found configuration(const EngineInput& input) {
   if (auto refused = balanced_experts(input)) return refused;
   if (input.request.parallel.pipeline > 1 && the_class.lacks_stages)
     return Refusal{"pipeline_parallel", "Pipeline parallelism is not supported for this model",
-                   "use --tensor-parallel-size alone"};
+                   "use only --tensor-parallel-size"};
   const Request& request = input.request;
   if (request.max_num_batched_tokens && request.max_num_seqs &&
       request.max_num_batched_tokens->count() < *request.max_num_seqs)

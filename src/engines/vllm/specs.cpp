@@ -105,7 +105,7 @@ class SpecMaker {
   // Draft layers come after the model's own, in the same block tables.
   void append_draft_layers() {
     if (input_.request.mtp && input_.model.num_nextn_layers == 0) {
-      notes_.push_back({NoteLevel::kWarning, "no_mtp_layers", "the config names no MTP layers: none are planned"});
+      notes_.push_back({NoteLevel::kWarning, "no_mtp_layers", "the config has no MTP layers: none are planned"});
       return;
     }
     const DraftLayers drafts = draft_layers(input_);
@@ -461,18 +461,18 @@ class SpecMaker {
     if (ranks <= 1) return;
     if (ranks_ % ranks != 0)
       refuse("--decode-context-parallel-size " + std::to_string(ranks) +
-                 ": vLLM shares tokens among ranks of tensor parallelism" + " and wants a size that divides " +
+                 ": vLLM splits tokens over tensor parallel ranks" + " and needs a size that divides " +
                  std::to_string(ranks_),
              "choose -tp and -dcp so that they divide");
     if (std::any_of(out_.specs.begin(), out_.specs.end(),
                     [](const VllmSpec& s) { return s.is_sliding() || s.type == SpecType::kChunked; }))
-      refuse("--decode-context-parallel-size: vLLM does not share the tokens of sliding windows", "leave it out");
+      refuse("--decode-context-parallel-size: vLLM does not split the tokens of sliding windows", "leave it out");
     for (const LayerCache& cache : caches_) {
       for (const Term& term : cache.compact) {
         if (term.growth != Growth::kToken || !is_value(term)) continue;
         if (checked_mul(ranks, term.shape.units, "ranks") > ranks_)
           refuse("--decode-context-parallel-size " + std::to_string(ranks) +
-                     ": vLLM shares tokens among the ranks that repeat a" + " KV head, and " + std::to_string(ranks_) +
+                     ": vLLM splits tokens over the ranks that repeat a" + " KV head, and " + std::to_string(ranks_) +
                      " ranks hold " + std::to_string(term.shape.units) + " heads",
                  "use at most -tp over the number of KV heads");
       }

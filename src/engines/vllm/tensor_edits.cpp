@@ -277,7 +277,7 @@ bool on_no_card(const Request& request) {
 // clang-format off
 constexpr Mxfp4Row kMxfp4[] = {
     {{}, "", {.holds = on_no_card}},
-    {{}, "before Mxfp4Backend.TRITON; a log of 0.11.0: MXFP4 experts have no layout of their own on Hopper.",
+    {{}, "before Mxfp4Backend.TRITON; a log of 0.11.0: MXFP4 experts have no special layout on Hopper.",
      {.until = {0, 11}, .holds = vllm_is_hopper}},
     {{64, 1, 256},
      "HopperMXScaleLayout, 2 x 8 warps x 2 x 8 rows: Triton keeps a checkpoint's MXFP4 scales beside its own.",

@@ -21,7 +21,7 @@ constexpr std::array kVersions{
     EngineVersion{"0.11", "hybrid manager, states paged; a start-up log of Qwen3-Next with TP 2"},
     EngineVersion{"0.16", "groups by the ratio 1.25 (0.15 to 0.17); source only"},
     EngineVersion{"0.19", "old \"KV cache size\" line; logs of Qwen3.5, Gemma-4, DeepSeek-V3, EXAONE-4, Llama"},
-    EngineVersion{"0.20", "CUDA graphs in the budget, which is 0.92 of the card; values of windows; source"},
+    EngineVersion{"0.20", "CUDA graphs in the budget, which is 0.92 of the GPU; values of windows; source"},
     EngineVersion{"0.21", "\"KV cache size\" is concurrency x length; a log of Qwen2.5-14B"},
     EngineVersion{"0.22", "DeepSeek-V4; logs of GLM-5, Kimi-K3, DeepSeek-V4-Flash"},
     EngineVersion{"0.24", "padded pages of attention; source"},
@@ -66,7 +66,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!request.cache_type_k && !reads) types.key = types.value = types.model;
   if (types.key != types.value)
     refuse("vLLM keeps K and V in one type, and " + std::string(name(types.key)) + " and " +
-               std::string(name(types.value)) + " were asked for",
+               std::string(name(types.value)) + " were requested",
            "use --kv-cache-dtype");
   if (!has_cache_in(types.key))
     refuse("vLLM has no KV cache in " + std::string(name(types.key)),

@@ -200,7 +200,7 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
   for (const ByLayer& other : keys.other_top_k)
     if (out.top_k == 0) out.top_k = other.at(layer);
   if (out.top_k == 0 && text.is_number(keys.top_k.key))
-    fail("\"num_experts_per_tok\" is 0", "a token meets an expert at least: correct the config");
+    fail("\"num_experts_per_tok\" is 0", "at least one expert per token: correct the config");
   if (out.top_k == 0) out.top_k = 1;
   if (out.top_k > experts)
     fail("\"num_experts_per_tok\" is " + std::to_string(out.top_k) + " of " + std::to_string(experts) + " experts",

@@ -72,7 +72,7 @@ Mixer recurrent_mixer(const Reader& reader, std::string_view word) {
   if (text.has("conv_L_cache")) return read_short_conv(text);
   if (has_word("linear linear_attention", word)) return read_matrix_state(read_heads(text));
   fail(Exit::kUnknownArchitecture,
-       "\"" + reader.model.model_type + "\" has recurrent layers whose state no known key describes",
+       "\"" + reader.model.model_type + "\" has recurrent layers, and no known key gives the size of their state",
        "open an issue with the config");
 }
 
@@ -176,7 +176,7 @@ void read_kinds(Reader& reader) {
   const KindRow* kind = named.empty() ? nullptr : find_kind(named);
   if (!named.empty() && kind == nullptr)
     reader.warn("unknown_attention_type",
-                "attention_type \"" + one_line(named, 40) + "\" names no kind that is known; the other fields decide");
+                "attention_type \"" + one_line(named, 40) + "\" is not a known kind; kvplan uses the other fields");
   const std::uint64_t layers = reader.num_layers();
   const LayerHeads own(text);
 
@@ -204,8 +204,9 @@ void read_kinds(Reader& reader) {
   }
   const std::vector<Label> labels = layer_labels(text, layers, rule_of_fields(text));
   if (kind != nullptr && std::all_of(labels.begin(), labels.end(), [](Label l) { return l == Label::kFull; }))
-    reader.warn("pattern_missing",
-                "attention_type says hybrid, but nothing says which layer is what: all attend fully");
+    reader.warn(
+        "pattern_missing",
+        "attention_type is hybrid, but no key gives the kind of each layer: planned with full attention in all");
   for (std::uint64_t i = 0; i < layers; ++i)
     reader.add(layer_of(reader, own, i, words ? std::string_view((*words)[i]) : "", labels[i]));
 }

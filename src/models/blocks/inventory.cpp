@@ -185,7 +185,7 @@ void build_inventory(Reader& reader) {
   ModelSpec& model = reader.model;
   Inventory inventory = inventory_of(reader, reader.text, reader.text.class_name());
   if (inventory.hidden == 0) {
-    reader.warn("unknown_weights", "the config names no hidden_size: the weights are not known");
+    reader.warn("unknown_weights", "the config has no hidden_size: the weights are not known");
     return;
   }
   const Family& family = inventory.family;

@@ -73,7 +73,7 @@ void read_router_layer(Reader& reader) {
 
 // For encoders and diffusion models in a GGUF.
 void read_no_cache(Reader& reader) {
-  reader.inform("no_cache", "a model of this architecture keeps no cache of its own");
+  reader.inform("no_cache", "a model of this architecture has no KV cache by itself");
   reader.model.layers.assign(reader.num_layers(), Layer{{None{}}});
 }
 
@@ -85,7 +85,7 @@ Latent read_latent(const Fields& config) {
   latent.qk_rope_head_dim = config.count_or("qk_rope_head_dim", 64);
   latent.qk_nope_head_dim = config.count_or("qk_nope_head_dim", 128);
   latent.v_head_dim = config.count_or("v_head_dim", latent.qk_nope_head_dim);
-  if (latent.v_head_dim == 0) fail("\"v_head_dim\" is 0", "a latent has values: correct the config");
+  if (latent.v_head_dim == 0) fail("\"v_head_dim\" is 0", "a latent cannot be empty: correct the config");
   latent.q_lora_rank = config.count_or("q_lora_rank", 0);
   // Files have both keys, which do not matter to the cache.
   config.touch("num_key_value_heads");
@@ -140,7 +140,7 @@ Mixer sparse_latent_mixer(const Fields& config) {
   if (out.index_head_dim == 0 || out.index_n_heads == 0)
     fail("\"index_head_dim\" is " + std::to_string(out.index_head_dim) + " and \"index_n_heads\" " +
              std::to_string(out.index_n_heads),
-         "an indexer has heads: correct the config");
+         "an indexer needs heads: correct the config");
   return out;
 }
 
@@ -157,7 +157,8 @@ void read_mla(Reader& reader) {
   if (text.count_or("kv_lora_rank", 0) == 0 || !text.flag("use_mla", true)) {
     if (text.flag("use_mla", true) && text.is_number("kv_lora_rank") && text.is_number("qk_nope_head_dim") &&
         text.count_or("qk_nope_head_dim", 0) > 0)
-      fail("\"kv_lora_rank\" is 0 beside a \"qk_nope_head_dim\"", "correct the config, or set use_mla to false");
+      fail("\"kv_lora_rank\" is 0 although there is a \"qk_nope_head_dim\"",
+           "correct the config, or set use_mla to false");
     Heads heads;
     heads.num_heads = text.count("num_attention_heads");
     heads.num_kv_heads = text.count_or("num_key_value_heads", heads.num_heads);

@@ -199,7 +199,7 @@ void read_encoder(Reader& reader) {
   const bool decodes =
       reader.text.flag("is_decoder", false) || reader.model.architecture.ends_with("GenerationDecoder");
   if (decodes) return read_decoder(reader, {});
-  reader.inform("encoder_only", "an encoder reads its input at once: it keeps no cache");
+  reader.inform("encoder_only", "an encoder reads its whole input at once and has no KV cache");
   reader.model.layers.assign(reader.num_layers(), Layer{{None{}}});
 }
 

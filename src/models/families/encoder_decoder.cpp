@@ -83,7 +83,7 @@ static std::uint64_t source_length(const Reader& reader) {
 
 void read_encoder_decoder(Reader& reader) {
   if (reader.model.architecture.ends_with("EncoderModel")) {  // T5's encoder alone, for image generators
-    reader.inform("encoder_only", "an encoder reads its input at once: it keeps no cache");
+    reader.inform("encoder_only", "an encoder reads its whole input at once and has no KV cache");
     std::uint64_t blocks = own_count(reader.text, {"encoder_layers", "num_layers", "num_hidden_layers"});
     if (blocks == 0) blocks = reader.num_layers();
     reader.model.layers.assign(check_layers(blocks, "num_layers"), Layer{{None{}}});
@@ -98,7 +98,7 @@ void read_encoder_decoder(Reader& reader) {
   text.touch("attention_window");  // LED's encoder has windows
   // TrOCR's decoder alone has no encoder to attend to.
   if (text.class_name() == "trocr" && !reader.root.child("encoder")) {
-    reader.inform("decoder_alone", "the config is a decoder's without its encoder: no cross attention is kept");
+    reader.inform("decoder_alone", "the config has a decoder without its encoder: no cross attention is planned");
     reader.model.layers.assign(layers, Layer{{FullAttention{heads}}});
     return;
   }

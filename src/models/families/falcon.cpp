@@ -30,7 +30,8 @@ static void read_falcon_h1(Reader& reader) {
     const std::uint64_t hidden_size = text.count("hidden_size");
     ssm.d_inner = scaled_width(text.find_real("expand").value_or(2.0), hidden_size, "mamba_expand");
   }
-  if (ssm.d_inner % ssm.num_heads != 0) fail("\"mamba_d_ssm\" is no multiple of mamba_n_heads", "correct the config");
+  if (ssm.d_inner % ssm.num_heads != 0)
+    fail("\"mamba_d_ssm\" is not a multiple of mamba_n_heads", "correct the config");
   ssm.head_dim = ssm.d_inner / ssm.num_heads;
   read_hybrid(reader, in_all_layers(Label::kHybrid), ssm);
 }

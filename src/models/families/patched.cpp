@@ -38,7 +38,7 @@ void write_blt_crossing(const Tower& t, const std::string& name, const Fields& c
 
 static void read_blt(Reader& reader) {
   read_decoder(reader, {});
-  reader.inform("uncounted_part", "the cache of BLT's local decoder alone is counted, not that of its patches");
+  reader.inform("uncounted_part", "only the cache of BLT's local decoder is counted, not that of its patches");
 }
 
 static bool write_blt(Inventory& out) {

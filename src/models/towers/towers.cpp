@@ -143,9 +143,8 @@ bool write_default_vision(Inventory& out, const Fields& root, const std::string&
   if (root_type.starts_with("gemma4")) return false;
   for (const std::string& own : {root_type + "_vision_model", root_type + "_vision"})
     if (has_class(own) && write_vision(out, root, with_class(Fields::empty(), own), root_type, own)) {
-      out.reader.inform("default_tower",
-                        "the config names no vision_config: the vision tower is that of the class of " +
-                            one_line(root_type, 60) + " by default");
+      out.reader.inform("default_tower", "the config has no vision_config: planned with the vision tower that " +
+                                             one_line(root_type, 60) + " builds by default");
       return true;
     }
   return false;
@@ -161,8 +160,8 @@ void note_absent_towers(Inventory& out, const Fields& root, const std::string& r
   const bool looks =
       has_word(kLooking, root_type) || has_class(root_type + "_vision") || has_class(root_type + "_vision_model");
   const auto absent = [&](const char* key, const char* what) {
-    out.reader.inform("absent_tower", "the config names no " + std::string(key) + ": no " + what +
-                                          " is counted, though the class of " + one_line(root_type, 60) + " has one");
+    out.reader.inform("absent_tower", "the config has no " + std::string(key) + ": no " + what +
+                                          " is counted, although the class of " + one_line(root_type, 60) + " has one");
   };
   if (looks && !seen_vision && !write_default_vision(out, root, root_type)) absent("vision_config", "vision tower");
   if (has_class(root_type + "_encoder") && !seen_audio) absent("audio_config", "audio encoder");

@@ -23,7 +23,7 @@ std::string left_text(const VerdictReport& verdict) {
 
 // The title of a row of fit.
 std::string title_of(const Answer& answer) {
-  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "sequences vs context"},
+  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "more sequences"},
                                                                        {"change", "one change"},
                                                                        {"card", "GPU"},
                                                                        {"users", "all users at once"},
@@ -98,11 +98,10 @@ Page compare_page(const Answers& answers) {
                                        0b01101110000, rows, {4, 5}, tones);
   Block& block = page.add("", Detail::kComment, without_columns_of("", table), {"* the checkpoint's own types"});
   if (others)
-    block.remarks.push_back("+ needs another checkpoint: the engine does not make such weights while it loads");
+    block.remarks.push_back("+ needs another checkpoint: the engine cannot convert to this type while loading");
   if (has_loss)
     block.remarks.push_back(
-        "typical loss: of benchmark scores, by the weight type alone, as its makers publish it; what the KV type costs "
-        "is not in it");
+        "Typical loss in benchmark scores, as published for the weight type. The KV type is not included.");
   std::vector<std::string> named;
   for (const Answer& answer : answers.rows)
     for (const std::string& stored : answer.stored)
@@ -127,7 +126,7 @@ std::string length_of_users(const Plan& plan) {
   return tokens_text(plan.request.avg_len.value_or(plan.load.max_model_len).count());
 }
 
-constexpr const char* kUsersFigures = "GiB: of one GPU. tokens/s: all users together, by memory bandwidth alone.";
+constexpr const char* kUsersFigures = "GiB: per GPU. tokens/s: all users together, limited by memory bandwidth.";
 
 // Free of the fullest GPU; "-" where not all users fit.
 std::string free_of(const Plan& plan) {
@@ -163,7 +162,7 @@ void add_headline_of_users(const Answers& answers, Page& page) {
   if (plan.is_logical && serves) {
     first = {Tone::kPlain, "at least " + gpus, "for " + wanted};
     page.headlines.push_back(
-        {Tone::kPlain, "", "No engine was named, and each takes more: add --engine vllm or sglang."});
+        {Tone::kPlain, "", "No engine was given, and every engine needs more: add --engine vllm or sglang."});
     return;
   }
   if (serves) {
@@ -296,12 +295,12 @@ std::vector<std::string> users_row(const Answers& answers) {
 PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {
   if (asked.request.users)
     return without_columns_of("-", without_columns_of("all", titled_table({"engine", "GPU", "GPUs", "layout", "users",
-                                                                           "free GiB", "tokens/s up to", "an hour"},
+                                                                           "free GiB", "tokens/s up to", "per hour"},
                                                                           0b11110100U, rows)));
   if (!has_cards)
     return titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that fit it"}, 0b01100U, rows,
                         {3, 2});
-  return titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
+  return titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "best change"},
                       0b01110000U, rows, {3, 7});
 }
 
@@ -359,7 +358,7 @@ Reply fitted(const Answers& answers) {
           (*answer.copies > 1 ? fmt::format("start {} copies of it{}", *answer.copies, more.empty() ? "" : "; ") : "") +
           more;
     else
-      out.warning = "This command uses a different layout or length from the one you asked for: " +
+      out.warning = "This command uses a different layout or length than you requested: " +
                     options_text(answer.changes, answer.plan.verdict.spelling) + (more.empty() ? "" : "; " + more);
   }
   return out;

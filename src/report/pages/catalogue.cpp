@@ -66,10 +66,10 @@ Page pick_page(const Pick& pick) {
     cells.emplace_back(join(row.command, " ", shell_word));
   }
   Sentences remarks{
-      "Order: the newest generation first, then size. Of each family the newest generation that the GPU holds, and "
-      "newer ones that need main memory.",
+      "Order: the newest generation first, then size. Each family's newest generation that fits the GPU, and newer "
+      "ones that also need main memory.",
       std::string("Type: the least lossy that fits. ") + (has_host ? "CPU GiB: in main memory. " : "") +
-          "tokens/s: at most, by bandwidth."};
+          "tokens/s: upper bound, from memory bandwidth."};
   if (pick.left_out > 0)
     remarks.push_back(grouped(pick.left_out) + " more of older generations or of the same size: --all");
   remarks.push_back("Catalogue of " + std::string(pick.date) +

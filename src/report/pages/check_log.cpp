@@ -150,9 +150,9 @@ Headline headline_of(const LogCheck& check) {
     case LogVerdict::kStarted:
       return {Tone::kPlain, word,
               !why.empty()     ? why
-              : check.has_plan ? "this log has no figure that can be compared with the plan exactly"
-                               : "this log has no error. Give the MODEL before the log to compare it with a plan"};
-    case LogVerdict::kCannotTell: return {Tone::kPlain, word, "the log tells neither a start nor a failure"};
+              : check.has_plan ? "no figure in this log can be compared exactly with the plan"
+                               : "no error in this log. Give the MODEL before the log to compare it with a plan"};
+    case LogVerdict::kCannotTell: return {Tone::kPlain, word, "the log shows neither a start nor a failure"};
   }
   return {};
 }
@@ -214,11 +214,11 @@ void add_lines(const LogCheck& check, Page& page) {
     }
     table.rows.push_back({std::move(cells), line.predicted || !check.has_plan ? Tone::kPlain : Tone::kFaint});
   }
-  Block& block = page.add("What the log says", Detail::kScreen, std::move(table));
+  Block& block = page.add("Figures in the log", Detail::kScreen, std::move(table));
   if (check.total && check.total->parts.size() > 1) {
     const LogTotal& total = *check.total;
     const bool inside = total.low <= total.observed && total.observed <= total.high;
-    block.remarks.push_back(fmt::format("everything but KV: {} logged, {} predicted ({} to {}): {} the range",
+    block.remarks.push_back(fmt::format("all but the KV cache: {} in the log, {} planned ({} to {}): {} the range",
                                         gib(total.observed), gib(total.predicted), gib_number(total.low),
                                         gib(total.high), inside ? "inside" : "outside"));
   }
@@ -233,7 +233,7 @@ void add_next(const LogCheck& check, Page& page) {
       command += " --max-model-len " + remedy.value;
       break;
     }
-  if (check.diagnosis.missing && !check.planned_as.empty()) page.next.push_back(command + " --gpu CARD");
+  if (check.diagnosis.missing && !check.planned_as.empty()) page.next.push_back(command + " --gpu NAME");
 }
 
 }  // namespace
@@ -262,7 +262,7 @@ Page check_log_page(const LogCheck& check) {
     return line.seen.what == "kv_budget" && !line.predicted;
   });
   if (check.has_plan && lacks_budget && !check.plan.card && check.compared > 0)
-    page.notes.push_back({Tone::kFaint, "note:", "--gpu NAME enables a prediction of the KV cache budget"});
+    page.notes.push_back({Tone::kFaint, "note:", "add --gpu NAME to compare the KV cache budget, too"});
   for (const std::string& remark : check.remarks) page.notes.push_back({Tone::kFaint, "note:", remark});
   add_next(check, page);
   return page;

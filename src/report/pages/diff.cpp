@@ -73,7 +73,7 @@ void add_headlines(const PlanDiff& diff, Page& page) {
 }
 
 void add_failures(const PlanDiff& diff, Page& page) {
-  if (diff.lost_fit) page.headlines.push_back({Tone::kBad, "DOES NOT FIT", "what fitted does not any more"});
+  if (diff.lost_fit) page.headlines.push_back({Tone::kBad, "DOES NOT FIT", "what fitted before does not fit now"});
   for (const std::string& limit : diff.broken) page.headlines.push_back({Tone::kBad, "BREAKS A LIMIT", limit});
 }
 

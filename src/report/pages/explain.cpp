@@ -166,7 +166,7 @@ void add_budget(const Plan& plan, Rows& rows) {
   const std::int64_t rest =
       signed_difference(usable.count(), beside.count()) - static_cast<std::int64_t>(capacity.kv_cache_memory.count());
   rows.push_back({"KV cache budget per GPU", in_bytes(capacity.kv_cache_memory),
-                  rest >= -1 && rest <= 1 ? "memory x share - everything but KV" : "by the engine's own rule"});
+                  rest >= -1 && rest <= 1 ? "memory x share - everything but KV" : "by the engine's rule"});
 }
 
 // Equal groups share a row.
@@ -196,7 +196,7 @@ void add_capacity(const Plan& plan, Page& page) {
   Rows rows;
   add_budget(plan, rows);
   add_blocks(plan, rows);
-  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), "whole ones in the budget"});
+  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), "whole blocks in the budget"});
   if (capacity.tokens) rows.push_back({"GPU KV cache size", grouped(*capacity.tokens) + " tokens", ""});
   rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
                   fmt::format("{:.2f}x", capacity.max_concurrency), ""});
@@ -239,7 +239,7 @@ void add_work(const Plan& plan, Page& page) {
       times < 1e15 ? grouped(static_cast<std::uint64_t>(std::max(0.0, times) + 0.5)) : fmt::format("{:.3g}", times);
   rows.push_back({"recomputing the whole prefix", fmt::format("{:.3g} FLOPs", without), factor + "x"});
   page.add(fmt::format("Compute per decoded token after {}{}", plural(plan.load.max_model_len.count(), "token"),
-                       parameters.is_known ? "" : " (attention alone: the parameters are not known)"),
+                       parameters.is_known ? "" : " (attention only: the parameters are not known)"),
            Detail::kScreen, facts_table(rows));
 }
 

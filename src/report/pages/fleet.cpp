@@ -108,7 +108,7 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
 
 Page shared_page(const SharedCard& shared) {
   Page page;
-  page.title = plural(shared.models.size(), "model") + " on one card";
+  page.title = plural(shared.models.size(), "model") + " on one GPU";
   page.facts = (shared.card.empty() ? "a GPU" : shared.card) + " of " + gib(shared.memory);
   page.file = shared.models.front().plan->model->source;
   const bool fits = shared.status == Verdict::kFits;
@@ -145,7 +145,7 @@ Page shared_page(const SharedCard& shared) {
                                                           "total GiB", "utilization", "max context", "fits"},
                                                          0b011111000, rows, {3, 4, 7, 2}, tones));
   page.add("", Detail::kComment, std::move(table));
-  page.add("Memory of the card", Detail::kDocument, std::move(bars));
+  page.add("Memory of the GPU", Detail::kDocument, std::move(bars));
   return page;
 }
 

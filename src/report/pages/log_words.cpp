@@ -25,14 +25,13 @@ constexpr Sentence kCauses[] = {
     {kCacheTooSmall, "one sequence of {max_model_len} needs {needed} of KV cache and {available} is left"},
     {kCacheTooSmall, "one sequence needs {needed} of KV cache and {available} is left"},
     {kCacheTooSmall, "the KV cache has room for {longest}, and one sequence may have {max_model_len}"},
-    {kNoCacheMemory, "weights leave nothing for the KV cache within {share} of the card"},
+    {kNoCacheMemory, "weights leave nothing for the KV cache within {share} of the GPU"},
     {kNoCacheMemory, "nothing is left for the KV cache"},
-    {kFreeMemoryShort,
-     "{free} of {total} is free at the start, and the engine is to take {wanted} ({share} of the card)"},
+    {kFreeMemoryShort, "{free} of {total} is free at the start, and the engine needs {wanted} ({share} of the GPU)"},
     {kOutOfMemory, "the GPU has {free} free of {total}, and {wanted} more was requested"},
-    {kOutOfMemory, "the card had no room for {wanted} more"},
-    {kOutOfMemory, "the card ran out of memory for {sequences} at once"},
-    {kOutOfMemory, "the card ran out of memory"},
+    {kOutOfMemory, "the GPU had no memory for {wanted} more"},
+    {kOutOfMemory, "the GPU ran out of memory for {sequences} at once"},
+    {kOutOfMemory, "the GPU ran out of memory"},
     {kGraphsFailed, "graphs could not be captured: {reason}"},
     {kGraphsFailed, "graphs could not be captured"},
     {kComputeFailed, "weights ({weights}) and KV cache ({kv}) fit, but the compute buffer of {wanted} does not"},
@@ -43,52 +42,52 @@ constexpr Sentence kCauses[] = {
     {kCacheFailed, "the KV cache does not fit"},
     {kWeightsFailed, "the weights of {device} ({wanted}) do not fit"},
     {kWeightsFailed, "the weights of {device} do not fit"},
-    {kBufferFailed, "a buffer of {wanted} could not be had"},
-    {kBufferLimit, "one buffer of {wanted} is more than the driver gives in one piece, however much is free"},
-    {kBufferLimit, "a buffer is larger than the driver gives in one piece, however much is free"},
+    {kBufferFailed, "a buffer of {wanted} could not be allocated"},
+    {kBufferLimit, "one buffer of {wanted} is more than the driver gives in one piece, no matter how much is free"},
+    {kBufferLimit, "a buffer is larger than the driver gives in one piece, no matter how much is free"},
     {kWeightsLimit,
-     "one tensor or buffer of the weights ({wanted}) is more than the driver gives in one piece, however much is free"},
-    {kWeightsLimit, "a tensor of the weights is larger than the driver gives in one piece, however much is free"},
+     "one tensor or buffer of the weights ({wanted}) is more than the driver gives in one piece, no matter how much is "
+     "free"},
+    {kWeightsLimit, "a tensor of the weights is larger than the driver gives in one piece, no matter how much is free"},
     {kFitFailed,
-     "{weights} of weights ({self} in all) go to {device}, which has {free} free; llama.cpp could not make it "
-     "fit "
-     "by itself: {reason}"},
-    {kFitFailed, "{needed} is needed where {available} is free; llama.cpp could not make it fit by itself: {reason}"},
-    {kFitFailed, "llama.cpp could not make it fit by itself: {reason}"},
-    {kFitFailed, "llama.cpp could not make it fit by itself"},
-    {kDoesNotFitDevices, "the model exceeds {devices} together by {missing}"},
+     "{weights} of weights ({self} in all) go to {device}, which has {free} free; llama.cpp could not make it fit: "
+     "{reason}"},
+    {kFitFailed, "{needed} is needed and {available} is free; llama.cpp could not make it fit: {reason}"},
+    {kFitFailed, "llama.cpp could not make it fit: {reason}"},
+    {kFitFailed, "llama.cpp could not make it fit"},
+    {kDoesNotFitDevices, "the model is {missing} larger than {devices} together"},
     {kDoesNotFitDevices, "the model does not fit on {devices}"},
     {kComponentFailed, "{component} did not fit: {free} of {total} was free"},
     {kComponentFailed, "a part of the executor did not fit"},
-    {kTooManySequences, "the command asks for {sequences} sequences, and there is room for the states of {blocks}"},
+    {kTooManySequences, "the command sets {sequences} sequences, and there is memory for the states of {blocks}"},
     {kCacheTooSmall, "the KV cache has room for {longest}, less than one sequence"},
     {kCacheTooSmall, "the KV cache is smaller than one sequence"},
     {kMemoryUnbalanced, "free memory changed ({before} and {here}): another process started or ended"},
     {kMemoryUnbalanced, "free memory differs: another process started or ended, or uses one of the GPUs"},
-    {kHostOutOfMemory, "the model needs {needed} of system memory and {available} is there"},
-    {kHostOutOfMemory, "system memory ran out: {wanted} more could not be had"},
-    {kHostOutOfMemory, "the system ran out of memory (RAM), not the card"},
+    {kHostOutOfMemory, "the model needs {needed} of main memory and {available} is available"},
+    {kHostOutOfMemory, "main memory ran out: {wanted} more could not be allocated"},
+    {kHostOutOfMemory, "the machine ran out of main memory (RAM), not the GPU"},
     {kExited, "the process ended with exit code {code}"},
     {kLeak, "the engine's own check of its pools failed: a defect of the engine, not a lack of memory"},
     {kNoBfloat16,
      "the model is bfloat16 and {card} has none: compute capability {capability}, {least} is needed; not memory"},
     {kQuantizationNeedsCard,
-     "{method} needs compute capability {least} in this release; the card has {capability}; not memory"},
-    {kNoAttentionBackend, "no attention backend of this release takes the model on this card: {reasons}; not memory"},
-    {kNoAttentionBackend, "no attention backend of this release takes the model on this card; not memory"},
+     "{method} needs compute capability {least} in this release; the GPU has {capability}; not memory"},
+    {kNoAttentionBackend, "no attention backend of this release takes the model on this GPU: {reasons}; not memory"},
+    {kNoAttentionBackend, "no attention backend of this release takes the model on this GPU; not memory"},
     {kBlockDoesNotDivide,
      "tensor parallelism leaves a rank {width} of a quantized width whose blocks have {block}; not memory"},
-    {kHeadsDoNotDivide, "{heads} attention heads cannot be shared out to {ranks} ranks; not memory"},
+    {kHeadsDoNotDivide, "{heads} attention heads cannot be split over {ranks} ranks; not memory"},
     {kLengthBeyondModel,
-     "the command asks for {max_model_len}, and the model's config allows {longest}; not a memory problem"},
+     "the command sets {max_model_len}, and the model's config allows {longest}; not a memory problem"},
     {kBatchBelowLength,
-     "chunked prefill is off, so a batch ({batch}) must have room for a whole sequence ({max_model_len}); not a memory "
+     "chunked prefill is off, so a batch ({batch}) must fit a whole sequence ({max_model_len}); not a memory "
      "problem"},
-    {kTooFewCards, "the command asks for {ranks} ranks, and this machine has {cards} GPU(s); not a memory problem"},
+    {kTooFewCards, "the command needs {ranks} GPUs, and this machine has {cards}; not a memory problem"},
     {kCacheTypeNeedsFlash, "a quantized V cache needs flash attention, which is off; not memory"},
-    {kNoKernel, "this build has no kernels for the card's compute capability; not memory"},
+    {kNoKernel, "this build has no kernels for the GPU's compute capability; not memory"},
     {kSharedMemory,
-     "a kernel asks for {required} of on-chip shared memory and the card has {limit}: a kernel's tile, not GPU memory"},
+     "a kernel needs {required} of on-chip shared memory and the GPU has {limit}; this is not GPU memory"},
     {kUnknownArchitecture, "this release does not know the architecture {architecture}; not memory"},
     {kRaised, "{kind}: {reason}"},
     {kRaised, "{reason}"},
@@ -96,17 +95,17 @@ constexpr Sentence kCauses[] = {
     {kDied, "the engine gave up, and the log does not say why"},
     {kSpilled, "{on} of {all} are on the GPU, the rest runs on the CPU"},
     {kRequestTooLong, "the engine refused or cut a request of {asked}: its limit is {longest}; it keeps running"},
-    {kRequestTooLong, "a request was longer than the engine takes; it runs on"},
+    {kRequestTooLong, "a request was too long; the engine keeps running"},
     {kPreempted, "the KV cache is full: requests are preempted and computed again ({preemptions} so far)"},
-    {kPreempted, "the KV cache is full: {retracted} of the requests were taken back and are computed again"},
-    {kPreempted, "the KV cache is full: requests are taken back and computed again"},
+    {kPreempted, "the KV cache is full: {retracted} of the requests were retracted and are computed again"},
+    {kPreempted, "the KV cache is full: requests are retracted and computed again"},
 };
 
 constexpr Sentence kEventWords[] = {
     {kFitFailed, "-fit gave up: {reason}"},
     {kRetried,
-     "the first compute buffer was too large and was retried without pipeline parallelism, which is no fault"},
-    {kFitReduced, "the engine shortened the context by itself, from {before} to {after}"},
+     "the first compute buffer was too large; llama.cpp retried without pipeline parallelism, which is normal"},
+    {kFitReduced, "the engine shortened the context from {before} to {after}"},
     {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
     {kSpilled, "{on} of {all} on the GPU"},
     {kNoGpu, "no GPU was found: it runs on the CPU"},
@@ -181,7 +180,7 @@ std::string traffic_text(const Diagnosis& diagnosis) {
   const LogValue* usage = event.value("usage");
   std::string out = sentence_of(kEventWords, event);
   if (const double tokens = figure_of(diagnosis, "tokens_per_request"); usage == nullptr && tokens > 0)
-    return out + fmt::format(": a request has {} tokens on average, and the cache holds about {:.0f} of them at once",
+    return out + fmt::format(": a request has {} tokens on average, and the cache fits about {:.0f} of them at once",
                              grouped(static_cast<std::uint64_t>(tokens)), figure_of(diagnosis, "room_for"));
   if (usage == nullptr) return out;
   constexpr double kFull = 0.9;
@@ -189,7 +188,7 @@ std::string traffic_text(const Diagnosis& diagnosis) {
   out += share < kFull ? ": they wait for prefill or the scheduler's cap, not for KV cache"
                        : ": the KV cache is full and requests wait for it";
   if (const double room = figure_of(diagnosis, "room_for"); room > 0)
-    out += fmt::format("; a request holds {:.2f} %, about {:.0f} fit at once",
+    out += fmt::format("; a request takes {:.2f} %, about {:.0f} fit at once",
                        figure_of(diagnosis, "usage_per_request"), room);
   if (const double tokens = figure_of(diagnosis, "tokens_per_request"); tokens > 0)
     out += fmt::format(", of {} tokens on average", grouped(static_cast<std::uint64_t>(tokens)));
@@ -204,44 +203,45 @@ struct CureWords {
 };
 constexpr CureWords kCures[] = {
     {LogCure::kShorterLength, "a shorter context", "needs less cache and smaller buffers",
-     "one sequence of {} tokens is what fits"},
-    {LogCure::kLargerShare, "more of the card", "gives the KV cache the missing memory", "the least is {:.4f}"},
-    {LogCure::kSmallerShare, "less of the card", "leaves room outside of the cache",
-     "lower by {:.2f}: leaves room outside of the cache"},
-    {LogCure::kSmallerCacheType, "", "half the bytes of a token of KV cache"},
-    {LogCure::kPlainCacheType, "", "the KV cache in a type that every kernel takes"},
-    {LogCure::kMoreRanks, "more cards", "shares weights and cache out", "shares weights and cache out to {} cards"},
+     "one sequence of {} tokens fits"},
+    {LogCure::kLargerShare, "a larger fraction of the GPU", "gives the KV cache the missing memory", "at least {:.4f}"},
+    {LogCure::kSmallerShare, "a smaller fraction of the GPU", "leaves memory outside the cache",
+     "lower by {:.2f}: leaves memory outside the cache"},
+    {LogCure::kSmallerCacheType, "", "half the KV cache per token"},
+    {LogCure::kPlainCacheType, "", "a KV cache type that every kernel supports"},
+    {LogCure::kMoreRanks, "more GPUs", "splits weights and cache", "splits weights and cache over {} GPUs"},
     {LogCure::kRanksThatDivide, "fewer ranks", "a number of ranks that divides"},
-    {LogCure::kPipelineInstead, "", "splits layers in place of heads"},
-    {LogCure::kWholeExperts, "", "experts are dealt whole, their blocks are not cut"},
-    {LogCure::kSmallerBatch, "a smaller batch", "activations and compute buffers shrink with it"},
+    {LogCure::kPipelineInstead, "", "splits layers instead of heads"},
+    {LogCure::kWholeExperts, "", "whole experts per GPU, their blocks are not cut"},
+    {LogCure::kSmallerBatch, "a smaller batch", "smaller activations and compute buffers"},
     {LogCure::kLargerBatch, "", "prefill takes more tokens at a time"},
-    {LogCure::kChunkedPrefill, "", "a long prompt is taken in pieces"},
+    {LogCure::kChunkedPrefill, "", "a long prompt is processed in pieces"},
     {LogCure::kFewerSequences, "fewer sequences at once", "less for logits, graphs and cache",
-     "as many such requests as the KV cache has room for"},
-    {LogCure::kFewerImages, "", "the encoder's pass shrinks with the images of a prompt"},
-    {LogCure::kFlashAttention, "install or switch on flash attention", "without it the scores of all pairs are kept"},
+     "as many such requests as the KV cache fits"},
+    {LogCure::kFewerImages, "", "fewer images per prompt make the encoder's pass smaller"},
+    {LogCure::kFlashAttention, "enable flash attention (install it if needed)",
+     "without it the whole score matrix is stored"},
     {LogCure::kNoGraphs, "", "no graphs are captured; decoding gets slower"},
-    {LogCure::kFreeTheCard, "stop what else runs on the card", "", "other processes use {:.2f} GiB of this GPU"},
-    {LogCure::kFixedCache, "", "a cache of a set size, whatever the card reports"},
+    {LogCure::kFreeTheCard, "stop other programs on the GPU", "", "other processes use {:.2f} GiB of this GPU"},
+    {LogCure::kFixedCache, "", "a cache of a fixed size, whatever the GPU reports"},
     {LogCure::kSmallerWeights, "a smaller weight type (a quantized checkpoint)", "weights are the largest part"},
-    {LogCure::kOtherWeights, "another quantization (GPTQ, AWQ) or 16 bit", "whose kernels run on this card"},
+    {LogCure::kOtherWeights, "another quantization (GPTQ, AWQ) or 16 bit", "with kernels for this GPU"},
     {LogCure::kAcrossNodes, "", "ranks on several nodes"},
     {LogCure::kRanksForBlocks, "fewer ranks", "", "a rank then gets {} of it: whole blocks"},
-    {LogCure::kFewerLayersOnGpu, "", "layers move to the host; slower"},
-    {LogCure::kOtherSplit, "", "another split moves layers to the card with room"},
-    {LogCure::kFitByItself, "leave out", "llama.cpp then chooses the layers by itself"},
-    {LogCure::kFloat16, "", "the type that the card has"},
-    {LogCure::kLongerByOverride, "", "only where the model was made for that length"},
-    {LogCure::kLongerContext, "a longer context", "holds the request, if memory allows"},
-    {LogCure::kShorterInput, "a shorter input", "or in pieces"},
-    {LogCure::kOtherKernels, "another kernel backend or its config for this card", "its tiles need less shared memory"},
-    {LogCure::kOtherBuild, "a build for this card", "with its compute capability or backend"},
+    {LogCure::kFewerLayersOnGpu, "", "layers move to main memory; slower"},
+    {LogCure::kOtherSplit, "", "another split moves layers to the GPU with free memory"},
+    {LogCure::kFitByItself, "leave out", "llama.cpp then chooses the layers"},
+    {LogCure::kFloat16, "", "a type that the GPU supports"},
+    {LogCure::kLongerByOverride, "", "only if the model supports that length"},
+    {LogCure::kLongerContext, "a longer context", "fits the request, if memory allows"},
+    {LogCure::kShorterInput, "a shorter input", "or split it"},
+    {LogCure::kOtherKernels, "another kernel backend, or its config for this GPU", "its tiles need less shared memory"},
+    {LogCure::kOtherBuild, "a build for this GPU", "with its compute capability or backend"},
     {LogCure::kNewerRelease, "a newer release of the engine", ""},
-    {LogCure::kOtherCard, "another card, or more of them", ""},
-    {LogCure::kMoreHostMemory, "more system memory (or a higher limit of the container)", ""},
-    {LogCure::kAsTheLogSays, "", "the log's own advice"},
-    {LogCure::kNothing, "nothing for memory yet", "", "the cache will be full at about {} sequences"},
+    {LogCure::kOtherCard, "another GPU, or more GPUs", ""},
+    {LogCure::kMoreHostMemory, "more main memory (or a higher container limit)", ""},
+    {LogCure::kAsTheLogSays, "", "the log's advice"},
+    {LogCure::kNothing, "no memory problem yet", "", "the cache will be full at about {} sequences"},
 };
 
 const CureWords& words_of(LogCure cure) {
@@ -259,7 +259,7 @@ std::string cause_text(const Diagnosis& diagnosis) {
     if (const LogValue* code = diagnosis.cause->value("code");
         code != nullptr && (code->text == "137" || code->text == "-9"))
       return "the process was killed (exit code " + code->text +
-             "): most likely the system ran out of memory (RAM); options of the GPU do not change that";
+             "): most likely the machine ran out of main memory (RAM); GPU options do not help";
   std::string out = sentence_of(kCauses, *diagnosis.cause);
   if (out.empty()) out = diagnosis.cause->words;
   if (!diagnosis.cause->meaning.empty()) return out;
@@ -268,7 +268,7 @@ std::string cause_text(const Diagnosis& diagnosis) {
   const LogValue* wanted = diagnosis.cause->value("wanted");
   const LogValue* free = diagnosis.cause->value("free");
   if (diagnosis.cause->id == kOutOfMemory && wanted != nullptr && free != nullptr && !diagnosis.missing)
-    out += ": free by the card's count, but the system does not give it (unified memory)";
+    out += ": the GPU reports it as free, but the system does not provide it (unified memory)";
   return out;
 }
 

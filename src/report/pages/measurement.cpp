@@ -47,7 +47,7 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   Rows facts;
   if (seen.device.nominal > Bytes(0)) facts.push_back({"memory, as the driver reports it", gib(seen.device.nominal)});
   facts.push_back({"memory that a program sees", gib(seen.device.usable)});
-  if (seen.device.context) facts.push_back({"taken by opening the device", human_bytes(*seen.device.context)});
+  if (seen.device.context) facts.push_back({"used by opening the device", human_bytes(*seen.device.context)});
   if (seen.device.context && seen.planned_context)
     facts.push_back({"planned for it, with libraries", human_bytes(*seen.planned_context)});
   facts.push_back({"free before the measurement", human_bytes(seen.free)});
@@ -55,14 +55,14 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   constexpr std::uint64_t kDriversOwn = 16 * kMiB;
   const std::uint64_t programs = seen.other_processes.value_or(0);
   if (seen.used_by_others.count() >= kDriversOwn || programs > 0)
-    facts.push_back({programs > 0 ? "in use by others (" + plural(programs, "program") + ")" : "in use by others",
-                     human_bytes(seen.used_by_others)});
+    facts.push_back(
+        {programs > 0 ? "in use by other programs (" + plural(programs, "program") + ")" : "in use by other programs",
+         human_bytes(seen.used_by_others)});
   facts.push_back({"allocation granularity", human_bytes(seen.device.granularity)});
   Block& block = page.add(fmt::format("Measured on {}: {}{}", seen.device.id, seen.device.name,
                                       seen.device.driver.empty() ? "" : ", driver " + seen.device.driver),
                           Detail::kComment, facts_table(facts));
-  if (plan.memory.size() > 1)
-    block.remarks.push_back(fmt::format("the share of GPU {} of {}", seen.gpu, plan.memory.size()));
+  if (plan.memory.size() > 1) block.remarks.push_back(fmt::format("GPU {} of {}", seen.gpu, plan.memory.size()));
   if (!seen.scaled.empty())
     block.remarks.push_back("at a smaller scale, " + tokens_of(seen.max_model_len, seen.num_seqs) + ": " + seen.scaled);
 }
@@ -72,23 +72,24 @@ void add_rehearsal(const Rehearsal& seen, Page& page) {
   Rows rows;
   for (const RehearsedStep& step : seen.steps)
     rows.push_back({step.what, human_bytes(step.planned), human_bytes(step.asked), grouped(step.blocks),
-                    step.held == step.blocks ? "held" : grouped(step.held) + " held"});
-  page.add("The start, rehearsed", Detail::kScreen,
-           titled_table({"step", "planned", "asked for", "blocks", ""}, 0b01110, rows, {1}));
+                    step.held == step.blocks ? "allocated" : grouped(step.held) + " allocated"});
+  page.add("Allocating what the engine allocates at its start", Detail::kScreen,
+           titled_table({"step", "planned", "requested", "blocks", ""}, 0b01110, rows, {1}));
   const std::string all_there =
-      "the plan starts on this card as it is now with " + human_bytes(seen.spare) + " to spare";
+      "with the GPU's memory as it is now the plan starts with " + human_bytes(seen.spare) + " free";
   switch (seen.status) {
     case RehearsalStatus::kStarts:
-      page.notes.push_back({Tone::kGood, "now:", all_there + ": all of it was held at once"});
+      page.notes.push_back({Tone::kGood, "now:", all_there + ": everything was allocated at the same time"});
       break;
     case RehearsalStatus::kTight:
       page.notes.push_back(
-          {Tone::kPlain, "now:", all_there + ", by its sums: the last of it is within what is left to others"});
+          {Tone::kPlain,
+           "now:", all_there + ", by calculation: the last part would use memory that is left to other programs"});
       break;
     case RehearsalStatus::kStops:
       page.notes.push_back({Tone::kBad, "now:",
-                            "the plan stops on this card as it is now at " + seen.stopped +
-                                (seen.missing > Bytes(0) ? ": " + human_bytes(seen.missing) + " are missing" : "") +
+                            "with the GPU's memory as it is now the plan fails at " + seen.stopped +
+                                (seen.missing > Bytes(0) ? ": " + human_bytes(seen.missing) + " short" : "") +
                                 (seen.reason.empty() ? "" : " (" + seen.reason + ")")});
       break;
   }
@@ -106,8 +107,8 @@ void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   page.notes.push_back(
       {missing > Bytes(0) ? Tone::kBad : Tone::kPlain, "now:",
        missing > Bytes(0)
-           ? "the plan would not start on this card as it is now: " + human_bytes(missing) + " are missing"
-           : "the plan starts on this card as it is now with " + human_bytes(left) + " to spare"});
+           ? "with the GPU's memory as it is now the plan does not start: " + human_bytes(missing) + " short"
+           : "with the GPU's memory as it is now the plan starts with " + human_bytes(left) + " free"});
 }
 
 void add_lines(const Measurement& seen, Page& page) {
@@ -127,7 +128,7 @@ void add_lines(const Measurement& seen, Page& page) {
                                   seen.bandwidth.n, speed_text(seen.bandwidth.low), speed_text(seen.bandwidth.high)));
   if (seen.maximum) {
     const MeasuredMaximum& most = *seen.maximum;
-    remarks.push_back(fmt::format("the cache alone allocates up to {}, {}; the limit is {}",
+    remarks.push_back(fmt::format("the KV cache by itself can be allocated up to {}, {}; the limit is {}",
                                   tokens_of(most.max_model_len, most.num_seqs), human_bytes(most.bytes),
                                   most.limited_by));
   }
@@ -151,9 +152,9 @@ void add_measurement(const Plan& plan, Page& page) {
   else
     add_start(plan, seen, page);
   if (seen.device.id != "host")
-    page.notes.push_back({Tone::kFaint, "note:",
-                          "what is estimated is taken as planned; watching a start measures it (--watch). Measuring "
-                          "has run on no real card yet"});
+    page.notes.push_back(
+        {Tone::kFaint, "note:",
+         "estimates are taken from the plan; --watch measures them. Measuring is not yet tested on a real GPU"});
   add_lines(seen, page);
 }
 

@@ -73,7 +73,7 @@ void add_parts(const Plan& plan, Page& page) {
   add_part_rows(on_host ? plan.host : gpu.lines, on_host ? nullptr : &gpu, bars);
   if (std::any_of(bars.rows.begin(), bars.rows.end(), [](const BarRow& row) { return !row.range.empty(); }))
     bars.range_title = "range";
-  const std::string title = on_host ? "Host memory: nothing is on a GPU"
+  const std::string title = on_host ? "Host memory: nothing on a GPU"
                             : plan.memory.size() == 1
                                 ? "Memory"
                                 : fmt::format("Memory of the fullest of {} GPUs", plan.memory.size());
@@ -88,8 +88,8 @@ void add_parts(const Plan& plan, Page& page) {
   if (plan.taken_at_start && plan.verdict.starts != false) {
     std::string claim = fmt::format("{} claims {} at start-up", plan.engine, gib(*plan.taken_at_start));
     if (plan.card && *plan.card > Bytes(0))
-      claim += fmt::format(", {:.0f} % of the card", 100 * static_cast<double>(plan.taken_at_start->count()) /
-                                                         static_cast<double>(plan.card->count()));
+      claim += fmt::format(", {:.0f} % of the GPU", 100 * static_cast<double>(plan.taken_at_start->count()) /
+                                                        static_cast<double>(plan.card->count()));
     block.remarks.push_back(claim);
   }
   if (plan.capacity && plan.capacity->tokens && plan.verdict.starts == true &&
@@ -185,7 +185,7 @@ void add_remedies(const Plan& plan, Page& page) {
   }
   if (rows.empty() && is_moved) return;
   if (rows.empty())
-    page.add("", Detail::kComment, Sentences{"No one change makes it fit."});
+    page.add("", Detail::kComment, Sentences{"No single change makes it fit."});
   else
     page.add(is_moved ? "To keep it all on the GPU" : "To make it fit", Detail::kComment, facts_table(rows));
   for (const Remedy& remedy : plan.verdict.suggestions) {
@@ -257,7 +257,7 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
                   count_text(capacity.max_model_len) + " tokens",
                   capacity.max_model_len_by_memory == capacity.max_model_len
                       ? ""
-                      : "by memory alone " + count_text(capacity.max_model_len_by_memory)});
+                      : "by memory only " + count_text(capacity.max_model_len_by_memory)});
   if (!has_cache) {
     rows.front() = {"free per GPU", gib(capacity.kv_cache_memory)};
     rows.push_back(
@@ -396,9 +396,8 @@ Page plan_page(const Plan& plan) {
   const bool is_floor = !plan.engines.empty();
   if (is_floor) {
     for (Headline& headline : page.headlines)
-      if (headline.tone == Tone::kGood) headline = {Tone::kPlain, "no engine named", headline.says};
-    page.headlines.push_back(
-        {Tone::kPlain, "", "the floor of what any engine needs; each engine's own answer is below"});
+      if (headline.tone == Tone::kGood) headline = {Tone::kPlain, "no engine given", headline.says};
+    page.headlines.push_back({Tone::kPlain, "", "the least that any engine needs; engines are listed below"});
   }
   // --users asks for GPUs: these are the answer, and the request on the given cards comes after it.
   for (const Note& note : plan.notes)

@@ -48,7 +48,7 @@ void add_grounds(const Plan& plan, Rows& rows) {
   rows.push_back({"weights read per step", human_bytes(bounds.weights_read), where});
   if (bounds.weights_read_batch != bounds.weights_read)
     rows.push_back({"weights read per step, batch of " + grouped(plan.load.num_seqs),
-                    human_bytes(bounds.weights_read_batch), "distinct experts used by a batch: E * (1 - (1 - k/E)^B)"});
+                    human_bytes(bounds.weights_read_batch), "distinct experts in a batch: E * (1 - (1 - k/E)^B)"});
   rows.push_back({"KV cache read per step and sequence", human_bytes(bounds.cache_read),
                   request.parallel.tensor > 1 ? "on each rank" : ""});
   rows.push_back({"prefill", fmt::format("{:.3g} FLOPs", bounds.prefill_flops),
@@ -73,7 +73,7 @@ void add_speed(const Plan& plan, bool is_whole, Page& page) {
   Block& block = page.add(fmt::format("Speed, upper bounds ({} GB/s memory bandwidth)", given(bounds.bandwidth_gb_s)),
                           Detail::kScreen, facts_table(rows));
   if (bounds.host_gb_s > 0)
-    block.remarks.push_back(fmt::format("{} of a step lie in host memory, read at {} GB/s{}.",
+    block.remarks.push_back(fmt::format("{} per step are read from host memory at {} GB/s{}.",
                                         human_bytes(bounds.host_read), given(bounds.host_gb_s),
                                         bounds.host_assumed ? " (assumed: --host-bandwidth)" : ""));
 }

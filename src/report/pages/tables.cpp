@@ -30,7 +30,7 @@ Block whole(PageTable table, Sentences remarks) {
 Page kinds_page(std::span<const KindInfo> kinds) {
   Page page;
   page.title = "The kinds of attention";
-  page.about.push_back("Each kind is derived in the header of formulas/ that bears its name.");
+  page.about.push_back("kvplan formulas KIND prints a kind's derivation.");
   Rows rows;
   for (const KindInfo& kind : kinds)
     rows.push_back({std::string(kind.name), std::string(kind.title), std::string(kind.growth),
@@ -76,7 +76,7 @@ Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation,
   Rows rows;
   for (const KindInfo& row : beside)
     rows.push_back({std::string(row.name), std::string(row.formula), std::string(row.growth)});
-  page.add("Elements per layer, beside other kinds", Detail::kComment,
+  page.add("Elements per layer, compared with other kinds", Detail::kComment,
            titled_table({"kind", "elements", "grows with"}, 0, rows));
   return page;
 }
@@ -98,7 +98,7 @@ Page dtypes_page(std::span<const DtypeInfo> types) {
                     type.aliases.empty() ? "-" : std::string(type.aliases), std::string(type.note)});
   }
   page.blocks.push_back(whole(titled_table({"type", "K", "V", "of float16", "also called", "note"}, 0b1110, rows),
-                              {"Bytes per element of a head of 128, with its scales."}));
+                              {"Bytes per element of a head of 128, including scales."}));
   return page;
 }
 
@@ -109,7 +109,7 @@ Page engine_table_page(std::span<const EngineRow> table) {
   for (const EngineRow& row : table)
     rows.push_back({std::string(row.engine), std::string(row.release), std::string(row.evidence)});
   page.blocks.push_back(whole(titled_table({"engine", "release", "evidence"}, 0, rows),
-                              {"The last release of each engine is the default; ENGINE@RELEASE asks for another."}));
+                              {"The last release of each engine is the default; ENGINE@RELEASE plans another."}));
   return page;
 }
 
@@ -124,7 +124,7 @@ Page rules_page(std::span<const EngineRule> rules) {
                     std::string(rule.checked), std::string(rule.evidence)});
   page.blocks.push_back(whole(titled_table({"engine", "since", "until", "rule", "checked", "evidence"}, 0, rows),
                               {"Since: the first release with it. Until: the first one without it. Executed: the "
-                               "engine's own code was run before and after; read: its source or a log says so."}));
+                               "engine's code was run before and after the change; read: from its source or a log."}));
   return page;
 }
 
@@ -140,12 +140,12 @@ Page gpus_page(std::span<const Gpu> cards) {
                     gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-", source_text(gpu),
                     gpu.aliases.empty() ? "-" : std::string(gpu.aliases)});
   constexpr std::size_t kSource = 5;
-  page.blocks.push_back(whole(
-      titled_table({"vendor", "GPU", "memory GiB", "usable GiB", "GB/s", "source", "also called"}, 0b11100, rows,
-                   {kSource}),
-      {"Memory: as the driver reports it, by the tool that the source names; ~ nominal, where no report is known.",
-       "Usable: what a program is given of it (CUDA's total, Metal's working set). Engines share out that, or the "
-       "memory where it is not known."}));
+  page.blocks.push_back(
+      whole(titled_table({"vendor", "GPU", "memory GiB", "usable GiB", "GB/s", "source", "also called"}, 0b11100, rows,
+                         {kSource}),
+            {"Memory: as the driver reports it; ~ means nominal, because no report is known.",
+             "Usable: what a program can use of it (CUDA's total, Metal's working set). If it is empty, plans use the "
+             "memory."}));
   return page;
 }
 

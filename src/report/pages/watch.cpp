@@ -14,7 +14,7 @@ std::string_view title_of(StartStage stage) {
   switch (stage) {
     case StartStage::kProcess: return "process and libraries";
     case StartStage::kWeights: return "weights";
-    case StartStage::kProfile: return "profile, its peak";
+    case StartStage::kProfile: return "peak of the profiling run";
     case StartStage::kCache: return "cache and graphs";
     case StartStage::kServing: return "until it serves";
   }
@@ -31,7 +31,7 @@ Headline headline_of(const WatchReport& report) {
       return {Tone::kBad, "DIED", fmt::format("after {:.1f} s, {}", seen.seconds, how)};
     }
     case WatchStatus::kTooSlow:
-      return {Tone::kBad, "NOT STARTED", fmt::format("within {:.0f} s, and it was ended", seen.seconds)};
+      return {Tone::kBad, "NOT STARTED", fmt::format("not serving within {:.0f} s; kvplan stopped it", seen.seconds)};
     case WatchStatus::kStarted:
     case WatchStatus::kSteady: break;
   }
@@ -54,8 +54,8 @@ void add_stages(const Watched& seen, Page& page) {
     rows.push_back({std::string(title_of(stage.stage)), fmt::format("{:.1f} s", stage.seconds), gib(stage.after),
                     signed_size(stage.grew()), gib(stage.peak)});
   if (rows.empty()) return;
-  page.add("Stages of the start, by " + seen.counter, Detail::kScreen,
-           titled_table({"stage", "over at", "memory", "grew by", "peak"}, 0b11110, rows));
+  page.add("Stages of the start: " + seen.counter, Detail::kScreen,
+           titled_table({"stage", "ends at", "memory", "grew by", "peak"}, 0b11110, rows));
 }
 
 void add_lines(const WatchReport& report, Page& page) {
@@ -63,7 +63,7 @@ void add_lines(const WatchReport& report, Page& page) {
   Rows rows;
   bool has_unjudged = false;
   for (const WatchedLine& line : report.lines) {
-    const std::string name = line.is_whole                      ? "all of it"
+    const std::string name = line.is_whole                      ? "total"
                              : line.stage == StartStage::kCache ? "cache and graphs"
                                                                 : std::string(title_of(line.stage));
     rows.push_back({name, range_text(line), line.logged ? gib(*line.logged) : "-", signed_size(line.seen),
@@ -72,12 +72,11 @@ void add_lines(const WatchReport& report, Page& page) {
                                      : "differs"});
     has_unjudged = has_unjudged || !line.is_judged;
   }
-  Block& block = page.add("Beside the plan", Detail::kComment,
+  Block& block = page.add("Compared with the plan", Detail::kComment,
                           titled_table({"part", "planned", "logged", "watched", ""}, 0b01110, rows));
   if (report.seen.is_host && has_unjudged)
     block.remarks.emplace_back(
-        "resident memory counts only pages that were touched: a cache or buffer that was not written yet does not "
-        "show");
+        "resident memory counts only pages that were touched: a cache that was not written yet does not show");
 }
 
 // Memory over time: a bar for each of several moments, for any terminal.
@@ -111,8 +110,7 @@ Page watch_page(const WatchReport& report) {
   page.title = engine_text(report.plan);
   page.file = report.plan.model->source;
   page.headlines.insert(page.headlines.begin(), headline_of(report));
-  if (!report.seen.is_host)
-    page.about.emplace_back("never yet tried on a real card: the figures were seen with a played driver only");
+  if (!report.seen.is_host) page.about.emplace_back("not yet tested on a real GPU, only with a simulated driver");
   Page own;
   add_lines(report, own);
   add_stages(report.seen, own);

@@ -142,9 +142,9 @@ std::string html_chart(const Chart& chart) {
                     picture + "</svg>\n" + legend(chart);
   std::string caption;
   if (chart.limit && !draws_limit(chart))
-    caption += "Far above this picture: " + html_escape(chart.limit_name.str()) + ". ";
+    caption += "Far above this chart: " + html_escape(chart.limit_name.str()) + ". ";
   if (chart.marked && !chart.marked_name.empty())
-    caption += "The upright line is " + html_escape(chart.marked_name.str()) + ".";
+    caption += "The vertical line is " + html_escape(chart.marked_name.str()) + ".";
   if (!caption.empty()) out += "<figcaption class=\"small\">" + caption + "</figcaption>\n";
   return out + "</figure>\n";
 }
