@@ -5,7 +5,7 @@
 // a compressor builds it from running sums:
 //
 //   elements(S) = min(S, W) * d                                window, every layer
-//               + floor(S / m) * d                             m = 4 (CSA) or 128 (HCA); none where m is 0
+//               + floor(S / m) * d                             m = 4 (CSA) or 128 (HCA); none if m is 0
 //               + floor(S / m) * d_index                       index keys, CSA only
 //               + min(S, w_m) * s_m * d                        compressor state, float32
 //               + min(S, w_m) * s_m * d_index                  the indexer's compressor state, CSA only, float32
@@ -17,9 +17,9 @@
 //   w_m, s_m CSA blocks overlap: the state spans 2m = 8 tokens of 4 vectors (key and score, two blocks); HCA: 128 of 2
 //
 // A million tokens cost 21 * 640 / 4 + 20 * 512 / 128 elements each in V4-Flash, about 6.9 KB in 16 bit. The state is
-// what users do not expect: 0.5 MiB a layer and sequence for HCA, however short the text.
+// what users do not expect: 0.5 MiB per layer and sequence for HCA, however short the text.
 //
-// DeepSeek-V4.1 compresses by m = 2, or keeps every token (m = 1), in the layers of kv_source_layer_ids alone; the
+// DeepSeek-V4.1 compresses by m = 2, or keeps every token (m = 1), only in the layers of kv_source_layer_ids; the
 // layers after such a source read its entries and index keys, and add their window. The sums are of m tokens, of 2
 // vectors.
 //
@@ -39,7 +39,7 @@ struct Compressed {
   std::uint64_t head_dim = 0;          // d
   std::uint64_t qk_rope_head_dim = 0;  // d_rope, part of d
   std::uint64_t compress_ratio = 0;    // m; 0 or 1: window only
-  std::uint64_t index_head_dim = 0;    // d_index; 0 where the layer has no indexer
+  std::uint64_t index_head_dim = 0;    // d_index; 0 if the layer has no indexer
   std::uint64_t index_n_heads = 0;
   bool by_source = false;  // DeepSeek-V4.1
   bool is_source = false;  // and this layer owns entries

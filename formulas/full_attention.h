@@ -15,7 +15,7 @@
 //
 // Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2; Shazeer 2019 (1911.02150), multi-query; Ainslie et
 //   al. 2023 (2305.13245), grouped-query. Engines: vLLM FullAttentionSpec, llama.cpp llama_kv_cache.
-// Checked against: testdata/configs/llama-3.1-8b.json: 32 * 2 * 8 * 128 = 65,536 elements, 131,072 B a token in bf16.
+// Checked against: testdata/configs/llama-3.1-8b.json: 32 * 2 * 8 * 128 = 65,536 elements, 131,072 B per token in bf16.
 // Engines differ: pages (vLLM 16 tokens), cells (llama.cpp 256), none (transformers). The elements are the same.
 #pragma once
 

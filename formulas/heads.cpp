@@ -74,7 +74,7 @@ void project_heads(Projections& out, const Heads& heads, bool has_own_kv, std::s
   // A layer that reads another's cache has no keys and values to project.
   if (has_own_kv) {
     out.linear(kAttention, named("k_proj"), keys, out.hidden, Split::kRows, heads.num_kv_heads, form.qkv_bias);
-    // Where the keys are also the values there is one projection, but vLLM's fused matrix has room for it twice.
+    // If the keys are also the values there is one projection, but vLLM's fused matrix has room for it twice.
     out.linear(kAttention, named("v_proj"), values, out.hidden, Split::kRows, heads.num_kv_heads,
                form.qkv_bias && !form.shares_value)
         .is_derived = form.shares_value;

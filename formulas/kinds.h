@@ -42,7 +42,7 @@ const Latent* latent_of(const Mixer& mixer);
 // The rows of the table of kinds, in the variant's order.
 std::vector<KindInfo> all_kinds();
 
-// The derivation at the top of the kind's header, one line each, without the comment marks; empty for an unknown kind.
+// The derivation at the top of the kind's header, line by line, without the comment marks; empty for an unknown kind.
 std::vector<std::string> derivation(std::string_view kind);
 
 }  // namespace kvplan

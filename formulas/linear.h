@@ -1,6 +1,6 @@
-// Linear attention: a matrix of fixed size for each head stands in for all past keys and values.
+// Linear attention: a matrix of fixed size for each head replaces all past keys and values.
 //
-// S_t = decay_t * S_(t-1) + k_t v_t^T (the delta rules first subtract what the state already says of k_t). Kept for
+// S_t = decay_t * S_(t-1) + k_t v_t^T (the delta rules first subtract what the state already says about k_t). Kept for
 // each sequence, whatever its length:
 //
 //   gated delta net  elements = (k - 1) * (2 * n_k * d_k + n_v * d_v)  +  n_v * d_v * d_k
@@ -15,7 +15,7 @@
 // Source: Yang et al. 2024 (arXiv 2412.06464), gated delta net; Kimi Linear (2510.26692), KDA; Qin et al. 2024
 //   (2401.04658), lightning; Beck et al. 2024 (2405.04517), mLSTM; vLLM MambaStateShapeCalculator.
 // Checked against: testdata/configs/qwen3.5-27b.json: 48 layers of 48*128*128 float32 and 3 * 10,240 bf16 are
-//   153,944,064 B a sequence, the figure behind vLLM's 784-token blocks.
+//   153,944,064 B per sequence, the figure behind vLLM's 784-token blocks.
 // Engines differ: SGLang and llama.cpp keep the delta net's state in float32 always, vLLM as the config names it.
 #pragma once
 
@@ -30,7 +30,7 @@ struct Linear {
   std::uint64_t key_head_dim = 0;     // d_k
   std::uint64_t num_value_heads = 0;  // n_v
   std::uint64_t value_head_dim = 0;   // d_v
-  std::uint64_t conv_kernel = 0;      // k; 0 where there is no convolution
+  std::uint64_t conv_kernel = 0;      // k; 0 if there is no convolution
 
   static constexpr KindInfo kInfo[] = {
       {"linear", "linear attention (gated delta net, KDA, lightning, mLSTM)",

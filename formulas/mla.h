@@ -19,8 +19,9 @@
 //   elements(S) = S * H * (d_nope + d_rope + d_v)
 //
 // Source: DeepSeek-V2 (arXiv 2405.04434), section 2.1 and table 1; vLLM MLAAttentionSpec.
-// Checked against: testdata/configs/deepseek-v3.json: 70,272 B a token in bf16, the figure of vLLM's and SGLang's logs.
-// Engines differ: FlashMLA pages of 64 tokens; fp8_ds_mla 656 B a token; llama.cpp's K-only cache (V is a view of K).
+// Checked against: testdata/configs/deepseek-v3.json: 70,272 B per token in bf16, the figure of vLLM's and SGLang's
+// logs. Engines differ: FlashMLA pages of 64 tokens; fp8_ds_mla 656 B per token; llama.cpp's K-only cache (V is a view
+// of K).
 #pragma once
 
 #include "formulas/kind.h"
@@ -34,7 +35,7 @@ struct Latent {
   std::uint64_t qk_rope_head_dim = 0;  // d_rope
   std::uint64_t qk_nope_head_dim = 0;  // d_nope
   std::uint64_t v_head_dim = 0;        // d_v
-  std::uint64_t q_lora_rank = 0;       // the query's latent; 0 where queries are projected directly
+  std::uint64_t q_lora_rank = 0;       // the query's latent; 0 if queries are projected directly
   friend bool operator==(const Latent&, const Latent&) = default;
 };
 
@@ -47,7 +48,7 @@ void project_latent(Projections& out, const Latent& latent);
 
 struct Mla {
   Latent latent;
-  Tokens window{};  // W; 0 where every token is kept (dots.note's sliding layers have one)
+  Tokens window{};  // W; 0 if every token is kept (dots.note's sliding layers have one)
 
   static constexpr KindInfo kInfo[] = {{"mla", "multi-head latent attention", "S*(r + d_rope)",
                                         "kv_lora_rank, qk_rope_head_dim", "every token",

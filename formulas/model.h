@@ -34,13 +34,13 @@ struct Layer {
 struct TowerModel {
   TowerKind what = TowerKind::kVision;
   std::string model_type;
-  std::uint64_t num_layers = 0;  // 0 where the config does not say
-  // For a vision tower, 0 where the config does not say: the width of a patch and of its MLP, patches merged into one
+  std::uint64_t num_layers = 0;  // 0 if the config does not say
+  // For a vision tower, 0 if the config does not say: the width of a patch and of its MLP, patches merged into one
   // token, tokens of the largest image, and how many times a token's width reaches the decoder (deepstack).
   std::uint64_t width = 0, intermediate = 0, patches = 1, image_tokens = 0, copies = 1;
   bool both_ways = false;  // tokens of an image attend to each other in both directions in the decoder
   std::uint64_t declared_layers = 0,
-                declared_width = 0;  // num_hidden_layers and hidden_size, where the tower's config has them
+                declared_width = 0;  // num_hidden_layers and hidden_size, if the tower's config has them
 };
 
 // What hf_quant_config.json declares beside a config.json that declares its own quantization.
@@ -54,7 +54,7 @@ struct ModelSpec {
   bool is_gguf = false;
   std::string model_type;    // of the decoder, as the config names it
   std::string root_type;     // of the whole file: different where the decoder is only a part of it
-  std::string architecture;  // "LlamaForCausalLM"; empty where the config names none
+  std::string architecture;  // "LlamaForCausalLM"; empty if the config names none
   // For a GGUF written before the keys of latents existed: llama.cpp caches expanded keys and values.
   bool expanded_latents = false;
   const Architecture* known_as = &kNoArchitecture;
@@ -66,33 +66,33 @@ struct ModelSpec {
   std::optional<Dtype> declared_state_dtype;
 
   std::uint64_t hidden_size = 0;
-  std::uint64_t vocab_size = 0;         // 0 where the config does not say
-  std::uint64_t intermediate_size = 0;  // of a dense MLP; 0 where the config does not say
+  std::uint64_t vocab_size = 0;         // 0 if the config does not say
+  std::uint64_t intermediate_size = 0;  // of a dense MLP; 0 if the config does not say
   ExpertShape experts;
   GraphFacts graph;
-  Tokens max_model_len;                // 0 where the config names none
+  Tokens max_model_len;                // 0 if the config names none
   Tokens source_tokens;                // encoder or image tokens of one sequence; 0 without cross attention
-  std::uint64_t num_nextn_layers = 0;  // MTP layers after the decoder: no part of a plan unless asked for
+  std::uint64_t num_nextn_layers = 0;  // MTP layers after the decoder: planned only if requested
 
   std::vector<Layer> layers;
   // Of a looped model: the layers that have weights. Those after them are further passes. 0: all of them.
   std::uint64_t stored_layers = 0;
-  // tie_word_embeddings of the decoder's own section; absent where that has none.
+  // tie_word_embeddings of the decoder's own section; absent if that has none.
   std::optional<bool> decoder_ties_head;
   std::vector<RotaryTable> rotary_tables;
   std::optional<PlainRotation> plain_rotation;
   std::vector<TowerModel> towers;
 
-  std::vector<TensorGroup> tensors;             // empty where the config does not say enough
+  std::vector<TensorGroup> tensors;             // empty if the config does not say enough
   std::vector<UnknownTensors> unknown_tensors;  // those that the config does not determine
-  std::string stored_weights;         // the mixture that a file is stored in ("q4_k_m"); empty where it names none
+  std::string stored_weights;         // the mixture that a file is stored in ("q4_k_m"); empty if it names none
   std::vector<StoredTensors> stored;  // from the checkpoint's own headers, where available
   // What the config's tensors take in files, beside `stored`: set where an engine has changed `tensors`.
   std::map<Component, Bytes> declared_bytes;
   QuantDeclaration quantization;
   std::shared_ptr<const QuantFile> quant_file;
 
-  std::optional<DraftHead> draft_head;  // set where the file is no model but heads for another
+  std::optional<DraftHead> draft_head;  // set if the file is not a model but heads for another
   bool embeds = false;                  // an embedding or scoring model: it generates no tokens
 
   std::vector<ConfigFact> facts;

@@ -1,9 +1,9 @@
-// A layer that attends to another layer's keys and values and keeps none of its own (Gemma 3n and 4, cross-layer
+// A layer that attends to another layer's keys and values and caches nothing (Gemma 3n and 4, cross-layer
 // attention, YOCO, AFM).
 //
 //   elements = 0
 //
-// The attention runs all the same: the layer has queries and an output, and reads the cache of layer `source_layer`.
+// The attention still runs: the layer has queries and an output, and reads the cache of layer `source_layer`.
 //
 // Source: Brandon et al. 2024 (arXiv 2405.12981), cross-layer attention; Sun et al. 2024 (2405.05254), YOCO;
 //   transformers num_kv_shared_layers.
@@ -18,7 +18,7 @@ namespace kvplan {
 struct Shared {
   std::uint64_t source_layer = 0;  // the layer whose cache it reads
   Heads heads;
-  Tokens window;  // the source layer's window; 0 where it attends to everything
+  Tokens window;  // the source layer's window; 0 if it attends to everything
   static constexpr KindInfo kInfo[] = {{"shared", "reads another layer's cache", "0",
                                         "num_kv_shared_layers, cla_share_factor, num_kv_reuse_layers", "nothing",
                                         "arXiv 2405.12981, 2405.05254"}};

@@ -9,7 +9,7 @@
 //   the other symbols as in full_attention.h
 //
 // Source: MiniMax-M3 (transformers models/minimax_m3_vl, MiniMaxM3VLSparseCacheLayer; vLLM sparse_index_dim).
-// Checked against: testdata/configs/minimax-m3.json: 60 * 1,024 + 57 * 128 elements, 137,472 B a token in bf16.
+// Checked against: testdata/configs/minimax-m3.json: 60 * 1,024 + 57 * 128 elements, 137,472 B per token in bf16.
 // Engines differ: SGLang keeps one key head as here; calculators that multiply by index_n_heads overstate it.
 #pragma once
 

@@ -1,7 +1,7 @@
 // MLA with a learned index (DeepSeek sparse attention: DeepSeek-V3.2, GLM-5).
 //
 // A small "lightning indexer" scores every past token and the full attention then looks at the best ones only. That
-// saves work, not memory: the latent of every token stays, and the indexer keeps a key of its own beside it:
+// saves work, not memory: the latent of every token stays, and the indexer adds a key for it:
 //
 //   elements(S) = S * (r + d_rope)  +  S * d_index
 //
@@ -12,7 +12,7 @@
 // layer whose indexer is shared (GLM-5.2: indexer_types "shared") reuses another layer's choice and keeps no keys.
 //
 // Source: DeepSeek-V3.2 (arXiv 2512.02556), section 2; vLLM DeepseekV32IndexerCache (deepseek_v2.py).
-// Checked against: testdata/configs/deepseek-v3.2.json: 61 * (576*2 + 132) = 78,324 B a token in bf16; a vLLM log of
+// Checked against: testdata/configs/deepseek-v3.2.json: 61 * (576*2 + 132) = 78,324 B per token in bf16; a vLLM log of
 //   GLM-5.2 with 22 indexer caches over 79 layers.
 // Engines differ: llama.cpp keeps index keys at the K type; SGLang gives every layer index keys.
 #pragma once
@@ -23,7 +23,7 @@ namespace kvplan {
 
 struct SparseMla {
   Latent latent;
-  std::uint64_t index_head_dim = 0;  // 0 where the indexer is shared: no index keys
+  std::uint64_t index_head_dim = 0;  // 0 if the indexer is shared: no index keys
   std::uint64_t index_n_heads = 0;   // query heads of the indexer
   std::uint64_t index_topk = 0;      // tokens that the attention then reads
   std::uint64_t index_pool = 1;      // tokens of an index key: pooled_index.h

@@ -64,6 +64,6 @@ class TensorWriter {
 // Ascending indices as runs.
 std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices);
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b);  // a * b for tensor sizes; Error where it overflows
+std::uint64_t times(std::uint64_t a, std::uint64_t b);  // a * b for tensor sizes; Error if it overflows
 
 }  // namespace kvplan

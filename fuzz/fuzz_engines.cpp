@@ -95,7 +95,7 @@ void check_growth(const Engine& engine, const CacheLayout& layout, Load load) {
   ++more.num_seqs;
   if (layout.reserved(more) < reserved)
     differ(engine, "a sequence more", layout.reserved(more).count(), reserved.count());
-  // Some engines keep a block or a share of the budget for themselves.
+  // Some engines keep a block or a fraction of the budget for themselves.
   Bytes budget = reserved;
   for (int i = 0; i < 200 && !layout.fits(budget, load); ++i) budget += Bytes(budget.count() / 8 + kMiB);
   if (!layout.fits(budget, load)) return;

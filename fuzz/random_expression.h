@@ -53,7 +53,7 @@ inline std::string make_text(Source& source) {
 
 #ifdef KVPLAN_HAS_RE2
 
-// Whether a RE2 of bytes takes an expression, and what it says of the beginning of a text.
+// Whether a RE2 of bytes takes an expression, and what it says about the beginning of a text.
 class Re2 {
  public:
   explicit Re2(const std::string& expression) : re2_(expression, options()) {}
@@ -71,7 +71,7 @@ class Re2 {
   RE2 re2_;
 };
 
-// What the two do not agree on, empty where they do: an expression that we read is one for RE2 too, and says the same
+// What the two do not agree on, empty if they do: an expression that we read is one for RE2 too, and says the same
 // of every text. must_read: the expression is of our grammar and within its bounds.
 inline std::string difference(const std::string& expression, const std::vector<std::string>& texts, bool must_read) {
   const auto ours = Expression::read(expression);

@@ -124,7 +124,7 @@ std::vector<std::string> literals(const std::string& text) {
     if (line.starts_with("#include")) continue;
     for (std::size_t at = 0; at < line.size(); ++at) {
       if (line.compare(at, 2, "//") == 0) break;
-      // A quotation mark by itself is no literal's beginning.
+      // A quotation mark by itself is not a literal's beginning.
       if (line.compare(at, 3, "'\"'") == 0) at += 3;
       if (at >= line.size() || line[at] != '"') continue;
       std::size_t end = at + 1;
@@ -136,7 +136,7 @@ std::vector<std::string> literals(const std::string& text) {
   return out;
 }
 
-// Names of an architecture that are words of other things as well: kinds, methods of drafting, a type of weights.
+// Names of an architecture that are words of other things too: kinds, methods of drafting, a type of weights.
 constexpr std::string_view kOtherWords =
     "dflash new git beam rwkv rwkv5 rwkv6 rwkv7 mamba mamba2 eagle3 deepseek_mtp bitnet";
 

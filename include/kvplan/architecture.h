@@ -112,7 +112,7 @@ inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
   return std::find(some.begin(), some.end(), arch) != some.end();
 }
 
-// What an architecture's weights were held against; unchecked: nothing, and the plan says so.
+// What an architecture's weights were compared with. Unchecked: with nothing, and the plan says so.
 inline constexpr std::string_view kExecutedClass = "executed class", kPublishedTotal = "published total", kUnchecked{};
 
 // Architectures that are read in the same way are one value. The functions that read them are in src/models/family.h.

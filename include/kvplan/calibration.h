@@ -1,5 +1,5 @@
-// What --measure and check-log learned: figures of a card, or of an engine with a model on it, with their spread. A
-// later plan for the same card takes them in place of its estimates.
+// What --measure and check-log learned: figures of a GPU, or of an engine with a model on it, with their spread. A
+// later plan for the same GPU takes them in place of its estimates.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,9 @@ struct Figure {
 };
 
 // The figures' names, as the file spells them.
-// Of a card and its driver, whatever runs on it:
-constexpr std::string_view kContextFigure =
-    "context_bytes";                                        // what opening the card takes before anything is allocated
-constexpr std::string_view kUsableFigure = "usable_bytes";  // the card's whole memory, as a program sees it
+// Of a GPU and its driver, whatever runs on it:
+constexpr std::string_view kContextFigure = "context_bytes";  // what opening the GPU takes before anything is allocated
+constexpr std::string_view kUsableFigure = "usable_bytes";    // the GPU's whole memory, as a program sees it
 // Bytes read and written while streaming through the cache.
 constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";
 // Of an engine:
@@ -45,21 +44,21 @@ struct NamedFigure {
 struct CalibrationRecord {
   std::string device;  // as the driver spells it ("NVIDIA H100 80GB HBM3"), or as the catalogue does
   Bytes memory;        // that a program sees; 0: not known
-  std::string driver;  // "" where the source names none
+  std::string driver;  // "" if the source names none
   std::string engine, engine_version;
-  std::string model;   // the model and the options that the figures hold for; "" for figures of the card
+  std::string model;   // the model and the options that the figures hold for; "" for figures of the GPU
   std::string source;  // "measure" or "log"
   std::string date;    // of the newest run, "2026-11-21"
   std::vector<NamedFigure> figures;
 
   const Figure* find(std::string_view name) const;
   void add(std::string_view name, double value);
-  // Whether both hold for the same card, driver, engine, model and way of measuring: their figures are then one sample.
+  // Whether both hold for the same GPU, driver, engine, model and way of measuring: their figures are then one sample.
   bool same_subject(const CalibrationRecord& other) const;
 };
 
 struct Calibration {
-  std::string path;    // "" for a calibration that no file holds yet
+  std::string path;    // "" for a calibration that is not saved yet
   bool named = false;  // by --calibration; else found in the user's folder
   std::vector<CalibrationRecord> records;
 

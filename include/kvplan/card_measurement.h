@@ -1,4 +1,4 @@
-// What `kvplan measure card` finds out about a card: its identity, the memory it keeps for itself, how it allocates,
+// What `kvplan measure card` finds out about a GPU: its identity, the memory it keeps for itself, how it allocates,
 // and how fast it is.
 #pragma once
 
@@ -12,19 +12,19 @@
 
 namespace kvplan {
 
-// A step of opening the card, and the memory that the step took.
+// A step of opening the GPU, and the memory that the step took.
 struct ContextStage {
   std::string what;
   Bytes took;
 };
 
-// The card as its driver and the management library describe it.
+// The GPU as its driver and the management library describe it.
 struct CardFacts {
-  std::string uuid;            // "" where neither gives one
-  bool is_slice = false;       // part of a partitioned card (MIG)
+  std::string uuid;            // "" if neither gives one
+  bool is_slice = false;       // part of a partitioned GPU (MIG)
   bool is_integrated = false;  // its memory is the machine's
   bool is_wsl = false;         // Windows pages its memory instead of refusing
-  // The context is the memory of our own process; else it is what the card's counter grew by.
+  // The context is the memory of our own process; else it is what the GPU's counter grew by.
   bool is_by_process = false;
   std::optional<bool> corrects_errors;  // ECC
   std::optional<Bytes> reserved;        // kept by the driver
@@ -41,12 +41,12 @@ struct CardMeasurement {
   CardFacts facts;
   Bytes nominal, usable, free, used_by_others;
   std::optional<std::uint64_t> other_processes;
-  std::vector<Bytes> contexts;   // one for each time that the card was opened
-  std::optional<Bytes> context;  // the smallest of them; absent where it cannot be measured
+  std::vector<Bytes> contexts;   // one for each time that the GPU was opened
+  std::optional<Bytes> context;  // the smallest of them; absent if it cannot be measured
   Bytes granularity;             // as the driver gives it
   std::vector<SizeProbe> probes;
   Bytes block;        // the block that was read and copied
-  Figure read, copy;  // bytes a second; n = 0 where not measured
+  Figure read, copy;  // bytes per second; n = 0 if not measured
   std::vector<std::string> remarks;
   bool is_disturbed = false;  // other processes moved memory meanwhile: no figure is kept
 };

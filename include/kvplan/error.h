@@ -56,7 +56,7 @@ class Error : public std::runtime_error {
 // For a search: returns where the error means that a request is impossible, and rethrows it where it is bad input.
 void take_as_misfit(const Error& error);
 
-// What `work` returns; false or nothing where the request is impossible.
+// What `work` returns; false or nothing if the request is impossible.
 template <class Work>
 auto unless_misfit(const Work& work) -> decltype(work()) {
   try {

@@ -1,4 +1,4 @@
-// The shape of a mixture of experts, as far as the model gives it; all 0 where every MLP is dense.
+// The shape of a mixture of experts, as far as the model gives it; all 0 if every MLP is dense.
 #pragma once
 
 #include <cstdint>

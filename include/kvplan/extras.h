@@ -19,7 +19,7 @@ struct ModelSpec;  // formulas/model.h
 
 // Where the draft tokens of speculative decoding come from.
 enum class DraftMethod : std::uint8_t {
-  kModel,   // a smaller model of its own
+  kModel,   // a separate, smaller model
   kEagle,   // one layer on top of the model, which shares its embedding and head
   kEagle3,  // the same over three hidden states, with its own head
   kDflash,  // layers that draft a block at a time over several hidden states; embedding and head are the model's
@@ -29,16 +29,16 @@ enum class DraftMethod : std::uint8_t {
   kNgram,   // n-grams of the text itself; no weights, no cache
 };
 std::string_view name(DraftMethod method);
-// By name, or as engines spell it ("STANDALONE", "NEXTN", "draft-mtp"); nothing where the word is unknown.
+// By name, or as engines spell it ("STANDALONE", "NEXTN", "draft-mtp"); nothing if the word is unknown.
 std::optional<DraftMethod> find_draft_method(std::string_view text);
 // All names, separated by commas.
 std::string known_draft_methods();
 
-// The config of a draft that is no whole model: heads over another model's hidden states.
+// The config of a draft that is not a whole model: heads over another model's hidden states.
 struct DraftHead {
   DraftMethod method = DraftMethod::kEagle;
   std::uint64_t target_hidden_size = 0,
-                target_vocab_size = 0;  // of the model that it was made for; 0 where it does not say
+                target_vocab_size = 0;  // of the model that it was made for; 0 if it does not say
 };
 
 // The contents of --speculative-config, in vLLM's spelling.

@@ -28,7 +28,7 @@ std::optional<GgmlType> find_ggml_type(std::uint32_t id);
 // By name, case folded: "q4_k", "Q4_K", "f16".
 std::optional<GgmlType> find_ggml_type(std::string_view name);
 
-// Bytes of a tensor, dims[0] the fastest dimension. Throws Error(kBadInput) where dims[0] is no whole number of
+// Bytes of a tensor, dims[0] the fastest dimension. Throws Error(kBadInput) if dims[0] is not a whole number of
 // blocks, or the size does not fit 64 bits.
 Bytes tensor_bytes(const GgmlType& type, std::span<const std::uint64_t> dims);
 

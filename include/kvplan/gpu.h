@@ -1,4 +1,4 @@
-// One card of the catalogue.
+// One GPU of the catalogue.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace kvplan {
 // Peak of the matrix cores, dense, 16 bit with 32 bit sums; and how many times as fast they multiply narrower types
 // when both operands have them. 1: no faster, or no such cores.
 struct Peak {
-  double tflops = 0;  // 10^12 a second; 0 where not known
+  double tflops = 0;  // 10^12 per second; 0 if not known
   double int8 = 2, fp8 = 1, fp4 = 1;
 };
 
-// One card of the user's own file (--gpu-file). Sizes are bytes.
+// One GPU of the user's own file (--gpu-file). Sizes are bytes.
 struct GpuRecord {
   std::string vendor, name, source;
   std::vector<std::string> aliases;
@@ -33,10 +33,10 @@ struct Gpu {
   std::string_view name;     // "h100-80gb"
   std::string_view aliases;  // separated by spaces
   std::uint64_t memory_mib;  // as the driver reports it, where known; else the nominal size
-  std::uint64_t usable_mib;  // as a program sees it (CUDA's total, Metal's working set); 0 where not recorded
+  std::uint64_t usable_mib;  // as a program sees it (CUDA's total, Metal's working set); 0 if not recorded
   bool reported;             // memory_mib is what a driver reports
-  bool unified;              // shared with the processor
-  double bandwidth_gb_s;     // 10^9 bytes a second; 0 where not known
+  bool unified;              // shared with the CPU
+  double bandwidth_gb_s;     // 10^9 bytes per second; 0 if not known
   std::string_view source;
   // NVIDIA's compute capability times ten (90 for 9.0), AMD's gfx number (0x90a), Gaudi's generation; 0 for others and
   // where not known.
@@ -47,7 +47,7 @@ struct Gpu {
   Bytes budget() const { return Bytes((usable_mib != 0 ? usable_mib : memory_mib) * kMiB); }
 };
 
-// Intel's Gaudi, an accelerator that is no GPU.
+// Intel's Gaudi, an accelerator, not a GPU.
 inline bool is_gaudi(const Gpu& card) {
   return card.vendor == "Intel" && card.capability > 0;
 }

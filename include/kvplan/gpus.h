@@ -1,4 +1,4 @@
-// The catalogue of cards.
+// The catalogue of GPUs.
 #pragma once
 
 #include <functional>
@@ -14,19 +14,19 @@ namespace kvplan {
 
 class GpuCatalogue {
  public:
-  // The built-in cards and the user's own (--gpu-file); a card with a built-in name replaces that one.
+  // The built-in GPUs and the user's own (--gpu-file); a GPU with a built-in name replaces that one.
   explicit GpuCatalogue(const std::vector<GpuRecord>& own = {});
-  GpuCatalogue(const GpuCatalogue&) = delete;  // its cards point to its own strings
+  GpuCatalogue(const GpuCatalogue&) = delete;  // its GPUs point to its own strings
   GpuCatalogue& operator=(const GpuCatalogue&) = delete;
 
-  // All cards but slices; the user's own first.
+  // All GPUs but slices; the user's own first.
   std::span<const Gpu> cards() const { return rows_; }
-  // A card or a slice by name or alias, ignoring case, spaces and dashes; null where unknown. It lives as long as the
+  // A GPU or a slice by name or alias, ignoring case, spaces and dashes; null if unknown. It lives as long as the
   // catalogue.
   const Gpu* find(std::string_view text) const;
   // The same, or Error(kBadInput) with the nearest names.
   const Gpu& parse(std::string_view text, std::string_view option = "--gpu") const;
-  // Cards of the same name in other sizes, where `text` does not say which one is meant: "a100".
+  // GPUs of the same name in other sizes, where `text` does not say which one is meant: "a100".
   std::vector<std::string_view> other_sizes(std::string_view text) const;
 
  private:
@@ -40,7 +40,7 @@ class GpuCatalogue {
   std::map<std::string, const Gpu*, std::less<>> known_names_;  // names and aliases, in small letters and digits
 };
 
-// The built-in table alone.
+// Only the built-in table.
 const GpuCatalogue& built_in_catalogue();
 inline std::span<const Gpu> gpus() {
   return built_in_catalogue().cards();
@@ -52,8 +52,8 @@ inline const Gpu& parse_gpu(std::string_view text) {
   return built_in_catalogue().parse(text);
 }
 
-// Slices of cards (MIG), which a program sees as cards. They are found by name alone: no search offers one, since
-// nobody rents a slice in place of a card.
+// Slices of GPUs (MIG), which a program sees as GPUs. They are found only by name: no search offers one, since
+// nobody rents a slice in place of a GPU.
 std::span<const Gpu> gpu_slices();
 std::span<const std::string_view> gpu_lines();  // gpus.txt
 

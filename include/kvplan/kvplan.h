@@ -1,4 +1,4 @@
-// The library in one header: a model, what is asked of it, and the answer, as the command line gives it.
+// The library in one header: a model, a request, and the answer, as the command line gives it.
 //
 //   const kvplan::Model model = kvplan::Model::load("deepseek-ai/DeepSeek-V3");
 //   kvplan::Request request;
@@ -23,7 +23,7 @@ struct ModelSpec;
 
 struct LoadOptions {
   bool assume = false;   // plan an unknown architecture from its fields, with a note
-  bool offline = false;  // Hub ids are looked up in the caches alone
+  bool offline = false;  // Hub ids are only looked up in the caches
   std::string revision;  // for a Hub id that names none
   std::string token;     // "" for HF_TOKEN or the token file
 };
@@ -44,7 +44,7 @@ class Model {
  public:
   // MODEL as on the command line: a path, a Hub id or a model of a local store. Throws Error.
   static Model load(const std::string& name, const LoadOptions& options = {});
-  // Reads the text of a config.json; `name` stands for it in messages. Opens no file and no network connection. Throws
+  // Reads the text of a config.json; messages call it `name`. Opens no file and no network connection. Throws
   // Error.
   static Model from_config(std::string_view config, const std::string& name = "config.json",
                            const LoadOptions& options = {});

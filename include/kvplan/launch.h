@@ -15,7 +15,7 @@ struct ServerImage {
   std::uint16_t port = 0;
   std::string_view health = "";   // the path that answers 200 once the model is loaded
   std::string_view store = "";    // the variable that names the folder for downloaded models
-  std::string_view program = "";  // where it is no command of the image
+  std::string_view program = "";  // if the image has no entry point
   bool listens = false;           // to other machines without --host
   bool takes_token = true;        // HF_TOKEN, for models of the Hub
 };
@@ -29,7 +29,7 @@ struct Launch {
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::vector<std::string>> commands;  // one for each node, the program first
   std::uint64_t gpus_per_node = 1;
-  std::string local_model;           // the path in the commands, where it is no model of the Hub
+  std::string local_model;           // the path in the commands, if the model is not from the Hub
   std::vector<std::string> remarks;  // what the commands cannot express, each a sentence
 };
 

@@ -1,4 +1,4 @@
-// A plan held against a real device: what was allocated there, and what it took.
+// A plan measured on a real device: what was allocated there, and what it took.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct DeviceFacts {
   std::string id;                           // "cuda:0"
   std::string name;                         // the driver's name for it
   std::string driver;                       // its version
-  Bytes nominal;                            // as the driver's own tools report it; 0 where they report none
+  Bytes nominal;                            // as the driver's own tools report it; 0 if they report none
   Bytes usable;                             // as a program sees it
   Bytes granularity;                        // the unit that an allocation is rounded up to
-  std::optional<Bytes> context;             // what opening the device took; absent where nothing counts it
+  std::optional<Bytes> context;             // what opening the device took; absent if nothing counts it
   std::uint64_t least_stream = 256 * kMiB;  // smallest read that measures memory rather than caches
   double margin = 0.02;                     // share of the free memory left to other processes
 };
@@ -31,7 +31,7 @@ struct MeasuredLine {
   Bytes planned;
   Bytes rounding;  // at most: each buffer rounded up to the granularity
   Bytes measured;
-  std::string reason;  // why planned and measured differ; "" where they do not
+  std::string reason;  // why planned and measured differ; "" if they do not
 
   std::int64_t difference() const;
   // The difference beyond what the granularity explains.
@@ -64,8 +64,8 @@ struct Rehearsal {
   RehearsalStatus status = RehearsalStatus::kStarts;
   std::vector<RehearsedStep> steps;
   Bytes free;            // before the first step
-  Bytes spare, missing;  // after the last one, on the card as it is now
-  std::string stopped;   // "weights, block 112 of 340"; empty where it did not stop
+  Bytes spare, missing;  // after the last one, on the GPU as it is now
+  std::string stopped;   // "weights, block 112 of 340"; empty if it did not stop
   std::string reason;    // the driver's words for the refusal
 };
 
@@ -95,17 +95,17 @@ struct Measurement {
   std::int64_t others_moved = 0;                  // change of the memory that others hold, during the measurement
   std::uint64_t gpu = 0;                          // the GPU of the plan whose share was allocated
   std::uint64_t max_model_len = 0, num_seqs = 0;  // as measured
-  std::string scaled;                             // why these are less than the plan's; "" where they are not
+  std::string scaled;                             // why these are less than the plan's; "" if they are not
   std::vector<MeasuredLine> lines;
   Bytes planned, measured;
   double tolerance = 0.01;
-  Figure bandwidth;  // bytes read and written a second; n = 0 where the cache is too small to say
+  Figure bandwidth;  // bytes read and written a second; n = 0 if the cache is too small to say
   std::optional<MeasuredMaximum> maximum;
   std::optional<Rehearsal> rehearsal;  // absent in host memory, and where the plan does not know the weights
   MeasureStatus status = MeasureStatus::kAgrees;
   std::string reason;
 
-  double difference() const;  // of the measured bytes from the planned ones, as a share
+  double difference() const;  // (measured - planned) / planned
 };
 
 }  // namespace kvplan

@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// The whole number that a text begins with; nothing where it begins with none, or with one beyond 2^64.
+// The whole number that a text begins with; nothing if it begins with none, or with one beyond 2^64.
 std::optional<std::uint64_t> whole_number(std::string_view text, int base = 10);
 
 // The decimal number that a text begins with, read as std::from_chars would (libc++ 14 has none for doubles), except
@@ -25,7 +25,7 @@ std::uint64_t last_good(std::uint64_t low, std::uint64_t high, const Good& good)
   }
   return low;
 }
-// The largest good number up to `most`, given that all smaller ones are good; 0 where 1 is not.
+// The largest good number up to `most`, given that all smaller ones are good; 0 if 1 is not.
 template <class Good>
 std::uint64_t largest_good(std::uint64_t most, const Good& good) {
   return most == 0 || good(most) ? most : last_good(0, most, good);

@@ -39,7 +39,7 @@ struct Observation {
 
 // What the log tells about how the engine was started.
 struct LogOptions {
-  std::string engine;          // "" where no line names it
+  std::string engine;          // "" if no line names it
   std::string version;         // "0.8.3", "b4277"
   std::string since, until;    // releases whose wording the lines have, where no line names the release
   bool has_arguments = false;  // it lists them: an option that is not there is the engine's default
@@ -65,10 +65,10 @@ struct LogOptions {
 // What a line reports besides figures: why an engine did not start, what it did instead, how busy it is.
 enum class LogEventId : std::uint8_t {
   // Not enough memory.
-  kCacheTooSmall,    // one sequence of the length asked for needs more than the cache that is left
+  kCacheTooSmall,    // one sequence of the requested length needs more than the remaining cache
   kNoCacheMemory,    // nothing is left for the cache
   kFreeMemoryShort,  // other processes hold memory that the engine was to use
-  kOutOfMemory,      // an allocation on the card failed
+  kOutOfMemory,      // an allocation on the GPU failed
   kGraphsFailed,     // while graphs were captured
   kBufferFailed,     // llama.cpp: a buffer could not be allocated; the next three say which
   kComputeFailed,
@@ -79,13 +79,13 @@ enum class LogEventId : std::uint8_t {
   kFitFailed,          // llama.cpp could not make it fit by itself
   kDoesNotFitDevices,  // mistral.rs
   kComponentFailed,    // TensorRT-LLM: one of its components
-  kMemoryUnbalanced,   // another process uses one of the cards
+  kMemoryUnbalanced,   // another process uses one of the GPUs
   kHostOutOfMemory,    // in RAM
   kExited,             // a process ended with an exit code
   kLeak,               // SGLang's check of its pools found a leak
   // Refusals that have nothing to do with memory.
   kNoBfloat16,
-  kQuantizationNeedsCard,  // a card of some compute capability
+  kQuantizationNeedsCard,  // a GPU of some compute capability
   kNoAttentionBackend,
   kBlockDoesNotDivide,  // blocks of quantized weights do not divide by the ranks
   kHeadsDoNotDivide,
@@ -93,13 +93,13 @@ enum class LogEventId : std::uint8_t {
   kBatchBelowLength,  // max_num_batched_tokens is below max_model_len, and chunked prefill is off
   kTooFewCards,
   kCacheTypeNeedsFlash,
-  kNoKernel,      // the build has no kernel for this card
+  kNoKernel,      // the build has no kernel for this GPU
   kSharedMemory,  // on-chip memory of a kernel
   kUnknownArchitecture,
   kTooManySequences,  // more than there are slots for states
   kRefused,           // some other refusal, in the engine's words
   kDied,              // an engine process died; other lines give the cause
-  // The engine goes on, or the line alone does not tell.
+  // The engine keeps running, or this line does not tell.
   kRaised,      // the line of an exception
   kRetried,     // with less memory: no fault
   kFitReduced,  // llama.cpp shortened the context by itself
@@ -182,7 +182,7 @@ struct LogEvent {
   std::string frames = {};                       // of an exception: where it was raised
 
   const LogValue* value(std::string_view name) const;
-  double number(std::string_view name) const;                // 0 where it has none
+  double number(std::string_view name) const;                // 0 if it has none
   std::optional<double> bytes(std::string_view name) const;  // of a value in GiB, MiB or bytes
   bool says(std::string_view name, std::string_view part) const;
 };
@@ -190,7 +190,7 @@ struct LogEvent {
 struct LogReading {
   LogOptions options;
   std::vector<Observation> observations;
-  std::vector<LogEvent> events;  // in the log's order; equal ones once, and of the traffic lines the newest alone
+  std::vector<LogEvent> events;  // in the log's order; equal ones once, and only the newest traffic line
   std::size_t lines = 0;
   std::size_t starts = 0;  // starts that the log contains; everything else here is from the last one
 
@@ -198,10 +198,10 @@ struct LogReading {
   std::optional<double> first(std::string_view what) const;
   std::optional<double> smallest(std::string_view what) const;
   std::optional<std::uint64_t> count(std::string_view what) const;  // the first, where it is a count
-  const LogEvent* first(LogEventId id) const;                       // null where there is none
+  const LogEvent* first(LogEventId id) const;                       // null if there is none
 };
 
-// "GiB", "tokens" ...; "" for a share.
+// "GiB", "tokens" ...; "" for a fraction.
 std::string_view unit_name(LogUnit unit);
 
 }  // namespace kvplan

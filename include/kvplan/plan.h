@@ -39,7 +39,7 @@ enum class LineId : std::uint8_t {
   kLoading,       // memory that the allocator keeps unused after loading
   kDraftWeights,  // of a draft model, or of draft heads
   kLora,
-  kImageProjector,  // llama.cpp's, in a file of its own
+  kImageProjector,  // llama.cpp's, in a separate file
   // Caches and states.
   kEncoderCache,  // the encoder's outputs, outside of the cache's pool
   kStates,        // of recurrent layers, in a separate buffer
@@ -63,7 +63,7 @@ enum class LineId : std::uint8_t {
   kPromptCache,  // states of earlier prompts in host memory
 };
 
-// What kind of evidence a figure rests on.
+// What kind of evidence a figure is based on.
 enum class Basis : std::uint8_t { kExact, kEstimate, kLog, kCalibrated };
 std::string_view name(Basis basis);
 
@@ -112,7 +112,7 @@ struct KvCachePlan {
   Bytes bytes_per_token_in_window;  // while the windows still grow
   Bytes bytes_per_sequence;         // fixed state
   Bytes logical;                    // whole model, for the request
-  Bytes logical_per_gpu;            // the fullest GPU's share
+  Bytes logical_per_gpu;            // the fullest GPU's part
   Bytes reserved;                   // what the engine takes on the fullest GPU
   Bytes reserved_total;
   std::vector<GapLine> gap;
@@ -125,7 +125,7 @@ inline constexpr std::uint64_t kAnyCount = std::uint64_t{1} << 40;
 
 struct Capacity {
   Bytes kv_cache_memory;                                           // per GPU
-  std::optional<Bytes> kv_cache_memory_low, kv_cache_memory_high;  // where estimates decide what is left of a card
+  std::optional<Bytes> kv_cache_memory_low, kv_cache_memory_high;  // where estimates decide what is left of a GPU
   std::optional<std::uint64_t> num_blocks;
   std::optional<std::uint64_t> tokens, tokens_low, tokens_high;
   double max_concurrency = 0;
@@ -135,7 +135,7 @@ struct Capacity {
   std::uint64_t max_num_seqs = 0;             // the most at the requested length; kAnyCount: any number
 };
 
-// A mix of sequence lengths, over all GPUs (what tensor parallelism replicates is counted once).
+// Different sequence lengths, over all GPUs (what tensor parallelism replicates is counted once).
 struct MixReport {
   std::uint64_t sequences = 0;
   Tokens tokens;  // of all sequences
@@ -162,8 +162,8 @@ struct Refusal {
 // The limit that a verdict was compared with.
 enum class VerdictLimit {
   kNone,
-  kCard,          // the whole card, for an engine that sizes its own budget
-  kUsable,        // the share of the card that the engine may use
+  kCard,          // the whole GPU, for an engine that sizes its own budget
+  kUsable,        // the fraction of the GPU that the engine may use
   kCacheBudget,   // what is left for the cache, or --kv-cache-memory-bytes
   kSharedMemory,  // memory shared by processor and GPU
   kHostMemory,    // --host-memory
@@ -181,7 +181,7 @@ struct Remedy {
   std::optional<std::int64_t> headroom;
   Bytes host;                              // bytes in host memory, in all
   std::string command = {};                // of a plan of an engine's command: that command, with the changes
-  Template cost = {};                      // what it gives up; empty where the change says so itself
+  Template cost = {};                      // what it gives up; empty if the change says so itself
   std::optional<std::int64_t> frees = {};  // bytes by which the headroom grows
 };
 
@@ -192,19 +192,19 @@ struct VerdictReport {
   Bytes needed, budget;          // where the limit is in bytes
   Bytes low, high;               // the range of `needed`
   Bytes spared;                  // bytes of the fullest GPU's cache that the stated lengths and a shared prefix save
-  std::optional<Bytes> reserve;  // kept free of the card, out of `budget`, where asked for
+  std::optional<Bytes> reserve;  // kept free on the GPU, out of `budget`, for --reserve
   std::optional<bool> starts;    // whether the engine starts, even if not all sequences run at once; absent: not known
   std::optional<Refusal> refusal;             // then it does not start, and the status is kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these that the engine's scheduler runs at once
   std::string_view spelling;                  // the engine's names of kvplan's options: "--max-model-len=-c ..."
   std::vector<Remedy> suggestions;            // where it does not fit; smallest loss of quality first
   bool has_sought = false;                    // suggestions were searched for
-  std::uint64_t asked_gpus = 1;               // GPUs asked for; a suggestion may take more
+  std::uint64_t asked_gpus = 1;               // requested GPUs; a suggestion may need more
   Template on_cpu;                            // "the experts of 31 of 48 layers are in main memory"; empty: nothing is
   Bytes host_needed;                          // host memory that this takes, with all that the engine keeps there
   Template shortfall;                         // what the cache lacks, in the engine's own words
   std::uint64_t count = 0, least = 0;         // tokens or sequences, against --min-context or --min-seqs
-  bool counts_room = false;                   // `count` is what fits; else it is what was asked for
+  bool counts_room = false;                   // `count` is what fits; otherwise what was requested
   std::optional<std::int64_t> headroom;       // bytes left (or missing) on the fullest GPU
   Bytes over;                                 // bytes of the range's high end beyond the limit
   Bytes either_way;                           // where it is close: half the width of the range
@@ -221,10 +221,10 @@ struct VerdictReport {
   bool fails() const { return status == Verdict::kDoesNotFit || !no_verdict.empty(); }
 };
 
-// Bounds of speed from the card's bandwidth: a step of decoding reads the weights that its tokens pass through and the
+// Bounds of speed from the GPU's bandwidth: a step of decoding reads the weights that its tokens pass through and the
 // caches of its sequences at their full length, and cannot be faster. Engines reach a half to nine tenths of it.
 struct Roofline {
-  double bandwidth_gb_s = 0;  // 10^9 bytes a second, of one GPU
+  double bandwidth_gb_s = 0;  // 10^9 bytes per second, of one GPU
   std::uint64_t num_seqs = 1;
   Bytes weights_read;             // by a decoding step of one sequence, on the GPU that reads most
   Bytes weights_read_batch;       // by a step of all sequences, which uses more distinct experts
@@ -235,18 +235,18 @@ struct Roofline {
   // Sequences from which the cache's reads exceed the weights'; absent: never (or no cache).
   std::optional<std::uint64_t> cache_outweighs_at;
   double prefill_flops = 0;             // of one prompt of the full length
-  std::optional<double> tflops;         // 10^12 a second, of one GPU
+  std::optional<double> tflops;         // 10^12 per second, of one GPU
   std::optional<double> first_token_s;  // lower bound of the time to first token for such a prompt; needs tflops
   Bytes host_read;                      // from host memory, by a step of one sequence at full length
-  double host_gb_s = 0;                 // bandwidth of that memory; 0 where nothing lies there
+  double host_gb_s = 0;                 // bandwidth of that memory; 0 if nothing lies there
   bool host_assumed = false;            // host_gb_s is our assumption
 };
 
-// The settings that the engine is planned with, asked for or its defaults; absent where it has no such setting.
+// The engine's settings in this plan, requested or default; absent if it has no such setting.
 struct EngineSettings {
   std::optional<std::uint64_t> max_num_batched_tokens;  // in one step: a prefill chunk, llama.cpp's n_batch
   std::optional<std::uint64_t> max_num_seqs;            // the scheduler's cap; absent: as many as fit
-  std::optional<double> memory_fraction;                // of the card, or of what is free
+  std::optional<double> memory_fraction;                // of the GPU, or of what is free
   std::optional<std::uint64_t> cuda_graph_sizes;        // batch sizes that graphs are captured for
   std::optional<std::uint64_t> cuda_graphs;             // captured graphs in all
   std::optional<std::uint64_t> state_slots_per_sequence;

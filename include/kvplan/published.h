@@ -1,4 +1,4 @@
-// Models of the built-in catalogue, and those that run on a card.
+// Models of the built-in catalogue, and those that run on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct PublishedModel {
   std::string_view model;  // whatever its types: "Qwen3.6-27B"
   std::string_view family, generation;
   std::string_view tasks;          // separated by spaces: chat, vision, code, embedding, reranking, speech
-  std::string_view license, date;  // as its page on the Hub has them; empty where no record was found
+  std::string_view license, date;  // as its page on the Hub has them; empty if no record was found
   std::uint64_t parameters = 0;    // as its files store them; 0: no record
   std::string gguf;                // a repository with its GGUF files
   std::string_view ollama;         // its tag in ollama's library
@@ -37,15 +37,15 @@ struct PickedModel {
   std::string type;                    // of its weights
   std::uint64_t longest = 0;           // the longest context that fits
   Bytes gpu;                           // on the fullest GPU
-  Bytes host;                          // weights in main memory; 0 where all of it is on the GPUs
+  Bytes host;                          // weights in main memory; 0 if all of it is on the GPUs
   std::optional<double> tokens_per_s;  // at most, of all users together
   std::vector<std::string> command;
 };
 
-// `kvplan pick`: the models that run on a card, in the order of the answer.
+// `kvplan pick`: the models that run on a GPU, in the order of the answer.
 struct Pick {
   std::string card;  // "2 x rtx-3060"
-  Bytes memory;      // of one card
+  Bytes memory;      // of one GPU
   std::optional<Bytes> host_memory;
   std::string engine, engine_version;
   std::string task;

@@ -11,7 +11,7 @@ namespace kvplan {
 // a * b, a + b, a - b; throw Error(kBadInput) that names `what` where the result does not fit 64 bits.
 std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, std::string_view what);
 std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view what);
-// a - b with its sign; Error where 63 bits do not hold it.
+// a - b with its sign; Error if 63 bits do not hold it.
 std::int64_t signed_difference(std::uint64_t a, std::uint64_t b);
 // value * factor (0 or more), rounded down.
 std::uint64_t checked_scale(std::uint64_t value, double factor, std::string_view what);

@@ -32,7 +32,7 @@ struct SchemeRule {
 };
 
 struct QuantDeclaration {
-  std::string dialect;  // quant_method, as the file spells it: "gptq"; empty where none is declared
+  std::string dialect;  // quant_method, as the file spells it: "gptq"; empty if none is declared
   bool is_known = true;
   bool names_method = true;    // quant_method or the tag of hf_quant_config.json is there: without either some engines
                                // see no quantization

@@ -20,7 +20,7 @@ struct Calibration;
 struct Engine;
 
 enum class FlashAttention { kAuto, kOn, kOff };
-// Whether a prefill holds a matrix of scores (chunk x context x heads). kEngine: as the engine does it.
+// Whether a prefill stores a matrix of scores (chunk x context x heads). kEngine: as the engine does it.
 enum class AttentionKernel { kEngine, kNaive, kFlash };
 
 // How a model is distributed over GPUs.
@@ -36,7 +36,7 @@ struct Parallel {
   bool given = false;                   // -tp or -pp was given: --gpu-count then starts no search for a layout
   bool operator==(const Parallel&) const = default;
 
-  // GPUs of the layout. SGLang's data parallel attention needs none of its own.
+  // GPUs of the layout. SGLang's data parallel attention needs no extra ones.
   std::uint64_t gpus() const {
     constexpr const char* kWhat = "the number of GPUs";
     const std::uint64_t copy = checked_mul(tensor, pipeline, kWhat);
@@ -44,20 +44,20 @@ struct Parallel {
   }
 };
 
-// The cards that a plan is for.
+// The GPUs that a plan is for.
 struct CardRequest {
   const Gpu* gpu = nullptr;             // of the catalogue
-  std::optional<Bytes> memory;          // of one card
-  std::vector<const Gpu*> mixed;        // a mix of cards, in the order of the GPUs; `gpu` is the smallest
+  std::optional<Bytes> memory;          // of one GPU
+  std::vector<const Gpu*> mixed;        // different GPUs, in order; `gpu` is the smallest
   std::string note;                     // --gpu auto: what was found, for the report
-  std::uint64_t count = 1;              // cards available
+  std::uint64_t count = 1;              // GPUs available
   bool count_given = false;             // --gpu-count was given: a suggestion with another number must say so
-  std::optional<std::string> measured;  // --measure: the device's name, where no card is named
-  std::optional<double> bandwidth;      // 10^9 bytes a second; absent: the card's
-  std::optional<double> tflops;         // dense, of the compute type; absent: the card's
+  std::optional<std::string> measured;  // --measure: the device's name, where no GPU is named
+  std::optional<double> bandwidth;      // 10^9 bytes per second; absent: the GPU's
+  std::optional<double> tflops;         // dense, of the compute type; absent: the GPU's
   std::optional<Bytes> host_memory;  // of the machine around them, for what the engine keeps there; absent: not judged
-  std::optional<double> host_bandwidth;           // of that memory, 10^9 bytes a second
-  std::shared_ptr<const GpuCatalogue> catalogue;  // null: the built-in cards
+  std::optional<double> host_bandwidth;           // of that memory, 10^9 bytes per second
+  std::shared_ptr<const GpuCatalogue> catalogue;  // null: the built-in GPUs
   bool operator==(const CardRequest&) const = default;
 
   const GpuCatalogue& known() const { return catalogue ? *catalogue : built_in_catalogue(); }
@@ -69,11 +69,11 @@ struct CardRequest {
   }
   bool is_unified() const { return gpu != nullptr && gpu->unified; }
   bool is_amd() const { return gpu != nullptr && gpu->vendor == "AMD"; }
-  // The compute capability of an NVIDIA card, as in Gpu::capability; 0 for others.
+  // The compute capability of an NVIDIA GPU, as in Gpu::capability; 0 for others.
   std::uint32_t capability() const { return gpu != nullptr && gpu->vendor == "NVIDIA" ? gpu->capability : 0; }
 };
 
-// Memory of a card to keep free: the larger of a size and a share of the card.
+// Memory of a GPU to keep free: the larger of a size and a fraction of the GPU.
 struct Reserve {
   Bytes bytes;
   double share = 0;
@@ -112,7 +112,7 @@ struct LlamaCppOptions {
   LlamaBackend backend = LlamaBackend::kByCard;
   std::optional<std::uint64_t> gpu_layers;  // -ngl
   Placement placement = Placement::kUsual;  // kFit: -ngl auto; kNone: --no-offload, --fit off
-  // --n-cpu-moe: so many layers, from the first, keep their experts on the host.
+  // --n-cpu-moe: this many layers, from the first, keep their experts on the host.
   std::optional<std::uint64_t> cpu_moe_layers;
   bool no_kv_offload = false;
   std::optional<Bytes> cache_ram;    // --cache-ram: the most host memory for states of earlier prompts
@@ -139,7 +139,7 @@ struct TransformersOptions {
 };
 
 struct MlxOptions {
-  std::optional<Tokens> max_kv_size;  // every layer keeps the first and the last tokens, so many in all
+  std::optional<Tokens> max_kv_size;  // every layer keeps the first and the last tokens, this many in all
   bool operator==(const MlxOptions&) const = default;
 };
 
@@ -147,7 +147,7 @@ struct MlxOptions {
 struct CommandRequest {
   std::vector<std::string> unmodelled;  // options that can raise a GPU's memory: they leave no verdict
   std::string refusal, cure;            // why the engine does not take it: "unrecognized arguments: --x"
-  bool is_rocm = false;                 // its container is for AMD's cards
+  bool is_rocm = false;                 // its container is for AMD's GPUs
   bool operator==(const CommandRequest&) const = default;
 };
 
@@ -164,7 +164,7 @@ struct Request {
   std::optional<Tokens> encoder_len;          // source tokens of one sequence
   std::optional<Tokens> max_num_batched_tokens;  // prefill chunk
 
-  // A mix of lengths, planned in addition: contiguous, paged, with a shared prefix.
+  // Sequences of different lengths, planned in addition: contiguous, paged, with a shared prefix.
   std::vector<Tokens> seq_lens;
   std::optional<Tokens> avg_len;        // of each of num_seqs sequences
   std::optional<Tokens> shared_prefix;  // tokens that all sequences begin with
@@ -195,10 +195,10 @@ struct Request {
 
   // The budget.
   CardRequest card;
-  std::optional<double> memory_utilization;    // share of the card the engine may use
+  std::optional<double> memory_utilization;    // share of the GPU the engine may use
   std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
-  std::optional<double> margin;  // half the range of every estimate, as a share; absent: each estimate's own range
-  std::shared_ptr<const Calibration> calibration;  // figures that replace estimates where card and engine match
+  std::optional<double> margin;  // half the range of every estimate, as a fraction; absent: each estimate's range
+  std::shared_ptr<const Calibration> calibration;  // figures that replace estimates where GPU and engine match
   Limits limits;
 
   CommandRequest command;

@@ -23,7 +23,7 @@ struct RotaryTable {
 struct PlainRotation {
   double theta = 10000;
   std::optional<double> share;  // share of a head that is rotated, where the config says
-  std::string section;          // the config's section that it stands in: "" or "text_config"
+  std::string section;          // the config's section with this key: "" or "text_config"
 };
 
 }  // namespace kvplan

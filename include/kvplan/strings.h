@@ -1,4 +1,4 @@
-// Text helpers for every room: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
+// Text helpers: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
 #pragma once
 
 #include <functional>

@@ -48,7 +48,7 @@ class Template {
   Template() = default;
   // Every name in braces must be among `values`.
   Template(const char* constant, std::initializer_list<NamedValue> values = {});
-  // Text that is no constant, such as a calibration's source.
+  // Text that is not a constant, such as a calibration's source.
   static Template quoted(std::string words) { return {"{words}", {{"words", std::move(words)}}}; }
 
   Template& operator+=(const Template& more);

@@ -44,7 +44,7 @@ enum class TensorRole : std::uint8_t {
 
 // How tensor parallelism splits a tensor of rows (outputs) x columns (inputs).
 enum class Split : std::uint8_t {
-  kNone,     // every rank holds all of it
+  kNone,     // every rank has all of it
   kRows,     // by output
   kColumns,  // by input
   kVocab,    // by output, the vocabulary padded to 64 first
@@ -92,7 +92,7 @@ struct TensorGroup {
   bool is_tied = false;     // a head that shares the embedding: it has no parameters, but it takes bytes where the
                             // pipeline's last stage is not its first
 
-  std::string stored_type;           // as a file's header spells it ("q6_k"); empty where a weight type decides
+  std::string stored_type;           // as a file's header spells it ("q6_k"); empty if a weight type decides
   Bytes stored_bytes;                // of one copy, from a file's header
   std::uint64_t num_layers() const;  // 1 for a tensor outside of the layers
   Elements elements_of_one() const;  // rows * columns

@@ -42,7 +42,7 @@ enum class WatchStatus : std::uint8_t {
 struct Watched {
   WatchStatus status = WatchStatus::kStarted;
   std::string counter;   // what is counted: "resident memory of 2 processes"
-  bool is_host = false;  // the processes' memory, not a card's
+  bool is_host = false;  // the processes' memory, not a GPU's
   std::int64_t pid = 0;
   std::optional<int> exit_code;  // of a process that ended by itself
   std::optional<int> signal;     // that ended the process
@@ -51,7 +51,7 @@ struct Watched {
   std::vector<MemorySample> curve;  // evenly spaced samples
   std::vector<WatchedStage> stages;
   Bytes peak, last;
-  std::string log_file;  // the log file that was kept; "" where none was
+  std::string log_file;  // the log file that was kept; "" if none was
   std::vector<std::string> remarks;
 };
 

@@ -20,7 +20,7 @@ struct WeightModel {
   std::uint64_t num_layers = 0;
   std::uint64_t group = 1;                  // query heads per KV head, the most of any layer
   std::uint64_t nope = 0, value_width = 0;  // MLA's
-  std::string_view stored_weights;          // the mixture that a file is stored in; empty where it names none
+  std::string_view stored_weights;          // the mixture that a file is stored in; empty if it names none
   const std::vector<TensorGroup>& tensors;
   const std::vector<UnknownTensors>& unknown_tensors;
   const std::vector<StoredTensors>& stored;

@@ -60,7 +60,7 @@ std::size_t add_character(std::string& out, std::string_view text, std::size_t a
     std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(next.code));
     out += escape.data();
   } else {
-    // "##[" is a command to a CI runner, wherever it stands.
+    // "##[" is a command to a CI runner at any position.
     out += next.code == '[' && out.ends_with("##") ? "\\u005b" : text.substr(at, next.bytes);
   }
   return next.bytes == 0 ? 1 : next.bytes;

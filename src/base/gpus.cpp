@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-// Drivers call a rtx-4060-laptop "NVIDIA GeForce RTX 4060 Laptop GPU": the name without one such word, or "" where none
+// Drivers call a rtx-4060-laptop "NVIDIA GeForce RTX 4060 Laptop GPU": the name without one such word, or "" if none
 // is left to remove.
 std::string_view without_maker(std::string_view name) {
   for (const std::string_view word : {"nvidia", "geforce", "amd", "radeon", "instinct", "intel", "apple", "tesla"})
@@ -24,7 +24,7 @@ std::string_view without_maker(std::string_view name) {
   return {};
 }
 
-// "40gb" of "a100-40gb"; "" where the name ends otherwise.
+// "40gb" of "a100-40gb"; "" if the name ends otherwise.
 std::string_view size_of(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('-') + 1);
   const bool is_size = last.size() > 2 && last.ends_with("gb") &&
@@ -49,7 +49,7 @@ constexpr SourceRow kSources[] = {
     {"firmware", "data sheet; the largest carve-out of the firmware"},
 };
 
-// The card of a line of gpus.txt.
+// The GPU of a line of gpus.txt.
 Gpu read_card(std::string_view line) {
   const std::vector<std::string_view> words = split(line);
   const auto real = [](std::string_view word) {
@@ -100,7 +100,7 @@ GpuCatalogue::GpuCatalogue(const std::vector<GpuRecord>& own) {
     rows_.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
                      card.memory / kMiB, card.usable / kMiB, card.reported, card.unified, card.bandwidth_gb_s,
                      card.source.empty() ? "own file" : std::string_view(card.source), 0, Peak{}});
-    // A file gives no compute capability: a card with a built-in name has that card's.
+    // A file gives no compute capability: a GPU with a built-in name has that GPU's.
     const auto same = built_in.find(folded(card.name));
     if (same == built_in.end()) continue;
     rows_.back().capability = same->second->capability;
@@ -123,7 +123,7 @@ const GpuCatalogue& built_in_catalogue() {
   return all;
 }
 
-// A card's exact name means that card, whatever another one's alias is.
+// A GPU's exact name means that GPU, whatever another one's alias is.
 const Gpu* GpuCatalogue::find(std::string_view text) const {
   if (const auto exact = names_.find(text); exact != names_.end()) return exact->second;
   const std::string name = folded(text);

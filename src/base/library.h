@@ -7,7 +7,7 @@ namespace kvplan {
 
 class Library {
  public:
-  // `stays`: it stays loaded once opened (drivers keep threads of their own).
+  // `stays`: it stays loaded once opened (drivers keep threads).
   explicit Library(const std::string& path, bool stays = false);
   ~Library();
   Library(const Library&) = delete;

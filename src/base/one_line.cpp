@@ -22,8 +22,8 @@ std::string one_line(std::string_view text, std::size_t max_length) {
       at += token;
       continue;
     }
-    // A CI runner takes "##[" anywhere and "::" at the start of a line for commands. A line may be wrapped: no third
-    // colon follows two, so that a break between two of them leaves one.
+    // A CI runner takes "##[" anywhere and "::" at the start of a line for commands. Three colons never follow each
+    // other: if a line wraps between them, the next line must not begin with two.
     if (next.code == '[' && out.ends_with("##")) out += ' ';
     if (next.code == ':' && (out == ":" || out.ends_with(" :") || out.ends_with("::"))) out += ' ';
     if (next.bytes == 0 || is_hidden(next.code))

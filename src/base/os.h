@@ -1,5 +1,5 @@
 // What the program asks of the operating system, except for measuring, which only Linux has. Implemented in
-// os_posix.cpp and os_windows.cpp. Paths are UTF-8. Where a call fails, errno says why.
+// os_posix.cpp and os_windows.cpp. Paths are UTF-8. If a call fails, errno says why.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +29,17 @@ struct FileFacts {
 // Of an open file, or of what a path leads to.
 std::optional<FileFacts> facts_of(int file);
 std::optional<FileFacts> facts_of(const std::string& path);
-// Of what has the name itself, which may be a link, and the path in that link; "" for anything else.
+// Facts about the name itself, which may be a link; and the path in that link, "" if it is not a link.
 std::optional<FileFacts> facts_of_name(const std::string& path);
 std::string link_target(const std::string& path);
-// Whether a stranger may have put it there: it lies in a sticky folder that others can write to, like /tmp, and belongs
+// Whether another user may have put it there: it is in a sticky folder that others can write to, like /tmp, and belongs
 // neither to this user nor to the folder's owner. Linux refuses to follow such links and to write to such files
 // (fs.protected_symlinks, _regular and _fifos), but a system may have that turned off.
 bool is_planted(const std::string& path, const FileFacts& facts);
-// What a path names if it is the name of an open file, like those in /dev/fd and /proc/PID/fd.
+// The open file that a path in /dev/fd or /proc/PID/fd means.
 struct OpenFile {
   bool is_own = false;  // of this process
-  int number = -1;      // -1 where this process was started without that file
+  int number = -1;      // -1 if this process was started without that file
 };
 std::optional<OpenFile> open_file(const std::string& path);
 
@@ -48,9 +48,9 @@ std::optional<OpenFile> open_file(const std::string& path);
 int open_to_read(const std::string& path);
 int open_in_place(const std::string& path);          // to write to what is already there; fails for a link
 int open_to_append(const std::string& path);         // the same, and follows links
-int create(const std::string& path, unsigned mode);  // to write a new file; fails where anything is there, even a link
+int create(const std::string& path, unsigned mode);  // to write a new file; fails if anything is there, even a link
 void wait_in_calls(int file);
-std::int64_t read(int file, char* to, std::size_t size);               // 0 at the end, -1 where it fails
+std::int64_t read(int file, char* to, std::size_t size);               // 0 at the end, -1 if it fails
 bool read_at(int file, char* to, std::size_t size, std::uint64_t at);  // all `size` bytes
 bool write(int file, std::string_view text);                           // all of it
 bool close(int file);
@@ -76,9 +76,9 @@ void become(const std::string& program, const std::string& self, char* const* ar
 bool is_terminal(int file);
 std::optional<int> columns(int file);  // of a terminal; nothing for other files
 
-std::string home();  // the user's own folder; "" where it is not known
-// The path with "/" between its parts, however the system's users write it.
+std::string home();  // the user's own folder; "" if it is not known
+// The path with "/" between its parts on every system.
 std::string plain_path(std::string path);
-bool begins_with_drive(std::string_view path);  // "C:/models", which is no Hub id
+bool begins_with_drive(std::string_view path);  // "C:/models", which is not a Hub id
 
 }  // namespace kvplan::os

@@ -88,8 +88,7 @@ std::optional<OpenFile> open_file(const std::string& path) {
   const bool is_of_process = folder.starts_with("/proc/") && folder.ends_with("/fd");
   if (!is_of_process && folder != "/dev/fd") return std::nullopt;
   if (is_of_process && !folder.starts_with("/proc/" + std::to_string(getpid()) + "/")) return OpenFile{};
-  // What kvplan itself has opened is not meant: its files are closed on exec, and the streams it was started with are
-  // not.
+  // Only streams that kvplan was started with count: its own files are closed on exec.
   const int number = std::stoi(name);
   const int flags = fcntl(number, F_GETFD);
   return OpenFile{true, flags < 0 || (flags & FD_CLOEXEC) != 0 ? -1 : number};

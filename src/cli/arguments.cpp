@@ -84,7 +84,7 @@ void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
     fail("no such command or file: \"" + one_line(arguments[0], 60) + "\"", near);
 }
 
-// Options of other tools that people type, and ours.
+// Options of other tools that people type, and kvplan's option for each.
 constexpr std::pair<string_view, string_view> kOtherWords[] = {
     {"--vram", "--gpu-memory SIZE, or --max-vram SIZE for a limit"},
     {"--gpus", "--gpu NAME and --gpu-count N"},

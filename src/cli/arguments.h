@@ -24,12 +24,12 @@ struct ParsedArguments {
   std::vector<GivenOption> options;  // in the order of the command line
 };
 
-// The option of the table with this name; null where there is none.
+// The option of the table with this name; null if there is none.
 const Option* find_option(std::string_view name);
 // Whether an argument is one of kvplan's own options: "--gpu=l4", "-tp".
 bool is_own_option(std::string_view argument);
 
-// Throws Error, with a suggestion, where an argument is no option of the command or an option has no value.
+// Throws Error, with a suggestion, if an argument is not an option of the command or an option has no value.
 ParsedArguments parse_arguments(std::vector<std::string> arguments);
 
 }  // namespace kvplan

@@ -67,7 +67,7 @@ void save_calibration(const std::string& path, const CalibrationRecord& record) 
   if (exists(place)) calibration = load_calibration(place);
   calibration.merge(record);
   const std::string text = calibration_json(calibration);
-  with_source(place, [&] { return parse_calibration(text); });  // nothing is written that could not be read again
+  with_source(place, [&] { return parse_calibration(text); });  // checks that the file can be read again
   write_output(place, text);
 }
 
@@ -87,7 +87,7 @@ void prepare_measuring(Invocation& call) {
   const bool plans = measures || call.command == "plan" || call.command == "compare" || call.command == "fit" ||
                      call.command == "explain";
   if (!plans) return;
-  // A calibration is looked for only where a named card may have one.
+  // Looks for a calibration only if a GPU is named.
   if (!options.calibration.empty() || call.request.card.gpu || options.wanted)
     call.request.calibration = choose_calibration(options.calibration);
 }

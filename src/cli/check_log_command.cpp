@@ -24,7 +24,7 @@ namespace {
 // No engine writes longer lines; the image of a disk may have one without end.
 constexpr std::uint64_t kLongestLine = 64 * kMiB;
 
-// Whether a file without a known line may be a log: a text, and no document such as a config.json.
+// Whether a file without a known line may be a log: text, and not a document such as a config.json.
 bool is_text(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || head[first] == '{' || head[first] == '[') return false;
@@ -56,7 +56,7 @@ LogReading read_whole_log(const std::string& path, std::string& head) {
   return out;
 }
 
-// What the launch command in front of a log asks for, where the engine prints no arguments of its own.
+// The options of the launch command at the top of a log, if the engine does not print its arguments.
 std::optional<Invocation> asked_by_log(const Invocation& call, const LogReading& reading, std::string_view head) {
   if (reading.options.has_arguments || reading.starts > 1 || !call.with_command) return std::nullopt;
   const auto command = command_of_log(head);
@@ -69,7 +69,7 @@ std::optional<Invocation> asked_by_log(const Invocation& call, const LogReading&
   }
 }
 
-// The model that a log names, where a cache has it. A log may come from a stranger: a path in it is not opened.
+// The model that a log names, if a cache has it. A log is untrusted: a path in it is not opened.
 std::optional<ModelAndRequest> model_of_log(const LogReading& reading, const Invocation& call) {
   const std::string& name = call.pasted != nullptr ? call.models.front() : reading.options.model;
   const bool is_id = std::count(name.begin(), name.end(), '/') == 1 && name.find_first_of(".:@~\\") != 0 &&

@@ -1,4 +1,4 @@
-// The answer of check-log: about a log alone, or against the plan of a model.
+// The answer of check-log: about a log by itself, or compared with a model's plan.
 #pragma once
 
 #include "cli/options.h"
@@ -7,7 +7,7 @@
 namespace kvplan {
 
 // `call.models` is LOG, or MODEL and LOG. Without MODEL a Hub id that the log names is looked up in the caches. Writes
-// the calibration where one was asked for.
+// the calibration if one was requested.
 LogCheck checked_log(const Invocation& call);
 
 }  // namespace kvplan

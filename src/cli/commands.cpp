@@ -71,7 +71,7 @@ int answer(const Invocation& call, const Reply& reply, std::string_view question
   return static_cast<int>(exit);
 }
 
-// Where nothing could be planned there is no report (except as JSON): the errors are printed instead, a line each.
+// If nothing could be planned there is no report (except as JSON): the errors are printed instead, one per line.
 int emit_answered(const Invocation& call, const Answered& answered) {
   if (answered.any || call.format == "json")
     emit(call, answered.text);
@@ -80,8 +80,8 @@ int emit_answered(const Invocation& call, const Answered& answered) {
   return answered.exit;
 }
 
-// For a user who names no card, on a machine that has one: whether the model would fit here. The answer and the exit
-// code do not depend on it, and a card whose memory is unknown is skipped.
+// If no GPU is named and this machine has one: whether the model would fit here. The answer and the exit
+// code do not depend on it, and a GPU whose memory is unknown is skipped.
 std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
   constexpr std::chrono::milliseconds kLongest{200};
   try {
@@ -103,7 +103,7 @@ std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
   }
 }
 
-// "LLM + EMBEDDER": models that share a card.
+// "LLM + EMBEDDER": models that share a GPU.
 bool shares_card(const Invocation& call) {
   return std::find(call.models.begin(), call.models.end(), "+") != call.models.end();
 }
@@ -229,7 +229,7 @@ PlanDigest digest_of(const std::string& source, const Invocation& call) {
   return parse_plan(reply_of(plan_of(asked.model, asked.request)).json(), source);
 }
 
-// "measure card": the card alone. A model with that name is "./card".
+// "measure card": only the GPU. A model with that name is "./card".
 bool asks_card(const Invocation& call) {
   return call.models.size() == 1 && call.models[0] == "card" && !call.measuring.watch && !call.measuring.pid;
 }
@@ -248,8 +248,8 @@ int run_measured(const Invocation& call) {
   return watches ? run_watch(call, asked, report_options(call)) : run_measure(call, asked, report_options(call));
 }
 
-// The Python package asks the engine: main hands the command over to it where it is installed, and keeps here what it
-// heard.
+// The Python package queries the engine: main hands the command over to it if it is installed. Without it this is an
+// error, except to save its figures.
 int run_verify(const Invocation& call) {
   if (!call.measuring.said.empty() && !call.measuring.save.empty()) {
     const ModelAndRequest asked = load_model_and_request(single_model(call), call);
@@ -307,7 +307,7 @@ int run_dtypes(const Invocation& call) {
   return answer(call, reply_of(dtypes()), "dtypes");
 }
 
-// The engines that are named; all where none is.
+// The named engines; all if none is named.
 std::vector<const Engine*> engines_called(const std::vector<std::string>& names) {
   std::vector<const Engine*> out;
   for (const std::string& name : names) {
@@ -338,7 +338,7 @@ int run_engines(const Invocation& call) {
   return answer(call, reply_of(std::span<const EngineRow>(rows)), "engines");
 }
 
-// Cards with `text` in one of their names; else the one card that `text` identifies.
+// GPUs with `text` in one of their names; else the one GPU that `text` identifies.
 std::vector<Gpu> cards_called(const GpuCatalogue& known, const std::string& text) {
   std::vector<Gpu> out;
   for (const std::span<const Gpu> cards : {known.cards(), gpu_slices()})
@@ -406,7 +406,7 @@ int run_man(const Invocation& call) {
 }
 
 constexpr std::string_view kTables = "--format --json --output";
-// Options of a measurement, which only `plan` and `measure` make (and --fail-over of `diff`).
+// Options for measuring, which only `plan` and `measure` take (and --fail-over, which only `diff` takes).
 constexpr std::string_view kUnmeasured =
     "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --rules "
     "--task --all --said";

@@ -45,7 +45,7 @@ void check_load(const Invocation& call, const std::function<bool(std::string_vie
     fail("--min-seqs " + std::to_string(*request.limits.min_seqs) + " is more than the scheduler's --max-num-seqs " +
              std::to_string(*request.max_num_seqs),
          "raise --max-num-seqs, or lower --min-seqs");
-  // With a card or a budget, the limits are about what would fit; without, about the request alone.
+  // With a GPU or a budget, the limits are about what would fit; without, only about the request.
   const bool has_room = request.card.gpu || request.card.memory || request.kv_cache_memory_bytes || !call.gpus.empty();
   const auto length = request.max_model_len ? request.max_model_len : request.llama_cpp.ctx_size;
   if (!has_room && request.limits.min_context && length && *request.limits.min_context > *length)

@@ -9,16 +9,15 @@ namespace kvplan {
 
 struct Engine;
 
-// Throws Error that names the engines with `option` where none of `chosen` has it. The logical engine has no options of
-// its own and accepts all; where it is chosen alone and the option changes nothing, the answer is a note that says so,
-// else "".
+// Throws Error, with the engines that have `option`, if none of `chosen` has it. The logical engine accepts all
+// options; if it is the only engine and the option changes nothing, a note says so, else "".
 std::string check_engine_option(std::string_view option, std::span<const std::string> chosen);
 
-// Whether the engine has the option; false where only others list it.
+// Whether the engine has the option; false if only others list it.
 bool is_option_of(std::string_view option, const Engine& engine);
 
-// The engine that a model's name implies where --engine names none: "ollama" for ollama:NAME, "llama.cpp" for a GGUF;
-// empty where it implies none.
+// The engine that a model's name implies if there is no --engine: "ollama" for ollama:NAME, "llama.cpp" for a GGUF;
+// empty if it implies none.
 std::string_view implied_engine(std::string_view model);
 
 }  // namespace kvplan

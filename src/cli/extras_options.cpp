@@ -105,7 +105,7 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
 
 namespace {
 
-// A command may name a model of another machine: the error says how to name one that is here.
+// A command may name a model on another machine: the error says how to name a local one.
 ModelSpec load_named(const std::string& argument, const Invocation& call) {
   try {
     return load_model(argument, call.source);
@@ -118,7 +118,7 @@ ModelSpec load_named(const std::string& argument, const Invocation& call) {
   }
 }
 
-// A tag of ollama's library stands for a file that is not here: in the type that the tag names, else in the usual one.
+// A tag of ollama's library is a file that is not here: in the type that the tag names, else in the usual one.
 void use_type_of_tag(const std::string& argument, const Invocation& call, ModelAndRequest& asked) {
   const CatalogueName known = find_published(argument);
   if (!known.is_tag || asked.model.is_gguf || asked.request.weights || !call.weights.empty()) return;
@@ -138,7 +138,7 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
   ModelAndRequest out{load_named(argument, call), call.request};
   if (!call.engine_given) {
     std::string_view implied = implied_engine(argument);
-    // A mix of cards is for engines that distribute layers unevenly: that of GGUF files.
+    // Different GPUs are for engines that distribute layers unevenly: those of GGUF files.
     if (implied.empty() && (out.model.is_gguf || !call.request.card.mixed.empty())) implied = implied_engine(".gguf");
     if (!implied.empty()) find_engine(implied, out.request);
   }
@@ -152,7 +152,7 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, extras.draft_method, out.model));
   for (const std::string& path : call.loras) extras.adapters.push_back(load_adapter(path, call.source));
   if (!call.mmproj.empty()) extras.projector = load_projector(call.mmproj, call.source);
-  // Where engines, cards or types are listed, each has its own longest context.
+  // If engines, GPUs or types are listed, each has its own longest context.
   out.request.longest = call.longest_context;
   if (call.longest_context && call.engines.empty() && call.gpus.empty() && call.weights.empty())
     out.request = with_source(out.model.source, [&] {

@@ -27,7 +27,7 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Lists yield tables: only `plan` prints them, and `fit` for engines and cards.
+// Lists yield tables: only `plan` prints them, and `fit` for engines and GPUs.
 bool takes_lists(const Command& command, string_view option) {
   return command.name == "plan" || (command.name == "fit" && option != "--weights");
 }

@@ -17,7 +17,7 @@ int run_command(std::string_view name, const kvplan::Invocation& call) {
   return static_cast<int>(kvplan::Exit::kBadInput);
 }
 
-// The Python package has this command and options of its own for it. What it heard of the engine comes back with
+// The Python package has this command with more options. The engine's figures come back with
 // --said.
 bool is_for_python(int argc, char** argv) {
   if (argc < 2 || argv[1] != std::string_view("verify")) return false;

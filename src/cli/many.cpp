@@ -30,13 +30,13 @@ const std::vector<T>& or_as_asked(const std::vector<T>& list) {
   return list.empty() ? kAsAsked : list;
 }
 
-// One engine and card of those that the call lists; empty where it lists none.
+// One engine and GPU of those that the call lists; empty if it lists none.
 struct Choice {
   std::string engine, card;
   Request request;
 };
 
-// Asks for each engine and card. An error that every card would get, and that takes long to find, is found once.
+// Calls `ask` for each engine and GPU. An error that is the same for every GPU and slow to find is found once.
 void ask_each(const Invocation& call, const Request& asked, const std::function<void(Choice&)>& ask,
               const std::function<void(const Choice&, Error&)>& failed) {
   for (const std::string& engine : or_as_asked(call.engines)) {
@@ -214,7 +214,7 @@ Answered answer_pasted(const Invocation& call, const ReportOptions& options) {
   return out;
 }
 
-// Several engines or cards are one table: each answer's name and changes begin with what differs.
+// Several engines or GPUs are one table: each answer's name and changes begin with what differs.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options) {
   const ModelAndRequest asked = load_model_and_request(source, call);
   const std::vector<std::string> stored = stored_models();

@@ -1,4 +1,4 @@
-// Answers over several engines, cards and weight types.
+// Answers over several engines, GPUs and weight types.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace kvplan {
 struct Answered {
   std::string text;
   int exit = 0;
-  std::vector<std::string> errors;  // for whatever was not planned
+  std::vector<std::string> errors;  // for what could not be planned
   bool any = false;                 // at least one was planned
 
   void planned(const Plan& plan);
@@ -21,12 +21,12 @@ struct Answered {
 
 int exit_of(const Plan& plan);
 
-// What many answers may cost together. Each input has its own bounds, but a stranger's folder may hold ten thousand
-// inputs that reach them.
+// Limits the cost of many answers together. Each input has its own limits, but an untrusted folder may have ten
+// thousand inputs that reach them.
 class ManyAnswers {
  public:
   explicit ManyAnswers(const Invocation& call);
-  // Call it before each model. Throws Error where those before it took too much time of the processor.
+  // Call it before each model. Throws Error if those before it took too much CPU time.
   void next();
 
  private:
@@ -35,17 +35,17 @@ class ManyAnswers {
   bool is_first_ = true;
 };
 
-// Whether the call is a table of models against cards.
+// Whether the call is a table of models against GPUs.
 bool is_grid(const Invocation& call);
-// Models as rows, cards as columns; each engine and weight type is a row of its own.
+// Models as rows, GPUs as columns; each engine and weight type is a separate row.
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
-// Plans of each model, for each engine and weight type where the call lists some.
+// Plans of each model, for each engine and weight type that the call lists.
 Answered answer_models(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
 // A plan of each of several commands.
 Answered answer_pasted(const Invocation& call, const ReportOptions& options);
-// `compare` for one model, over the engines, cards and types that the call lists.
+// `compare` for one model, over the engines, GPUs and types that the call lists.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options);
-// `fit` for one model, for each engine and card.
+// `fit` for one model, for each engine and GPU.
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options);
 
 }  // namespace kvplan

@@ -26,7 +26,7 @@ void show(ProgressLine& progress, std::string_view step, Bytes done, Bytes all) 
   progress.show(text.data());
 }
 
-// Does what allocates on a device. Where it is interrupted, all that was allocated is freed before the program ends.
+// Runs `work`, which allocates on a device. After an interrupt everything is freed before the program ends.
 void guarded(const std::function<void(MeasureOptions&)>& work) {
   const InterruptGuard guard;
   try {
@@ -70,7 +70,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
                   "leave it out");
     Request request = asked.request;
     request.card.measured = device->facts().name;
-    // Where the request names no card, the measured one is planned for.
+    // If the request names no GPU, the measured one is planned for.
     if (device->facts().id != "host" && !request.card.gpu && !request.card.memory) {
       if (const Gpu* known = request.card.known().find(device->facts().name))
         request.card.gpu = known;
@@ -85,7 +85,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
       plan.measurement->rehearsal = rehearse(model, plan, *device, how);
   });
   const Measurement& seen = *plan.measurement;
-  // A run that disagrees, or during which others moved memory, says nothing about the card.
+  // A run that disagrees, or during which other programs changed memory, says nothing about the GPU.
   if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)
     save_calibration(call.measuring.save, calibration_of(seen, today()));
   else if (!call.measuring.save.empty())

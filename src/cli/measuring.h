@@ -13,13 +13,13 @@ namespace kvplan {
 // Plans, measures and reports; returns the exit code.
 int run_measure(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options);
 
-// Measures the card alone and reports; returns the exit code.
+// Measures only the GPU and reports; returns the exit code.
 int run_card(const Invocation& call, const ReportOptions& options);
 
 // Checks, before a long measurement, that its result can be written.
 void check_writable(const std::string& path);
 
-// Puts the calibration that the options name (or the user's folder holds) into the request, and refuses options that
+// Puts the calibration that the options name (or the user's folder has) into the request, and refuses options that
 // contradict each other.
 void prepare_measuring(Invocation& call);
 

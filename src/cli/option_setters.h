@@ -1,4 +1,4 @@
-// How a row of the table of options sets its part of the call.
+// How a row of the option table sets its part of the call.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ template <auto member>
 void flag(Invocation& call, string_view, string_view) {
   member_of<member>(call) = true;
 }
-// Those whose buffers are modelled, or that have none of their own.
+// Backends whose buffers are modelled, or that have no extra buffers.
 inline std::string parse_all2all(string_view text, string_view option) {
   return chosen<std::string>(text, option,
                              {{"deepep_low_latency", "deepep_low_latency"},
@@ -125,7 +125,7 @@ inline void split_tensors(Invocation& call, string_view value, string_view name)
     fail(std::string(name) + ": all proportions are 0", "write for example 3,1");
 }
 
-// Decides llama.cpp's --flash-attn as well.
+// Also decides llama.cpp's --flash-attn.
 inline void set_attention(Invocation& call, string_view value, string_view name) {
   const bool naive = chosen<bool>(value, name, {{"naive", true}, {"flash", false}});
   call.request.attention = naive ? AttentionKernel::kNaive : AttentionKernel::kFlash;
@@ -145,7 +145,7 @@ inline std::uint64_t take_count(string_view& text) {
   return count;
 }
 
-// "rtx-4090+2x3060": a mix of cards, each with layers in proportion to its memory.
+// "rtx-4090+2x3060": different GPUs, each with layers in proportion to its memory.
 inline void set_mixed_cards(Request& request, string_view list) {
   constexpr std::size_t kMostCards = 64;
   request.card.mixed.clear();

@@ -88,7 +88,7 @@ constexpr Option kOptions[]{
     {"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
      flag<&P::dp_attention>},
 
-    // Comes before --gpu, which looks cards up: options apply in the order of this table.
+    // Comes before --gpu, which looks GPUs up: options apply in the order of this table.
     {"--gpu-file", "FILE", kCard, "your own GPUs, in the form that kvplan gpus --json prints",
      [](Invocation& c, string_view v, string_view) {
        c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));

@@ -29,7 +29,7 @@ bool is_given(const ParsedArguments& given, string_view option) {
                      [&](const GivenOption& each) { return each.option->name() == option; });
 }
 
-// Throws Error where an option belongs to none of the chosen engines.
+// Throws Error if an option belongs to none of the chosen engines.
 void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
   if (given.options.empty()) return;
   std::vector<std::string> chosen;
@@ -46,7 +46,7 @@ void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
   }
 }
 
-// Where the names of all models imply the same engine, its options are known from the start.
+// If the names of all models imply the same engine, its options are known from the start.
 void use_implied_engine(Invocation& call) {
   if (call.engine_given || call.models.empty() || call.command == "diff") return;
   const string_view implied = implied_engine(call.models.front());
@@ -72,7 +72,7 @@ void move_help_last(std::vector<std::string>& arguments) {
   arguments.push_back("--help");
 }
 
-// The engine that help was asked for; empty where it was asked for the command.
+// The engine to print help for; empty for the command's help.
 std::string asked_engine(const ParsedArguments& given) {
   Request scratch;
   for (const GivenOption& each : given.options)
@@ -114,7 +114,7 @@ void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
                          {{"cap", call.request.max_num_seqs.value_or(1)}}}});
 }
 
-// What is given, applied to the call.
+// Applies the given options to the call.
 void prepare(const ParsedArguments& given, Invocation& call) {
   const Command& command = *given.command;
   for (const GivenOption& each : given.options) call.typed.emplace_back(each.option->name(), each.value);
@@ -128,7 +128,7 @@ void prepare(const ParsedArguments& given, Invocation& call) {
   check_contradictions(call, [&](string_view name) { return is_given(given, name); });
 }
 
-// The call that an engine's command makes.
+// The call that an engine's command means.
 Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, const Invocation& base,
                    std::string_view left_out = "") {
   Invocation call = base;
@@ -168,7 +168,7 @@ std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invoc
   return out;
 }
 
-// Returns false where the arguments are no engine's command.
+// Returns false if the arguments are not an engine's command.
 bool parse_pasted(const ParsedArguments& given, Invocation& call) {
   const std::vector<LaunchCommand> commands = commands_of(given, call);
   if (commands.empty()) return false;
@@ -196,7 +196,7 @@ bool parse_pasted(const ParsedArguments& given, Invocation& call) {
   return true;
 }
 
-// Returns false where help or the version was printed.
+// Returns false if help or the version was printed.
 bool parse(std::vector<std::string> arguments, Invocation& call) {
   if (arguments.empty()) {
     std::fputs(greeting().c_str(), stdout);

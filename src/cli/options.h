@@ -33,7 +33,7 @@ struct MeasuringOptions {
   std::string said;                  // --said: figures of the engine
   std::string calibration;           // --calibration: a file, "none", "" for the user's own
   bool watch = false;                // --watch
-  bool share = false;                // --share: others may use the card meanwhile, and their memory is not ours
+  bool share = false;                // --share: other programs may use the GPU meanwhile
   bool keep = false;                 // --keep: the watched engine goes on running
   std::optional<std::uint64_t> pid;  // --pid: a running engine
   std::vector<std::string> command;  // after "--", for --watch
@@ -46,20 +46,20 @@ struct Invocation {
   Request request;
   OptionValues typed;  // the options that were given, by their first names
   bool engine_given = false;
-  bool longest_context = false;       // where --max-model-len is auto
-  std::vector<std::string> engines;   // where --engine names several: each as "vllm@0.20"
-  std::vector<const Gpu*> gpus;       // where --gpu names several
-  std::vector<std::string> weights;   // where --weights names several
-  std::vector<std::string> kv_types;  // where --kv-cache-dtype names several
+  bool longest_context = false;       // --max-model-len is auto
+  std::vector<std::string> engines;   // if --engine names several: each as "vllm@0.20"
+  std::vector<const Gpu*> gpus;       // if --gpu names several
+  std::vector<std::string> weights;   // if --weights names several
+  std::vector<std::string> kv_types;  // if --kv-cache-dtype names several
   SourceOptions source;
   std::string draft, mmproj;       // --draft, --mmproj; empty: none
   std::vector<std::string> loras;  // --lora
   MeasuringOptions measuring;
   Workload workload;
-  std::vector<Note> notes;  // about the command line, for every plan
+  std::vector<Note> notes;  // notes about the command line, for every plan
   std::string format = "table";
   std::string output;                                            // -o FILE; empty: standard output
-  GrowthLimit fail_over;                                         // diff: exit 1 where the total grew by more
+  GrowthLimit fail_over;                                         // diff: exit 1 if the total grew by more
   bool rules = false;                                            // engines: --rules
   std::string task = "chat";                                     // pick: --task
   bool all = false;                                              // pick: --all
@@ -67,10 +67,10 @@ struct Invocation {
   std::string command_file;                                      // --command; "-" is standard input
   std::string model_source;                                      // --model-source
   std::shared_ptr<const ReadCommand> pasted;                     // the engine's command that this call was read from
-  std::vector<Invocation> pasted_calls;                          // where there are several, one for each
+  std::vector<Invocation> pasted_calls;                          // if there are several commands, a call for each
   std::function<Invocation(std::string_view option)> without;    // the same command without that option of kvplan
   std::function<Invocation(const LaunchCommand&)> with_command;  // check-log: the same call for the log's own command
-  std::optional<Error> pasted_error;                             // of one of them, which could not be read
+  std::optional<Error> pasted_error;                             // the error of one that could not be read
   Color color = Color::kAuto;
 };
 
@@ -90,17 +90,17 @@ struct Command {
   std::string_view arguments;
   std::string_view help;
   int (*run)(const Invocation& call);  // returns the exit code
-  std::string_view groups = "";        // of options that its help explains in full
+  std::string_view groups = "";        // groups of options that its help explains in full
   std::string_view only = "";          // the options that it takes; "" for all except `without`
   std::string_view without = "";
-  std::string_view examples = "";  // a line each
-  std::string_view lacks = "";     // the forms that it does not have
+  std::string_view examples = "";  // one line per item
+  std::string_view lacks = "";     // output formats that it does not have
   bool is_reference = false;       // it shows a built-in table
-  std::string_view first = "";     // options that its help explains before all others
+  std::string_view first = "";     // options that its help explains first
 };
 std::span<const Command> commands();
 
-// Parses the arguments. Returns nothing where help or the version was printed. Throws Error.
+// Parses the arguments. Returns nothing if help or the version was printed. Throws Error.
 std::optional<Invocation> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace kvplan

@@ -41,16 +41,16 @@ class Written {
   int fd_;
 };
 
-// Where a path leads. The links are followed here, so that the last of them stays when a new file replaces the old one.
+// The file that a path leads to. Links are followed here, so that they stay when a new file replaces the old one.
 struct Destination {
   std::string path;
-  std::optional<os::FileFacts> there;  // nothing where there is no such file yet
+  std::optional<os::FileFacts> there;  // nothing if there is no such file yet
   std::optional<os::OpenFile> open;    // the path is another name of an open file
 };
 
 Destination find_destination(const std::string& path) {
   constexpr int kMostLinks = 40;
-  // The kernel is asked first: it may refuse to follow a link.
+  // The kernel is tried first: it may refuse to follow a link.
   if (!os::facts_of(path) && errno != ENOENT) cannot_write(path);
   Destination out{path, {}, {}};
   for (int links = 0;; ++links) {
@@ -73,8 +73,8 @@ Destination find_destination(const std::string& path) {
   }
 }
 
-// An open file keeps what it has: the text goes where its next byte would, behind everything in a file of another
-// process.
+// An open file keeps its contents: the text is written at its current position, or at the end of another process's
+// file.
 void write_to_open(const Destination& place, const std::string& path, std::string_view text) {
   const os::OpenFile& file = *place.open;
   if (file.is_own) {
@@ -89,9 +89,9 @@ void write_to_open(const Destination& place, const std::string& path, std::strin
   if (!there.close()) cannot_write(path);
 }
 
-// Devices and pipes are written to, not replaced, and so are files that cannot be.
+// Devices, pipes and files that cannot be replaced are written in place.
 void write_in_place(const Destination& place, const std::string& path, std::string_view text) {
-  // Does not wait for a pipe's reader: it fails where there is none.
+  // Does not wait for a pipe's reader: it fails if there is none.
   Written there(os::open_in_place(place.path));
   if (!there.is_open()) cannot_write(path);
   const auto facts = os::facts_of(there.get());
@@ -128,7 +128,7 @@ bool replace(const Destination& place, const std::string& path, std::string_view
         !place.there || (os::set_owner(file.get(), *place.there) && os::set_mode(file.get(), place.there->mode));
     if (done) {
       write_all(file.get(), text, path);
-      // It is on the disk before it gets the name that others look for.
+      // It is on the disk before it gets its final name.
       if (const bool synced = os::sync(file.get()); !file.close() || !synced) cannot_write(path);
       done = os::rename(part, place.path);
     }
@@ -146,7 +146,7 @@ bool replace(const Destination& place, const std::string& path, std::string_view
   }
 }
 
-// A file that a container has been given, or one in a folder of somebody else, can be written to but not replaced.
+// A file mounted into a container, or in another user's folder, can be written but not replaced.
 bool may_help_in_place(int why) {
   return why == EACCES || why == EPERM || why == EBUSY || why == EXDEV || why == EROFS;
 }
@@ -169,7 +169,7 @@ void write_output(const std::string& path, std::string_view text) {
   const Destination place = find_destination(path);
   if (place.open) return write_to_open(place, path, text);
   if (place.there && place.there->kind != os::FileKind::kRegular) return write_in_place(place, path, text);
-  // Replacing a file needs no permission to write it; but a read-only file is meant to stay.
+  // Replacing a file needs no write permission for it, but a read-only file is meant to stay.
   if (place.there && ((place.there->mode & 0222U) == 0 || !os::may_write(place.path))) {
     errno = EACCES;
     cannot_write(path);

@@ -12,7 +12,7 @@ void write_report(const std::string& path, std::string_view text);
 // The same, but a file that was read is allowed: for files that are read, changed and written again.
 void write_output(const std::string& path, std::string_view text);
 
-// The folder that a path lies in; "." where it names none.
+// The folder that a path lies in; "." if it has none.
 std::string folder_of(const std::string& path);
 
 }  // namespace kvplan

@@ -54,7 +54,7 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
   const Engine* engine = unless_misfit([&] { return &find_engine(name, scratch); });
   if (engine == nullptr || engine->command.options == nullptr) return {};
   std::vector<std::string> own(arguments.begin(), dashes);
-  // An option that kvplan has for other engines alone is this engine's own, and so is --task, except for `pick`.
+  // An option that kvplan has only for other engines belongs to this engine, and so does --task, except for `pick`.
   const bool picks = std::find(arguments.begin(), dashes, "pick") != dashes;
   const auto is_ours = [&](std::string_view word) {
     const Option* option = find_option(word.substr(0, word.find('=')));
@@ -108,7 +108,7 @@ std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::v
 }
 
 std::optional<LaunchCommand> command_of_log(std::string_view head) {
-  std::string text;  // the lines that begin with a program of an engine, and those that go on with them
+  std::string text;  // lines that begin with an engine's program, and their continuation lines
   bool goes_on = false;
   while (!head.empty()) {
     const string_view line = head.substr(0, head.find('\n'));

@@ -1,4 +1,4 @@
-// An engine's command as the question: words behind "--", a file of --command, or options in the engine's own spelling.
+// An engine's command instead of a MODEL: words after "--", a --command file, or options in the engine's spelling.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments);
 // Adds what was read of a command to the options that were given; those win.
 void add_settings(const ReadCommand& read, ParsedArguments& given);
 
-// The commands of a text, or of the words behind "--"; empty where those are no engine's command.
+// The commands of a text, or of the words behind "--"; empty if those are not an engine's command.
 std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words);
 
-// The command that a log begins with, as a script prints it with set -x or a terminal shows it; nothing where there are
+// The command that a log begins with, as a script prints it with set -x or a terminal shows it; nothing if there are
 // none or several.
 std::optional<LaunchCommand> command_of_log(std::string_view head);
 
-// Where the engine refused an option of the command: the same call without it, which does not start for that reason.
+// If the engine refuses an option of the command: the same call without it. The plan still says that it does not start.
 std::optional<Invocation> without_refused(const Invocation& call, const Error& error);
 
 // The launch command of each remedy, with what it changes.

@@ -10,14 +10,14 @@ namespace kvplan {
 
 namespace {
 
-// Options that a row writes for itself.
+// Options that each row adds itself.
 constexpr std::string_view kOwn =
     "--engine --max-model-len --ctx-size --num-seqs --weights --kv-cache-dtype --cache-type-k --cache-type-v "
     "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --decode-context-parallel-size "
     "--enable-expert-parallel --enable-dp-attention --gpu --gpu-memory --gpu-count --reserve "
     "--n-gpu-layers --n-cpu-moe --tensor-split";
 
-// Options that change no plan, or are nobody's business.
+// Options that change no plan, or are private.
 constexpr std::string_view kLeftOut =
     "--format --json --output --color --token --offline --fail-over --measure --measure-max --device --tolerance "
     "--save-calibration --watch --pid --keep --share";

@@ -8,8 +8,8 @@
 
 namespace kvplan {
 
-// What was typed, with what the row was planned with in place of lists, searches and `auto`: its engine, card, types,
-// layout, length and sequences.
+// The typed command, with lists, searches and `auto` replaced by the row's engine, GPU, types, layout, length and
+// sequences.
 OptionValues replay(const Invocation& call, const std::string& source, const Request& planned);
 
 }  // namespace kvplan

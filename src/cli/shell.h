@@ -13,7 +13,7 @@ namespace kvplan {
 std::vector<const Option*> options_of(const Command& command);
 const Command* find_command(std::string_view name);
 
-// The values that an option chooses from; empty where it takes a number, a size or a path.
+// The values that an option chooses from; empty if it takes a number, a size or a path.
 std::vector<std::string_view> choices(const Option& option);
 bool takes_path(const Option& option);
 // The words that a command chooses its argument from ("bash", "zsh", "fish").
@@ -25,7 +25,7 @@ std::vector<std::string_view> forms_of(const Command& command);
 std::string greeting();                            // for `kvplan` without arguments
 std::string main_help();                           // fits a screen
 std::string engine_help(std::string_view engine);  // the options of one engine
-// The options of a command: those that matter most to it, or all that it takes.
+// The options of a command: the most important ones, or all that it takes.
 std::string command_help(const Command& command, bool is_whole);
 
 // Throws Error for an unknown shell.

@@ -24,7 +24,7 @@ constexpr std::array kUnits{
     Unit{"gb", 1e9}, Unit{"t", kTiB},   Unit{"tib", kTiB}, Unit{"tb", 1e12},
 };
 
-// No budget is this small: a bare number below it lacks its unit, GiB as for cards or MiB as drivers print it.
+// No budget is this small: a smaller number without a unit was meant in GiB, or in MiB as drivers print it.
 constexpr double kLeastBare = kMiB;
 constexpr double kMostGib = 2048;
 

@@ -29,7 +29,7 @@ double parse_percent(std::string_view text, std::string_view option);
 double parse_rate(std::string_view text, std::string_view option);
 // Bytes; a bare number counts GiB, as in vLLM's options. 0 is allowed.
 Bytes parse_gib(std::string_view text, std::string_view option);
-// A share in (0, 1].
+// A fraction in (0, 1].
 double parse_share(std::string_view text, std::string_view option);
 
 // The value of one of the words. Throws Error that lists them.

@@ -19,7 +19,8 @@ std::string decimal(double value) {
   return text;
 }
 
-// No sequence is written faster: the weights are read once a step, by at most two nodes of tensor parallel GPUs.
+// The fastest possible decoding of one sequence: every step reads the weights once, on at most two nodes of tensor
+// parallel GPUs.
 std::optional<double> fastest(const ModelSpec& model, Request request) {
   constexpr double kMostRanks = 16;
   request.num_seqs = 1;
@@ -60,7 +61,7 @@ void check_workload(const Workload& workload, const Request& request) {
 Request with_workload(const Workload& workload, const ModelSpec& model, Request request, std::vector<Note>& notes) {
   if (!workload.prompt) return request;
   const std::uint64_t turn = checked_add(*workload.prompt, *workload.output, "a turn");
-  // Turns are equally likely: on average half of the conversation lies behind.
+  // Turns are equally likely: on average half of the conversation is over.
   const std::uint64_t whole_length = checked_mul(turn, workload.turns, "the conversation");
   request.avg_len = Tokens(checked_mul(turn, workload.turns + 1, "the conversation") / 2);
   if (!request.max_model_len) {

@@ -1,5 +1,5 @@
-// A workload in the words of a service: how often people ask, how long they think, how long answers are. It becomes a
-// number of sequences at once and their length.
+// A workload as a service sees it: how often users send a prompt, how long they wait, how long answers are. It becomes
+// a number of sequences at once and their length.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ struct Workload {
   std::optional<std::uint64_t> prompt, output;  // tokens of one turn
   std::uint64_t turns = 1;
   std::optional<double> think_time;    // seconds between an answer and the next turn
-  double hit_rate = 0;                 // share of the waiting users whose history stays in the cache
-  std::optional<double> qps;           // turns a second
+  double hit_rate = 0;                 // fraction of the waiting users whose history stays in the cache
+  std::optional<double> qps;           // turns per second
   std::optional<double> tokens_per_s;  // measured, of one sequence
-  std::optional<double> price;         // of a GPU for an hour
+  std::optional<double> price;         // price per GPU hour
 };
 
-// Throws Error where options of the workload lack another one, or contradict the request.
+// Throws Error if options of the workload lack another one, or contradict the request.
 void check_workload(const Workload& workload, const Request& request);
-// The request with the sequences and lengths of the workload, and a note on how they come about.
+// The request with the sequences and lengths of the workload, and a note on how they are computed.
 Request with_workload(const Workload& workload, const ModelSpec& model, Request request, std::vector<Note>& notes);
-// "16 GPUs cost 48.00 an hour."
+// "16 GPUs: 48.00 per hour"
 void add_price(const Workload& workload, Answers& answers);
 
 }  // namespace kvplan

@@ -5,7 +5,7 @@
 
 namespace kvplan {
 
-// The longest sequence, at load.num_seqs sequences, that the engine runs in `budget`; 0 where not even one token fits.
+// The longest sequence, at load.num_seqs sequences, that the engine runs in `budget`; 0 if not even one token fits.
 // It is exact: one token more does not fit. The answer is at most 2^40 tokens (for caches
 // that do not grow).
 std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Load& load);

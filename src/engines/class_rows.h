@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-// A behaviour, and who has it: architectures, and class names as configs have them, separated by spaces.
+// A behaviour, and the models with it: architectures, or class names as in configs, separated by spaces.
 template <class Its>
 struct ClassRow {
   bool Its::*has;

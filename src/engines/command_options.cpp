@@ -69,8 +69,8 @@ std::pair<const EngineOption*, bool> EngineOptions::find(string_view name) const
   for (const bool negative : {false, true})
     for (const EngineOption& row : rows_)
       if (row.values.empty() && has(negative ? row.negative : row.names, name)) return {&row, negative};
-  // argparse's other name of a switch: "--no-enforce-eager", or "--disable-lora" of "--enable-lora"; a member of an
-  // object by its object.
+  // argparse's negative name of a switch: "--no-enforce-eager", or "--disable-lora" for "--enable-lora". A member of an
+  // object is negated by its object.
   constexpr std::pair<string_view, string_view> kOpposites[] = {
       {"--no-", "--"}, {"--disable-", "--enable-"}, {"--enable-", "--disable-"}};
   for (const auto& [other, own] : kOpposites) {
@@ -99,7 +99,7 @@ std::vector<string_view> EngineOptions::beginning_with(string_view text) const {
     for (const string_view name : row.names)
       if (row.values.empty() && name.starts_with(text) && name.find('.') == string_view::npos) {
         out.push_back(name);
-        break;  // two names of one option are no doubt
+        break;  // two names of one option are not ambiguous
       }
   return out;
 }

@@ -11,14 +11,14 @@
 
 namespace kvplan {
 
-// How an option bears on the plan.
+// How an option affects the plan.
 enum class OptionEffect : std::uint8_t {
   kPlanned,  // kvplan has an option for it
-  kNone,     // it moves no memory
+  kNone,     // it changes no memory
   kSecret,   // the same, and its value is never printed
-  kSmall,    // not modelled; it moves less than the plan's own range
+  kSmall,    // not modelled; it changes less than the plan's range
   kLess,     // not modelled; it can only lower the memory of a GPU
-  kHost,     // not modelled; it moves main memory
+  kHost,     // not modelled; it changes main memory
   kMore,     // not modelled, and it can raise the memory of a GPU: no verdict
   kFile,     // it names a file with more options, which is not read
 };
@@ -30,33 +30,34 @@ enum class OptionValue : std::uint8_t {
   kPerhaps,  // one, unless the next word is an option
   kList,     // one or more words
   kCount,    // "32k" is 32,000, "32K" is 32,768
-  kJson,     // an object; its members are options as well ("--speculative-config.method")
+  kJson,     // an object; its members are also options ("--speculative-config.method")
 };
 
 struct EngineOption {
   std::vector<std::string_view> names;     // the first is its own; "$NAME" is a variable of the environment
   std::vector<std::string_view> negative;  // names that switch it off
-  std::vector<std::string_view> values;    // of a row for these values alone
+  std::vector<std::string_view> values;    // of a row only for these values
   OptionValue value = OptionValue::kNone;
   bool negatable = false;  // argparse's switch with "--no-NAME"
   OptionEffect effect = OptionEffect::kNone;
-  std::string_view target;    // kPlanned: kvplan's option, "@..." for what is no option (command_reader.h), "" for none
-  std::string_view constant;  // and its value, where it does not depend on the command's
-  bool passes_value = false;  // the command's own value is kvplan's
+  std::string_view
+      target;  // kPlanned: kvplan's option, "@..." for what is not an option (command_reader.h), "" for none
+  std::string_view constant;  // and its value, if it does not depend on the command's
+  bool passes_value = false;  // the command's value is passed on
 };
 
-// Its rows, parsed. A member of a JSON object that no row names falls to the row "OPTION.*", else to its object's.
+// Its rows, parsed. A member of a JSON object without a row uses the row "OPTION.*", else its object's row.
 class EngineOptions {
  public:
   EngineOptions() = default;
   explicit EngineOptions(std::span<const std::string_view> lines);
 
   std::span<const EngineOption> rows() const { return rows_; }
-  // The row of a name, and whether the name switches it off; null where the parser has no such option.
+  // The row of a name, and whether the name switches it off; null if the parser has no such option.
   std::pair<const EngineOption*, bool> find(std::string_view name) const;
-  // The row for this value of an option, where it has one of its own.
+  // The row for this value of an option, if it has one.
   const EngineOption& of_value(const EngineOption& row, std::string_view value) const;
-  // Names that begin so: argparse takes a beginning that only one option has.
+  // Names that begin with `text`: argparse accepts a unique prefix.
   std::vector<std::string_view> beginning_with(std::string_view text) const;
   // The engine's own option for one of kvplan's with this value; null: it has none.
   const EngineOption* for_target(std::string_view option, std::string_view value) const;
@@ -70,27 +71,28 @@ struct CommandSettings;
 struct EngineCommand {
   // The words that start it, the first without its folder: "vllm serve", "-m sglang.launch_server".
   std::span<const std::string_view> programs;
-  // Parts of the names of its containers; the arguments of the first kind follow the image, the others need a program.
+  // Parts of the names of its containers. For `images` the arguments follow the image; `images_with_program` also need
+  // the program's name.
   std::string_view images = "", images_with_program = "";
   std::span<const std::string_view> (*options)() = nullptr;
-  // "NAMES LACKED FIRST LAST DROPPED" of options that not all releases have; null: not known.
+  // Lines "NAMES LACKED FIRST LAST DROPPED" for options that not all releases have; null: not known.
   std::span<const std::string_view> (*option_releases)() = nullptr;
-  bool takes_model = false;        // the first word that is no option is the model
+  bool takes_model = false;        // the first word that is not an option is the model
   bool takes_beginnings = false;   // argparse: "--mem-fraction" for "--mem-fraction-static"
   bool takes_underscores = false;  // "--max_model_len" is "--max-model-len"
-  bool uses_visible_gpus = false;  // without being told how many
-  // What one option alone does not say: the engine's defaults for a server, options that depend on each other.
+  bool uses_visible_gpus = false;  // without a number
+  // What no single option gives: the engine's defaults for a server, options that depend on each other.
   void (*complete)(CommandSettings& settings) = nullptr;
 };
 
-// Of a command's option that kvplan plans: its own option and the value.
+// kvplan's option and value for an option of a command.
 struct CommandSetting {
   std::string option, value;
 };
 
-// What a command asks for, in kvplan's options.
+// A command's settings as kvplan's options.
 struct CommandSettings {
-  std::string program, release;  // "llama-server"; "" where no release is named
+  std::string program, release;  // "llama-server"; "" if no release is named
   std::string model;
   std::vector<CommandSetting> settings;
 

@@ -16,14 +16,14 @@ struct DraftLayers {
   Template line() const { return {"{label}, {num_layers:layer}", {{"label", label}, {"num_layers", caches.size()}}}; }
 };
 
-// The caching layers of the draft model, or of the model's own MTP layers where they are asked for; none otherwise.
+// The caching layers of the draft model, or of the model's own MTP layers if requested; otherwise none.
 DraftLayers draft_layers(const EngineInput& input);
 
-// MTP layers have the main decoder's attention: full, with an indexer where the model has one; those of DeepSeek-V4
+// MTP layers have the main decoder's attention: full, with an indexer if the model has one; those of DeepSeek-V4
 // have only a window.
 std::vector<LayerCache> mtp_layers(const EngineInput& input);
 
-// Draft tokens in one step: as asked for, else `otherwise` where there is speculative decoding.
+// Draft tokens in one step: as requested, else `otherwise` if there is speculative decoding.
 std::uint64_t step_draft_tokens(const EngineInput& input, std::uint64_t otherwise);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// What an engine is to kvplan: it turns cache terms into reserved bytes on each GPU. It knows no attention kind; it may
+// The interface of an engine: it turns cache terms into reserved bytes on each GPU. It knows no attention kind; it may
 // read a term's role, shape, growth, limit and form, a layer's index and the architecture.
 //
 // To add an engine: one folder, one row in engines.cpp.
@@ -40,18 +40,18 @@ struct LayerCache {
   std::uint64_t layer = 0;  // index in the decoder
   std::string_view kind;    // for labels in reports; no rule may depend on it
   SharedTerms compact;
-  SharedTerms expanded;  // the same as compact where the kind has only one form
+  SharedTerms expanded;  // the same as compact if the kind has only one form
 };
 
-// The dimensions of a vision tower that the memory for images depends on; 0 where the config does not say.
+// The dimensions of a vision tower that the memory for images depends on; 0 if the config does not say.
 struct VisionShape {
   std::uint64_t width = 0, intermediate = 0;
   std::uint64_t patches = 1;       // merged into one token
   std::uint64_t image_tokens = 0;  // of the largest image
-  std::uint64_t copies = 1;        // how many times the decoder's width a token hands on (deepstack)
+  std::uint64_t copies = 1;        // deepstack: outputs per image token, in units of the decoder's width
   bool both_ways = false;          // tokens of an image attend to each other in both directions in the decoder
   std::uint64_t declared_layers = 0,
-                declared_width = 0;  // num_hidden_layers and hidden_size, where the tower's config has them
+                declared_width = 0;  // num_hidden_layers and hidden_size, if the tower's config has them
 };
 
 // What engines may know about a model, besides its caches.
@@ -63,7 +63,7 @@ struct ModelShape {
   std::string_view root_type;                 // model_type of the whole file
   bool expanded_latents = false;              // a GGUF written before the keys of latents existed
   std::uint64_t num_layers = 0;               // including layers without a cache
-  std::uint64_t encoder_layers = 0;           // of a separate encoder; 0 without one, or where the config does not say
+  std::uint64_t encoder_layers = 0;           // of a separate encoder; 0 without one, or if the config does not say
   std::uint64_t num_nextn_layers = 0;
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
   std::uint64_t num_heads = 0;     // the most query heads of any layer
@@ -72,14 +72,14 @@ struct ModelShape {
   GraphFacts graph;
   std::span<const TensorGroup> tensors;  // the model's own
   std::span<const ConfigFact> facts;
-  Tokens max_model_len;  // 0 where the config names none
-  Tokens longest;        // context that the rotation reaches with its scaling; at least max_model_len
+  Tokens max_model_len;  // 0 if the config names none
+  Tokens longest;        // the longest context with rope scaling; at least max_model_len
   Tokens source_tokens;
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
   bool has_audio = false;         // has an audio encoder
-  bool tags_kv_by_word = false;   // kv_cache_scheme is a string ("FP8"), where other configs have an object
+  bool tags_kv_by_word = false;   // kv_cache_scheme is a string ("FP8"), not an object as in other configs
   QuantDeclaration quantization;  // without the rules of its lists
   bool is_packed = false;         // the weights are in a quantized type, or in a GGUF
 };
@@ -97,7 +97,7 @@ struct EngineInput {
   std::vector<LayerCache> caches;  // in order of the layers; a layer with two mixers has two entries
   Request request;
   CacheTypes types;  // after the engine's own rule for `auto`
-  // Speculative decoding, where there is any; and the draft model, with its own request.
+  // Speculative decoding, if any; and the draft model, with its own request.
   std::optional<DraftMethod> draft_method;
   std::shared_ptr<const EngineInput> draft;
   mutable std::shared_ptr<const EngineMemo> memo;  // set by the engine
@@ -116,9 +116,9 @@ struct Running {
   Tokens shared_prefix;
 };
 
-// One GPU's share of the cache.
+// One GPU's part of the cache.
 struct RankCache {
-  Bytes logical;   // its share of what the model needs, including what must be replicated there
+  Bytes logical;   // its part of what the model needs, including what must be replicated there
   Bytes reserved;  // what the engine takes
   std::vector<GapLine> gap;
   std::vector<LedgerLine> lines;  // parts that add up to `reserved`
@@ -126,19 +126,19 @@ struct RankCache {
 
 // One allocation that an engine makes for the cache.
 struct CacheBuffer {
-  Template line;     // the line of the ledger that it belongs to, or a name that several lines share
+  Template line;     // the ledger line that it belongs to, or a name that several lines share
   std::string name;  // "layer 3, key"
   Bytes bytes;
 };
 
-// The cap on sequences that an engine runs with, the largest that its cache allows, and what it says of a larger one.
+// The cap on sequences that an engine runs with, the largest that its cache allows, and its message for a larger one.
 struct SequenceLimit {
   std::uint64_t cap = 0, most = 0;
   Template words;
 };
 
-// The cache of one model in one engine, which can be asked about any load. It is built once; asking is cheap (a sweep
-// asks a million times), so everything that depends on the model alone is computed in the constructor.
+// The cache of one model in one engine, for any load. It is built once, and queries are cheap (a sweep
+// makes a million), so everything that depends only on the model is computed in the constructor.
 class CacheLayout {
  public:
   CacheLayout() = default;
@@ -148,45 +148,45 @@ class CacheLayout {
 
   // Reserved bytes of the fullest GPU, computed fast. Never decreases as the load grows.
   virtual Bytes reserved(const Load& load) const = 0;
-  // The same in detail: one entry for each GPU, pipeline stage by stage, the ranks of a stage together.
+  // The same in detail: one entry for each GPU, ordered by pipeline stage, then by rank.
   virtual std::vector<RankCache> explain(const Load& load) const = 0;
   // The fullest GPU of each pipeline stage: the bytes that explain() gives, without its lines.
   virtual std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t stages) const;
   virtual std::vector<CacheGroup> groups() const = 0;
   virtual std::optional<std::uint64_t> block_size() const { return std::nullopt; }
-  // What a GPU holds in `budget` bytes, as the engine's own log prints it. max_model_len and max_num_seqs are left to
+  // What fits in `budget` bytes of a GPU, as the engine's log prints it. max_model_len and max_num_seqs are left to
   // longest_sequence and most_sequences (capacity.h) unless the engine has its own rule.
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
   // How many requests the engine's scheduler runs together in `budget` bytes of a GPU, apart from its cap on sequences.
-  // Absent where kvplan does not know its rule.
+  // Absent if kvplan does not know its rule.
   virtual std::optional<std::uint64_t> runs_at_once(Bytes, const Load&, const Running&) const { return std::nullopt; }
   // What the engine allocates for the cache on one GPU (`rank` counts as in explain), adding up to its reserved bytes.
   // By default one buffer for each line of the ledger.
   virtual std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const;
   // What the engine keeps in host memory: parts of the cache, and buffers.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
-  // Whether the engine runs `load` in `budget` bytes of a GPU: reserved(load) <= budget, or a rule of its own (a budget
-  // split between pools, a scheduler). Searches and verdicts ask this and nothing else.
+  // Whether the engine runs `load` in `budget` bytes of a GPU: reserved(load) <= budget, or another rule (a budget
+  // split between pools, a scheduler). Searches and verdicts use only this.
   virtual bool fits(Bytes budget, const Load& load) const { return reserved(load) <= budget; }
-  // Why it does not, with the smallest remedy; empty where it does.
+  // Why it does not, with the smallest remedy; empty if it does.
   virtual Template shortfall(Bytes budget, const Load& load) const;
-  // What the engine compares its cap on sequences with once the cache is sized; nothing where it makes no such check.
+  // The engine's check of its cap on sequences once the cache is sized; nothing if it has no such check.
   virtual std::optional<SequenceLimit> sequence_limit(Bytes) const { return std::nullopt; }
-  // The part of reserved(load) that the engine allocates beside its budget.
+  // The part of reserved(load) that the engine allocates outside its budget.
   virtual Bytes beyond_budget(const Load&) const { return Bytes(0); }
 };
 
-// What the lines of activations and runtime on one GPU depend on.
+// The input for the lines of activations and runtime on one GPU.
 struct OverheadInput {
   const EngineInput* engine = nullptr;
   Load load;
   std::uint64_t stage = 0;          // pipeline stage of this GPU
-  Bytes weights;                    // on this GPU; 0 where not known
-  std::optional<Bytes> gpu_memory;  // of the card
+  Bytes weights;                    // on this GPU; 0 if not known
+  std::optional<Bytes> gpu_memory;  // of the GPU
   double weight_bits = 16;          // of a stored weight, on average
 };
 
-// What an engine's own tensors, on one rank of a stage, depend on.
+// The input for an engine's own tensors on one rank of a stage.
 struct SideTensorsInput {
   Arch arch = Arch::kOther;
   std::string_view architecture;  // for lists of classes that an engine registers
@@ -196,7 +196,7 @@ struct SideTensorsInput {
   std::uint64_t index_topk = 0;  // tokens that an indexer chooses; 0: no indexer
 };
 
-// A model's tensors, which the engine changes to those of its own classes.
+// A model's tensors, which the engine changes to those of its classes.
 struct EngineTensors {
   Arch arch = Arch::kOther;
   std::string_view root_type, model_type, architecture;  // of the whole file; of its decoder; the class
@@ -211,7 +211,7 @@ struct EngineTensors {
   Dtype* dtype = nullptr;         // of the weights that are not quantized
 };
 
-// What an engine's rule for the cache's share of a card depends on.
+// The input of an engine's rule for the cache's part of a GPU.
 struct BudgetInput {
   const EngineInput* engine = nullptr;
   Bytes gpu_memory;
@@ -224,27 +224,27 @@ struct LoraSlots;
 struct Launch;       // kvplan/launch.h
 struct LaunchInput;  // engines/launch_input.h
 
-// How LoRA adapters are held.
+// How LoRA adapters are stored.
 enum class LoraStorage : std::uint8_t {
   kNone,
   kSlots,         // pairs of matrices for every adapter of a batch, allocated at the start
-  kSlotsOrFiles,  // slots where they are asked for, else adapters as their files are
+  kSlotsOrFiles,  // slots if requested, else adapters as their files are
   kFiles,         // adapters as their files are
   kFloat32Files   // the same, in float32
 };
 
-// What an engine's log counts as the weights, where PyTorch allocates them: the tensors alone are less.
+// What an engine's log counts as the weights if PyTorch allocates them: more than the tensors.
 enum class CountedAs : std::uint8_t {
   kTensors,
   kAllocated,  // torch.cuda.memory_allocated
-  kReserved,   // by how much the card's free memory fell
+  kReserved,   // by how much the GPU's free memory fell
 };
 
 // The part of its cache that an engine needs to start.
 enum class Start : std::uint8_t {
   kUnknown,      // it allocates its cache as it runs
-  kAnything,     // some cache; it schedules within that
-  kOneSequence,  // one sequence of the full length; it schedules within what is there
+  kAnything,     // any cache; it schedules within it
+  kOneSequence,  // one sequence of the full length; it schedules within the cache
   kEverything,   // the cache of all sequences
 };
 
@@ -263,7 +263,7 @@ struct StageShare {
 };
 
 // Ranks that split attention (with states and towers), and ranks that split the embedding: the tensor parallel ones, or
-// fewer where data parallel copies of attention are among them.
+// fewer if data parallel copies of attention are among them.
 struct TensorCuts {
   std::uint64_t attention = 1, embedding = 1;
 };
@@ -284,7 +284,7 @@ struct EngineDealing {
   bool cuts_towers = false;
   // Whether vocabulary rows are padded to 64 on a single rank too; null: only on several.
   bool (*pads_vocab)(const Request& request) = nullptr;
-  // Whether blocks of FP8 experts become smaller where ranks split them; null: never.
+  // Whether blocks of FP8 experts become smaller if ranks split them; null: never.
   bool (*refines_blocks)(const Request& request) = nullptr;
   // MTP layers count when layers are distributed over GPUs, whether or not they are used (llama.cpp).
   bool places_nextn_layers = false;
@@ -296,37 +296,37 @@ struct EngineDealing {
 struct EngineLoading {
   // Weight types that it makes from a 16-bit checkpoint while loading; any other needs its own checkpoint.
   std::string_view made_at_load = "";
-  // Where it is more than the tensors, rotary tables and unused memory of the allocator count as weights.
+  // If it is more than the tensors, rotary tables and unused memory of the allocator count as weights.
   CountedAs counted = CountedAs::kTensors;
   // The embedding table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
   bool embedding_on_host = false;
-  // Its CPU backend keeps the embedding and the head beside copies that are packed for its kernels.
+  // Its CPU backend keeps the embedding and the head in addition to copies packed for its kernels.
   bool packs_embedding_on_cpu = false;
   // The bytes between a GGUF's tensors on a stage's GPU or in host memory; null: none.
   LedgerLine (*padding)(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
                         bool on_host) = nullptr;
   // Experts of the first layers can stay in host memory while the rest of the layer is on the GPU (--n-cpu-moe), and
-  // GPUs can have uneven shares (--tensor-split).
+  // GPUs can have uneven parts (--tensor-split).
   bool places_parts = false;
   // A float32 checkpoint is loaded in 16 bit unless --dtype says otherwise.
   bool halves_float32 = false;
   // Its classes choose the types of some tensors and derive others (TensorGroup::kept, is_derived).
   bool keeps_types = false;
-  // Changes the tensors to those of its own classes; null: they are the checkpoint's.
+  // Changes the tensors to those of its classes; null: they are the checkpoint's.
   void (*make_tensors)(EngineTensors& model) = nullptr;
-  // A text that is equal for requests with equal results of make_tensors; null: it does not depend on the request.
+  // A key that is equal for requests with equal results of make_tensors; null: they do not depend on the request.
   std::string (*makes_by)(const Request& request) = nullptr;
   // The parameters it counts are those after make_tensors; else the checkpoint's.
   bool counts_made = false;
   // It recognises quantization only by quant_method; without one it loads the tensors as if they had the model's type.
   bool asks_quant_method = false;
-  // hf_quant_config.json decides where config.json declares a quantization as well; else config.json does.
+  // If both files declare a quantization, hf_quant_config.json decides; else config.json does.
   bool reads_quant_file_first = false;
   // Whether the request leaves image and audio towers out of the weights; null: never.
   bool (*leaves_towers)(const Request& request, Arch arch, bool has_audio) = nullptr;
   // How its kernels pad MXFP4 experts; null: not at all.
   Mxfp4Layout (*mxfp4_layout)(const Request& request) = nullptr;
-  bool rotary_in_float32 = false;  // its tables of angles are; else they are in the model's type
+  bool rotary_in_float32 = false;  // its tables of angles are in float32; else they are in the model's type
   // Bytes of a table of angles, given the bytes of an element; null: rotary_in_float32 decides.
   Bytes (*rotary_table)(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) = nullptr;
   // Tensors that it adds to the model's: scales, buffers of indexers. Null: none known.
@@ -344,10 +344,10 @@ struct EngineExtras {
   std::optional<LedgerLine> (*image_buffer)(const Request& request, const ProjectorFile& file) = nullptr;
 };
 
-// How an engine places a model that the GPUs do not hold, where no option says how.
+// How an engine places a model that does not fit the GPUs, if no option does.
 struct AutoPlacement {
   std::vector<Bytes> margins;  // left free on each GPU
-  Tokens least_context;        // the shortest context that it chooses where none is named; 0: it keeps the context
+  Tokens least_context;        // the shortest context that it chooses by default; 0: it keeps the context
   bool experts = false;        // of a mixture only experts go to main memory, if that is enough
   bool sees_extras = true;     // counts drafts and image encoders
 };
@@ -357,39 +357,39 @@ struct Engine {
   std::string_view aliases;
   std::string_view summary;
   std::span<const EngineVersion> versions;  // oldest first; the last is the default
-  double memory_utilization;                // share of a card, where the user names none
-  // The types behind `auto`; throws Error where the engine lacks a type that was asked for.
+  double memory_utilization;                // fraction of a GPU, if the user sets none
+  // The types behind `auto`; throws Error if the engine lacks a requested type.
   CacheTypes (*resolve_types)(const ModelShape& model, const Request& request);
-  // Throws Error(kBadInput) with the engine's rule where it refuses the request; adds notes.
+  // Throws Error(kBadInput) with the engine's rule if it refuses the request; adds notes.
   std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
   std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
 
   // What changes in it from release to release, for `kvplan engines ENGINE --rules`; null: nothing that kvplan knows.
   std::vector<RuleRow> (*rules)() = nullptr;
-  // Its patch levels are releases of their own: "0.5" is the newest 0.5 (SGLang).
+  // Its patch levels are separate releases: "0.5" is the newest 0.5 (SGLang).
   bool numbers_patches = false;
 
   // Command line options that it has and not every engine: their first names, separated by spaces.
   std::string_view options = "";
-  // It starts another engine (ollama), whose lines are in its log as well.
+  // It starts another engine (ollama), whose lines are also in its log.
   bool wraps_engine = false;
-  // How the names of the models begin and end that it is meant for where no engine is named.
+  // Prefix and suffix of the model names that select it if no engine is named.
   std::string_view model_prefix = "", model_suffix = "";
-  // The logical engine: only what the architecture needs. It has no rules to advise by.
+  // The logical engine: only what the architecture needs. It suggests no changes.
   bool is_logical = false;
   // The types that its users choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
-  // Vendors whose cards it runs on, separated by spaces, and which of their cards; null: all with a known capability.
-  // `fit` offers these; another card that was asked for is planned with a warning.
+  // Vendors whose GPUs it runs on, separated by spaces, and which of their GPUs; null: all with a known capability.
+  // `fit` offers these; another requested GPU is planned with a warning.
   std::string_view makers = "NVIDIA AMD Intel Apple";
   bool (*supports)(const Gpu& card) = nullptr;
 
-  // What it calls kvplan's options, where people know them by other names: "--max-model-len=--context-length ...".
+  // Its names of kvplan's options, if people know them by other names: "--max-model-len=--context-length ...".
   std::string_view spelling = "";
   // Its pool's tokens are divided between window layers and the others (--swa-full-tokens-ratio).
   bool has_window_ratio = false;
-  // The option for its share of the card, which a user may raise; "" where there is none.
+  // The option for its fraction of the GPU, which a user may raise; "" if there is none.
   std::string_view share_option = {};
   // The option for the tokens of a prefill chunk.
   std::string_view chunk_option = "--max-num-batched-tokens";
@@ -398,34 +398,34 @@ struct Engine {
   // Tokens of a prefill chunk that pass through the layers at once, unless --ubatch-size says otherwise; 0: the whole
   // chunk.
   std::uint64_t micro_batch = 0;
-  // The most sequences that one copy of the engine can hold, whatever the memory; 0: as many as fit.
+  // The most sequences of one copy of the engine, whatever the memory; 0: as many as fit.
   std::uint64_t most_sequences = 0;
   // The settings it runs with; null: it has none.
   EngineSettings (*settings)(const EngineInput& input, const Load& load) = nullptr;
-  // The share of the card where it depends on the release, the card or the model; else memory_utilization.
+  // The fraction of the GPU if it depends on the release, the GPU or the model; else memory_utilization.
   double (*utilization_of)(const EngineInput& input) = nullptr;
-  // The memory left for the cache on a GPU. Null: the usable share of the card without weights, activations and
+  // The memory left for the cache on a GPU. Null: the usable fraction of the GPU without weights, activations and
   // runtime.
   Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
-  // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool of --kv-unified. Null:
+  // If --ctx-size is the total over all sequences: the tokens of one of them, or of the pool with --kv-unified. Null:
   // --ctx-size means --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
-  // How it places layers by itself; nothing where it loads everything onto the GPUs. Null: never by itself.
+  // Its automatic placement of layers; nothing if it loads everything onto the GPUs. Null: it has none.
   std::optional<AutoPlacement> (*places)(const Request& request) = nullptr;
-  // What that a GPU could hold lies in main memory by the request; empty: nothing. Null: only offloaded weights.
+  // What the request leaves in main memory although a GPU could store it; empty: nothing. Null: only offloaded weights.
   Template (*on_cpu)(const EngineInput& input) = nullptr;
-  // The context where the user names none (never beyond the model's own); null: the model's own maximum.
+  // The default context (never beyond the model's maximum); null: the model's maximum.
   Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
-  // Whether its own lists say in which form it caches this model's latents (MLA), or it was run with the model. Null:
-  // it goes by the config's keys, or refuses a model that it has no module for.
+  // Whether the form in which it caches this model's latents (MLA) is known, from its lists or from a run. Null: it
+  // follows from the config's keys, or the engine refuses unknown models.
   bool (*names_latents)(const EngineInput& input) = nullptr;
-  // The longest sequence that it assumes where the config names none; 0: it assumes none.
+  // The longest sequence that it assumes if the config has none; 0: it assumes none.
   std::span<const std::string_view> recent{};  // older releases of the last year to compare with, oldest first
   Tokens assumed_length{};
   Start start = Start::kUnknown;
   // Why it would refuse to start even with enough memory; null: not known.
   std::optional<Refusal> (*refusal)(const EngineInput& input, const Load& load) = nullptr;
-  // Its own command line for a plan; throws Error where it has no option for something. Null: kvplan knows none.
+  // Its own command line for a plan; throws Error if it has no option for something. Null: kvplan knows none.
   Launch (*launch)(const LaunchInput& input) = nullptr;
 
   EngineDealing parallel = {};
@@ -440,16 +440,16 @@ std::span<const Engine> engines();
 // Parses "vllm" or "vllm@0.20", and sets request.engine and request.engine_version. Throws Error that lists the known
 // ones.
 const Engine& find_engine(std::string_view text, Request& request);
-// The engine of exactly this name; Error where there is none.
+// The engine of exactly this name; Error if there is none.
 const Engine* engine_named(std::string_view name);
-// The request's engine; where it names none, the logical one.
+// The request's engine; if it names none, the logical one.
 const Engine& engine_of(const Request& request);
-// The version as a number that can be compared: "0.20" -> 20, "1.3" -> 1003. The newest where none was named.
+// The version as a number that can be compared: "0.20" -> 20, "1.3" -> 1003. The newest if none was named.
 std::uint64_t engine_version(const Engine& engine, const Request& request);
 // The third number of the named release; without one, larger than any: "0.5" is the newest 0.5.
 std::uint64_t engine_patch(const Request& request);
 
-// Whether the engine supports the card. A vendor that no engine names comes from the user's own file: always.
+// Whether the engine supports the GPU. Always true for a vendor that no engine names: it comes from the user's file.
 bool runs_on(const Engine& engine, const Gpu& gpu);
 
 TensorCuts tensor_cuts(const Request& request);
@@ -458,8 +458,8 @@ std::optional<Dtype> loaded_dtype(const Request& request, const ModelTraits& tra
 // Copies of the whole layout, each on its own GPUs: data parallel ones that are not among its ranks.
 std::uint64_t layout_copies(const Request& request);
 
-// The types behind `auto` as most engines resolve them: what was asked for, else what the checkpoint declares, else the
-// model's own type (16 bit where that is float32). States have the type the config names, else the model's own.
+// The types behind `auto` as most engines resolve them: the requested type, else what the checkpoint declares, else the
+// model's own type (16 bit if that is float32). States have the type the config names, else the model's own.
 CacheTypes resolve_default_types(const ModelShape& model, const Request& request);
 
 // One row of the table for each engine.

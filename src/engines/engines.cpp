@@ -14,7 +14,7 @@ namespace kvplan {
 
 namespace {
 
-// To add an engine, add its row. The first row is for requests that name none.
+// To add an engine, add its row. The first row is the default.
 const auto& table() {
   static const std::array kEngines{logical_engine(),   vllm_engine(),         sglang_engine(),
                                    llama_cpp_engine(), transformers_engine(), tensorrt_llm_engine(),
@@ -22,7 +22,7 @@ const auto& table() {
   return kEngines;
 }
 
-// "0.20" -> 20, "1.3" -> 1003; nothing for text that is no version.
+// "0.20" -> 20, "1.3" -> 1003; nothing for text that is not a version.
 std::optional<std::uint64_t> version_number(std::string_view text) {
   std::uint64_t major = 0;
   std::uint64_t minor = 0;
@@ -83,7 +83,7 @@ std::span<const Engine> engines() {
 
 namespace {
 
-// Programs that people name and that are no engines of kvplan's: what they are, and what to use.
+// Programs that kvplan does not plan: what they are, and what to use.
 struct ProgramElsewhere {
   std::string_view names, what, remedy;
 };

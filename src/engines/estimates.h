@@ -17,7 +17,7 @@ LedgerLine estimate_line(Section part, Template what, Bytes bytes, Spread spread
 // A line with the range that was fitted to the term (kvplan/ranges.h).
 LedgerLine ranged_line(std::string_view term, Section part, Template what, Bytes bytes, Template formula,
                        std::string source);
-// What a loader keeps beyond the tensors: an estimate of 0 with a range, since no config tells. Absent where the
+// What a loader keeps beyond the tensors: an estimate of 0 with a range, since no config gives it. Absent if the
 // weights are not known.
 std::optional<LedgerLine> loaded_weights(std::string_view term, Bytes weights);
 
@@ -26,7 +26,7 @@ std::optional<LedgerLine> loaded_weights(std::string_view term, Bytes weights);
 // less.
 LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which);
 
-// Tokens of a prefill chunk for an engine without its own rule: as asked for, else vLLM's 8192; at most the load.
+// Tokens of a prefill chunk for an engine without its own rule: as requested, else vLLM's 8192; at most the load.
 std::uint64_t prefill_chunk(const Request& request, const Load& load);
 
 // Naive attention: a score for each head, token of the chunk and token of the context, `bytes_each` bytes over all

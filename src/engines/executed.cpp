@@ -5,7 +5,7 @@
 namespace kvplan {
 
 bool was_executed(std::string_view engine, const ModelShape& model) {
-  // llama.cpp runs a decoder by itself; elsewhere the whole file decides, whose towers are part of its class.
+  // llama.cpp runs only the decoder. In other engines the class of the whole file decides, which includes its towers.
   const bool whole = engine != "llama.cpp" && !model.root_type.empty();
   const std::string_view type = whole ? model.root_type : model.model_type;
   for (std::string_view line : executed_lines().subspan(1)) {

@@ -1,4 +1,4 @@
-// Index keys of sparse attention, for engines whose classes give every layer some, whatever the model shares.
+// Index keys of sparse attention, for engines whose classes give them to every layer, even if layers share an indexer.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace kvplan {
 
-// The caches with the index keys of the first layer that has some added to each layer; unchanged where none has any.
+// Adds the index keys of the first layer that has some to each layer; changes nothing if none has any.
 std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches);
 
 }  // namespace kvplan

@@ -61,7 +61,7 @@ bool has_part(const KernelRow& row, const EngineInput& input, const QuantDeclara
   return false;
 }
 
-// An engine that looks for quant_method alone sees no quantization without it.
+// An engine that looks only for quant_method sees no quantization without it.
 QuantDeclaration seen_quantization(const EngineInput& input) {
   const QuantDeclaration out = planned_quantization(input);
   const bool is_seen = out.names_method || !engine_of(input.request).loading.asks_quant_method;

@@ -1,5 +1,5 @@
-// Which weights an engine's kernels run on which NVIDIA cards, release by release. A row names the cards that run: on
-// any other the engine refuses. What no row covers was never asked of the engine, and a plan says so.
+// Which weights an engine's kernels run on which NVIDIA GPUs, release by release. A row names the GPUs that run: on
+// any other the engine refuses. Without a row the pair was not checked in the engine, and a plan says so.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ enum class KernelPart : std::uint8_t {
   kClampedExperts,  // routed experts whose SwiGLU is clamped
 };
 
-// What the engine's table of classes says of a model's experts.
+// What the engine's table of classes says about a model's experts.
 struct ExpertKinds {
   bool plain = false, clamped = false;
 };
@@ -31,14 +31,14 @@ struct KernelRow {
   std::string_view cards = {};  // compute capabilities times ten: "75+", "100-109 120+"; "" for none
   Release since{}, until = kNoEnd;
   const char* words = nullptr;  // the engine's own; null: its sentence about the minimum capability
-  const char* cure = nullptr;   // null: a newer card
+  const char* cure = nullptr;   // null: a newer GPU
   std::string_view evidence{};
   RuleBasis basis = RuleBasis::kRead;
 };
 
-// The refusal of the first row that the card is not among; nothing without a named NVIDIA card.
+// The refusal of the first row that excludes the GPU; nothing without a named NVIDIA GPU.
 std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const EngineInput& input, ExpertKinds kinds);
-// Notes quantized weights that no row covers, and cards of other makers.
+// Adds notes for quantized weights that no row covers, and for GPUs of other makers.
 void note_unasked_kernels(std::span<const KernelRow> table, const EngineInput& input, std::vector<Note>& notes);
 std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table);
 

@@ -11,12 +11,12 @@
 
 namespace kvplan {
 
-// What a plan says of an error that affects it.
+// What a plan says about an error that affects it.
 enum class Effect : std::uint8_t {
-  kSilent,   // nothing: it moves no memory of a plan, or less than 0.1 %, or the plan already states a range that holds
-             // it
-  kWarning,  // a warning: it moves memory by at most 1 %
-  kUnknown,  // a warning, and no verdict: it moves memory by more
+  kSilent,   // nothing: it changes no memory of a plan, or less than 0.1 %, or the plan already states a range that
+             // includes it
+  kWarning,  // a warning: it changes memory by at most 1 %
+  kUnknown,  // a warning, and no verdict: it changes memory by more
 };
 
 // The executed rows and figures that an error explains, for the tests: patterns as in a shell, separated by "|", with
@@ -38,12 +38,12 @@ struct KnownError {
   std::string_view types{};
   Release since{}, until = kNoEnd;                   // the first release without it
   bool (*when)(const EngineInput& input) = nullptr;  // a further condition on the plan; null: none
-  const char* tells = "";                            // what is wrong, for the user; "" where it is silent
+  const char* tells = "";                            // what is wrong, for the user; "" if it is silent
   std::string_view why{};                            // the cause
   ExplainedMisses misses{};                          // no figures: known from elsewhere, no executed row here shows it
 };
 
-// Rows of one engine stand together; where several explain a miss, the first has it.
+// Rows of one engine are next to each other; if several explain a miss, the first is used.
 std::span<const KnownError> known_errors();
 // Whether the error is one of this engine, release and model types, whatever else it depends on.
 bool concerns(const KnownError& error, std::string_view engine, Release release, std::string_view model_type,

@@ -1,4 +1,4 @@
-// What an engine's command line is written from: a plan, with the names and types that a launcher needs.
+// The input for an engine's command line: a plan, with the names and types that a launcher needs.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace kvplan {
 // A model as engines load it.
 struct LaunchModel {
   std::string name;      // a directory, a *.gguf, or a repository of the Hub: "org/name", "org/name:Q4_K_M"
-  std::string file;      // within the repository, where one is named
+  std::string file;      // within the repository, if one is named
   std::string revision;  // of the repository; empty: the newest
   bool is_hub = false;
   bool is_gguf = false;
@@ -34,13 +34,13 @@ struct LaunchInput {
   std::optional<LaunchModel> draft;
   std::string model_name;    // for people: "llama-3.1-8b"
   std::string architecture;  // as the file names it: the prefix of a GGUF's keys
-  Tokens max_model_len;      // the model's own maximum; 0 where it names none
+  Tokens max_model_len;      // the model's own maximum; 0 if it names none
   std::optional<PlainRotation> plain_rotation;
-  // --weights and --draft-weights in the spelling of the table of types; empty where not given.
+  // --weights and --draft-weights in the spelling of the table of types; empty if not given.
   std::string weights, draft_weights;
   bool own_weights = true, own_draft_weights = true;  // else the engine quantizes while it loads
-  bool places_itself = false;                         // the engine chose what lies in main memory, and will again
-  std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent where states share it
+  bool places_itself = false;           // the engine itself chose what is in main memory, so no option is needed
+  std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent if states share it
 };
 
 // The engines' own command lines (ENGINE/launcher.cpp).

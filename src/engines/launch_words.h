@@ -1,4 +1,4 @@
-// The words of a command line, and options that several engines spell in the same way.
+// Arguments of a command line, and options that several engines spell in the same way.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace kvplan {
 // "3,1"
 std::string shares_text(const std::vector<double>& shares);
 
-// The words of one command.
+// The arguments of one command.
 class Arguments {
  public:
   Arguments(std::initializer_list<std::string_view> program) : words_(program.begin(), program.end()) {}
@@ -42,7 +42,7 @@ class Arguments {
   void add_flag(std::string_view option, bool given) {
     if (given) add(option);
   }
-  void add_revision(const LaunchInput& input) {  // of the Hub repository, where one is named
+  void add_revision(const LaunchInput& input) {  // of the Hub repository, if one is named
     if (!input.model.revision.empty()) add("--revision", input.model.revision);
   }
 
@@ -52,7 +52,7 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// The launch, still without commands, of an engine that loads the checkpoint's directory.
+// The launch of an engine that loads the checkpoint's directory; commands are added later.
 Launch launch_from_checkpoint(const LaunchInput& input, const ServerImage& container);
 
 inline constexpr std::uint64_t kGpusOfNode = 8;
@@ -64,7 +64,7 @@ Nodes nodes_of(std::uint64_t gpus);
 
 // Whether the plan's context is longer than the model's own maximum.
 bool is_beyond(const LaunchInput& input);
-// The config keys that make YaRN reach the plan's context, as a JSON object; empty where the rotation is not plain.
+// The config keys that make YaRN reach the plan's context, as a JSON object; empty if the rotation is not plain.
 // `rope_key`: the name of the settings in the engine's transformers.
 std::string yarn_override(const LaunchInput& input, std::string_view rope_key);
 // The plan's context as a multiple of the model's own maximum, rounded up: "4", "1.25".
@@ -75,14 +75,14 @@ std::string beyond_remark(const LaunchInput& input);
 // Throws an Error: the engine has no option for `what`.
 [[noreturn]] void no_launch_option(std::string_view what, std::string_view why, std::string_view remedy);
 
-// Whether a type of the cache was asked for.
+// Whether a type of the cache was requested.
 bool kv_chosen(const Request& request);
-// Throws where --attention names a kernel: no engine has that as an option.
+// Throws if --attention names a kernel: no engine has that as an option.
 void check_kernel(const Request& request);
 
 // For the types to which vLLM and SGLang quantize while they load.
 void add_quantization(const LaunchInput& input, Arguments& out);
-// A draft's weight type in the spelling of vLLM and SGLang; empty where the draft keeps its own.
+// A draft's weight type in the spelling of vLLM and SGLang; empty if the draft keeps its own.
 std::string_view draft_quantization(const LaunchInput& input);
 // LoRA options that both spell in the same way.
 void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out);

@@ -60,7 +60,7 @@ class LayerBuffersLayout : public CacheLayout {
         stage.back().logical = TermSum(of_kind, input.types, ranks_);
       }
     }
-    // A draft is on the last stage, and no part of what the model needs.
+    // A draft is on the last stage, and not part of the model's own need.
     const DraftLayers drafts = draft_layers(input);
     if (drafts.caches.empty() || stages_.empty()) return;
     rules_.host = nullptr;

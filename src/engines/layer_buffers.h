@@ -20,11 +20,11 @@ struct LayerBuffer {
   Growth growth = Growth::kToken;
   std::uint64_t stride = 1;       // tokens per entry
   std::uint64_t limit = 0;        // tokens beyond which it does not grow; 0: none
-  std::uint64_t step = 1;         // it grows in steps of so many tokens
-  std::uint64_t spare = 0;        // room for so many tokens beyond those that are there, up to the limit
+  std::uint64_t step = 1;         // it grows in steps of this many tokens
+  std::uint64_t spare = 0;        // space for this many more tokens, up to the limit
   bool limit_after_step = false;  // the limit cuts the last step short (else it is rounded up to whole steps)
-  bool wraps = false;             // a full buffer is emptied: it holds the remainder of tokens / limit
-  std::string_view reason;  // why this differs from what the architecture needs; static text, "" where it does not
+  bool wraps = false;             // a full buffer is emptied: it has the remainder of tokens / limit
+  std::string_view reason;        // why this differs from what the architecture needs; static text, "" if it does not
 
   std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;  // of one sequence
   Bytes bytes(const Load& load) const;                               // of all sequences
@@ -32,7 +32,7 @@ struct LayerBuffer {
 
 // A buffer with the term's own growth, stride and limit, whose entries take `entry` bytes.
 LayerBuffer plain_buffer(const Term& term, Bytes entry);
-// The same in a pool of blocks, where windows keep every token.
+// The same in a pool of blocks, in which windows keep every token.
 LayerBuffer block_buffer(const Term& term, const CacheTypes& types, std::uint64_t units, std::uint64_t block);
 
 struct LayerBufferRules {
@@ -44,11 +44,11 @@ struct LayerBufferRules {
   std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
   // What it keeps in host memory of a term; null: nothing.
   std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> host = nullptr;
-  // Tokens of a block in the engine's log, where capacity counts whole blocks. 0: the engine has no blocks.
+  // Tokens of a block in the engine's log, if capacity counts whole blocks. 0: the engine has no blocks.
   std::uint64_t block_size = 0;
   // The tokens that fit in a budget are rounded up to whole blocks.
   bool last_block_up = false;
-  // One allocation holds all layers of a kind; else each term of a layer has its own.
+  // One allocation for all layers of a kind; else each term of a layer has its own.
   bool one_pool = false;
   StageSplit split = StageSplit::kSpareLast;
   std::string_view source;  // the engine's source file, for the ledger

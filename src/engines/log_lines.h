@@ -16,8 +16,8 @@ namespace kvplan {
 enum class StartPhase : std::uint8_t {
   kNone,
   kServer,   // the API server's first line, which always begins a start
-  kEngine,   // the engine's first line, which begins a start where weights were loaded before
-  kWeights,  // loads weights, which begins a start where a cache was allocated before
+  kEngine,   // the engine's first line; begins a new start if weights were loaded before
+  kWeights,  // loads weights; begins a new start if a cache was allocated before
   kCache,
   kServing
 };
@@ -28,7 +28,7 @@ enum class StartPhase : std::uint8_t {
 //   {name:size}   a number and the unit that is printed behind it ("5.62 GiB", "253.6M")
 //   {name:word}   up to a blank, a comma, a quote or a bracket; a quote before it is passed over
 //   {name:text}   up to what follows the hole
-//   {=}           what stands between an argument's name and its value: "=", "': ", " = "
+//   {=}           what is between an argument's name and its value: "=", "': ", " = "
 //   {*}           anything, not kept
 // A hole's name is what the figure is called: of an Observation, or of a LogValue.
 struct LogTemplate {
@@ -41,10 +41,10 @@ struct LogTemplate {
   //   figures
   //   @cure:OPTION, @cure:OPTION VALUE
   //   TEXT, TEXT | EFFECT       in the row's own words
-  // A remedy with a hole that the line left empty is dropped. "": those of its class.
+  // A remedy with an empty hole is dropped. "": the remedies of its class.
   std::string_view remedies = "";
   std::string_view quote = "";              // a line as it was printed: the row's test. A text without holes is its own
-  std::string_view since = "", until = "";  // releases that print it, where the line reveals the release
+  std::string_view since = "", until = "";  // releases that print it, if the line reveals the release
   StartPhase phase = StartPhase::kNone;
 };
 constexpr LogTemplate log_figure(std::string_view text, std::string_view since = "", std::string_view until = "") {
@@ -66,15 +66,15 @@ struct StageMark {
   StartStage ended;
 };
 
-// An engine's options for what remedies change; "" where it has no such option.
+// An engine's options for what remedies change; "" if it has no such option.
 struct RemedyOptions {
   std::string_view length = "", share = "";
   std::string_view cache_type = "", eight_bit = "";  // and the value for a cache of 8 bits
   std::string_view ranks = "", stages = "", batch = "", sequences = "", no_graphs = "";
-  std::string_view cache_size = "";              // bytes or tokens of the cache, whatever the card reports
+  std::string_view cache_size = "";              // bytes or tokens of the cache, whatever the GPU reports
   std::string_view cpu_cache = "";               // the cache's size on its CPU backend
   std::string_view experts = "";                 // whole experts on each rank
-  bool counts_experts = false;                   // ... where it takes the number of ranks
+  bool counts_experts = false;                   // it takes the number of ranks
   std::string_view images = "", one_image = "";  // of a prompt, and the value for a single one
   std::string_view gpu_layers = "", split = "";  // layers on the GPUs, and their shares
   std::string_view flash_attention = "";
@@ -87,7 +87,7 @@ struct RemedyRule {
   std::string_view remedies;
 };
 
-// What to try where no row knows a failure: its message or traceback has one of the words, which are in lower case and
+// What to try for a failure without a row: its message or traceback has one of the words, which are in lower case and
 // separated by "|".
 struct LogTopic {
   std::string_view words, remedies;
@@ -98,27 +98,28 @@ struct LogRequest;  // engines/log_request.h
 struct EngineLog {
   std::span<const LogTemplate> figures = {}, events = {};
   std::span<const StageMark> stages = {};
-  // What its server's slots do, where it prints no line about its traffic. By their figures: the number of {slots}; the
+  // What its server's slots do, if it prints no line about its load. By their figures: the number of {slots}; the
   // {longest} sequence of one; a {task} that has to wait, that starts in a {slot}, and that ends there with {tokens}.
   std::span<const LogTemplate> slots = {};
-  // log_metric rows: running, waiting, usage (a share), hit_rate (a share), queries, hits, tokens, preemptions.
+  // log_metric rows: running, waiting, usage (a fraction), hit_rate (a fraction), queries, hits, tokens, preemptions.
   std::span<const LogTemplate> metrics = {};
   RemedyOptions options = {};
-  std::span<const RemedyRule> remedies = {};  // of a class that is here, these replace those of measure/remedies.cpp
+  std::span<const RemedyRule> remedies =
+      {};  // remedies for a class of failures; they replace those of measure/remedies.cpp
   std::span<const LogTopic> topics = {};
 
   bool is_library = false;       // other programs use it, and print its lines
-  bool by_device = false;        // it prints buffers for each device in place of figures for each rank
-  bool picks_layers = false;     // layers left on the CPU are its own choice: the card was too small
+  bool by_device = false;        // it prints buffers per device instead of figures per rank
+  bool picks_layers = false;     // layers left on the CPU are its own choice: the GPU was too small
   bool block_option = false;     // {block_size} is the option's value, not a result
   bool profiles_prompt = false;  // without chunked prefill it profiles one prompt of the full length
-  // Its versions are builds ("4277" is b4277). The one that a log of the oldest wording stands for; "": no builds.
+  // Its versions are builds ("4277" is b4277). The one that wrote a log with the oldest wording; "": no builds.
   std::string_view old_build = "";
   // The only release whose patch levels differ; "": a version is kept as printed.
   std::string_view patched_release = "";
   // The request behind its log; null: as vLLM, SGLang and others print it.
   void (*read_request)(const LogReading& log, LogRequest& out) = nullptr;
-  // A remark on a figure of the log that the release prints wrongly for a model with several groups of caches.
+  // A remark on a figure that the release prints wrongly for a model with several groups of caches.
   std::string_view (*remark)(const Request& request) = nullptr;
 };
 
@@ -130,7 +131,7 @@ EngineLog tensorrt_llm_log();
 EngineLog mistralrs_log();
 EngineLog mlx_log();
 EngineLog transformers_log();
-// Programs that are no engines of kvplan (engines/other_logs/).
+// Programs that kvplan does not plan (engines/other_logs/).
 EngineLog koboldcpp_log();
 EngineLog lm_studio_log();
 EngineLog lmdeploy_log();
@@ -146,9 +147,9 @@ struct LogProgram {
   const Engine* engine = nullptr;  // the engine that plans for it; null: none
   bool is_engine = false;          // it is that engine
 };
-// Every one, kvplan's engines first.
+// All programs, kvplan's engines first.
 std::span<const LogProgram> log_programs();
-// The program of that name; null where there is none.
+// The program of that name; null if there is none.
 const LogProgram* log_program(std::string_view name);
 
 // Lines of PyTorch, Python, drivers, NCCL and the system, whatever the engine; and topics that all engines share.

@@ -8,7 +8,7 @@ namespace kvplan {
 
 namespace {
 
-// What a user of a program that is no engine of kvplan plans with.
+// The engine to plan with for a program that kvplan does not plan.
 struct OtherProgram {
   std::string_view name, title, engine;
   EngineLog (*log)();
@@ -22,7 +22,7 @@ constexpr OtherProgram kOthers[] = {
     {"", "a Python program with PyTorch", "", transformers_log},
 };
 
-// A server's message may be all that is left of a log.
+// The log may be only a server's message.
 constexpr RemedyRule kUnnamedRemedies[] = {
     {LogEventId::kOutOfMemory,
      "dtype=torch.bfloat16 (or float16) | in from_pretrained, which loads float32 before transformers 5; an Int4 "
@@ -36,7 +36,7 @@ std::vector<LogProgram> programs() {
   static const std::vector<EngineLog> logs = [] {
     std::vector<EngineLog> out;
     for (const OtherProgram& other : kOthers) out.push_back(other.log());
-    out.back().events = {};  // they are those of transformers
+    out.back().events = {};  // they are transformers' events
     out.back().remedies = kUnnamedRemedies;
     return out;
   }();

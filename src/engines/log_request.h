@@ -1,4 +1,4 @@
-// The request that a log's options make, and what has to be assumed where the log is silent.
+// The request from a log's options, and the assumptions for what the log does not show.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct LogRequest {
   Request request;
   std::vector<std::string> read;  // "--max-model-len 40960"
   std::vector<std::string> assumed;
-  // Something that any model's cache depends on is assumed: a difference then means nothing.
+  // An assumption affects every model's cache: differences then mean nothing.
   bool assumes_cache = false;
   bool assumes_types = false, assumes_ranks = false, assumes_release = false;
-  // The same for models with windows or states, which depend on batches, sequences, cached prefixes.
+  // The same only for models with windows or states, which depend on batches, sequences and cached prefixes.
   bool assumes_batch = false;
 
   template <class Value>
@@ -30,7 +30,7 @@ struct LogRequest {
     else
       read.push_back(std::string(option) + " " + std::string(value));
   }
-  // A figure of the log, where the command line names none.
+  // A figure of the log, if the command line gives none.
   template <class Value>
   void take(std::optional<Value>& field, const std::optional<std::uint64_t>& said, std::string_view option) {
     if (field || !said) return;

@@ -13,7 +13,7 @@
 
 namespace kvplan {
 
-// What the rules ask about the model and the named adapters.
+// What the rules need to know about the model and the adapters.
 struct LoraQuestion {
   Arch arch = Arch::kOther;
   std::uint64_t vocab_size = 0;
@@ -24,11 +24,11 @@ struct LoraQuestion {
 struct LoraSlots {
   std::uint64_t slots = 1, rank = 16;
   std::vector<std::string> targets;  // empty: every linear layer
-  bool fuses = false;                // fused layers are wrapped whole: q_proj alone takes slots for k and v as well
+  bool fuses = false;                // fused layers are wrapped whole: q_proj also takes slots for k and v
   bool with_experts = true;
-  bool with_embedding = false, with_head = false;  // even where no target names them
+  bool with_embedding = false, with_head = false;  // even if no target names them
   std::uint64_t extra_vocab = 0;                   // rows beyond the vocabulary
-  std::uint64_t vocab_padding = 1;                 // to which the head's output is rounded up
+  std::uint64_t vocab_padding = 1;                 // multiple to which the head's output is rounded up
   bool head_is_cut = false;                        // split over the ranks
   double low = 1, high = 1;                        // range of the bytes, as factors
   std::string_view source;

@@ -1,4 +1,4 @@
-// How tensor and pipeline parallelism divide a cache, as far as engines agree.
+// How tensor and pipeline parallelism divide a cache, in all engines.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace kvplan {
 // What happens to units that do not divide evenly by the ranks: Error(kBadInput), or the plan is for the fullest rank.
 enum class Uneven : std::uint8_t { kRefuse, kRoundUp };
 
-// Units of a term on one of `ranks` ranks: units / ranks, or one (replicated) where there are fewer units than ranks.
+// Units of a term on one of `ranks` ranks: units / ranks, or one (replicated) if there are fewer units than ranks.
 std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven = Uneven::kRefuse);
 
 // Bytes of an entry of the term on one of `ranks` ranks. A convolution has columns - 1 past inputs.
 Bytes rank_entry(const Term& term, const CacheTypes& types, std::uint64_t ranks, Uneven uneven = Uneven::kRefuse);
 
-// Throws Error(kBadInput) where an engine splits attention by heads and they do not divide by `ranks`.
+// Throws Error(kBadInput) if an engine splits attention by heads and they do not divide by `ranks`.
 void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks);
 
 // "layer 3, key": the name of a layer's separate tensor.
@@ -26,19 +26,19 @@ std::string buffer_name(std::uint64_t layer, std::string_view part);
 
 // Layers of each stage, adding up to num_layers. They are even; the engine decides which stages get the remainder.
 enum class StageSplit {
-  kSpareLast,  // vLLM: one each for the stages before the last, from the second-to-last backwards
-  kLastFirst,  // SGLang: one each for the last stages
+  kSpareLast,  // vLLM: one for each of the stages before the last, from the second-to-last backwards
+  kLastFirst,  // SGLang: one for each of the last stages
 };
 std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
 
-// The same as shares of the weights: the embedding is on the first stage, the head on the last.
+// The same for weights: the embedding is on the first stage, the head on the last.
 std::vector<StageShare> stage_shares(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
 
 // The entries of `caches` whose layers are in [first, first + count).
 std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, std::uint64_t first,
                                         std::uint64_t count);
 
-// A pipeline stage's share of `caches`, for each stage.
+// A pipeline stage's part of `caches`, for each stage.
 std::vector<std::vector<LayerCache>> split_stages(const EngineInput& input, StageSplit split);
 
 }  // namespace kvplan

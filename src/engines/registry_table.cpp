@@ -6,7 +6,7 @@ namespace kvplan {
 
 namespace {
 
-// "0.12" for 0.12.0, and for a release that stands for the newest of its line.
+// "0.12" for 0.12.0, and for a name that means the newest of its line.
 std::string short_release(Release release) {
   if (release.patch == kAnyCount) release.patch = 0;
   return format_release(release);

@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The classes that a release gained and lost, separated by spaces. One that no row names is as old as the table, or
+// The classes that a release gained and lost, separated by spaces. A class without a row is as old as the table, or
 // unknown to the engine.
 struct RegistryRow {
   Release release;

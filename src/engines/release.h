@@ -20,22 +20,22 @@ struct Release {
   std::uint64_t major = 0, minor = 0, patch = 0;
   friend auto operator<=>(const Release&, const Release&) = default;
 };
-// Later than every release: the end of a rule that still holds.
+// Later than every release: the end of a rule that still applies.
 inline constexpr Release kNoEnd{~std::uint64_t{0}, 0, 0};
 
-// The release that the request names, else the newest known. A release named without its patch level ("0.5") stands for
-// the newest patch where `Engine::numbers_patches` is set (SGLang), else for the first.
+// The release that the request names, else the newest known. A release named without its patch level ("0.5") means the
+// newest patch if `Engine::numbers_patches` is set (SGLang), else the first.
 Release release_of(const Engine& engine, const Request& request);
 Release release_of(const Request& request);
 std::string format_release(Release release);
 // "0.4.10.post2" is {0, 4, 10}; the build "b6900", older than all tags, is {0, 0, 6900}.
 Release parse_release(std::string_view text);
 
-// What a rule was checked against. An executed rule has executed figures of a release on each side of it.
+// What a rule was checked against. An executed rule has executed figures of a release before it and of one after it.
 enum class RuleBasis : std::uint8_t { kRead, kExecuted };
 
-// One row: in the releases from `since` until before `until` the member has the value `to`; in others it keeps the
-// struct's own initial value. Of rows that set one member, the last that holds wins.
+// One row: in the releases from `since` until before `until` the member has the value `to`; otherwise it keeps the
+// struct's initial value. Of rows that set one member, the last that applies wins.
 template <class Rules>
 struct Rule {
   std::variant<bool Rules::*, std::uint64_t Rules::*, double Rules::*> sets;

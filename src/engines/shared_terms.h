@@ -1,5 +1,5 @@
 // The terms of a layer, shared by copies of it: engines copy layers by the dozen, and most layers of a model repeat
-// another. A change is made to a copy of its own.
+// another. A change is made to a separate copy.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class SharedTerms {
   // Whether both share their terms: then they are equal without a comparison.
   bool is(const SharedTerms& other) const { return terms_ == other.terms_; }
 
-  // The terms for changing; copies made before keep theirs.
+  // The terms for changing; earlier copies keep theirs.
   CacheTerms& own() {
     terms_ = std::make_shared<CacheTerms>(all());
     return *terms_;

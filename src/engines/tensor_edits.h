@@ -1,8 +1,8 @@
 // What an engine's classes do differently with a checkpoint's tensors, as rows of one table for each engine
 // (ENGINE/tensor_edits.cpp), and the interpreter of such tables.
 //
-// A row reads: for these models, this change, as this source says, when this holds. For example, Lfm2's routers have a
-// bias that files store as a buffer, unless the config switches it off:
+// A row reads: for these models, this change, as this source says, under this condition. For example, Lfm2's routers
+// have a bias that files store as a buffer, unless the config switches it off:
 //   {"Lfm2MoeForCausalLM", AddBeside{"<routers>", "expert_bias", {.rows = 1}}, "models/lfm2_moe.py",
 //    {.unless = "use_expert_bias=false"}},
 //
@@ -35,17 +35,17 @@ struct AllBut {
 using Models = std::variant<std::string_view, Archs, AllBut>;
 bool is_for(const Models& models, std::string_view class_name, Arch arch);
 
-// Elements of an added tensor, from the tensor beside it: (rows * its rows + columns * its columns) / over + plus.
+// Elements of an added tensor, from the tensor next to it: (rows * its rows + columns * its columns) / over + plus.
 struct AddedElements {
   std::uint64_t rows = 0, columns = 0, plus = 0, over = 1;
   bool per_head = false;  // divided by its heads, too; a tensor without heads gets none
 };
-// How ranks split an added tensor: each holds all of it, or it is split as the rows or columns beside it are.
+// How ranks split an added tensor: each has all of it, or it is split like the rows or columns next to it.
 enum class SplitLike : std::uint8_t { kNone, kRows, kColumns };
 // Whether the output projection is the embedding: always, never, or by tie_word_embeddings with this default.
 enum class HeadRule : std::uint8_t { kOwn, kTied, kOwnByDefault, kTiedByDefault };
 
-// The changes. `of` selects tensors.
+// The possible changes. `of` selects tensors.
 struct DropTensors {
   std::string_view of;
 };
@@ -72,14 +72,14 @@ struct PutInEveryLayer {
 struct PadParts {
   std::string_view of;
   std::uint64_t multiple;
-  bool pads_uneven = false;  // also where the ranks' parts are not equal
+  bool pads_uneven = false;  // even if the ranks' parts are not equal
 };
 // A buffer of the model.
 struct AddBuffer {
   std::string_view name;
   std::uint64_t elements;
 };
-// A vector beside each selected tensor of the main model, in the same layers and as many copies.
+// A vector for each selected tensor of the main model, in the same layers and as many copies.
 struct AddBeside {
   std::string_view of, name;
   AddedElements elements;
@@ -95,7 +95,7 @@ struct AddCopy {
 using Change = std::variant<DropTensors, DropTowers, KeepAs, InFloat32, SetRole, SplitBy, SetRows, SetColumns, SetHead,
                             PutInEveryLayer, PadParts, AddBuffer, AddBeside, AddCopy, void (*)(EngineTensors&)>;
 
-// When a row holds: in releases from `since` until before `until`, where `holds` says so.
+// When a row holds: in releases from `since` until before `until`, if `holds` returns true.
 template <class... Facts>
 struct When {
   Release since{}, until = kNoEnd;
@@ -114,14 +114,14 @@ struct TensorEdit {
   When<EngineTensors> when{};
 };
 
-// Applies the rows that hold, in order. `class_name` is what the engine runs: the config's class, or a module.
+// Applies the matching rows, in order. `class_name` is what the engine runs: the config's class, or a module.
 void edit_tensors(std::span<const TensorEdit> rows, std::string_view class_name, EngineTensors& model);
 void edit_tensors(const Change& change, EngineTensors& model);
 
 // For the changes that are functions.
 bool selects(std::string_view words, const TensorGroup& group);
 TensorGroup* find_tensor(EngineTensors& model, std::string_view module);
-// A value in the decoder's config file as JSON text; "" where it is absent.
+// A value in the decoder's config file as JSON text; "" if it is absent.
 std::string_view stated(const EngineTensors& model, std::string_view key);
 // A number of the config, by the end of its key.
 std::uint64_t stated_number(const EngineTensors& model, std::string_view key, std::uint64_t otherwise);
@@ -134,7 +134,7 @@ TensorGroup derived_tensor(std::string_view name, std::uint64_t rows, std::uint6
 TensorGroup derived_beside(const TensorGroup& group, std::string_view name, std::uint64_t elements,
                            bool is_float32 = false);
 
-// A table of angles as a class keeps it (RotaryTable): the first row that holds decides.
+// A table of angles as a class keeps it (RotaryTable): the first row that applies decides.
 struct AngleRow {
   Models models;
   std::uint64_t tables = 1;       // copies of the angles, of all positions
@@ -153,7 +153,7 @@ inline bool of_images(const RotaryTable& table, const SideTensorsInput&) {
 Bytes angle_bytes(std::span<const AngleRow> rows, const RotaryTable& table, const SideTensorsInput& input,
                   std::uint64_t element);
 
-// How MXFP4 experts are padded: the first row that holds decides.
+// How MXFP4 experts are padded: the first row that applies decides.
 struct Mxfp4Row {
   Mxfp4Layout layout;
   std::string_view source{};

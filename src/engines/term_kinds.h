@@ -1,4 +1,4 @@
-// What a term is to an engine's layout.
+// How an engine's layout treats a term.
 #pragma once
 
 #include "kvplan/terms.h"
@@ -14,7 +14,7 @@ inline bool is_latent(const Term& term) {
 inline bool is_index(const Term& term) {
   return term.role == Role::kIndex;
 }
-// Tokens that wait for an entry or an index key of several.
+// Tokens that wait until a shared entry or index key is complete.
 inline bool is_open_group(const Term& term) {
   return term.role == Role::kState && term.growth == Growth::kToken;
 }

@@ -1,4 +1,4 @@
-// What the architecture needs: the terms of many layers added up, so that a load takes a handful of multiplications. No
+// What the architecture needs: the summed terms of many layers, so that a load takes only a few multiplications. No
 // rounding, no allocator.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace kvplan {
 class TermSum {
  public:
   TermSum() = default;
-  // The sum of one rank's share under `tensor_parallel`; 1 for the whole model.
+  // The sum of one rank's part under `tensor_parallel`; 1 for the whole model.
   TermSum(const std::vector<LayerCache>& caches, const CacheTypes& types, std::uint64_t tensor_parallel,
           Uneven uneven = Uneven::kRefuse);
 

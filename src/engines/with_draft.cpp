@@ -15,7 +15,7 @@ class LayoutWithDraft : public CacheLayout {
       : main_(std::move(main)), draft_(std::move(draft)), load_of_(std::move(load_of)), label_(std::move(label)) {}
 
   Bytes reserved(const Load& load) const override {
-    // The GPU with the largest sum need not have the largest part of either.
+    // The GPU with the largest sum may have the largest part of neither.
     Bytes fullest;
     for (const RankCache& rank : explain(load)) fullest = std::max(fullest, rank.reserved);
     return fullest;
@@ -46,7 +46,7 @@ class LayoutWithDraft : public CacheLayout {
     const std::uint64_t alone = out.max_model_len;
     out.max_model_len = longest_sequence(*this, budget, load);
     out.max_num_seqs = std::min(out.max_num_seqs, most_sequences(*this, budget, load));
-    // The log's figures are for the model's own pool, scaled down to what the longest sequence leaves.
+    // The log's figures are for the model's pool, scaled down to what the draft's leaves.
     if (out.tokens && alone > 0) {
       const std::uint64_t streams = std::max<std::uint64_t>(1, *out.tokens / alone);
       out.tokens = checked_mul(out.max_model_len, streams, "the tokens of the pool");

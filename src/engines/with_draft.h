@@ -1,4 +1,4 @@
-// A draft model's cache in addition to the model's: two layouts of one engine, asked together.
+// A draft model's cache in addition to the model's: two layouts of one engine, queried together.
 #pragma once
 
 #include <functional>

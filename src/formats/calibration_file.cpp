@@ -19,10 +19,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxCalibrationBytes = 4 * kMiB;
-constexpr std::size_t kMaxRecords = 2000;  // each is compared with the card of a plan
+constexpr std::size_t kMaxRecords = 2000;  // each is compared with the GPU of a plan
 constexpr std::size_t kMaxFigures = 64;
 constexpr std::size_t kMaxText = 300;
-constexpr double kMostValue = 1e17;  // bytes, or bytes a second
+constexpr double kMostValue = 1e17;  // bytes, or bytes per second
 constexpr std::uint64_t kMostRuns = 1000000000;
 
 [[noreturn]] void refuse_calibration(const std::string& why) {
@@ -86,7 +86,7 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
   if (member(json, "device_memory_bytes") != nullptr)
     out.memory = Bytes(count(json, "device_memory_bytes", which, static_cast<std::uint64_t>(kMostValue)));
   out.driver = text(json, "driver", which, false);
-  out.engine = text(json, "engine", which, false);  // absent for a card's own figures, which hold for any engine
+  out.engine = text(json, "engine", which, false);  // absent for a GPU's own figures, which hold for any engine
   out.engine_version = text(json, "engine_version", which, false);
   out.model = text(json, "model", which, false);
   out.source = text(json, "source", which, true);

@@ -20,7 +20,7 @@ const Json& as_json(const void* node) {
   return *static_cast<const Json*>(node);
 }
 
-// An object's value, or null where it has no such key.
+// An object's value, or null if it has no such key.
 const Json* value_at(const void* node, std::string_view key) {
   const Json& object = as_json(node);
   const auto found = object.find(key);
@@ -33,7 +33,7 @@ bool value_is(const void* node, std::string_view key, bool (Json::*kind)() const
 }
 
 // Python's json module writes bare Infinity, -Infinity and NaN. They become strings: they are refused where a number is
-// asked for, and do no harm elsewhere.
+// requested, and do no harm elsewhere.
 std::string without_python_numbers(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -31,13 +31,13 @@ class Fields {
   // Parses the text of a config. Accepts what Python's json writes (bare Infinity and NaN). Throws Error(kBadInput) for
   // anything that is not an object, nests too deep for a config, or is incomplete.
   static Fields parse(std::string_view text);
-  // An object without keys, for class defaults alone.
+  // An object without keys, only for class defaults.
   static Fields empty();
   static Fields of(std::shared_ptr<Document> document);
 
   // The same object with `defaults` for absent keys ("key=value key=value", values as JSON; the text must outlive it),
   // which are those of the class `class_name`. A key with the value null is not absent: null is a value.
-  // "key=value<other,other": the class computes it, and the value holds unless the object has other values for those
+  // "key=value<other,other": the class computes it, and the value applies unless the object has other values for those
   // keys.
   Fields with_defaults(std::string_view class_name, std::string_view defaults) const;
   Fields bare() const { return with_defaults("", ""); }  // without class defaults
@@ -54,10 +54,10 @@ class Fields {
   bool is_number(std::string_view key) const;
   bool is_bool(std::string_view key) const;
 
-  // A whole number. Looks for `key`, then its aliases (aliases.h), then the class default. nullopt where it is absent
-  // or null. Error where it is no whole number, negative, or beyond 2^62.
+  // A whole number. Looks for `key`, then its aliases (aliases.h), then the class default. nullopt if it is absent
+  // or null. Error if it is not a whole number, negative, or beyond 2^62.
   std::optional<std::uint64_t> find_count(std::string_view key) const;
-  // The same, but an Error where it is absent or zero.
+  // The same, but an Error if it is absent or zero.
   std::uint64_t count(std::string_view key) const;
   std::uint64_t count_or(std::string_view key, std::uint64_t fallback) const;
 
@@ -66,7 +66,7 @@ class Fields {
   std::optional<double> find_real(std::string_view key) const;
   std::optional<std::string> find_string(std::string_view key) const;
 
-  // Lists. Error where an element has the wrong type; nullopt where the key is absent, null or no list.
+  // Lists. Error if an element has the wrong type; nullopt if the key is absent, null or no list.
   std::optional<std::vector<std::string>> strings(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;  // booleans count as 0 and 1
   std::optional<std::vector<double>> reals(std::string_view key) const;
@@ -86,7 +86,7 @@ class Fields {
   void touch(std::string_view key) const;
   // What was read so far in the whole document, in the order of first reading.
   const std::vector<ConfigFact>& facts() const;
-  // Keys in the whole document that were asked for as another kind of value, and never read as what they are:
+  // Keys in the whole document that were only looked up as another kind of value than they have:
   // "attn_config is 5".
   std::vector<std::string> misread() const;
   // Keys of this object that were not read and whose value is neither null, false, nor empty.
@@ -110,7 +110,7 @@ class Fields {
     Origin origin = Origin::kFile;
   };
   std::optional<Hit> look_up(std::string_view key) const;
-  // The result of `read` for the value, or for each entry of the list; nothing where it is absent or null.
+  // The result of `read` for the value, or for each entry of the list; nothing if it is absent or null.
   template <class T, class Read>
   std::optional<T> read_value(std::string_view key, const Read& read) const;
   template <class T, class Read>

@@ -15,7 +15,7 @@ namespace kvplan {
 // The largest config of a model has 3 MB; the limit protects against endless streams.
 inline constexpr std::size_t kMaxConfigBytes = 16 * kMiB;
 
-// The whole file. Throws Error(kBadInput) where it cannot be read or is larger than `limit`.
+// The whole file. Throws Error(kBadInput) if it cannot be read or is larger than `limit`.
 std::string read_file(const std::string& path, std::size_t limit = kMaxConfigBytes);
 std::string read_stdin(std::size_t limit = kMaxConfigBytes);
 // Reads text of any length, and passes it on in pieces. "-" is standard input.
@@ -32,7 +32,7 @@ std::string random_name();
 // An open file, closed by the destructor unless it is a standard stream.
 class Descriptor {
  public:
-  // Does not wait for a named pipe's writer. -1 where it cannot be opened.
+  // Does not wait for a named pipe's writer. -1 if it cannot be opened.
   explicit Descriptor(const std::string& path);
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
@@ -48,7 +48,7 @@ class Descriptor {
 // A file of which parts are read.
 class FileReader {
  public:
-  // Throws Error(kBadInput) where the path is no regular file or cannot be read.
+  // Throws Error(kBadInput) if the path is not a regular file or cannot be read.
   explicit FileReader(const std::string& path);
   std::uint64_t bytes() const { return bytes_; }  // as of its opening
   // Throws Error(kBadInput), also where the file has become shorter.

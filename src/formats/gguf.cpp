@@ -26,7 +26,7 @@ constexpr std::uint64_t kMaxArray = 1 << 16;  // elements of an array that is re
 constexpr std::uint64_t kMaxStrings = 1 << 22;
 constexpr std::uint64_t kMaxShards = 10000;
 constexpr std::uint64_t kDefaultAlignment = 32;
-// Of a file this much is read at once.
+// How much of a file is read at once.
 constexpr std::size_t kWindow = 64 * kKiB;
 
 constexpr const char* kRepair = "correct the metadata, or download the file again";
@@ -110,7 +110,7 @@ class GgufCursor {
     const std::uint64_t length = u64();
     return {reinterpret_cast<const char*>(keep(length)), static_cast<std::size_t>(length)};
   }
-  // Of a vocabulary only the lengths are read.
+  // Reads only the lengths of the strings of a vocabulary.
   void skip_strings(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) skip(u64());
   }
@@ -122,7 +122,7 @@ class GgufCursor {
     return load(at(begin, bytes), bytes, big_endian_);
   }
 
-  // Bytes that are there, until the next call.
+  // Bytes within the file; valid until the next call.
   const std::byte* at(std::uint64_t begin, std::size_t count) {
     if (file_ == nullptr) return window_.data() + begin;
     if (begin < window_begin_ || begin + count > window_begin_ + window_.size()) {
@@ -390,7 +390,7 @@ std::uint64_t Gguf::integer(const Entry& entry, std::uint32_t type, const std::b
 std::optional<std::uint64_t> Gguf::count(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
-  // In an array booleans select layers; a single one is no count.
+  // In an array booleans select layers; a single one is not a count.
   if (entry->type == kBool) fail(quoted(key) + " is not a whole number", kRepair);
   return integer(*entry, entry->type, entry->value);
 }

@@ -57,7 +57,7 @@ class Gguf {
 
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   bool is_array(std::string_view key) const;
-  // Each returns nothing where the key is absent, and throws Error(kBadInput) with the key where the value is of
+  // Each returns nothing if the key is absent, and throws Error(kBadInput) with the key where the value is of
   // another kind. A count is any integer that is not negative; in an array also a bool.
   std::optional<std::uint64_t> count(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
@@ -99,7 +99,7 @@ class Gguf {
   void check_set() const;
   void check_names() const;
 
-  std::shared_ptr<const GgufStore> store_;  // nothing where the caller has the bytes
+  std::shared_ptr<const GgufStore> store_;  // nothing if the caller has the bytes
   std::vector<Entry> entries_;              // sorted by key
   std::vector<GgufTensor> tensors_;
   std::uint64_t header_bytes_ = 0;

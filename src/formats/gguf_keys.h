@@ -26,7 +26,7 @@ class GgufKeys {
   bool contains(std::string_view own) const { return file_.contains(full(own)); }
   bool is_array(std::string_view own) const { return file_.is_array(full(own)); }
   std::uint64_t number(std::string_view own, std::uint64_t fallback = 0) const;
-  // Throws where the key is absent or zero.
+  // Throws if the key is absent or zero.
   std::uint64_t positive(std::string_view own) const;
   // One value for each layer, from an array with an entry for each block (those of MTP blocks may be missing where the
   // array says which layers are which), or from a number for all of them.

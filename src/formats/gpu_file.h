@@ -1,4 +1,4 @@
-// A user's own list of cards as JSON: the output of `kvplan gpus --json`, edited, or the short form [{"name":
+// A user's own list of GPUs as JSON: the output of `kvplan gpus --json`, edited, or the short form [{"name":
 // "lab-card", "memory": "40GiB", "bandwidth": 900}].
 #pragma once
 

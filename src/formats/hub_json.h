@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The paths of one page of the list; nothing for what is no list.
+// The paths of one page of the list; nothing if it is not a list.
 std::optional<std::vector<std::string>> paths_in(std::string_view page);
 
 // {"weight_bytes": N, "file_bytes": N, "gguf": [N, ...], "gguf_path": PATH}: bytes of the tensors, of the files, of

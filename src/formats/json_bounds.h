@@ -21,7 +21,7 @@ std::string excess_of(std::string_view json, const JsonBounds& bounds);
 // Throws Error(kBadInput) for a NUL byte, which the parser would take for the end of the text.
 void refuse_nul(std::string_view json);
 
-// An object's member; null where it has none, or its value is null.
+// An object's member; null if it has none, or its value is null.
 template <class Json>
 const Json* member(const Json& object, const char* key) {
   const auto found = object.find(key);

@@ -33,7 +33,7 @@ constexpr std::array kMistralKeys{
     MistralKey{"moe.num_expert_groups_per_tok", "topk_group"},
 };
 
-// The value of "moe.num_experts"; null where there is none.
+// The value of "moe.num_experts"; null if there is none.
 const Json* find(const Json& root, std::string_view path) {
   const std::size_t dot = path.find('.');
   if (!root.is_object()) return nullptr;

@@ -53,7 +53,7 @@ void add_fact(const std::string& key, const PlanJson& value, std::vector<std::pa
 }
 
 // The model's source if it is a file in the project where the plan was written, to put an annotation there. A plan may
-// come from a stranger, so the path is never opened or looked up.
+// be untrusted, so the path is never opened or looked up.
 std::string file_of(const std::string& source) {
   const bool is_file = source.ends_with(".json") || source.ends_with(".gguf");
   const bool is_inside =

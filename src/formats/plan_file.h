@@ -19,12 +19,12 @@ struct PlanDigest {
   std::uint64_t fullest = 0;  // the total of the fullest GPU
   std::uint64_t bytes_per_token = 0;
   std::string verdict;
-  // What the card holds: "tokens", "max_model_len" and "max_num_seqs", where the plan knows them.
+  // What fits on the GPU: "tokens", "max_model_len" and "max_num_seqs", if the plan has them.
   std::vector<std::pair<std::string, std::uint64_t>> capacity;
-  std::string model_file;  // "" where the model is no file
+  std::string model_file;  // "" if the model is not a file
 };
 
-// Throws Error(kBadInput) for text that is no plan, or a plan with another schema version.
+// Throws Error(kBadInput) for text that is not a plan, or a plan with another schema version.
 PlanDigest parse_plan(std::string_view text, std::string_view source);
 PlanDigest load_plan(const std::string& path);
 // Whether a file is a report by kvplan rather than a model's config.

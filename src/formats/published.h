@@ -8,7 +8,7 @@
 namespace kvplan {
 
 struct PublishedFiles {
-  std::string config, hf_quant_config;  // JSON; "" where the checkpoint has no such file
+  std::string config, hf_quant_config;  // JSON; "" if the checkpoint has no such file
 };
 
 // Merges `differences`, which scripts/published.py wrote, the first one from nothing. "$7" is the key keys[7].

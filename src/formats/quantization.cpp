@@ -366,7 +366,7 @@ void read_torchao(QuantDeclaration& out, const Fields& config) {
   if (!out.scheme) read_unknown(out, config);
 }
 
-// A method's usual type, the keys of its exclusion lists, and what reads the rest. A name that ends in "*" stands for
+// A method's usual type, the keys of its exclusion lists, and what reads the rest. A name that ends in "*" matches
 // all that begin so.
 struct MethodRow {
   std::string_view methods, type, spared;

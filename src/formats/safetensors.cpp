@@ -280,7 +280,8 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
     return out;
   }
   for (const std::string& name : found) out.push_back(directory + "/" + name);
-  // Several files that are no set: one of them is the model, but it is not known which. The config's own count is used.
+  // Several files that are not a set: one of them is the model, but it is not known which. The config's own count is
+  // used.
   if (out.size() > 1) out.clear();
   return out;
 }

@@ -37,7 +37,7 @@ inline constexpr std::uint64_t kMaxCheckpointFiles = 10'000;
 inline constexpr std::uint64_t kMaxIndexBytes = 64 * kMiB;
 
 // Parses the JSON of a header whose file has `data_bytes` of data. Calls `visit` for each tensor in the header's order.
-// Throws Error(kBadInput) where anything is incomplete; overlapping tensors are found after the last call.
+// Throws Error(kBadInput) if anything is incomplete; overlapping tensors are found after the last call.
 void parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const TensorVisitor& visit);
 // A whole file in memory, or its beginning: `file_bytes` is the length of the whole.
 void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_bytes, const TensorVisitor& visit);
@@ -54,13 +54,13 @@ void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor
 // The contents of an index next to the shards.
 struct SafetensorsIndex {
   std::vector<std::string> files;  // each once, in order
-  std::uint64_t total_size = 0;    // metadata.total_size; 0 where it has none
+  std::uint64_t total_size = 0;    // metadata.total_size; 0 if it has none
 };
 SafetensorsIndex parse_safetensors_index(std::string_view text);
 
 // The files of a directory that make up its checkpoint, each once: by the index, else model.safetensors, else a
-// complete set of shards. Empty where there is none. `index_bytes` is set where shards of the index are missing. Throws
-// Error(kBadInput) where files are missing that a set's numbers require, or an index that gives no sum.
+// complete set of shards. Empty if there is none. `index_bytes` is set where shards of the index are missing. Throws
+// Error(kBadInput) if files are missing that a set's numbers require, or an index that gives no sum.
 std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes,
                                           SafetensorsWalked& walked);
 

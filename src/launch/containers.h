@@ -13,17 +13,17 @@ namespace kvplan {
 
 struct Container {
   std::string image;                 // "vllm/vllm-openai:v0.8.4"
-  std::vector<ShellWord> arguments;  // of the image, its entry point first where the text names one
+  std::vector<ShellWord> arguments;  // of the image, after its entry point if the text names one
   Assignments environment;
   std::optional<std::uint64_t> gpus;
 };
 
-// `words` from "docker" or "podman" on; nothing where they run no image.
+// `words` from "docker" or "podman" on; nothing if they run no image.
 std::optional<Container> read_docker_run(const std::vector<ShellWord>& words);
-// Every object with an "image" and a "command", "args" or "entrypoint". Throws Error where the text is no JSON.
+// Every object with an "image" and a "command", "args" or "entrypoint". Throws Error if the text is not JSON.
 std::vector<Container> read_containers(std::string_view json);
 
-// "0.4.5" of "lmsysorg/sglang:v0.4.5.post3-cu121"; "" where the tag names no release.
+// "0.4.5" of "lmsysorg/sglang:v0.4.5.post3-cu121"; "" if the tag names no release.
 std::string release_of_image(std::string_view image);
 
 }  // namespace kvplan

@@ -17,7 +17,7 @@ constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr std::size_t kMostCommands = 64;
 constexpr int kDeepestShell = 4;  // bash -c "bash -c ..."
 
-// Programs that name an engine without starting it.
+// Programs whose arguments may name an engine but that do not start it.
 constexpr string_view kOthers =
     "echo printf which whereis pip pip3 pipx conda apt apt-get brew cd ls cp mv rm ln git cmake make pkill kill "
     "killall "
@@ -71,7 +71,7 @@ class Finder {
         for (std::size_t next = at + 1; next + 1 < words.size() && words[next].text.starts_with('-'); ++next)
           if (words[next].text.find('c') != std::string::npos)
             return shell(read_shell(words[next + 1].text), environment, depth + 1);
-      // What these start is a text of its own.
+      // What these start is a separate text.
       if (has_word("ssh tmux screen su runuser", name) && depth < kDeepestShell)
         for (std::size_t next = at + 1; next < words.size(); ++next)
           if (words[next].text.find(' ') != std::string::npos)
@@ -137,7 +137,7 @@ class Finder {
   std::size_t count_ = 0;
 };
 
-// A Modelfile: FROM, and PARAMETER or another of its own instructions.
+// A Modelfile: FROM, and PARAMETER or another of its instructions.
 void read_modelfile(string_view text, Finder& finder) {
   std::string model;
   std::vector<ShellWord> words;

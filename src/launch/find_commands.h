@@ -15,10 +15,10 @@ namespace kvplan {
 
 struct LaunchCommand {
   const Engine* engine = nullptr;
-  std::string release;                // of the container's tag: "0.8.4"; "" where nothing names it
+  std::string release;                // of the container's tag: "0.8.4"; "" if nothing names it
   std::vector<ShellWord> words;       // from the program on
   std::size_t arguments = 0;          // index of the first word behind the program
-  Assignments environment;            // what holds for it, the last of a name wins
+  Assignments environment;            // assignments that apply to it; the last of a name wins
   std::optional<std::uint64_t> gpus;  // that the container is given
   std::string container;              // "docker run ... IMAGE", where the arguments of an image are the command
   bool is_rocm = false;

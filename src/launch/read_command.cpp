@@ -62,11 +62,11 @@ std::string value_text(const json& value) {
 
 class CommandReader {
  public:
-  // `has_model`: the command's own model does not matter.
+  // `has_model`: the command's model is ignored.
   CommandReader(const Engine& engine, ReadCommand& out, bool has_model)
       : engine_(engine), out_(out), has_model_(has_model) {}
 
-  // The option that the word begins, by its row's own name; null where the parser has none.
+  // The option that the word abbreviates, by its row's name; null if the parser has none.
   struct Found {
     const EngineOption* row = nullptr;
     bool off = false;
@@ -263,7 +263,7 @@ class CommandReader {
     }
   }
 
-  // The parser of the named release is the first check; without a release the newest that has all options is planned.
+  // A named release is checked against its parser; without one, the newest release that has all options is planned.
   void check_release(const std::string& name) {
     const auto has = name.empty() ? std::nullopt : availability(engine_, name);
     if (!has) return;

@@ -1,4 +1,4 @@
-// Reads an engine's command as the engine's own parser does: what it asks of kvplan, and what kvplan cannot plan of it.
+// Reads an engine's command as the engine's own parser does: the kvplan options it means, and what kvplan cannot plan.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace kvplan {
 
-// An option where it stands in the command.
+// An option at its place in the command.
 struct PlacedOption {
   const EngineOption* row = nullptr;
   std::string name;       // the option's own name, or a member of its object
@@ -33,17 +33,17 @@ struct ReadCommand {
   std::vector<Note> notes;
 };
 
-// `model`: stands for the command's own model where it is not empty. Throws Error for an option that no release of the
+// `model`: replaces the command's model unless it is empty. Throws Error for an option that no release of the
 // engine has, a value that the text leaves open, and where no model is named.
 ReadCommand read_command(LaunchCommand command, std::string_view model);
 
-// Options of the engine among kvplan's own: takes those out of `words` that `is_ours` does not claim, and returns what
-// they ask for.
+// Options of the engine among kvplan's own: removes those that `is_ours` does not claim from `words`, and returns what
+// they mean.
 ReadCommand take_engine_options(const Engine& engine, std::vector<std::string>& words,
                                 const std::function<bool(std::string_view)>& is_ours);
 
 // The command as one line, with kvplan's options of `changes` put in or exchanged in the engine's own spelling, and
-// secrets hidden; "" where the engine has no option for one of them.
+// secrets hidden; "" if the engine has no option for one of them.
 std::string edited_command(const ReadCommand& read, const std::vector<std::pair<std::string, std::string>>& changes);
 
 }  // namespace kvplan

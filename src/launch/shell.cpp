@@ -82,7 +82,7 @@ class ShellReader {
     } else if (c == ';' || c == '|' || (c == '&' && peek(1) != '>') || c == ')' || (c == '(' && !is_array())) {
       end_word();
       end_command();
-      // What stands behind "[ ... ] &&" may not happen.
+      // What follows "[ ... ] &&" may not run.
       in_condition_ = c == '&' && peek(1) == '&' && ended_test_;
       at_ += in_condition_ ? 2 : 1;
     } else if (c == '(') {
@@ -102,7 +102,7 @@ class ShellReader {
     return (next == string_view::npos || rest()[next] == '\n') && (c == '\\' || !in_word_);
   }
 
-  // The next line begins with an option: people lose the backslash.
+  // The next line begins with an option: the backslash before it was lost.
   bool goes_on() const {
     const auto first = rest().find_first_not_of(kBlank);
     if (command_.words.empty() || first == string_view::npos || rest()[first] != '-') return false;
@@ -182,7 +182,7 @@ class ShellReader {
     return size;
   }
 
-  // A value without quotes around it falls into words.
+  // A value without quotes is split into words.
   void insert(string_view value, bool in_quotes) {
     expanded_ += value.size();
     if (expanded_ > kMostExpanded) fail("the values of its variables are longer than 1 MiB", "give only the command");
@@ -209,7 +209,7 @@ class ShellReader {
     at_ = end;
   }
 
-  // An array has no arrays in it.
+  // Arrays do not nest.
   bool is_array() const { return word_.text.ends_with('=') && !is_quoted_ && !in_array_; }
   void array() {
     in_array_ = true;
@@ -268,7 +268,8 @@ class ShellReader {
     command_.words.push_back(std::move(word));
   }
 
-  // Assignments before the first word are the command's; alone, or exported, they hold for the rest of the text.
+  // Assignments before the first word are for that command; without a command, or exported, they apply to the rest of
+  // the text.
   void end_command() {
     end_word();
     skips_next_ = false;

@@ -17,7 +17,7 @@ using Assignments = std::vector<std::pair<std::string, std::string>>;
 
 struct ShellCommand {
   Assignments own;           // in front of it
-  std::size_t exported = 0;  // so many assignments of the text hold for it
+  std::size_t exported = 0;  // the number of the text's assignments that apply to it
   std::vector<ShellWord> words;
 };
 
@@ -27,7 +27,7 @@ struct ShellText {
 };
 
 // Comments, quotes, continuations, pipes and redirections are read as a shell reads them; `$NAME` has the value that
-// the text assigned, `$(...)` stays as it is. Two liberties: a line that begins with an option goes on with the command
+// the text assigned, `$(...)` stays as it is. Two exceptions: a line that begins with an option continues the command
 // before it, and a backslash before a letter or a digit stays, as in a path of Windows. Throws Error beyond 10,000
 // words, or 1 MiB of values.
 ShellText read_shell(std::string_view text);

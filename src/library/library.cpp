@@ -1,4 +1,4 @@
-// The library's face over the rooms: load, plan, report.
+// The public API: load, plan, report.
 #include "formulas/model.h"
 #include "kvplan/kvplan.h"
 #include "plan/complete.h"

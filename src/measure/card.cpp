@@ -17,7 +17,7 @@ void check(const MeasureOptions& options) {
   if (options.stop && options.stop()) throw Interrupted();
 }
 
-// One buffer of each size, and then several of 1 MiB, which shows whether they share a granule.
+// One buffer of each size, then several of 1 MiB, to see whether they share a granule.
 void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement& out) {
   HeldBuffers held(device);
   const auto probe = [&](std::uint64_t bytes, int times) {
@@ -114,7 +114,7 @@ std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std
   out.source = "measure";
   out.date = date;
   if (seen.context) out.add(kContextFigure, static_cast<double>(seen.context->count()));
-  // Where the memory is the machine's, the part that a program sees is no property of the card.
+  // If the GPU uses main memory, the part that a program sees is not a property of the GPU.
   if (!seen.facts.is_integrated) out.add(kUsableFigure, static_cast<double>(seen.usable.count()));
   if (seen.read.n > 0) out.figures.push_back({std::string(kBandwidthFigure), seen.read});
   return out;

@@ -20,7 +20,7 @@ namespace kvplan {
 
 namespace {
 
-// "Q4_K - Medium" -> "q4_k_m", "awq_marlin" -> "awq"; nothing where the table of types has no such row.
+// "Q4_K - Medium" -> "q4_k_m", "awq_marlin" -> "awq"; nothing if the table of types has no such row.
 std::optional<std::string> weight_type_of(const LogOptions& options) {
   std::string name = lower(options.file_type.empty() ? options.quantization : options.file_type);
   if (const auto at = name.find(" - "); at != std::string::npos) {
@@ -64,7 +64,7 @@ double LogLine::difference() const {
   return *predicted / seen.value - 1;
 }
 
-// Engines pad, repack and round: only what is clearly off counts.
+// Engines pad, repack and round: only clear differences count.
 bool LogLine::is_outside() const {
   if (!predicted || exact || high <= 0) return false;
   constexpr double kPlay = 0.1, kLeast = 64 * kMiB;
@@ -190,10 +190,10 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   if (reading.observations.empty())
     fail("kvplan knows no line of this log", "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
   LogRequest stated = read_request(reading, base);
-  // The log's weight type, where the checkpoint at hand declares none.
+  // The log's weight type, if the checkpoint declares none.
   if (!stated.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
     stated.request.weights = weight_type_of(reading.options);
-  // A file written before the keys of latents existed: its cache holds values too.
+  // A file written before the keys of latents existed: its cache has values too.
   ModelSpec loaded = model;
   if (engine_of(stated.request).log.by_device && reading.first("v_cache").value_or(0) > 0)
     loaded.expanded_latents = true;
@@ -201,7 +201,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   try {
     out = check_against(loaded, stated, reading);
   } catch (const Error&) {
-    // The checkpoint at hand may lack the MTP layers.
+    // The local checkpoint may lack the MTP layers.
     if (!stated.request.mtp || base.mtp) throw;
     stated.request.mtp = false;
     stated.request.num_speculative_tokens = base.num_speculative_tokens;
@@ -234,7 +234,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
     if (line.seen.unit != LogUnit::kGibibytes && line.seen.unit != LogUnit::kMebibytes) continue;
     const double bytes = line.seen.bytes();
     if (!(bytes >= 0 && bytes < 1e15)) continue;
-    // One figure for each rank or card; llama.cpp's buffers in host memory belong to no card.
+    // One figure for each rank or GPU; llama.cpp's buffers in host memory belong to no GPU.
     if (what == "activation" || (what == "compute_buffer" && !is_host_device(line.seen.device)))
       of_model.add(kActivationFigure, bytes);
     if (what == "cuda_graphs") of_model.add(kGraphsFigure, bytes);

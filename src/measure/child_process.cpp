@@ -37,7 +37,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlive
   changes_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (changes_ >= 0) inotify_add_watch(changes_, place.c_str(), IN_MODIFY);
   const int output = open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  // Where SIGCHLD is ignored, which a program inherits, nobody is told how a process ended.
+  // If SIGCHLD is ignored, which a program inherits, the exit status of a process is lost.
   std::signal(SIGCHLD, SIG_DFL);
   int line[2] = {-1, -1};
   if (output >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0) guardian_ = fork();
@@ -79,7 +79,7 @@ bool ChildProcess::is_running() {
   const ssize_t got = recv(line_, &status, sizeof status, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   is_over_ = true;
-  // Without a status the guardian was killed, and nobody knows.
+  // Without a status the guardian was killed, and the program's status is unknown.
   if (got == sizeof status && WIFEXITED(status)) exit_code_ = WEXITSTATUS(status);
   if (got == sizeof status && WIFSIGNALED(status)) signal_ = WTERMSIG(status);
   return false;
@@ -94,7 +94,7 @@ std::vector<pid_t> ChildProcess::processes() const {
 
 void ChildProcess::wait_for_output(std::chrono::milliseconds longest) const {
   pollfd wanted{changes_, POLLIN, 0};
-  // Without the notices, of which a user has a limited number, this only waits.
+  // Without inotify, which is limited per user, this only waits.
   poll(&wanted, changes_ >= 0 ? 1 : 0, static_cast<int>(longest.count()));
   char notices[4096];
   while (changes_ >= 0 && read(changes_, notices, sizeof notices) > 0) {

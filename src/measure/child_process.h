@@ -13,8 +13,8 @@ namespace kvplan {
 
 class ChildProcess {
  public:
-  // Starts it in a new session, found by PATH, with an empty standard input. Throws Error(kBadInput) where it cannot be
-  // started. `outlives`: it goes on if kvplan is killed; else it and what it started are ended then.
+  // Starts it in a new session, found by PATH, with an empty standard input. Throws Error(kBadInput) if it cannot be
+  // started. `outlives`: it keeps running if kvplan is killed; otherwise it and its children are then ended.
   explicit ChildProcess(const std::vector<std::string>& command, bool outlives = false);
   // Ends it and the processes it started, also those that left its tree (SIGTERM, then SIGKILL after some seconds),
   // unless `leave` was called; removes its output file unless `keep_log` was called.
@@ -27,12 +27,12 @@ class ChildProcess {
   std::vector<pid_t> processes() const;
   // Whether it is still running.
   bool is_running();
-  std::optional<int> exit_code() const { return exit_code_; }  // where it ended by itself
-  std::optional<int> signal() const { return signal_; }        // where a signal ended it
+  std::optional<int> exit_code() const { return exit_code_; }  // if it ended by itself
+  std::optional<int> signal() const { return signal_; }        // if a signal ended it
 
   // Returns when it prints something, or after `longest`.
   void wait_for_output(std::chrono::milliseconds longest) const;
-  // Its output since the last call, at most so many bytes: endless output is read piece by piece.
+  // Its output since the last call, with a limit: endless output is read piece by piece.
   static constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
   std::string read_output();
   const std::string& log_file() const { return log_file_; }

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The catalogue's card of that name, if its memory is what was found: some cards are sold in two sizes under one name.
+// The catalogue's GPU of that name, if its memory is what was found: some GPUs are sold in two sizes under one name.
 const Gpu* in_catalogue(const GpuCatalogue& known, const DetectedCard& card) {
   const Gpu* gpu = known.find(card.name);
   if (gpu == nullptr || card.memory == Bytes(0)) return gpu;
@@ -44,12 +44,12 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
     const auto add = [&](Nvml::Device device) {
       const std::string name = nvml.name(device);
       if (name.empty()) return;
-      // A card with unified memory answers "not supported".
+      // A GPU with unified memory answers "not supported".
       const NvmlMemory memory = nvml.memory(device).value_or(NvmlMemory());
       out.push_back({name, memory.total, nvml.uuid(device), memory.used, i});
     };
     if (cards[i] == nullptr) continue;
-    // Programs see a card that is cut into slices as its slices.
+    // Programs see a GPU that is cut into slices as its slices.
     if (!nvml.is_cut(cards[i]).value_or(false)) add(cards[i]);
     for (const Nvml::Device slice : nvml.slices(cards[i])) add(slice);
   }
@@ -57,7 +57,7 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
 }
 
 std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
-  // Next to a card, a processor's integrated graphics with little memory of its own are no place for a model.
+  // Next to a GPU, a CPU's integrated graphics with little memory are not used for a model.
   constexpr std::uint64_t kLeast = 2 * kGiB;
   std::vector<fs::path> folders;
   std::error_code ignored;
@@ -112,7 +112,7 @@ std::vector<DetectedCard> detect_cards() {
 
 namespace {
 
-// What the pipe gives until its other end closes; nothing where that takes longer.
+// What can be read from the pipe until its other end closes; nothing after the time limit.
 std::optional<std::string> read_within(int pipe, std::chrono::milliseconds longest) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + longest;
@@ -153,7 +153,7 @@ std::vector<DetectedCard> detect_cards_within(std::chrono::milliseconds longest)
   ::close(ends[0]);
   if (child > 0) {
     ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, lines ? 0 : WNOHANG);  // a call of the driver may not be interruptible
+    ::waitpid(child, nullptr, lines ? 0 : WNOHANG);  // a driver call may not be interruptible
   }
   std::vector<DetectedCard> out;
   const std::string text = lines.value_or("");

@@ -14,7 +14,7 @@ namespace {
   throw error;
 }
 
-// The number after "cuda:" or "hip:"; 0 where there is none.
+// The number after "cuda:" or "hip:"; 0 if there is none.
 unsigned index_of(const std::string& name, std::size_t prefix) {
   if (name.size() == prefix) return 0;
   unsigned out = 0;

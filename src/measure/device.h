@@ -17,7 +17,7 @@
 
 namespace kvplan {
 
-// Thrown where the device refuses a call.
+// Thrown if the device refuses a call.
 class DeviceError : public std::runtime_error {
  public:
   DeviceError(const std::string& what, bool out_of_memory) : std::runtime_error(what), out_of_memory_(out_of_memory) {}
@@ -27,7 +27,7 @@ class DeviceError : public std::runtime_error {
   bool out_of_memory_;
 };
 
-// Thrown for a card that others use.
+// Thrown for a GPU that other programs use.
 class SharedDevice : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,7 +43,7 @@ struct DeviceMemory {
 
 using BufferId = std::size_t;
 
-// Buffers that are still allocated are freed with the device.
+// The destructor frees all buffers.
 class Device {
  public:
   Device() = default;
@@ -61,13 +61,13 @@ class Device {
   virtual void read(BufferId buffer, std::uint64_t offset, std::span<std::byte> to) = 0;
   virtual void free(BufferId buffer) noexcept = 0;
   virtual CardFacts card() const { return {}; }
-  // Seconds that a kernel took to read the buffer; 0 where the device has no such kernel.
+  // Seconds that a kernel took to read the buffer; 0 if the device has no such kernel.
   virtual double read_through(BufferId) { return 0; }
   // Seconds that it took to copy the first half of every buffer over its second half.
   virtual double stream(std::span<const BufferId> buffers) = 0;
 };
 
-// Buffers that are freed on every way out.
+// Buffers that are freed in every case.
 class HeldBuffers {
  public:
   explicit HeldBuffers(Device& device) : device_(device) {}
@@ -83,14 +83,14 @@ class HeldBuffers {
   std::vector<BufferId> ids_;
 };
 
-// "cuda:0", "cuda", "hip:1", "host"; "" for the first GPU. Throws Error: kBadInput for another name, kNoDevice where
-// there is no such device. Unless `shares`, a card that others compute on or hold much of is kNoDevice too: what we
-// allocate would be missing there, and an engine that starts meanwhile would count it as its own.
+// "cuda:0", "cuda", "hip:1", "host"; "" for the first GPU. Throws Error: kBadInput for another name, kNoDevice if there
+// is no such device, and, unless `shares`, if other programs compute on the GPU or use much of it: they would lack our
+// memory, and an engine that starts meanwhile would count it as its own.
 std::unique_ptr<Device> open_device(const std::string& name, bool shares = true);
 
 // The functions that open each of the three.
 enum class GpuInterface { kCuda, kHip };
-// Throws DeviceError where there is none.
+// Throws DeviceError if there is none.
 std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index, bool shares);
 std::unique_ptr<Device> open_host();
 

@@ -26,7 +26,7 @@ bool is_killed(const LogEvent& event) {
   return code == 137 || code == -9;
 }
 
-// An exception that another process's failure leads to.
+// An exception caused by another process's failure.
 bool is_aftermath(const LogEvent& event) {
   return has_one_of(event.words,
                     "root cause above|stack trace above|nitialization failed|failed to start|died|CancelledError|"
@@ -34,7 +34,7 @@ bool is_aftermath(const LogEvent& event) {
                     "ConnectionRefused|BrokenPipe|EOFError|remote process exited|Connection closed|Failed core proc");
 }
 
-// Which of several failures is the cause: the one whose line says most, and among equals the first.
+// Which of several failures is the cause: the one with the most specific line, and among equals the first.
 int rank_of(const LogEvent& event) {
   switch (event.id) {
     case kOutOfMemory:
@@ -68,7 +68,7 @@ void take_values(const LogEvent& event, LogEvent& cause) {
     if (cause.value(value.name) == nullptr) cause.values.push_back(value);
 }
 
-// An exit that is no failure: a clean one, or a stop by a signal.
+// An exit that is not a failure: a clean one, or a stop by a signal.
 bool is_stopped(const LogEvent& event) {
   const double code = event.number("code");
   return code == 0 || code == 130 || code == 143 || code == -15 || code == -2;
@@ -84,7 +84,7 @@ bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
   });
 }
 
-// The last line that shows an allocated cache; 0 where there is none.
+// The last line that shows an allocated cache; 0 if there is none.
 std::size_t last_line_of_cache(const LogReading& reading) {
   std::size_t out = last_line_of(reading.events, kGraphsDone);
   for (const Observation& seen : reading.observations)
@@ -94,7 +94,7 @@ std::size_t last_line_of_cache(const LogReading& reading) {
   return out;
 }
 
-// The failure that caused the others; null where the engine went on after each.
+// The failure that caused the others; null if the engine went on after each.
 const LogEvent* fatal_cause(const LogReading& reading) {
   const std::vector<LogEvent>& events = reading.events;
   const std::size_t started = std::max(last_line_of(events, kStarted), last_line_of(events, kTraffic));
@@ -103,12 +103,12 @@ const LogEvent* fatal_cause(const LogReading& reading) {
   const LogEvent* out = nullptr;
   for (const LogEvent& event : events) {
     if (event.line_number < started || !(is_fatal(event.id) || event.id == kRaised)) continue;
-    // A server reports an exception of a request, and goes on.
+    // A server reports an exception of a request, and keeps running.
     if (event.id == kRaised && (started > 0 || event.line_number < made)) continue;
     if (is_buffer(event.id) && event.line_number <= retried) continue;
     if (event.id == kExited && !is_killed(event) && (is_stopped(event) || started > 0)) continue;
     if (event.id == kFitFailed && went_on_after_fit(reading, event)) continue;
-    // Of several exceptions the last one says most.
+    // Of several exceptions the last one is the most specific.
     const int more = out == nullptr ? -1 : rank_of(event) - rank_of(*out);
     if (more < 0 || (more == 0 && event.id == kRaised)) out = &event;
   }
@@ -164,7 +164,7 @@ void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   sum("kv_buffer", "kv");
 }
 
-// Whether it is a line of vLLM's CPU backend, which is no frame that a failure was in.
+// Whether it is a line of vLLM's CPU backend, whose frames are not where a failure was.
 bool tells_cpu(const LogEvent& event) {
   return event.id == kPhase && (event.words.find("cpu") != std::string::npos || event.words.starts_with("VLLM_CPU_"));
 }
@@ -236,7 +236,7 @@ void add_figure(Diagnosis& out, std::string_view name, double value, LogUnit uni
   if (value > 0 && value < kMost) out.figures.push_back({name, "", value, unit});
 }
 
-// llama-server: what its cells hold of requests that are as long as those before.
+// llama-server: how many requests of the same length as before its cells fit.
 void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   const double tokens = traffic.number("tokens");
   double cells = traffic.number("slots") * traffic.number("longest");
@@ -253,7 +253,7 @@ double used_share(const LogEvent& traffic) {
   return usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
 }
 
-// Requests that run hold a share of the cache: how many hold all of it.
+// From the fraction of the cache that the running requests use: how many would fill it.
 void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   if (traffic.value("slots") != nullptr) return read_slots(reading, traffic, out);
   const double running = traffic.number("running");
@@ -282,14 +282,14 @@ bool is_crowded(const LogEvent& traffic) {
   return waiting > 0 && (used_share(traffic) >= kFull || waiting * 2 >= traffic.number("running"));
 }
 
-// Troubles of a running engine, the most harmful first.
+// Problems of a running engine, the most harmful first.
 const LogEvent* trouble_of(const LogReading& reading, const EngineLog& log) {
   for (const LogEventId id : {kProjectorFailed, kPreempted})
     if (const LogEvent* const found = reading.first(id)) return found;
   for (const LogEvent& event : reading.events)
     if (event.id == kTraffic && is_crowded(event)) return &event;
   if (const LogEvent* const request = reading.first(kRequestTooLong)) return request;
-  const LogEvent* spilled = nullptr;  // only the newest model's counts
+  const LogEvent* spilled = nullptr;  // only the newest model's line counts
   for (const LogEvent& event : reading.events)
     if (event.id == kSpilled && log.picks_layers && event.number("on") < event.number("all")) spilled = &event;
   return spilled;
@@ -300,7 +300,7 @@ bool has_started(const LogReading& reading) {
   return reading.first(kStarted) != nullptr || reading.first(kTraffic) != nullptr || last_line_of_cache(reading) > 0;
 }
 
-// Where torch.compile ran in this start and its memory made the cache much smaller: the line that says by how much.
+// The line that says by how much torch.compile made the cache smaller in this start, if it was much.
 const LogEvent* lost_to_compiling(const LogReading& reading) {
   constexpr double kLeastSeconds = 10, kLeastGib = 4;
   const LogEvent* const room = reading.first(kRoomLeft);
@@ -311,7 +311,7 @@ const LogEvent* lost_to_compiling(const LogReading& reading) {
   return room != nullptr && is_large && seconds >= kLeastSeconds ? room : nullptr;
 }
 
-// Lines before a lack of memory that say why it came to that.
+// Earlier lines that explain why memory was short.
 std::vector<LogEvent> hints_of(const LogReading& reading, const LogEvent& cause) {
   std::vector<LogEvent> out;
   const bool is_memory = is_buffer(cause.id) || cause.id == kOutOfMemory || cause.id == kBufferLimit ||
@@ -322,7 +322,7 @@ std::vector<LogEvent> hints_of(const LogReading& reading, const LogEvent& cause)
   return out;
 }
 
-// Lines that failed beside the cause, in other words.
+// Other lines that report the failure in other words.
 std::vector<LogEvent> failures_beside(const LogReading& reading, const LogEvent& cause) {
   constexpr std::size_t kMost = 2;
   std::vector<LogEvent> out;
@@ -340,7 +340,7 @@ std::vector<LogEvent> failures_beside(const LogReading& reading, const LogEvent&
 }  // namespace
 
 std::string engine_of_log(const LogReading& reading) {
-  // A line that only one program prints counts before lines that others took over, and a library's last.
+  // A line that only one program prints decides first, then lines that several print, then a library's.
   std::string_view wrapper, engine, library;
   const auto take = [](std::string_view& name, std::string_view found) {
     if (name.empty()) name = found;
@@ -435,7 +435,7 @@ LogCheck without_model(const LogReading& reading) {
     try {
       out.read = read_request(reading, Request()).read;
     } catch (const Error&) {
-      // A release or a type that kvplan does not know: the log is reported all the same.
+      // A release or a type that kvplan does not know: the log is still reported.
     }
   }
   for (const Observation& seen : reading.observations) out.lines.push_back({seen, std::nullopt, false, ""});

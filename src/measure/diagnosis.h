@@ -1,4 +1,4 @@
-// Why an engine did not start, or what keeps it from serving, from its log alone.
+// Why an engine did not start, or what keeps it from serving, only from its log.
 #pragma once
 
 #include <string>
@@ -13,21 +13,21 @@
 namespace kvplan {
 
 // The cause, its figures, what is short, and remedies as options of the engine, smallest loss first. Without a cause:
-// kStarted where the log shows a start, else kCannotTell.
+// kStarted if the log shows a start, else kCannotTell.
 Diagnosis diagnose(const LogReading& reading);
 
-// The program that wrote the log, by its options or its events; "" where neither tells.
+// The program that wrote the log, by its options or its events; "" if neither tells.
 std::string engine_of_log(const LogReading& reading);
 
-// Whether the engine runs only on processors: there is no card to give it more of.
+// Whether the engine runs only on CPUs: a larger GPU would not help.
 bool runs_on_cpu(const LogReading& reading);
 
-// The check of a log alone, without a model.
+// The check of a log without a model.
 LogCheck without_model(const LogReading& reading);
 // Adds the engine, the diagnosis and, where a plan was made, whether the start went as planned.
 void conclude(const LogReading& reading, LogCheck& check);
 
-// Plans each remedy that is an option of plans, on the log's card or `base`'s.
+// Plans each remedy that is an option of plans, on the log's GPU or `base`'s.
 void try_remedies(const ModelSpec& model, const Request& base, const LogReading& reading, Diagnosis& diagnosis);
 
 // The remedies for a cause (measure/remedies.cpp). `diagnosis` must have the cause, the phase and what is missing.

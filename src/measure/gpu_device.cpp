@@ -1,4 +1,4 @@
-// A GPU with our own context and buffers; nothing of other processes is touched.
+// A GPU with our own context and buffers; other processes are not touched.
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,11 +58,11 @@ class GpuDevice : public Device {
     if (!before || !after) return;
     facts_.nominal = after->total;
     card_.reserved = after->reserved;
-    // A program sees more memory than the card has where the machine's memory is shared with it.
+    // A program sees more memory than the GPU has if main memory is shared with it.
     card_.is_integrated = card_.is_integrated || facts_.usable.count() / 10 > after->total.count() / 9;
     set_margin();
     note_others(*after);
-    // A figure outside of these was disturbed by other processes: no context has such a size.
+    // No context has such a size: other processes disturbed the figure.
     constexpr std::uint64_t kLeast = 20 * kMiB, kMost = 900 * kMiB;
     const Bytes context = taken_since(*before, *after);
     if (moved_ == 0 && context.count() >= kLeast && context.count() <= kMost) facts_.context = context;
@@ -113,7 +113,7 @@ class GpuDevice : public Device {
   void free(BufferId buffer) noexcept override {
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return;
-    api_.release(found->second.address);  // where it is refused, the end of the context frees it
+    api_.release(found->second.address);  // if that fails, the end of the context frees it
     buffers_.erase(found);
   }
 
@@ -183,7 +183,7 @@ class GpuDevice : public Device {
     GpuHandle module = nullptr, function = nullptr;
   };
 
-  // How long the device takes for what `work` asks of it.
+  // How long the device takes for `work`.
   template <class Work>
   double seconds_of(const Work& work) {
     const Event start(api_);
@@ -212,7 +212,7 @@ class GpuDevice : public Device {
     set_margin();
   }
 
-  // Where the card's memory is the machine's, or Windows pages it, filling it would harm the whole machine.
+  // If the GPU's memory is the machine's, or Windows pages it, filling it would harm the whole machine.
   void set_margin() {
     if (card_.is_integrated) facts_.margin = std::max(facts_.margin, 0.10);
     if (card_.is_wsl) facts_.margin = std::max(facts_.margin, 0.20);
@@ -247,8 +247,8 @@ class GpuDevice : public Device {
     return found == list.end() ? nullptr : &found->second;
   }
 
-  // By this process where the library lists it, else by the only new one (in a container it has another number), else
-  // by the growth of the card's counter.
+  // From this process if the library lists it, else from the only new process (in a container ours has another number),
+  // else the growth of the GPU's counter.
   Bytes taken_since(const GpuMemoryView& before, const GpuMemoryView& now) {
     std::vector<Bytes> own;
     if (const Bytes* const listed = bytes_of(now.by_process, getpid()))
@@ -261,7 +261,7 @@ class GpuDevice : public Device {
     return own[0];
   }
 
-  // Others are the processes that were there before, and those that came after, except this one.
+  // Others are all processes except this one, whether they started before or after it.
   void note_others(const GpuMemoryView& seen) {
     std::int64_t moved = 0;
     std::size_t newcomers = 0;
@@ -272,7 +272,7 @@ class GpuDevice : public Device {
     }
     for (const auto& [pid, bytes] : others_before_)
       if (bytes_of(seen.by_process, pid) == nullptr) moved += static_cast<std::int64_t>(bytes.count()) + 1;
-    // One new process is this one under the host's number, unless it is listed itself.
+    // One new process is this one under the host's PID, unless it is listed under its own.
     if (newcomers > (bytes_of(seen.by_process, getpid()) != nullptr ? 0U : 1U)) moved += 1;
     moved_ = std::max(moved_, moved);
   }
@@ -306,7 +306,7 @@ class GpuDevice : public Device {
     }
   }
 
-  // Drivers load their own kernels at first use: these belong to the context, not to what is measured.
+  // Drivers load their own kernels at first use: these belong to the context, not to the measurement.
   void warm_up() {
     try {
       const BufferId id = allocate(2 * facts_.granularity.count());
@@ -316,7 +316,7 @@ class GpuDevice : public Device {
       read(id, 0, std::span(&word, 1));
       stream(std::span(&id, 1));
       free(id);
-    } catch (const DeviceError&) {  // the card is full, which the next step will report
+    } catch (const DeviceError&) {  // the GPU is full, which the next step will report
       while (!buffers_.empty()) free(buffers_.begin()->first);
     }
   }
@@ -335,7 +335,7 @@ class GpuDevice : public Device {
     return "HIP " + std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100);
   }
 
-  // "1b4e28ba-2fa1-11d2-883f-0016d3cca427", also for a slice; "" where there is none.
+  // "1b4e28ba-2fa1-11d2-883f-0016d3cca427", also for a slice; "" if there is none.
   std::string uuid() const {
     unsigned char bytes[16] = {};
     if (api_.device_uuid == nullptr || api_.device_uuid(bytes, device_) != 0) return "";

@@ -31,7 +31,7 @@ void tell(int line, const void* what, std::size_t size) {
   }
 }
 
-// Becomes the program; where that fails the reason goes to `failed`, which a successful exec closes.
+// Becomes the program; if that fails the reason goes to `failed`, which a successful exec closes.
 [[noreturn]] void become(const std::vector<char*>& words, int output, int failed, bool outlives, pid_t guardian) {
   setsid();
 #ifdef __linux__
@@ -71,14 +71,14 @@ class Guard {
   Guard(int line, pid_t program, bool is_parent_of_all)
       : line_(line), program_(program), is_parent_of_all_(is_parent_of_all) {}
 
-  // Takes leave of processes that have ended, and tells of the program's end.
+  // Reaps processes that have ended, and tells whether the program has.
   void reap() const {
     int status = 0;
     for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
       if (ended == program_) tell(line_, &status, sizeof status);
   }
 
-  // Ends everything: SIGTERM, then SIGKILL, again and again where something keeps starting processes.
+  // Ends everything: SIGTERM, then SIGKILL, repeated if something keeps starting processes.
   void end() const {
     signal_all(SIGTERM);
     for (milliseconds waited(0); waited < 2 * kPatience; waited += 2 * kLook) {
@@ -91,7 +91,7 @@ class Guard {
 
  private:
   std::vector<pid_t> all() const {
-    // A system that lets nobody be the parent of orphans still tells whose session they are of.
+    // On systems without subreapers orphans are found by their session.
     std::vector<pid_t> out = process_tree(is_parent_of_all_ ? getpid() : program_);
     std::erase(out, getpid());
     return out;
@@ -114,11 +114,11 @@ void guard(const std::vector<std::string>& command, int output, int line, bool o
   prctl(PR_SET_NAME, "kvplan-guardian");
   is_parent_of_all = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 #endif
-  // It keeps no terminal and no pipe of a shell open.
+  // It must not keep a terminal or a shell's pipe open.
   if (const int nothing = open("/dev/null", O_RDWR); nothing >= 0)
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, stream);
   const GuardedStart started = start(command, output, outlives);
-  // Signals are kvplan's to answer; the program has the ones it would have without a guardian.
+  // kvplan handles signals; the program gets the same signals as without a guardian.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
   tell(line, &started, sizeof started);
   const Guard guarded(line, started.pid, is_parent_of_all);

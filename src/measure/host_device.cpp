@@ -31,7 +31,7 @@ class HostDevice : public Device {
     facts_.usable = memory.limit;
     facts_.granularity = Bytes(page_);
     facts_.least_stream = 64 * kMiB;
-    facts_.margin = 0.1;  // a swapping machine is worse than a full card
+    facts_.margin = 0.1;  // a swapping machine is worse than a full GPU
   }
   ~HostDevice() override {
     while (!buffers_.empty()) free(buffers_.begin()->first);
@@ -98,7 +98,7 @@ class HostDevice : public Device {
   std::uint64_t resident() const {
     constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;
     std::ifstream pages;
-    pages.rdbuf()->pubsetbuf(nullptr, 0);  // the kernel refuses reads of parts of an entry, which a buffer's end makes
+    pages.rdbuf()->pubsetbuf(nullptr, 0);  // the kernel refuses reads of partial entries, as at the end of a buffer
     pages.open("/proc/self/pagemap", std::ios::binary);
     std::vector<std::uint64_t> entries;
     std::uint64_t count = 0;

@@ -10,7 +10,7 @@ namespace kvplan {
 struct HostMemory {
   Bytes total;      // of the machine
   Bytes limit;      // for this process: the machine's memory, or the smallest limit of its control groups
-  Bytes available;  // can still be allocated without pushing out others
+  Bytes available;  // can still be allocated without swapping
 };
 
 // `root` is put before /proc and /sys: a test's folder, else "".

@@ -1,11 +1,11 @@
-// Ctrl-C during a measurement: it is noticed, so that everything can be freed, and then passed on.
+// Ctrl-C during a measurement: everything is freed, then the signal takes effect.
 #pragma once
 
 #include <csignal>
 
 namespace kvplan {
 
-// During its lifetime SIGINT, SIGTERM and SIGHUP are noticed; a second one ends the process at once.
+// During its lifetime SIGINT, SIGTERM and SIGHUP are recorded; a second one ends the process at once.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,7 +14,7 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   static bool interrupted();
-  // Ends the process as the noticed signal would have.
+  // Ends the process as the recorded signal would have.
   [[noreturn]] static void pass_on();
 
  private:

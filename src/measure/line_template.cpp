@@ -48,7 +48,7 @@ constexpr Printed kPrinted[] = {{"TiB", LogUnit::kGibibytes, 1024},
                                 {"bytes", LogUnit::kBytes, 1},
                                 {"B", LogUnit::kBytes, 1}};
 
-// Scales a value by the unit at the beginning of `text`; returns the unit's length, 0 where there is none.
+// Scales a value by the unit at the beginning of `text`; returns the unit's length, 0 if there is none.
 std::size_t take_unit(std::string_view text, LogValue& value) {
   for (const Printed& unit : kPrinted)
     if (text.starts_with(unit.letters)) {
@@ -74,7 +74,7 @@ bool is_name_character(char c) {
   return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Characters between an argument's name and its value; 0 where these are something else.
+// Characters between an argument's name and its value; 0 if these are something else.
 std::size_t equals_length(std::string_view text) {
   constexpr std::string_view kSigns[] = {"': ", "\": ", "':", "\":", " = ", "= ", "=", ": "};
   for (const std::string_view sign : kSigns)
@@ -136,7 +136,7 @@ const LogValue* LineTemplate::Match::value(std::string_view name) const {
   return found == values.end() ? nullptr : &*found;
 }
 
-// Takes a hole, from behind its opening brace, and the literal after it.
+// Reads a hole, from after its opening brace, and the literal after it.
 LineTemplate::Part LineTemplate::read_part(std::string_view& rest) {
   constexpr std::pair<std::string_view, Hole> kHoles[] = {
       {"word", Hole::kWord}, {"text", Hole::kText}, {"size", Hole::kSize}};

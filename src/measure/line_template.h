@@ -40,7 +40,7 @@ class LineTemplate {
 
   // The first literal, which every matching line contains.
   std::string_view anchor() const { return anchor_; }
-  // Characters of all literals: of several templates that match a line, the one with most says most.
+  // Characters of all literals: of several templates that match a line, the one with most is the most specific.
   std::size_t weight() const { return weight_; }
 
  private:
@@ -82,7 +82,7 @@ class TemplateIndex {
 
   std::vector<Entry> entries_;
   std::vector<std::vector<std::uint32_t>> by_hash_ = std::vector<std::vector<std::uint32_t>>(kBuckets);
-  std::bitset<kBuckets> known_;  // buckets with an entry: for most places of a log the search ends here
+  std::bitset<kBuckets> known_;  // buckets with an entry: for most positions the search ends here
 };
 
 // Every line that any program prints.

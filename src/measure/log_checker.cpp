@@ -62,14 +62,14 @@ class Checker {
   bool has(std::string_view what) const { return log_.smallest(what).has_value(); }
 
   void plan() {
-    // A plan with the card for what utilization leaves, and a plan with the printed budget for what that holds.
+    // A plan with the GPU for what utilization leaves, and a plan with the printed budget for what fits in it.
     Request with_card = stated_.request;
     if (!with_card.card.memory)
       for (const Observation& seen : log_.observations)
         if (seen.what == "gpu_memory" && seen.bytes() > 0 && seen.bytes() < 1e15 && !with_card.card.memory)
           with_card.card.memory = Bytes(static_cast<std::uint64_t>(seen.bytes()));
     card_ = make_plan(model_, with_card);
-    // Some starts print the cache's bytes only at their end.
+    // Some engines print the cache's bytes only at the end of the start.
     const std::string_view budget = has("kv_budget") ? "kv_budget" : "kv_in_use";
     for (const Observation& seen : log_.observations)
       if (seen.what == budget && seen.bytes() > 0 && seen.bytes() < 1e15) {
@@ -108,8 +108,8 @@ class Checker {
     return 0;
   }
 
-  // SGLang and TensorRT-LLM print the free memory and not their budget, which is a share of what was free before the
-  // weights, less the weights, or a share of what is free after them.
+  // SGLang and TensorRT-LLM print the free memory and not their budget, which is a fraction of what was free before the
+  // weights, less the weights, or a fraction of what is free after them.
   std::optional<Budget> budget_by_share() {
     const auto before = smallest_bytes("available_before_weights");
     const auto after = smallest_bytes("available_after_weights");
@@ -123,7 +123,7 @@ class Checker {
                   half_digit("available_after_weights") + half_digit("available_before_weights") * (1 - *share)};
   }
 
-  // The share, to the usual two digits, from which the printed tokens result; nothing where there is none.
+  // The fraction, to the usual two digits, from which the printed tokens result; nothing if there is none.
   std::optional<double> share_by_tokens(double free, double after) {
     constexpr double kMost = 1e12, kHundredths = 100;
     const double tokens = log_.smallest("kv_tokens").value_or(0);
@@ -140,8 +140,8 @@ class Checker {
     return share;
   }
 
-  // Whether the budget holds exactly what the log says. Other releases counted free memory differently, and a share
-  // that the log does not name is a guess: a budget that does not explain the figure is not used.
+  // Whether exactly what the log says fits in the budget. Other releases counted free memory differently, and a
+  // fraction that the log does not name is a guess: a budget that does not explain the figure is not used.
   bool explains(const Budget& budget) const {
     if (budget.first <= budget.second) return false;
     const Plan low = plan_of(budget.first - budget.second);
@@ -195,7 +195,7 @@ class Checker {
       says(static_cast<double>(on->weights->count()), "by the order of the layers");
     if ((what == "compute_buffer" || what == "compute_memory") && on != nullptr && on->activation)
       says(static_cast<double>(on->activation->count()), "an estimate");
-    // Until 0.6.4 the figure was all that the driver counted, including the context and other processes.
+    // Until 0.6.4 the figure was the driver's whole count, including the context and other processes.
     if (what == "non_torch" && !counts_all_) says(runtime, "context and libraries: an estimate");
     if (what == "cuda_graphs" || what == "cuda_graphs_estimated")
       says(sum_of(gpu, Section::kRuntime, LineId::kGraphs, true), "by captured sizes: an estimate");
@@ -203,7 +203,7 @@ class Checker {
       says(static_cast<double>(card_.capacity->kv_cache_memory.count()), "utilization x memory - the estimates above");
   }
 
-  // The plan's range of an estimate, and what it has for llama.cpp's buffers in main memory.
+  // The plan's range for an estimate, and its figure for llama.cpp's buffers in main memory.
   void add_range(LogLine& line) const {
     const Observation& seen = line.seen;
     const bool is_host = is_host_device(seen.device);
@@ -243,7 +243,7 @@ class Checker {
       if (line.predicted && !agrees) continue;
       line.exact = true;
       line.reason = has("kv_budget") || has("kv_in_use") ? "of the printed KV budget" : "of what the fraction leaves";
-      // Where it is within the budget's rounding, the prediction is the log's own figure.
+      // If it is within the budget's rounding, the prediction is the log's own figure.
       line.predicted = agrees                                                                   ? line.seen.value
                        : std::abs(*least - line.seen.value) < std::abs(*most - line.seen.value) ? *least
                                                                                                 : *most;
@@ -330,7 +330,7 @@ class Checker {
   LogCheck& out_;
   bool counts_all_;
   Plan card_;
-  std::string guess_;  // of a share that the log does not name
+  std::string guess_;  // of a fraction that the log does not name
   std::set<Budget> budgets_;
   std::vector<std::pair<Capacity, Capacity>> held_;  // for the smallest and the largest budget that the rounding allows
 };

@@ -228,7 +228,7 @@ const GpuMemory* gpu_of(const Plan& plan, std::string_view device) {
   while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
   std::size_t index = 0;
   for (const char c : name.substr(at).substr(0, 3)) index = index * 10 + static_cast<std::size_t>(c - '0');
-  // The only card may have any number.
+  // A single GPU may have any number.
   if (plan.memory.size() == 1) index = 0;
   return index < plan.memory.size() ? &plan.memory[index] : nullptr;
 }
@@ -276,7 +276,7 @@ std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
   for (const LogFigure& figure : kFigures) {
     const auto seen = observed(reading, figure.seen);
     if (!seen) continue;
-    // Until 0.6.4 vLLM's figure was all that the driver counted.
+    // Until 0.6.4 vLLM's figure was the driver's whole count.
     if (figure.seen == "non_torch" && observed(reading, "initial_usage")) continue;
     LogPart part{std::string(figure.what), figure.part, *seen, {}, {}, {}};
     for (const GpuMemory& gpu : plan.memory) {

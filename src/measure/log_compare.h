@@ -19,16 +19,16 @@ double in_unit(double value, LogUnit unit);
 // The GPU that llama.cpp names "CUDA1", "CUDA1_Split", "Metal"; the first one for "", null for host memory.
 const GpuMemory* gpu_of(const Plan& plan, std::string_view device);
 
-// What the plan's lines say of a figure that logs print ("weights", "compute_buffer"); nothing for other figures.
+// What the plan's lines say about a figure that logs print ("weights", "compute_buffer"); nothing for other figures.
 std::optional<LogPart> planned_part(const std::vector<LedgerLine>& lines, std::string_view what);
 
-// llama.cpp's caches: each line that matches one part of the plan, and the sum of the others. Where only the sum over
-// devices is known, that is compared.
+// llama.cpp's caches: each line that matches one part of the plan, and the sum of the others. If only the sum over
+// devices is known, it is compared.
 void compare_buffers(const Plan& plan, std::vector<LogLine>& lines);
 
-// The memory that a log prints apart from the cache, beside the plan's range. For one GPU where ranks print equal
-// figures (vLLM, SGLang), for all GPUs where each device has a line (llama.cpp). A part that the log does not print is
-// left out on both sides.
+// The memory that a log prints apart from the cache, with the plan's range: for one GPU if ranks print equal figures
+// (vLLM, SGLang), for all GPUs if each device has a line (llama.cpp). A part that the log does not print is left out on
+// both sides.
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan);
 
 // The bytes of a plan's tokens on its first GPU, without states.
@@ -37,7 +37,7 @@ struct PoolBytes {
 };
 PoolBytes pool_bytes(const Plan& plan);
 
-// Throws Error where the request makes no sense for the model.
+// Throws Error if the request makes no sense for the model.
 LogCheck check_against(const ModelSpec& model, const LogRequest& stated, const LogReading& reading);
 
 // Whether a line could not be compared, because it depends on options that the log does not name.

@@ -35,7 +35,7 @@ bool is_same(const LogEvent& a, const LogEvent& b) {
   return one == nullptr || other == nullptr || one->text == other->text;
 }
 
-// How much a row says: one that only tells of an end, less than any other.
+// How specific a row is: one that only reports an end is the least specific.
 std::size_t says(const TemplateIndex::Entry& entry) {
   constexpr std::size_t kLongestText = 4096;
   const bool is_end =
@@ -56,7 +56,7 @@ bool is_fatal(LogEventId id) {
 }
 
 void EventReader::line(std::string_view line, std::size_t number, const Entries& entries) {
-  // Where there is no room for one more failure, it is not even read.
+  // If there is no room for one more failure, it is not even read.
   const bool has_room = events_.size() < kMostEvents;
   const auto is_ignored = [&](LogEventId id) {
     return id == LogEventId::kRaised ? !has_room : is_full_ && is_fatal(id);
@@ -68,7 +68,7 @@ void EventReader::line(std::string_view line, std::size_t number, const Entries&
   if (pending_.size() >= kLinesOfAMessage) read_oldest();
 }
 
-// Keeps where the present traceback is: the names of its last frames.
+// Keeps the names of the last frames of the current traceback.
 void EventReader::follow_traceback(std::string_view line) {
   constexpr std::size_t kMostFrames = 500;
   const std::size_t at = line.find("File \"");
@@ -98,7 +98,7 @@ void EventReader::read_oldest() {
   const TemplateIndex::Entry* best = nullptr;
   std::optional<LineTemplate::Match> said;
   const auto event_of = [&](const TemplateIndex::Entry& entry, LineTemplate::Match& match) {
-    // Of a failure the whole line counts.
+    // For a failure the whole line is kept.
     if (is_fatal(entry.row->event)) match.end = std::max(match.end, oldest.text.size());
     return LogEvent{entry.row->event,
                     oldest.number,
@@ -156,7 +156,7 @@ void EventReader::keep(LogEvent event) {
                                                 [&](const LogEvent& other) { return is_same(other, event); })
                                  : events_.end();
   if (same != events_.end()) {
-    // A failure that repeats after a start belongs to that start.
+    // A failure that is repeated after a start belongs to that start.
     const bool started_since = std::any_of(events_.begin(), events_.end(), [&](const LogEvent& other) {
       return other.id == LogEventId::kStarted && other.line_number > same->line_number;
     });
@@ -201,7 +201,7 @@ std::vector<LogEvent> EventReader::finish() {
 
 namespace {
 
-// The figure of that name, where it is a count.
+// The figure of that name, if it is a count.
 std::optional<std::uint64_t> count_of(const LineTemplate::Match& match, std::string_view name) {
   constexpr double kLargest = 1e12;
   const LogValue* const value = match.value(name);
@@ -312,7 +312,7 @@ std::vector<LogEvent> MetricTraffic::events() const {
   add_share("hits", queries > 0 ? total("hits", false).value_or(0) / queries : total("hit_rate", true));
   traffic.words = "metrics of " + std::string(engine_);
   std::vector<LogEvent> out{std::move(traffic)};
-  // The counter goes back to the start: it tells of now only where the cache is full.
+  // The counter counts from the start: it only says something about now if the cache is full.
   constexpr double kFull = 0.9;
   const double preempted = total("preemptions", false).value_or(0);
   if (preempted >= 1 && total("usage", true).value_or(0) >= kFull) {

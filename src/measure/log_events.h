@@ -1,4 +1,4 @@
-// What a log reports besides figures, line by line: why an engine did not start, what it did instead, its traffic.
+// What a log reports besides figures, line by line: why an engine did not start, what it did instead, its load.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class EventReader {
   using Entries = std::vector<const TemplateIndex::Entry*>;
   // `line` is from plain_line, `number` counts from 1, `entries` are the candidates of log_index().
   void line(std::string_view line, std::size_t number, const Entries& entries);
-  // Another start begins: failures before it count only where the new one reports none.
+  // Another start begins: failures before it count only if the new one reports none.
   void restart();
   std::vector<LogEvent> finish();
 
@@ -40,9 +40,9 @@ class EventReader {
 
   std::deque<Pending> pending_;
   std::vector<LogEvent> events_, earlier_;
-  std::set<std::string> known_words_;  // of events_, and of some that were dropped
+  std::set<std::string> known_words_;  // the text of events_, and of some that were dropped
   std::string message_;                // the current line and those after it
-  std::string frames_, code_;          // of the present traceback: where it was, and the last line of code
+  std::string frames_, code_;          // of the current traceback: its frames, and the last line of code
   bool is_after_frame_ = false;
   bool is_full_ = false;  // of failures
 };
@@ -50,7 +50,7 @@ class EventReader {
 // Whether the engine cannot continue after it.
 bool is_fatal(LogEventId id);
 
-// The traffic of a server that prints no line about it (llama-server): it is the sum of what each slot does.
+// The load of a server that prints no line about it (llama-server): the sum over its slots.
 class SlotTraffic {
  public:
   // A line from plain_line().
@@ -68,7 +68,7 @@ class SlotTraffic {
   std::string_view engine_;
 };
 
-// The same from the text of an engine's Prometheus page.
+// The same from an engine's Prometheus page.
 class MetricTraffic {
  public:
   void line(std::string_view plain, std::size_t number, const EventReader::Entries& entries);

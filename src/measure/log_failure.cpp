@@ -28,7 +28,7 @@ bool is_time(std::string_view word) {
   return digits + 2 >= word.size() && word[1] >= '0' && word[1] <= '9';
 }
 
-// The length of a prefix that a logger writes: one word or one group in brackets; 0 where the message begins.
+// The length of a prefix that a logger writes: one word or one group in brackets; 0 if the message begins.
 std::size_t prefix_length(std::string_view text) {
   constexpr std::size_t kLongest = 160;
   if (text.starts_with('[') || text.starts_with('(')) {

@@ -13,7 +13,7 @@ std::string_view message_of(std::string_view plain);
 
 // "ValueError: no such file" as the last line of a traceback. The views point into the line.
 struct RaisedError {
-  std::string_view kind, reason;  // reason is empty where the line has only a type
+  std::string_view kind, reason;  // reason is empty if the line has only a type
 };
 std::optional<RaisedError> raised_error(std::string_view plain);
 

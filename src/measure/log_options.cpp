@@ -84,7 +84,7 @@ void take_value(const LogValue& value, const Option&, std::optional<bool>& field
 void take_version(const LogValue& value, LogOptions& out) {
   std::string_view text = value.text;
   if (text.starts_with('v')) text.remove_prefix(1);
-  // "b9849-abc" in build_info: the commit is no part of the build number.
+  // "b9849-abc" in build_info: the commit is not part of the build number.
   if (text.starts_with('b')) text = text.substr(0, text.find('-'));
   const std::size_t first = text.starts_with('b') ? 1 : 0;
   const bool is_number = text.size() > first && text[first] >= '0' && text[first] <= '9';

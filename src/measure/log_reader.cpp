@@ -19,7 +19,7 @@ constexpr std::size_t kMostWorkers = 4096;
 
 double step_of(const LogValue& value) {
   double step = last_digit_of(value.text);
-  // Another unit than the figure's own ("1.50 TiB" for GiB) scales its last digit as well.
+  // Another unit than the figure's own ("1.50 TiB" for GiB) also scales its last digit.
   double number = 0;
   if (const auto printed = log_number(value.text)) number = printed->value;
   if (number != 0) step *= std::abs(value.value / number);

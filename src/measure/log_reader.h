@@ -37,7 +37,7 @@ class LogReader {
   void read_plain(const std::string& plain);
   void read_match(const Found& found, const LogRanks& ranks);
   void read_ranks(const LogRanks& ranks);
-  // Where the matched line belongs before the present phase of a start, forgets everything before it.
+  // If the matched line belongs before the present phase of a start, forgets everything before it.
   void follow_start(const Found& found, const LogRanks& ranks);
   void start_over(bool keeps_options);
 

@@ -49,7 +49,7 @@ class Reader {
     if (!patched.empty() && (!release.starts_with(patched + ".") || release == patched + ".0"))
       if (const std::size_t dot = release.rfind('.'); dot != release.find('.')) release.erase(dot);
     if (!release.empty()) return use_release(release);
-    // V0 or V1, the old or the new form of a line: the wording leaves a few releases.
+    // The wording leaves only a few releases: V0 or V1, the old or the new form of a line.
     if (is_own) request().engine_version = options_.until;
     const std::string planned =
         request().engine_version.empty() ? std::string(engine().versions.back().version) : request().engine_version;
@@ -65,7 +65,7 @@ class Reader {
     out_.assumes_release = out_.assumes_batch = true;
   }
 
-  // "4277", "b4277" -> "b4277"; a build of that time where only the wording tells.
+  // "4277", "b4277" -> "b4277"; a build of that time if only the wording tells.
   void read_build() {
     std::string digits = options_.version;
     if (digits.starts_with('b')) digits.erase(0, 1);
@@ -82,7 +82,7 @@ class Reader {
     out_.note("--engine", std::string(engine().name) + "@" + release);
   }
 
-  // An excerpt with lines of a few ranks does not tell how many there are.
+  // An excerpt with lines of some ranks does not show how many there are.
   bool is_split_known(const std::optional<std::uint64_t>& tensor) const {
     if (!tensor) return false;
     if (tensor != options_.ranks) return true;
@@ -97,7 +97,7 @@ class Reader {
     std::optional<std::uint64_t> tensor = options_.tensor_parallel;
     if (!tensor && options_.worker_processes > 1) tensor = options_.worker_processes;
     const bool known = options_.has_arguments || is_split_known(tensor);
-    // Rank TP10 is one of 16.
+    // A rank TP10 means at least 16 ranks.
     if (tensor && !known) tensor = std::bit_ceil(*tensor);
     const auto read = [&](const std::optional<std::uint64_t>& said, std::uint64_t& field, const char* option) {
       if (!said || *said < 2 || *said > 4096) return;
@@ -185,7 +185,7 @@ class Reader {
   }
 
   void read_common() {
-    // The log says what lies where.
+    // The log shows where the layers are.
     if (base_.llama_cpp.placement == Placement::kUsual) request().llama_cpp.placement = Placement::kNone;
     if (!options_.card.empty()) out_.read.push_back("GPU: " + one_line(options_.card, 60));
     if (!base_.memory_utilization && options_.memory_utilization) {

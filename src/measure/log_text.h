@@ -1,4 +1,4 @@
-// The bytes of a log as UTF-8. Redirection in PowerShell writes UTF-16, which a byte order mark tells.
+// The bytes of a log as UTF-8. Redirection in PowerShell writes UTF-16 with a byte order mark.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct LogRanks {
 };
 LogRanks ranks_of(std::string_view plain);
 
-// The text within a JSON line ({"log": "...\n"}, {"message": ...}); nothing where the line is not JSON.
+// The text within a JSON line ({"log": "...\n"}, {"message": ...}); nothing if the line is not JSON.
 std::optional<std::string> unpacked(std::string_view line);
 
 }  // namespace kvplan

@@ -28,7 +28,7 @@ std::string bytes_text(Bytes bytes) {
   return text;
 }
 
-// The plan's load if the room holds it; else fewer sequences, else fewer tokens of one. Nothing where not even one
+// The plan's load if it fits; else fewer sequences, else fewer tokens of one. Nothing if not even one
 // token's cache fits.
 std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Bytes room) {
   if (cache.fits(load, room)) return load;
@@ -82,7 +82,7 @@ void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffe
   }
 }
 
-// The first pass is a warm-up, unless passes are so slow that it counts as well.
+// The first pass is a warm-up, unless passes are so slow that it also counts.
 void measure_speed(DeviceBuffers& holder, Figure& out) {
   constexpr double kSlow = 0.5;
   constexpr double kEnough = 3;
@@ -99,7 +99,7 @@ void measure_speed(DeviceBuffers& holder, Figure& out) {
 void judge(Measurement& out) {
   Bytes unexplained;
   for (const MeasuredLine& line : out.lines) unexplained += line.unexplained();
-  // Small allocations may be part of granules that the driver already holds, and page tables sometimes take one.
+  // Small allocations may be part of granules that the driver already has, and page tables sometimes take one.
   const Bytes granules = out.device.granularity * (2 * out.lines.size());
   const double allowed =
       std::max(out.tolerance * static_cast<double>(out.planned.count()), static_cast<double>(granules.count()));
@@ -115,7 +115,7 @@ void judge(Measurement& out) {
     out.reason = "the difference is the device's granularity";
 }
 
-// The largest context of the plan's sequences that can be allocated, up to the computed limit of the room.
+// The largest context of the plan's sequences that can be allocated, up to the computed limit.
 MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, Device& device, const Load& load,
                              const MeasureOptions& options) {
   constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
@@ -245,7 +245,7 @@ namespace {
 constexpr std::uint64_t kChunk = 256 * kMiB;
 constexpr unsigned char kFilling = 0xA5;
 
-// Written into each granule: the buffer it belongs to, and its place.
+// Written into each granule: the number of its buffer, and its position.
 using Mark = std::array<std::uint64_t, 2>;
 constexpr std::uint64_t kMarkBytes = sizeof(Mark);
 
@@ -301,7 +301,7 @@ void DeviceBuffers::for_each_mark(const Visit& visit) {
       if (++marks % kMarksBetweenLooks == 0) step("checking", done + Bytes(offset));
       visit(i, offset, std::min(kMarkBytes, bytes - offset));
     }
-    // Also the last bytes, where the last granule's mark does not cover them.
+    // Also the last bytes, if the last granule's mark does not cover them.
     if (bytes > kMarkBytes && bytes % granule > kMarkBytes) visit(i, bytes - kMarkBytes, kMarkBytes);
     done += Bytes(bytes);
     step("checking", done);

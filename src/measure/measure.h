@@ -18,14 +18,14 @@
 
 namespace kvplan {
 
-// Thrown where `stop` returned true; by then everything is freed.
+// Thrown after `stop` returned true; everything is freed by then.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }
 };
 
 struct MeasureOptions {
-  double tolerance = 0.01;     // share of the plan by which it may be off without a reason
+  double tolerance = 0.01;     // fraction of the plan by which it may differ without a reason
   bool find_maximum = false;   // find the largest context that can really be allocated
   std::function<bool()> stop;  // called often; if true, everything is freed and Interrupted is thrown
   std::function<void(std::string_view step, Bytes done, Bytes all)> progress;
@@ -34,24 +34,24 @@ struct MeasureOptions {
 // How much of `free` bytes may be allocated: `margin` of it, and at least 256 MiB, are left to other processes.
 Bytes usable_room(Bytes free, double margin);
 
-// Measures the fullest GPU of `plan`, scaled down where the device lacks the room. A refusal by the device is part of
+// Measures the fullest GPU of `plan`, scaled down if the device lacks the memory. A refusal by the device is part of
 // the answer; nothing stays allocated.
 Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& device, const MeasureOptions& options);
 
-// What a measurement shows about its card, for any engine; `date` as "2026-11-21".
+// What a measurement shows about its GPU, for any engine; `date` as "2026-11-21".
 CalibrationRecord calibration_of(const Measurement& measurement, std::string_view date);
 
-// `open` opens the device anew each time: a context's size is the smallest of three. Throws Interrupted and whatever
+// `open` opens the device again each time: a context's size is the smallest of three. Throws Interrupted and whatever
 // `open` throws; a refusal by the device is a remark.
 CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& open, const MeasureOptions& options);
 
-// The part that later plans use; nothing where other processes moved memory meanwhile.
+// The part that later plans use; nothing if other processes moved memory meanwhile.
 std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std::string_view date);
 
 // It allocates context and libraries beyond what opening the device took, weights, the cache (the whole pool where the
 // engine allocates one at its start), graphs, and the activations of a full batch. It never takes more than
-// usable_room, and frees everything. Absent where the memory is the machine's own, which swaps or freezes rather than
-// refuses, and where the plan does not know the weights. Throws Interrupted.
+// usable_room, and frees everything. Absent for main memory, which swaps or freezes instead of refusing, and if the
+// plan does not know the weights. Throws Interrupted.
 std::optional<Rehearsal> rehearse(const ModelSpec& model, const Plan& plan, Device& device,
                                   const MeasureOptions& options);
 
@@ -59,7 +59,7 @@ std::optional<Rehearsal> rehearse(const ModelSpec& model, const Plan& plan, Devi
 
 class DeviceBuffers {
  public:
-  // `buffers`: all that are going to be held, for the progress line.
+  // `buffers`: all that will be allocated, for the progress line.
   DeviceBuffers(Device& device, const MeasureOptions& options, const std::vector<CacheBuffer>& buffers);
   ~DeviceBuffers();
   DeviceBuffers(const DeviceBuffers&) = delete;
@@ -67,10 +67,10 @@ class DeviceBuffers {
 
   // Allocates a buffer and writes all of it. Throws DeviceError that names it, or Interrupted.
   void hold(const CacheBuffer& buffer);
-  // Writes a distinct mark into every granule of every buffer, then reads all back. Throws DeviceError where one has
+  // Writes a distinct mark into every granule of every buffer, then reads all back. Throws DeviceError if one has
   // changed.
   void verify();
-  // Streams through every buffer once; returns bytes a second.
+  // Streams through every buffer once; returns bytes per second.
   double stream();
   Bytes all() const { return all_; }
 

@@ -63,7 +63,7 @@ class NvidiaCounter : public MemoryCounter {
   std::vector<std::string> disturbances() const override {
     std::vector<std::string> out;
     if (neighbour_moved_) out.emplace_back("another program on the GPU took or freed memory meanwhile");
-    // Without figures for each process, a new process is mostly the engine under the host's number.
+    // Without figures per process, a new process is usually the engine under the host's PID.
     if (newcomers_ && by_process_) out.emplace_back("another program started on the GPU meanwhile");
     return out;
   }

@@ -1,4 +1,4 @@
-// The memory that a started engine holds, counted from outside and without allocating anything.
+// The memory that a started engine uses, counted from outside and without allocating anything.
 #pragma once
 
 #include <sys/types.h>
@@ -17,19 +17,20 @@ class MemoryCounter {
   MemoryCounter(const MemoryCounter&) = delete;
   MemoryCounter& operator=(const MemoryCounter&) = delete;
   virtual ~MemoryCounter() = default;
-  // Bytes that the processes hold at present.
+  // Bytes that the processes use now.
   virtual Bytes of(const std::vector<pid_t>& processes) = 0;
   virtual std::string describe() const = 0;
   virtual bool is_host() const { return false; }
-  // Sentences about what makes its figures doubtful, such as other processes that came or went. Empty where nothing
+  // Sentences about what makes its figures doubtful, such as other processes that came or went. Empty if nothing
   // does.
   virtual std::vector<std::string> disturbances() const { return {}; }
 };
 
 // Resident memory of the processes.
 std::unique_ptr<MemoryCounter> host_counter();
-// Memory on all NVIDIA cards: of each process where the library lists it, else the growth of the cards' own counters
-// (in a container the library lists processes by the host's numbers). Null where there is no library or no card.
+// Memory on all NVIDIA GPUs: of each process where the library lists it, else the growth of the GPUs' own counters
+// (in a container the library lists the host's PIDs). Null if there is no library or no
+// GPU.
 std::unique_ptr<MemoryCounter> nvidia_counter(const std::string& library);
 
 }  // namespace kvplan

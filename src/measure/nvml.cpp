@@ -51,7 +51,7 @@ bool call(const Library& library, const char* name, Arguments... arguments) {
   return function != nullptr && function(arguments...) == kSuccess;
 }
 
-// A switch with a present and a pending position.
+// A setting with a current and a pending value.
 std::optional<bool> is_on(const Library& library, const char* name, Nvml::Device device) {
   unsigned int now = 0;
   unsigned int pending = 0;
@@ -77,7 +77,7 @@ std::vector<Nvml::Device> Nvml::cards() const {
   std::vector<Device> out;
   unsigned int number = 0;
   if (!is_open_ || !call(library_, "nvmlDeviceGetCount_v2", &number)) return out;
-  // A card that cannot be queried keeps its place: programs number the cards.
+  // A GPU that cannot be queried keeps its place: programs number the GPUs.
   for (unsigned int i = 0; i < std::min(number, kMostCards); ++i) {
     Device device = nullptr;
     out.push_back(call(library_, "nvmlDeviceGetHandleByIndex_v2", i, &device) ? device : nullptr);
@@ -157,7 +157,7 @@ namespace {
 class NvidiaView : public GpuView {
  public:
   NvidiaView(const std::string& library, const std::string& uuid, const std::string& pci) : nvml_(library) {
-    // A slice has its card's address: asked by that, the library reports all slices, or refuses.
+    // A slice has its GPU's address: for that address the library reports all slices, or refuses.
     for (const char* kind : {"GPU-", "MIG-"})
       if (device_ == nullptr && !uuid.empty()) device_ = nvml_.of_uuid(kind + uuid);
     if (device_ == nullptr) device_ = nvml_.of_pci(pci);

@@ -17,13 +17,13 @@ namespace kvplan {
 
 struct NvmlMemory {
   Bytes total;
-  Bytes used;                     // by programs; in older drivers including the driver's own
-  std::optional<Bytes> reserved;  // by the driver; absent in older ones
+  Bytes used;                     // used by programs; in older drivers including the driver's own
+  std::optional<Bytes> reserved;  // used by the driver; absent in older drivers
 };
 
 struct NvmlProcess {
-  pid_t pid = 0;  // the host's number
-  Bytes used;     // 0 where unknown (Windows' driver model)
+  pid_t pid = 0;  // the PID outside of the container
+  Bytes used;     // 0 if unknown (Windows' driver model)
 };
 
 class Nvml {
@@ -36,18 +36,18 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   bool is_open() const { return is_open_; }
-  std::string driver() const;  // "" where unknown
+  std::string driver() const;  // "" if unknown
   std::vector<Device> cards() const;
-  std::vector<Device> slices(Device card) const;  // of a partitioned card (MIG); empty for others
+  std::vector<Device> slices(Device card) const;  // of a partitioned GPU (MIG); empty for others
   Device of_pci(const std::string& address) const;
-  Device of_uuid(const std::string& uuid) const;  // "GPU-..." or "MIG-..."; null where there is none
+  Device of_uuid(const std::string& uuid) const;  // "GPU-..." or "MIG-..."; null if there is none
 
   std::string name(Device device) const;
   std::string uuid(Device device) const;
   std::optional<bool> is_cut(Device card) const;
   std::optional<bool> corrects_errors(Device card) const;  // ECC
   std::optional<NvmlMemory> memory(Device device) const;
-  // Processes that compute on it, and with `graphics` also those that draw; nothing where unknown.
+  // Processes that compute on it, and with `graphics` also those that draw; nothing if unknown.
   std::optional<std::vector<NvmlProcess>> processes(Device device, bool graphics = false) const;
 
  private:
@@ -56,15 +56,16 @@ class Nvml {
 };
 
 // A GPU's memory as seen from outside of the programs on it: by NVIDIA's management library or AMD's sysfs. It shows
-// what opening the card takes, and that others use some of it.
+// how much memory opening the GPU takes, and how much others use.
 
 struct GpuMemoryView {
   Bytes total;
   Bytes used;  // by programs
   std::optional<std::uint64_t> processes;
-  std::optional<std::uint64_t> computing;                  // those of them that compute
-  std::optional<Bytes> reserved;                           // kept by the driver for itself
-  std::vector<std::pair<std::int64_t, Bytes>> by_process;  // each under the host's number; 0 bytes: not known
+  std::optional<std::uint64_t> computing;  // those of them that compute
+  std::optional<Bytes> reserved;           // kept by the driver for itself
+  std::vector<std::pair<std::int64_t, Bytes>>
+      by_process;  // each under the PID outside of the container; 0 bytes: not known
 };
 
 class GpuView {
@@ -73,14 +74,14 @@ class GpuView {
   GpuView(const GpuView&) = delete;
   GpuView& operator=(const GpuView&) = delete;
   virtual ~GpuView() = default;
-  virtual std::string driver() const = 0;  // "" where unknown
+  virtual std::string driver() const = 0;  // "" if unknown
   virtual std::optional<GpuMemoryView> memory() const = 0;
   virtual std::string uuid() const { return ""; }
   virtual std::optional<bool> corrects_errors() const { return std::nullopt; }  // ECC
 };
 
-// The card or slice with a UUID, which the driver gives without a prefix; where that is "" or unknown, the card at a
-// PCI address ("0000:17:00.0"). Null where there is no such view.
+// The GPU or slice with a UUID, which the driver gives without a prefix; if that is "" or unknown, the GPU at a
+// PCI address ("0000:17:00.0"). Null if there is no such view.
 std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::string& uuid, const std::string& pci);
 // `devices`: /sys/bus/pci/devices.
 std::unique_ptr<GpuView> amd_view(const std::string& devices, const std::string& pci);

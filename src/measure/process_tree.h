@@ -10,7 +10,7 @@
 
 namespace kvplan {
 
-// `root`, its descendants, and the processes of its session (an engine's workers may outlive their parent). Empty where
+// `root`, its descendants, and the processes of its session (an engine's workers may outlive their parent). Empty if
 // the process is gone. `proc`: a test's folder, else "/proc".
 std::vector<pid_t> process_tree(pid_t root, const std::string& proc = "/proc");
 

@@ -1,10 +1,11 @@
-// A kernel that only reads a block of a card's memory, for any card since Maxwell: the driver compiles it. It was
-// assembled for sm_75 to sm_120 and never run on a card.
+// A kernel that only reads a block of a GPU's memory, for any GPU since Maxwell: the driver compiles it. It was
+// assembled for sm_75 to sm_120 and never run on a GPU.
 #pragma once
 
 namespace kvplan {
 
-// Reads n16 vectors of 16 bytes from p, grid-stride; writes only where their fold is a magic number.
+// Reads n16 vectors of 16 bytes from p, grid-stride; writes only if their XOR is a magic number, so that the reads are
+// not optimized away.
 inline constexpr char kReadKernelName[] = "kvread";
 inline constexpr char kReadKernel[] = R"PTX(
 .version 6.5

@@ -21,7 +21,7 @@ Bytes sum_of(const std::vector<Bytes>& blocks) {
   return std::accumulate(blocks.begin(), blocks.end(), Bytes(0));
 }
 
-// The weights: PyTorch's segments where the engine loads through it, else one buffer.
+// The weights: PyTorch's segments if the engine loads with it, else one buffer.
 Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) {
   Need out{"weights", *gpu.weights, {}};
   PlanCache cache(model);
@@ -35,7 +35,7 @@ Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) 
   return out;
 }
 
-// The cache: of the load, or the pool that the engine makes of its budget.
+// The cache: for the load, or the whole pool if the engine allocates its budget.
 Need cache_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu, Bytes granularity) {
   const Bytes load = gpu.kv_cache.value_or(Bytes(0));
   const bool is_pool = plan.taken_at_start && plan.capacity;
@@ -81,7 +81,7 @@ std::vector<BlockSize> sizes_of(const std::vector<Bytes>& blocks) {
   return out;
 }
 
-// Allocates one need after another until all are there, or one cannot be allocated.
+// Allocates one part after another, until all are allocated or one fails.
 void hold_all(const std::vector<Need>& needs, Bytes all, Bytes room, Device& device, const MeasureOptions& options,
               Rehearsal& out) {
   HeldBuffers held(device);

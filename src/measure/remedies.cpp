@@ -45,7 +45,7 @@ constexpr RemedyRule kUsual[] = {
     {kPreempted, "@fewer_sequences; @smaller_cache_type; @larger_share; @more_ranks"},
 };
 
-// What helps where the card ran out of memory in a phase.
+// What helps if the GPU ran out of memory in a phase.
 constexpr std::pair<LogPhase, std::string_view> kOutOfMemoryIn[] = {
     {LogPhase::kUnknown, "@more_ranks; @smaller_weights; @smaller_share; @smaller_batch"},
     {LogPhase::kLoading, "@more_ranks; @smaller_weights"},
@@ -59,7 +59,7 @@ std::string count_text(double value) {
   return std::to_string(static_cast<std::uint64_t>(std::max(0.0, std::min(value, 1e15))));
 }
 
-// A share of a card in an option's form.
+// A fraction of a GPU in an option's form.
 std::string share_text(double share) {
   const auto percent = static_cast<int>(std::lround(share * 100));
   std::string out = std::to_string(percent % 100);
@@ -73,7 +73,7 @@ LogCure cure_of(std::string_view word) {
   return kOther;
 }
 
-// The row's text with the line's own values; nothing where a hole has none.
+// The row's text with the line's own values; nothing if a hole has none.
 std::optional<std::string> filled(std::string_view text, const LogEvent& cause) {
   std::string out;
   while (!text.empty()) {
@@ -113,7 +113,7 @@ class Remedies {
   }
 
  private:
-  static constexpr double kMostOfACard = 0.97;  // above it the driver and the context lack room
+  static constexpr double kMostOfACard = 0.97;  // above it the driver and the context lack memory
 
   double number(std::string_view name) const { return cause_.number(name); }
   double gib_of(std::string_view name) const {
@@ -133,7 +133,7 @@ class Remedies {
       if (option.empty() ? other.cure == cure && other.option.empty() : other.option == option) return;
     out_.push_back({cure, std::string(option), std::move(value), figure, std::nullopt, std::move(effect)});
   }
-  // The same where the engine has the option.
+  // The same, if the engine has the option.
   void add_option(LogCure cure, std::string_view option, std::string value = "",
                   std::optional<double> figure = std::nullopt) {
     if (!option.empty()) add(cure, option, std::move(value), figure);
@@ -277,7 +277,7 @@ class Remedies {
     return std::max(0.0, total - gib_of("free") - std::max(gib_of("used"), gib_of("allocated")));
   }
 
-  // A share larger by what is missing, if the card has that.
+  // A fraction larger by what is missing, if the GPU has that.
   void larger_share() {
     if (runs_on_cpu(reading_)) {
       const double needed = cause_.id == kCacheTooSmall ? std::ceil(gib_of("needed")) : 0;
@@ -294,13 +294,13 @@ class Remedies {
     }
   }
 
-  // Nothing was left after the weights: SGLang's share must exceed theirs of the card.
+  // Nothing was left after the weights: SGLang's fraction must be larger than theirs.
   void share_above_weights() {
     const double after = seen("available_after_weights");
     const double weights = seen("weights");
     const double printed = number("least_share");
     const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
-    // The share that was set was not enough, whatever the weights take.
+    // The fraction that was set was not enough, whatever the weights take.
     const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
     if (is_more && least < kMostOfACard)
       add_option(kLargerShare, options_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
@@ -308,7 +308,7 @@ class Remedies {
       add_option(kLargerShare, options_.share);
   }
 
-  // A share smaller by what is missing, which the rest of the process gets; that of what is free at the start.
+  // A fraction smaller by what is missing, which the rest of the process gets; of what is free at the start.
   void smaller_share() {
     if (cause_.id == kFreeMemoryShort) {
       const double share = gib_of("total") > 0 ? std::floor(gib_of("free") / gib_of("total") * 100) / 100 : 0;
@@ -324,7 +324,7 @@ class Remedies {
       add_option(kSmallerShare, options_.share, "", less);
   }
 
-  // Tokens that the remaining cache holds: as printed, else in blocks of 16 as vLLM counts.
+  // Tokens that fit in the remaining cache: as printed, else in blocks of 16 as vLLM counts.
   double longest() const {
     if (const double printed = number("longest"); printed > 0) return printed;
     const double length = number("max_model_len") > 0 ? number("max_model_len")
@@ -345,14 +345,14 @@ class Remedies {
     if (sequences >= 2) add(kFewerSequences, options_.sequences, count_text(sequences / 2));
     const double total = gib_of("total");
     const double wanted = gib_of("wanted");
-    if (total > 0 && wanted > total) {  // no card holds this: it is the scores of naive attention
+    if (total > 0 && wanted > total) {  // no GPU has this much: it is the scores of naive attention
       add(kFlashAttention, options_.flash_attention);
       add_option(kFewerImages, options_.images, std::string(options_.one_image));
       return by_figures(kSmallerBatch);
     }
     if (held_by_others() > 1 && cause_.value("used") != nullptr) by_figures(kFreeTheCard);
     if (by_class(log_.remedies)) return;
-    // Unified memory: the card counts memory that the system does not give.
+    // Unified memory: the GPU counts memory that the system does not provide.
     if (wanted > 0 && gib_of("free") > wanted) return by_text("@smaller_share; @fixed_cache; @more_host_memory");
     for (const auto& [phase, remedies] : kOutOfMemoryIn)
       if (phase == diagnosis_.phase) by_text(remedies);
@@ -409,7 +409,7 @@ class Remedies {
     if (room >= 1) add(kFewerSequences, options_.sequences, count_text(room), room);
   }
 
-  // A failure that no row knows: what its line advises, then what its words are about.
+  // A failure without a row: what its line advises, then what its words suggest.
   void unknown() {
     const std::string text = lower(cause_.words + " " + cause_.frames);
     const LogValue* const reason = cause_.value("reason");
@@ -468,7 +468,7 @@ class Remedies {
 
 std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis) {
   if (!diagnosis.cause) return {};
-  // Where no line names an engine, a Python program is as likely as any.
+  // If no line names an engine, a Python program is as likely as any.
   const LogProgram* program = log_program(engine);
   if (program == nullptr) program = log_program("");
   return Remedies(reading, *program, diagnosis).take();

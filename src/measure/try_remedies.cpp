@@ -1,5 +1,5 @@
-// Plans the remedies for a log: whether the engine starts with each, where the model is available and the log gives the
-// card's memory.
+// Plans the remedies for a log: whether the engine starts with each, if the model is available and the log gives the
+// GPU's memory.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ namespace kvplan {
 
 namespace {
 
-// The request with the remedy applied; nothing for a remedy that is no option of plans.
+// The request with the remedy applied; nothing for a remedy that is not an option of plans.
 std::optional<Request> changed(Request request, const LogRemedy& remedy) {
   const std::uint64_t count = whole_number(remedy.value).value_or(0);
   double share = 0;
@@ -53,7 +53,7 @@ std::optional<Request> changed(Request request, const LogRemedy& remedy) {
   }
 }
 
-// Values to try where the log gives none: smallest loss first.
+// Values to try if the log gives none: smallest loss first.
 std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   std::vector<std::string> out;
   const auto halves = [&](std::uint64_t now, std::uint64_t least) {
@@ -81,7 +81,7 @@ std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   return out;
 }
 
-// Whether the engine starts with it, or where that is unknown, whether the plan fits.
+// Whether the engine starts with it, or, if that is unknown, whether the plan fits.
 bool fits(const ModelSpec& model, const Request& request) {
   try {
     const Plan plan = make_plan(model, request);
@@ -132,7 +132,7 @@ void try_remedies(const ModelSpec& model, const Request& base, const LogReading&
       break;
     }
   }
-  // What does not help is left out, where something does.
+  // Remedies that do not help are left out if another one does.
   std::vector<LogRemedy>& all = diagnosis.remedies;
   if (std::any_of(all.begin(), all.end(), [](const LogRemedy& one) { return one.fits.value_or(false); }))
     std::erase_if(all, [](const LogRemedy& one) { return !one.fits.value_or(true); });

@@ -1,4 +1,4 @@
-// Files of /proc and /sys that hold one value. A file that cannot be read gives nothing: every caller can do without.
+// Files of /proc and /sys that hold one value. A file that cannot be read gives nothing: no caller depends on it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::string first_line(const std::string& path) {
   return line;
 }
 
-// "max" in a control group is no number.
+// "max" in a control group is not a number.
 inline std::optional<std::uint64_t> number_in(const std::string& path) {
   return whole_number(first_line(path));
 }

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPeriod(50);
 constexpr double kTreePeriod = 0.5;      // seconds between two searches for its processes
-constexpr double kSteadyWithoutLog = 5;  // seconds without growth, where no line of the engine shows the start
+constexpr double kSteadyWithoutLog = 5;  // seconds without growth, if no line of the engine shows the start
 constexpr double kBehind = 0.1;          // seconds by which a line may lag behind what it reports
 constexpr std::size_t kMostCurve = 240;
 constexpr std::size_t kLongestPrinted = 16384;
@@ -114,7 +114,7 @@ class Watch {
   }
 
   void end_stage(StartStage stage) {
-    // The last of several ranks ends the stage; a line of an earlier stage is from another model, a draft.
+    // The last of several ranks ends the stage. A line of an earlier stage belongs to another model, a draft.
     if (!seen_.stages.empty() && seen_.stages.back().stage > stage) return;
     if (!seen_.stages.empty() && seen_.stages.back().stage == stage) {
       WatchedStage& same = seen_.stages.back();
@@ -131,7 +131,7 @@ class Watch {
     peak_of_stage_ = seen_.last;
   }
 
-  // How the watch ends now; nothing while it goes on.
+  // The result, if watching ends now; nothing while it continues.
   std::optional<WatchStatus> result(bool is_running) {
     if (!is_running) return WatchStatus::kDied;
     const bool is_settled = held_ >= options_.settles;
@@ -195,7 +195,7 @@ std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_vi
 }
 
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
-  std::optional<ChildProcess> engine;  // none where a running process is watched
+  std::optional<ChildProcess> engine;  // none if a running process is watched
   if (!options.command.empty())
     engine.emplace(options.command, options.keeps_engine);
   else if (process_tree(options.pid).empty())

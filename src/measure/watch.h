@@ -19,14 +19,14 @@ namespace kvplan {
 struct WatchOptions {
   std::vector<std::string> command;  // the program to start; empty: `pid` is watched
   pid_t pid = 0;
-  std::string engine;          // the one whose marks end the stages
-  bool keeps_engine = false;   // it goes on running afterwards
+  std::string engine;          // the engine whose log lines end the stages
+  bool keeps_engine = false;   // it keeps running afterwards
   double patience = 1800;      // seconds in which it must start
   double settles = 2;          // seconds for which memory must not change after the start
   double quiet = 60;           // seconds of a silent log and unchanged memory after which no line is expected any more
   std::function<bool()> stop;  // called often; if true, watching ends and Interrupted is thrown
   std::function<void(const Watched&)> progress;
-  // Called for an engine that goes on after `stop`, with its process and the file of its output.
+  // Called for an engine that keeps running after `stop`, with its process and the file of its output.
   std::function<void(pid_t, const std::string&)> on_left_running;
 };
 
@@ -35,10 +35,10 @@ struct WatchedStart {
   LogReading log;  // empty for a process that was already running
 };
 
-// Throws Error(kBadInput) where the command cannot be started or there is no such process; throws Interrupted.
+// Throws Error(kBadInput) if the command cannot be started or there is no such process; throws Interrupted.
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter);
 
-// The stage that ends where the engine prints this line; nothing for other lines.
+// The stage that ends when the engine prints this line; nothing for other lines.
 std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_view line);
 
 // Compares a watched start with its plan, stage by stage: fills the lines and the verdict from `plan`, `seen` and

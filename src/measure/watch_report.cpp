@@ -9,10 +9,10 @@ namespace kvplan {
 
 namespace {
 
-// Tolerance for processes' memory: what the interpreter and its libraries take meanwhile is no part of a plan.
+// Tolerance for processes' memory: what the interpreter and its libraries take meanwhile is not part of a plan.
 constexpr double kHostTolerance = 0.10;
 constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
-// Tolerance for a card: the rounding of allocators.
+// Tolerance for a GPU: the rounding of allocators.
 constexpr double kCardTolerance = 0.01;
 
 struct PlannedRange {
@@ -24,7 +24,7 @@ struct PlannedRange {
   }
 };
 
-// The plan's figure for `wanted` on all GPUs, and in host memory too where processes are watched.
+// The plan's figure for `wanted` on all GPUs, and in host memory too if processes are watched.
 template <class Wanted>
 PlannedRange planned(const WatchReport& report, const Wanted& wanted) {
   PlannedRange out;
@@ -49,7 +49,7 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-// The weights, with the packed copies of the embedding and the head that some make for a processor's kernels, even
+// The weights, with the packed copies of the embedding and the head that some make for a CPU's kernels, even
 // where the two are one tensor.
 PlannedRange planned_weights(const WatchReport& report) {
   PlannedRange out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });

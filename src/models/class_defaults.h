@@ -15,7 +15,7 @@ std::span<const std::string_view> class_default_lines();
 
 bool has_class(std::string_view model_type);
 
-// The same fields with the defaults of the class `model_type` for absent keys; unchanged where the class is not known.
+// The same fields with the defaults of the class `model_type` for absent keys; unchanged if the class is not known.
 Fields with_class(const Fields& fields, std::string_view model_type);
 // The same for a `model_type` that is read like `another` but may have its own class.
 Fields with_class_as(const Fields& fields, std::string_view model_type, std::string_view another);

@@ -1,4 +1,4 @@
-// Drafts that are no whole model: EAGLE's layer and Medusa's heads, which read the model's hidden states.
+// Drafts that are not a whole model: EAGLE's layer and Medusa's heads, which read the model's hidden states.
 //
 //   EAGLE    one decoder layer without its first norm, and a projection of embedding and hidden state (2h -> h); the
 //            embedding, the final norm and the head are the model's
@@ -24,14 +24,14 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kHiddenStates = 3;  // read by EAGLE-3
-constexpr std::uint64_t kBlockStates = 5;   // by DFlash, where its config names none
+constexpr std::uint64_t kBlockStates = 5;   // by DFlash, if its config names none
 constexpr std::uint64_t kMostHeads = 64;
 
 bool says(const std::string& text, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
-// The keys of DFlash and DSpark are in a config of their own, or among the others.
+// The keys of DFlash and DSpark are in a separate config, or among the others.
 Fields block_config(const Fields& root) {
   const auto nested = root.child("dflash_config");
   return nested ? *nested : root;

@@ -1,4 +1,4 @@
-// Drafts that are no whole model: EAGLE's layer and Medusa's heads.
+// Drafts that are not a whole model: EAGLE's layer and Medusa's heads.
 #pragma once
 
 #include <string_view>

@@ -29,7 +29,8 @@ using Switch = std::string_view;
 
 // How the tensors differ from a Llama's, which has two RMS norms, no biases unless the config says so, and a gated MLP.
 struct Traits {
-  bool may_have_more = false;  // blocks have tensors that the usual fields do not show: the weights get a wider range
+  bool may_have_more =
+      false;  // blocks may have tensors that the usual fields do not show: the weights get a wider range
   std::optional<Switch> biases{};  // of queries, keys, values, outputs and MLPs; else each has its own key
   Switch qkv_bias = "attention_bias";
   Switch o_bias = "attention_bias";
@@ -39,7 +40,7 @@ struct Traits {
   Switch qk_norm_key = "+";
   Gate gate = Gate::kNone;
   Switch gate_key = "+";
-  Switch shares_values = "";  // the keys are also the values, where heads have another width than the config's
+  Switch shares_values = "";  // the keys are also the values, if heads have another width than the config's
   bool has_sinks = false;
   std::uint64_t norms = 2;     // in a layer with a mixer and an MLP
   Switch sandwich_norms = "";  // twice as many norms
@@ -52,24 +53,24 @@ struct Traits {
   bool may_lack_mlps = false;     // some layers have none
   bool alternates = false;        // a layer has either a mixer or an MLP
   bool halves_mlp_width = false;  // the width is the sum of gate and up
-  std::uint64_t mlp_ratio = 0;    // width / hidden size, where the config gives no width
+  std::uint64_t mlp_ratio = 0;    // width / hidden size, if the config gives no width
   std::string_view mlp_width = "intermediate_size";  // the key of the width
   bool splits_embedding = true;                      // over the ranks
   bool has_position_table = false;
   std::uint64_t position_offset = 0;  // additional rows in the table of positions
   bool ties_by_default = false;
   bool has_lm_head = true;
-  bool stores_head = false;       // files have the head even where the class ties it
+  bool stores_head = false;       // files have the head even if the class ties it
   bool mtp_repeats_ends = false;  // files repeat embedding and head for the MTP layers
   Switch has_experts = "+";
   bool has_image_experts = false;  // lists of two: experts for text and for images
   std::string_view expert_width = "moe_intermediate_size";
-  std::uint64_t dense_first = 0;     // number of layers without experts where the config gives none
-  std::uint64_t shared_experts = 0;  // number where the config gives none
+  std::uint64_t dense_first = 0;     // number of layers without experts if the config gives none
+  std::uint64_t shared_experts = 0;  // number if the config gives none
   std::string_view shared_width = "shared_expert_intermediate_size";
   Switch routes_shared = "";        // the router also weights the shared experts
   bool has_router_bias = false;     // one float32 for each expert, used only for the choice
-  Switch router_bias_key = "";      // the same, where the config says so
+  Switch router_bias_key = "";      // the same, if the config says so
   bool has_float32_router = false;  // in serving engines' classes
   bool has_expert_biases = false;   // for router and experts (gpt-oss)
   bool has_gated_experts = true;
@@ -97,16 +98,16 @@ struct Family {
   void (*layers)(Reader& reader) = read_plain;
   std::string_view rule{};  // that reads the layers, as reports name it; empty: that of a shared reader (rule_of)
   Traits tensors{};
-  std::optional<PatternRule> pattern{};            // of the layers, where the file has none
+  std::optional<PatternRule> pattern{};            // of the layers, if the file has none
   void (*extras)(Inventory& inventory) = nullptr;  // tensors besides mixers, MLPs and norms
-  // Writers for families with an unusual form. They return false where the usual tensors are to be written as well.
+  // Writers for families with an unusual form. They return false if the usual tensors must be written, too.
   bool (*all)(Inventory& inventory) = nullptr;
   bool (*mixer)(Inventory& inventory, const Mixer& mixer) = nullptr;
   bool (*experts)(Inventory& inventory, const Ffn& ffn) = nullptr;
   std::uint64_t (*mlp_width)(const Inventory& inventory, std::uint64_t named) = nullptr;
   void (*mlps)(const Inventory& inventory, MlpPlan& plan) = nullptr;
   std::uint64_t (*norms)(const Inventory& inventory, std::uint64_t usual) = nullptr;
-  // Names of the modules in its files and its class, where they are not Llama's: lists of modules in a quantization
+  // Names of the modules in its files and its class, if they are not Llama's: lists of modules in a quantization
   // config use either. "self_attn=attn o_proj=out_proj" makes "attn.out_proj" of "self_attn.o_proj": words
   // "ours=theirs", applied one after another. " | " separates several spellings, and the spelling "=" is our own.
   std::string_view modules{};

@@ -90,7 +90,7 @@ constexpr GgufArch kArchs[] = {
     {.names = "rwkv6 rwkv6qwen2 rwkv7 arwkv7", .recurrence = GgufRecurrence::kRwkv, .needs = "wkv.head_size"},
 };
 
-// "deepseek_v3" of "deepseek2=deepseek_v3"; nothing where the word is for another architecture.
+// "deepseek_v3" of "deepseek2=deepseek_v3"; nothing if the word is for another architecture.
 std::optional<std::string_view> type_of(std::string_view word, std::string_view architecture) {
   if (!word.starts_with(architecture)) return std::nullopt;
   word.remove_prefix(architecture.size());
@@ -116,11 +116,11 @@ std::uint64_t complete_window(GgufKeys& keys, const GgufArch& arch, std::string_
   return window;
 }
 
-// A word for each layer, and the key of the file that gives them: "" where all layers are alike.
+// A word for each layer, and the key of the file that gives them: "" if all layers are alike.
 struct Layers {
   std::vector<std::string_view> words;
   std::string_view own{};
-  std::uint64_t fallback = 0;  // used where the key is absent
+  std::uint64_t fallback = 0;  // used if the key is absent
 };
 
 // Which layers have the window: by the file's list, or all but one of each pattern.
@@ -274,7 +274,7 @@ void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view a
   if (arch.recurrence == GgufRecurrence::kDeltaNet) complete_delta_net(keys);
   if (architecture == "gemma4") complete_gemma4(keys);
   if (architecture == "deepseek4" || architecture == "dflash") complete_deepseek4(keys);
-  // Defaults that the class has and a file without the key does not mean.
+  // Removes defaults of the class that do not apply to a file without the key.
   if (architecture == "gemma3n" && !keys.has("num_kv_shared_layers"))
     keys.set("num_kv_shared_layers", 0, "attention.shared_kv_layers", Origin::kClassDefault);
   if (architecture == "mllama" && !keys.has("cross_attention_layers"))

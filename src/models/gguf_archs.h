@@ -12,20 +12,20 @@
 
 namespace kvplan {
 
-// Which layers have a window, where the file has no list of them (attention.sliding_window_pattern).
+// Which layers have a window, if the file has no list of them (attention.sliding_window_pattern).
 struct GgufWindow {
   static constexpr std::uint64_t kByLayer = ~std::uint64_t{0};  // the file must give it
 
   std::uint64_t pattern = 0;   // every pattern-th layer has full attention; 0: none has
   bool full_first = false;     // the full one is the first of a pattern, else the last
-  std::uint64_t fallback = 0;  // the window where the key is absent; 0: no windows then
+  std::uint64_t fallback = 0;  // the window if the key is absent; 0: no windows then
   std::uint64_t fixed = 0;     // the window, whatever the key says
 };
 
 struct GgufArch {
-  // Separated by spaces: "name" where Hugging Face's is the same, "name=other", "name=other/with_a_window".
+  // Separated by spaces: "name" if Hugging Face's is the same, "name=other", "name=other/with_a_window".
   std::string_view names;
-  // Reads the layers where a family's config spells what a GGUF says plainly; null: as the family does.
+  // Reads the layers if a GGUF gives them more plainly than the family's config; null: as the family does.
   void (*read)(Reader& reader) = nullptr;
   GgufWindow window{};
   GgufRecurrence recurrence = GgufRecurrence::kNone;
@@ -41,11 +41,11 @@ bool is_gguf_projector(std::string_view architecture);
 // Hugging Face's name of the architecture.
 std::string gguf_model_type(const GgufArch& arch, std::string_view architecture, bool windowed);
 
-// Latent attention where the file has its keys, else plain attention.
+// Latent attention if the file has its keys, else plain attention.
 void read_latent_or_plain(Reader& reader);
 
 // Adds what an architecture's keys imply, after the table of keys is translated: the kind of each layer, and
-// llama.cpp's defaults where the file is silent.
+// llama.cpp's defaults for absent keys.
 void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view architecture);
 
 }  // namespace kvplan

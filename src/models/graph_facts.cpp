@@ -27,7 +27,7 @@ constexpr std::string_view kWeightsByKey =
     "exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 minimax-m3 nemotron_h nemotron_h_moe step35";
 constexpr std::uint64_t kMostGraphHeads = 1U << 20U;
 constexpr std::string_view kClamped = "step35";
-// Unless a draft needs the hidden states of all rows, which a context without one does not.
+// Unless a draft needs the hidden states of all rows.
 constexpr std::string_view kChosenLate = "bailingmoe3 hy_v3";
 // llm_arch_supports_mixed_batch of v0.6.0.
 constexpr std::string_view kNeverMixed = "cogvlm deepseek4 granite-switch eagle3 dflash gemma4-assistant";
@@ -61,7 +61,7 @@ bool multiplies(double factor) {
   return factor != 0.0 && factor != 1.0;
 }
 
-// llama.cpp's name for a model_type; empty where it has none.
+// llama.cpp's name for a model_type; empty if it has none.
 std::string_view llama_cpp_name(std::string_view type) {
   for (const GgufArch& row : gguf_archs()) {
     for (const std::string_view word : split(row.names)) {

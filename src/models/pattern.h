@@ -32,7 +32,7 @@ enum class Label {
 struct PatternRule {
   enum class Default {
     kAllFull,
-    kWindowEverywhere,  // every layer has a window where one is set
+    kWindowEverywhere,  // every layer has a window if one is set
     kFullEvery,         // full where (i + 1) % period == 0
     kFullFirstOf,       // full where i % period == 0
     kFullFromLast,      // full where (num_layers - 1 - i) % period == 0

@@ -13,7 +13,7 @@ namespace kvplan {
 
 // For a config that is read as the draft of another model, which may be draft heads over its hidden states.
 struct DraftRole {
-  std::optional<DraftMethod> method;              // as asked for; absent: by the config and the name
+  std::optional<DraftMethod> method;              // as requested; absent: by the config and the name
   std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that it is the draft for
 };
 
@@ -27,8 +27,8 @@ struct ReadOptions {
 ModelSpec read_config(std::string_view text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options);
 
-// Reads an open GGUF. Throws Error(kBadInput), or kUnknownArchitecture where the file has cache-related keys that
-// kvplan does not know.
+// Reads an open GGUF. Throws Error(kBadInput), or kUnknownArchitecture if the file has cache-related keys that kvplan
+// does not know.
 ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions& options);
 // Reads the GGUF of an image projector (--mmproj).
 ProjectorFile read_gguf_projector(const Gguf& file);

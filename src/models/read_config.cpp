@@ -54,7 +54,7 @@ constexpr std::array kTowers{
     TowerKey{"text_encoder", TowerKind::kTextEncoder},
 };
 
-// A number of a tower's config, where a few files have a list.
+// A number of a tower's config, for which a few files have a list.
 std::uint64_t first_number(const Fields& side, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (side.is_number(key)) return side.count_or(key, 0);
@@ -103,7 +103,7 @@ std::optional<Dtype> read_dtype(const Fields& config) {
   if (!word || word->empty() || *word == "auto") return std::nullopt;
   const auto type = find_dtype(*word);
   if (!type) fail("\"" + config.path() + "dtype\" is \"" + one_line(*word, 40) + "\"", "use a type such as bfloat16");
-  // Quantized storage types are no compute types.
+  // Quantized storage types are not compute types.
   return plain_bytes(*type) >= 2 ? type : std::nullopt;
 }
 
@@ -116,7 +116,7 @@ std::optional<Dtype> kv_type_of_word(std::string_view word) {
   return std::nullopt;
 }
 
-// The quantized cache type that the checkpoint declares. FP8 *weights* alone do not imply an FP8 cache.
+// The quantized cache type that the checkpoint declares. FP8 *weights* do not imply an FP8 cache.
 std::optional<Dtype> declared_kv(const Fields& quantization) {
   for (const std::string_view key : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
     if (const auto word = quantization.find_string(key)) return kv_type_of_word(*word);
@@ -170,7 +170,7 @@ bool shares_a_type(const QuantDeclaration& a, const QuantDeclaration& b) {
          std::any_of(a.rules.begin(), a.rules.end(), [&](const SchemeRule& rule) { return has(rule.scheme); });
 }
 
-// hf_quant_config.json, which vLLM (transformers_utils/config.py) and SGLang (configs/model_config.py) read only where
+// hf_quant_config.json, which vLLM (transformers_utils/config.py) and SGLang (configs/model_config.py) read only if
 // config.json declares nothing, and TensorRT-LLM (_torch/model_config.py) before it.
 void read_beside(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
   QuantFile file{read_quant_file(hf_quant_config), std::nullopt};
@@ -222,7 +222,7 @@ bool cache_like(std::string_view key) {
          key.ends_with("_rank") || has("state") || key.starts_with("compress") || has("kv");
 }
 
-// In an unknown class, fields of a recurrence are a reason to refuse as well.
+// In an unknown class, fields of a recurrence are also a reason to refuse.
 bool recurrence_like(std::string_view key) {
   for (const std::string_view start : {"mamba_", "ssm_", "linear_attn", "linear_num_", "linear_key_", "linear_value_",
                                        "hybrid_", "lru_", "conv_L_", "recurrent_", "retention_", "attn_layer_"})
@@ -371,7 +371,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (!hf_quant_config.empty()) read_beside(root, text, hf_quant_config, model);
   if (is_declared(model.quantization)) root.derived("weights", main_type(model.quantization));
   build_inventory(reader);
-  if (!unknown) note_unread(text, model);  // some keys are read for the weights alone
+  if (!unknown) note_unread(text, model);  // some keys are read only for the weights
   if (!unknown && model.known_as->checked.empty())
     reader.inform("unverified", "the weights of " + shown +
                                     " are unverified: not compared with the model's class or a published total");

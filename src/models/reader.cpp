@@ -167,7 +167,7 @@ Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
 }
 
 namespace {
-// The longest context, as far as the file itself gives it: a class's default is older than the window of many a file.
+// The longest context, as far as the file itself gives it: a class's default may be older than the file's window.
 Tokens declared_length(const Reader& reader) {
   for (const Fields& place : {reader.text.bare(), reader.root})
     if (const auto longest = place.find_count("max_position_embeddings")) return Tokens(*longest);
@@ -226,7 +226,8 @@ bool slides(Label label) {
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding) {
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
-  // A window as long as the maximum context is none if all layers have it; next to full attention it stays one.
+  // If all layers have a window as long as the maximum context, they are planned as full attention. Next to
+  // full-attention layers it stays a window.
   const bool stays = window > Tokens(0) && std::find(labels.begin(), labels.end(), Label::kFull) != labels.end();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
@@ -270,7 +271,7 @@ Ssm read_mamba1(const Fields& config, bool is_alone) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba1;
   const std::uint64_t hidden_size = config.count("hidden_size");
-  // Where the file gives the mixer's size, "expand" is to be ignored (Falcon-Mamba's says 16 and means 2). In hybrids
+  // If the file gives the mixer's size, "expand" is to be ignored (Falcon-Mamba's says 16 and means 2). In hybrids
   // the same key is the MLP's.
   const std::string_view width = config.has("mamba_d_ssm") ? "mamba_d_ssm" : "intermediate_size";
   const auto own = is_alone || config.has("mamba_d_ssm") ? config.bare().find_count(width) : std::nullopt;
@@ -295,7 +296,7 @@ Ssm read_mamba2(const Fields& config) {
   ssm.n_groups = config.count_or("n_groups", 1);
   if (ssm.conv_over_groups) positive(config, "n_groups", ssm.n_groups);
   ssm.num_heads = config.count("mamba_num_heads");
-  // "auto" where the width follows from the expansion.
+  // "auto" if the width follows from the expansion.
   const auto head_dim = config.is_string("mamba_d_head") ? std::nullopt : config.find_count("mamba_head_dim");
   if (head_dim && *head_dim > 0) {
     ssm.head_dim = *head_dim;

@@ -1,5 +1,5 @@
-// What a family's functions work with: the config, the model under construction, and the readings that most families
-// share. A family decides which mixer each layer has; everything here is about fields.
+// What a family's functions use: the config, the model under construction, and readers that most families share. A
+// family decides which mixer each layer has; everything here is about fields.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ namespace kvplan {
 // More layers than any model has (the deepest merges have some 320). A config with 2^60 layers must be an error and not
 // a loop, and a search walks over all layers some hundred times.
 inline constexpr std::uint64_t kMaxLayers = 512;
-// Returns `layers`, or throws where there are more than kMaxLayers. For keys other than num_hidden_layers, which is
+// Returns `layers`, or throws if there are more than kMaxLayers. For keys other than num_hidden_layers, which is
 // always checked.
 std::uint64_t check_layers(std::uint64_t layers, std::string_view key);
 
-// factor * width as a whole number; Error where the factor (named `key`) is outside of (0, 1024].
+// factor * width as a whole number; Error if the factor (named `key`) is outside of (0, 1024].
 std::uint64_t scaled_width(double factor, std::uint64_t width, std::string_view key);
 
 struct Reader {
   Fields root;  // the whole file
-  Fields text;  // its decoder's part, with its class's defaults; the root itself where nothing is nested
+  Fields text;  // its decoder's part, with its class's defaults; the root itself if nothing is nested
   ModelSpec& model;
 
-  // num_hidden_layers or an alias, else the length of the pattern. Error where both are absent.
+  // num_hidden_layers or an alias, else the length of the pattern. Error if both are absent.
   std::uint64_t num_layers() const;
   void add(Layer layer) { model.layers.push_back(std::move(layer)); }
   void warn(std::string_view code, std::string message) const;
@@ -39,7 +39,7 @@ struct Reader {
 };
 
 // num_heads, num_kv_heads, head_dim and v_head_dim of `config`, with the usual defaults: KV heads default to the heads,
-// head_dim to hidden_size / num_attention_heads, v_head_dim to head_dim. Error where KV heads do not divide the heads.
+// head_dim to hidden_size / num_attention_heads, v_head_dim to head_dim. Error if KV heads do not divide the heads.
 Heads read_heads(const Fields& config);
 // The same under other keys; absent ones fall back to `base`.
 struct HeadKeys {
@@ -53,10 +53,10 @@ void check_heads(const Heads& heads, bool whole_groups = true);
 std::uint64_t first_count(const Fields& config, std::initializer_list<std::string_view> keys,
                           std::uint64_t fallback = 0);
 
-// The window: sliding_window or an alias. 0 where it is absent, null or zero.
+// The window: sliding_window or an alias. 0 if it is absent, null or zero.
 Tokens read_window(const Fields& config);
 
-// For each layer, whether the list under `key` contains its number; empty where there is no list.
+// For each layer, whether the list under `key` contains its number; empty if there is no list.
 std::vector<bool> listed_layers(const Fields& config, std::string_view key, std::uint64_t layers);
 
 // Keys of a file for a message: only the first, since a file may have any number.
@@ -77,7 +77,7 @@ class LayerHeads {
   std::optional<std::vector<std::uint64_t>> queries_, keys_;
 };
 
-// Layers [first, last) run `passes` times; every pass after the first has a cache of its own.
+// Layers [first, last) run `passes` times; every pass after the first has a separate cache.
 void repeat_layers(Reader& reader, std::uint64_t first, std::uint64_t last, std::uint64_t passes);
 
 // The mixer for an attention label: full, sliding, chunked or sink. A window of at least the model's maximum length is
@@ -100,7 +100,7 @@ Ssm read_mamba2(const Fields& config);
 // Layers with attention, a recurrent mixer, or both in parallel (kHybrid), by their labels.
 void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent);
 
-// Throws Error(kBadInput) where a key that must be a list is something else: ignoring it, every layer would be read
+// Throws Error(kBadInput) if a key that must be a list is something else: ignoring it, every layer would be read
 // like the first.
 void refuse_layers_that_are_no_list(const Fields& text);
 

@@ -12,7 +12,7 @@ namespace kvplan {
 const Family* find_family(std::string_view model_type);
 // The rule that reads a family's layers, as reports name it ("plain", "mla").
 std::string_view rule_of(const Family& family);
-// The row whose layers are read by this function; null where there is none.
+// The row whose layers are read by this function; null if there is none.
 const Family* find_family(void (*layers)(Reader& reader));
 // The model_type that an architecture's name implies ("DeepseekV4ForCausalLM" -> "deepseek_v4"); empty for none.
 std::string_view model_type_of(std::string_view class_name);

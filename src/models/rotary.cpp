@@ -37,7 +37,7 @@ constexpr std::array kShares{
     ClassShare{"chatglm glm glm4 glm4_moe glm4v_text glm_ocr_text nemotron persimmon phi", 0.5},
 };
 
-constexpr double kMostPositions = 1e10;  // beyond any model; a larger product is no table
+constexpr double kMostPositions = 1e10;  // beyond any model; a larger product is not a table
 
 bool rotates(const Reader& reader) {
   const Fields& text = reader.text;
@@ -52,7 +52,7 @@ bool rotates(const Reader& reader) {
   for (const std::string_view key :
        {"rope_theta", "rope_scaling", "rope_parameters", "rotary_pct", "rotary_dim", "rotary_emb_base"})
     if (bare.contains(key)) return true;
-  // Learned positions have a table of their own, which the inventory has.
+  // Learned positions have their own table, which the inventory has.
   return !text.class_name().empty() &&
          std::none_of(reader.model.tensors.begin(), reader.model.tensors.end(),
                       [](const TensorGroup& group) { return group.module == "model.embed_positions"; });
@@ -156,7 +156,7 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         add(settings.full, latent->latent.qk_rope_head_dim, 0);
       } else if (const auto* sparse = std::get_if<SparseMla>(&mixer)) {
         add(settings.full, sparse->latent.qk_rope_head_dim, 0);
-        // The indexer pairs elements differently; where the config lets it pair them alike, GLM's classes share one
+        // The indexer pairs elements differently; if the config lets it pair them alike, GLM's classes share one
         // table.
         const bool is_alike = text.class_name() != "glm_moe_dsa" || text.flag("indexer_rope_interleave", false);
         add(settings.full, sparse->latent.qk_rope_head_dim, 1, is_alike);

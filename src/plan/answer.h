@@ -1,6 +1,5 @@
-// The whole reply to a question, as data: everything that a report or a program may want to know about a plan. Nothing
-// is computed after it; a form that needs a number has it here. Unless stated otherwise, bytes are for the request as
-// it is, and tokens are of one sequence.
+// The whole reply to a question, as data: everything that a report or a program needs from a plan. Reports compute
+// nothing themselves. Unless stated otherwise, bytes are for the request as it is, and tokens are of one sequence.
 #pragma once
 
 #include <cstdint>
@@ -43,19 +42,19 @@ std::string layout_name(const Parallel& parallel);
 struct TowerFacts {
   TowerKind what = TowerKind::kVision;
   std::string model_type;
-  std::uint64_t num_layers = 0;  // 0 where the config does not say
+  std::uint64_t num_layers = 0;  // 0 if the config does not say
 };
 
 // The facts of a model that no request changes.
 struct ModelFacts {
   std::string source;                    // file, "-" or Hub id
   std::string name;                      // last part of the source: "llama-3.1-8b"
-  std::string model_type, architecture;  // empty where the config names none
+  std::string model_type, architecture;  // empty if the config names none
   std::string family;                    // the rule that classified it
   std::string_view checked;              // what its numbers were compared with; empty: nothing
   Dtype dtype = Dtype::kBfloat16;
   std::uint64_t num_layers = 0, hidden_size = 0;
-  Tokens max_model_len;  // 0 where the config names none
+  Tokens max_model_len;  // 0 if the config names none
   Parameters parameters;
   std::vector<ConfigFact> config;
   std::vector<TowerFacts> towers;
@@ -102,10 +101,10 @@ struct CacheCurve {
   std::vector<Bytes> bytes;
 };
 
-// Numbers of sequences, each with the longest context that so many fit at.
+// Numbers of sequences, each with the longest context at which they fit.
 using ContextsBySequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
-// Where no engine was named: the verdict of one engine that runs on the card, for the same request.
+// Where no engine was named: the verdict of one engine that runs on the GPU, for the same request.
 struct EngineVerdict {
   std::string engine, engine_version;
   VerdictReport verdict;
@@ -125,7 +124,7 @@ struct Explanation {
 
 struct Plan {
   std::shared_ptr<const ModelFacts> model;
-  Request request;          // as asked, with the layout that was chosen
+  Request request;          // as requested, with the layout that was chosen
   Parallel asked_parallel;  // before a layout was searched for
   // Before the engine's own placement.
   std::optional<std::pair<LlamaCppOptions, std::optional<Tokens>>> asked_placement;
@@ -137,7 +136,7 @@ struct Plan {
   std::string weights_dtype;
   std::string_view weights_loss;  // rough loss of quality, as the type's makers publish it; empty: not published
 
-  std::optional<Bytes> card;            // memory of one card: as asked for, as calibrated, or as catalogued
+  std::optional<Bytes> card;            // memory of one GPU: as requested, as calibrated, or as in the catalogue
   std::optional<double> usable_share;   // the part of it that the engine may use
   std::optional<Bytes> taken_at_start;  // on the fullest GPU, for an engine that allocates its cache at the start
 
@@ -149,10 +148,10 @@ struct Plan {
   TotalReport total;
   std::optional<Capacity> capacity;
   std::optional<MixReport> mix;
-  std::optional<Roofline> roofline;  // where a bandwidth is known
+  std::optional<Roofline> roofline;  // absent if no bandwidth is known
   VerdictReport verdict;
   std::optional<DraftMethod> draft_method;
-  std::string draft_source;                // "" where the draft is no separate model
+  std::string draft_source;                // "" if the draft is not a separate model
   std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
   std::optional<Measurement> measurement;  // set by --measure
   std::vector<Note> notes;
@@ -166,15 +165,15 @@ struct Plan {
   std::optional<Launch> launch;
   std::vector<EngineVerdict> engines;
 
-  const GpuMemory& fullest() const;  // in a mix of cards, the one with the least room
-  // The memory of the card that holds `memory[gpu]`; `alike` where all cards are the same.
+  const GpuMemory& fullest() const;  // with different GPUs, the one with the least memory left
+  // The memory of GPU number `gpu`; `alike` is the memory of each if all are the same.
   Bytes card_of(std::size_t gpu, Bytes alike) const;
   Bytes host_total() const;
   Request unplaced() const;  // the request before the engine's own placement
-  Request as_asked() const;  // the same with its layout searched again, where it was searched
+  Request as_asked() const;  // the same, with the layout searched again if it was searched
 };
 
-// One plan of several, and how its request differs from the one asked for.
+// One plan of several, and how its request differs from the original one.
 struct Answer {
   std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
   std::vector<std::pair<std::string, std::string>> changes;  // option and value
@@ -182,14 +181,14 @@ struct Answer {
   bool other_checkpoint = false;                             // its weights cannot be made from the model's at load time
   std::vector<std::string> stored;                           // models in local stores that have these weights
   std::optional<std::uint64_t> longest, most_seqs;           // of a layout: the longest context and the most sequences
-  std::optional<std::uint64_t> copies;                       // --users: of the layout, each a server of its own
+  std::optional<std::uint64_t> copies;                       // --users: of the layout, each a separate server
   Plan plan;
 };
 
 // --users: copies of a layout that serve them together.
 struct UsersAnswer {
   std::uint64_t users = 0, of_a_copy = 0, copies = 0, gpus = 0, nodes = 0;
-  std::uint64_t most = 0;       // users that so many GPUs serve at once
+  std::uint64_t most = 0;       // users that these GPUs serve at once
   std::optional<double> price;  // of the GPUs, for an hour
 };
 
@@ -214,17 +213,17 @@ struct FleetEntry {
   Exit exit = Exit::kAnswered;
 };
 
-// Several models that share a card, each in its own engine.
+// Several models that share a GPU, each in its own engine.
 struct SharedCard {
   std::vector<FleetEntry> models;
-  std::string card;  // the card's name; empty where only a size was given
-  Bytes memory;      // of one card
-  Bytes total;       // what all models take of one card
-  Bytes usable;      // of one card's memory, without what is kept free
+  std::string card;  // the GPU's name; empty if only a size was given
+  Bytes memory;      // of one GPU
+  Bytes total;       // what all models take of one GPU
+  Bytes usable;      // of one GPU's memory, without what is kept free
   Verdict status = Verdict::kUnknown;
 };
 
-// `fit` for one engine and card of several.
+// `fit` for one engine and GPU of several.
 struct FitEntry {
   std::string source;
   std::string engine;  // as given to --engine
@@ -233,7 +232,7 @@ struct FitEntry {
   Exit exit = Exit::kAnswered;
 };
 
-// One model, engine and weight type on one card: figures of one plan.
+// One model, engine and weight type on one GPU: figures of one plan.
 struct GridCell {
   std::uint64_t max_model_len = 0;  // it was planned with
   VerdictReport verdict;
@@ -250,17 +249,17 @@ struct GridRow {
   std::string weights;
   CacheTypes types;
   std::uint64_t max_model_len = 0;
-  std::vector<GridCell> cells;  // one for each card; empty where the model cannot be read
+  std::vector<GridCell> cells;  // one for each GPU; empty if the model cannot be read
   std::string error;            // one line, without the program's name
   Exit exit = Exit::kAnswered;
 };
 
 struct GridCard {
   std::string name;
-  Bytes memory;  // of one card
+  Bytes memory;  // of one GPU
 };
 
-// Models against cards: what fits where, and how much.
+// Models against GPUs: what fits where, and how much.
 struct Grid {
   std::vector<GridCard> cards;
   std::uint64_t gpu_count = 1, num_seqs = 1;
@@ -270,7 +269,7 @@ struct Grid {
 struct ValueChange {
   std::string where;  // the part of the plan it is in: "config" or "request"
   std::string key;
-  std::string before, after;  // empty where one plan lacks it
+  std::string before, after;  // empty if one plan lacks it
 };
 
 struct MemoryChange {
@@ -279,7 +278,7 @@ struct MemoryChange {
   std::int64_t difference() const { return signed_difference(after, before); }
 };
 
-// A change of what the card holds; nothing where one of the plans does not say.
+// A change of what fits on the GPU; nothing if one of the plans does not say.
 struct CapacityChange {
   std::string what;  // "tokens", "max_model_len", "max_num_seqs"
   std::optional<std::uint64_t> before, after;
@@ -317,7 +316,7 @@ struct LogLine {
   std::string reason;               // why they differ, or what the line means, where known
   double low = 0, high = 0;         // of an estimate, in the line's unit; both 0: it has no range
 
-  double difference() const;  // of predicted from seen, as a share
+  double difference() const;  // (predicted - seen) / seen
   bool is_outside() const;    // an estimate that misses its range
 };
 
@@ -350,9 +349,9 @@ enum class LogPhase : std::uint8_t { kUnknown, kLoading, kProfiling, kCache, kGr
 
 struct LogRemedy {
   LogCure cure = LogCure::kNothing;
-  std::string option, value;     // the engine's; "" where none is needed
+  std::string option, value;     // the engine's; "" if none is needed
   std::optional<double> figure;  // the number in its sentence: tokens, ranks
-  std::optional<bool> fits;      // by a new plan; absent where none was made
+  std::optional<bool> fits;      // by a new plan; absent if none was made
   std::string effect = {};       // in the words of a table's row; "" for the usual ones
 };
 
@@ -360,19 +359,19 @@ struct LogRemedy {
 struct Diagnosis {
   LogVerdict verdict = LogVerdict::kCannotTell;
   LogPhase phase = LogPhase::kUnknown;
-  std::optional<LogEvent> cause;         // absent where nothing went wrong
+  std::optional<LogEvent> cause;         // absent if nothing went wrong
   std::optional<Bytes> missing;          // how much memory is short
   std::vector<LogValue> figures;         // computed from the log's own
-  std::vector<LogEvent> other_failures;  // lines that failed beside the cause, at most two
-  std::vector<LogEvent> hints;           // other lines that say why it came to that
+  std::vector<LogEvent> other_failures;  // other lines that report a failure, at most two
+  std::vector<LogEvent> hints;           // other lines that help to explain the cause
   std::vector<LogRemedy> remedies;       // what the log suggests, then least loss first
-  std::vector<LogEvent> other_events;    // other events, which are no faults
+  std::vector<LogEvent> other_events;    // other events, which are not faults
 };
 
 // A start-up log compared with a plan.
 struct LogCheck {
   LogOptions options;
-  std::string engine;      // "" where no line tells which engine wrote it
+  std::string engine;      // "" if no line tells which engine wrote it
   std::string program;     // its name for people
   std::string planned_as;  // the engine that plans for it; "": none
   Diagnosis diagnosis;
@@ -381,7 +380,7 @@ struct LogCheck {
   Plan plan;  // empty without a model
   bool has_plan = true;
   std::vector<LogLine> lines;
-  std::optional<LogTotal> total;  // absent where the log prints no part of it
+  std::optional<LogTotal> total;  // absent if the log prints no part of it
   std::size_t compared = 0;       // exact figures that depend on no assumption
   std::size_t disagreements = 0;  // those of them that are off by more than their rounding
   std::size_t outside = 0;        // estimates that are outside their range
@@ -392,7 +391,7 @@ struct LogCheck {
 // A part of a plan, and what was seen of it.
 struct WatchedLine {
   StartStage stage = StartStage::kWeights;
-  bool is_whole = false;        // the sum of all stages after the process's own
+  bool is_whole = false;        // the sum of all stages after the process itself
   std::optional<Bytes> logged;  // as the engine printed it
   Bytes planned, low, high;     // over all GPUs, or all processes
   std::int64_t seen = 0;        // growth of the counter
@@ -414,12 +413,12 @@ struct EngineRow {
   std::string_view engine, release, evidence;
 };
 
-// A behaviour of an engine that holds from a release on, or until before one; empty: from the first known, or still.
+// A behaviour of an engine from a release on, or until before one; empty: from the first known, or still.
 struct EngineRule {
   std::string_view engine;
-  std::string since, until, value;  // value: empty where the rule is on or off
+  std::string since, until, value;  // value: empty if the rule is on or off
   std::string_view rule, evidence;
-  std::string_view checked;  // "executed": the engine's own code was run on both sides; else "read"
+  std::string_view checked;  // "executed": the engine's code was run before and after; else "read"
 };
 
 }  // namespace kvplan

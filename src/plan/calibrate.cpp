@@ -41,11 +41,11 @@ bool of_card(std::string_view name) {
   return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
 }
 
-// Whether the record is for the request's card: `ours` in the catalogue, else a card of that very name.
+// Whether the record is for the request's GPU: `ours` in the catalogue, else a GPU of that very name.
 bool same_card(const CalibrationRecord& record, const GpuCatalogue& known, std::string_view card, const Gpu* ours) {
   if (folded(record.device) == folded(card)) return true;
   if (ours == nullptr || known.find(record.device) != ours) return false;
-  // Some cards are sold in two memory sizes under one name.
+  // Some GPUs are sold in two memory sizes under one name.
   if (record.memory == Bytes(0)) return true;
   const double ratio = static_cast<double>(record.memory.count()) / static_cast<double>(ours->budget().count());
   return ratio > 0.95 && ratio < 1.05;
@@ -108,7 +108,7 @@ std::string calibration_subject(const EngineInput& input) {
 }
 
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject) {
-  // A size alone identifies no card.
+  // A size does not identify a GPU.
   const CardRequest& card = request.card;
   if (!request.calibration || (!card.gpu && !card.measured)) return std::nullopt;
   const std::string name_of_card = card.gpu ? std::string(card.gpu->name) : *card.measured;
@@ -121,7 +121,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
       if (record.engine != engine_of(request).name || !same_release(record.engine_version, release)) continue;
       if (record.model != subject && record.model != layout) continue;
     }
-    // Among several, the same engine's goes before another's, and then the newest.
+    // Among several, the same engine's record comes before another's, then the newest.
     const auto rank = [&](const CalibrationRecord& each) {
       return std::pair(each.engine == engine_of(request).name, each.date);
     };
@@ -229,7 +229,7 @@ void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capaci
   const auto block = find_figure(pieces.input.request, kBlockFigure, subject);
   const auto request = find_figure(pieces.input.request, kRequestFigure, subject);
   if (!block || !request || block->figure.mean_bytes() == Bytes(0)) return;
-  // The tokens that its log prints are those of so many sequences of the full length.
+  // The tokens that its log prints are those of this many sequences of full length.
   const auto sequences_in = [&](Bytes budget) {
     return static_cast<double>(budget.count() / block->figure.mean_bytes().count()) / request->figure.mean;
   };

@@ -1,4 +1,4 @@
-// Replaces a plan's estimates by the figures of a calibration, where card and engine match.
+// Replaces a plan's estimates by the figures of a calibration, where GPU and engine match.
 #pragma once
 
 #include <optional>
@@ -19,24 +19,24 @@ std::string calibration_subject(const EngineInput& input);
 // The layout, on which the memory of a process outside of its tensors depends.
 std::string calibration_layout(const Request& request);
 
-// What kvplan verify heard of the engine's own code, beside the figures of kvplan/calibration.h.
+// Figures that kvplan verify gets from the engine's code, in addition to those of kvplan/calibration.h.
 constexpr std::string_view kWeightsFigure = "weights_bytes";   // of a rank, before repacking
 constexpr std::string_view kBlockFigure = "block_bytes";       // of a block, in all layers of a rank
 constexpr std::string_view kRequestFigure = "request_blocks";  // of a sequence of the longest context
 
-// The record of such figures ("weights_bytes=1,block_bytes=2"), for this plan's card, release, model and options.
+// The record of such figures ("weights_bytes=1,block_bytes=2"), for this plan's GPU, release, model and options.
 CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, const std::string& said,
                                         std::string_view date);
-// Replace the weights of a rank, and what fits in the cache's budget, by such figures.
+// Replaces a rank's weights, and what fits in the cache's budget, by such figures.
 void calibrate_weights(const Pieces& pieces, const Load& load, std::vector<LedgerLine>& lines,
                        std::vector<AppliedFigure>& applied);
 void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capacity,
                         std::vector<AppliedFigure>& applied);
 
-// The figure for the request's card. Figures of a card need only the card to match; those of an engine also its name
-// and release; those of a model also its subject. Nothing where no record matches or no card is named.
+// The figure for the request's GPU. Figures of a GPU need only the GPU to match; those of an engine also its name
+// and release; those of a model also its subject. Nothing if no record matches or no GPU is named.
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject = "");
-// The memory of the card that a program sees; the bytes that the card reads and writes a second (for a bound of the
+// The memory of the GPU that a program sees; the bytes that the GPU reads and writes a second (for a bound of the
 // decode speed).
 std::optional<Bytes> calibrated_memory(const Request& request);
 std::optional<Figure> calibrated_bandwidth(const Request& request);

@@ -25,7 +25,7 @@ std::pair<std::string, std::string> context_option(const Request& request, std::
     return {"-c", std::to_string(request.llama_cpp.kv_unified
                                      ? tokens
                                      : checked_mul(tokens, request.sequences(), "the total context"))};
-  // Where --ctx-size means the same, the two must agree.
+  // If --ctx-size means the same, the two must agree.
   const bool is_alias = request.llama_cpp.ctx_size.has_value();
   return {is_alias ? "--ctx-size" : "--max-model-len", std::to_string(tokens)};
 }
@@ -66,8 +66,8 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
 }
 
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count) {
-  if (!request.card.mixed.empty()) return std::nullopt;  // it is not known which cards would be added
-  // With unified memory another card is another machine: one machine on its own does not become two.
+  if (!request.card.mixed.empty()) return std::nullopt;  // it is not known which GPUs would be added
+  // With unified memory another GPU is another machine: one machine on its own does not become two.
   if (request.card.is_unified() && request.card.count == 1 && !request.parallel.given) return std::nullopt;
   Request more = request;
   more.card.count = count;
@@ -75,7 +75,7 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
   more.parallel.tensor = more.parallel.pipeline = 1;
   return unless_misfit([&]() -> std::optional<Change> {
     more = chosen_layout(cache, more);
-    // llama.cpp distributes layers over the cards that it sees: no layout option is needed.
+    // llama.cpp distributes layers over the GPUs that it sees: no layout option is needed.
     const bool deals_layers = engine_of(request).loading.embedding_on_host && !request.parallel.given;
     return Change{deals_layers && count != request.card.count ? OptionValues{{"--gpu-count", std::to_string(count)}}
                                                               : layout_options(request, more),

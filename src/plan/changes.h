@@ -25,10 +25,10 @@ std::pair<std::string, std::string> seqs_cap_option(std::uint64_t cap);
 
 // A change to each other KV type and weight type in use with the engine.
 std::vector<Change> type_changes(const Request& request, const Plan& asked);
-// The request on `count` cards, in the layout that fits best there. Nothing where more cards are no remedy: for a mix
-// of cards, and for a machine with unified memory.
+// The request on `count` GPUs, in the layout that fits best there. Nothing if more GPUs do not help: for different
+// GPUs, and for a machine with unified memory.
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count);
-// The options that lead from the layout of `before` to that of `after`, for a command that asks for `before`.
+// The options that change the layout of `before` to that of `after`, for a command with the layout of `before`.
 OptionValues layout_options(const Request& before, const Request& after);
 
 }  // namespace kvplan

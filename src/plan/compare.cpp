@@ -71,7 +71,7 @@ bool has_weights(std::string_view stored, std::string_view model, std::string_vi
   const auto at = there.find(bare(model));
   if (at == std::string::npos) return false;
   const std::string rest = there.substr(at + bare(model).size());
-  std::vector<std::string_view> names{weights};  // a GGUF mixture is no type in the table
+  std::vector<std::string_view> names{weights};  // a GGUF mixture is not a type in the table
   if (type != nullptr)
     for (const std::string_view alias : split(type->aliases)) names.push_back(alias);
   return std::any_of(names.begin(), names.end(),
@@ -126,7 +126,8 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
         take_as_misfit(error);
         continue;  // the engine or the model has no such type
       }
-      // What the engine refuses for its types is no choice; what it refuses anyway is said once, by the asked plan.
+      // What the engine refuses for its types is not offered; what it refuses anyway is said once, by the requested
+      // plan.
       const std::optional<Refusal>& refused = answer.plan.verdict.refusal;
       if (refused && !answer.changes.empty() && !out.asked.verdict.refusal) {
         add_unique(refused_types, weight != own_weights ? weight : kv);

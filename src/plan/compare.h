@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// Types to compare; where a list is empty, those in use with the engine. "auto" is the model's own.
+// Types to compare; if a list is empty, those in use with the engine. "auto" is the model's own.
 struct TypeLists {
   std::vector<std::string> weights, kv;
   // Models in local stores, to be named where they have the weights of another checkpoint.

@@ -88,7 +88,7 @@ ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& pl
   return out;
 }
 
-// Every engine that runs on the card, except those that wrap another one: the numbers are that one's.
+// Every engine that runs on the GPU, except those that wrap another one: the numbers are that one's.
 std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
@@ -127,7 +127,7 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
   return out;
 }
 
-// Where lengths vary, a pool that llama.cpp's slots share holds the stated ones, and each may exceed the mean.
+// If lengths vary, a pool that llama.cpp's slots share fits the given ones, and each may exceed the mean.
 void suggest_pool(PlanCache& cache, Plan& plan) {
   const Request own = plan.as_asked();
   const Engine& engine = engine_of(own);
@@ -182,7 +182,7 @@ void compare_releases(const ModelSpec& model, Plan& plan) {
     request.engine_version = release;
     try {
       const Plan older = make_plan(model, request);
-      // It lacks the model, or something else that was asked for.
+      // It lacks the model, or something else that was requested.
       if (older.verdict.refusal && !plan.verdict.refusal) continue;
       least = std::min(least, older.fullest().total);
       most = std::max(most, older.fullest().total);

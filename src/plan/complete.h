@@ -1,21 +1,21 @@
-// What a plan that is shown has in addition to one that a search asks for.
+// The parts of a plan that only a report needs, and no search.
 #pragma once
 
 #include "plan/plan.h"
 
 namespace kvplan {
 
-// Parts of an answer that take time, and that not every form shows.
+// Parts of an answer that take time, and that not every output format shows.
 struct Wanted {
   bool curves = false;   // KV by context for each type, and the longest context for numbers of sequences
-  bool engines = false;  // each engine's verdict, where a card was named and no engine
-  bool launch = false;   // the engine's command line; Error where it has none for the request
+  bool engines = false;  // each engine's verdict, where a GPU was named and no engine
+  bool launch = false;   // the engine's command line; Error if it has none for the request
 };
 
 // Adds remedies to the verdict of a plan that does not fit.
 void suggest(const ModelSpec& model, Plan& plan);
 
-// Where the request names no release and those of the last year differ by more than 2 %, a note with their range.
+// If the request names no release and those of the last year differ by more than 2 %, a note with their range.
 void compare_releases(const ModelSpec& model, Plan& plan);
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);

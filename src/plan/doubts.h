@@ -1,4 +1,4 @@
-// What makes a plan doubtful: errors that kvplan is known to make, and what nobody has checked.
+// What makes a plan doubtful: known errors of kvplan, and what nobody has checked.
 #pragma once
 
 #include <vector>

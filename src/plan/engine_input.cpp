@@ -32,7 +32,7 @@ QuantDeclaration without_rules(const QuantDeclaration& declared) {
   return out;
 }
 
-// The part that depends on the model alone.
+// The part that depends only on the model.
 void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
   shape.arch = model.known_as->id;
@@ -79,7 +79,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
       cache.kind = kind_info(mixer).name;
       cache.compact = cache_terms(mixer, Form::kCompact);
       cache.expanded = cache_terms(mixer, Form::kExpanded);
-      if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // share one list
+      if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // the two share one list
     }
   }
   for (const TowerModel& side : model.towers) {

@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// The names of the engines for which `has` holds, without the logical one.
+// The names of the engines for which `has` is true, without the logical one.
 template <class Has>
 std::string engines_with(const Has& has) {
   std::string out;
@@ -46,7 +46,7 @@ std::string draft_name(DraftMethod method) {
   }
 }
 
-// Notes on pairs of model and draft that engines refuse; they are planned all the same.
+// Notes on pairs of model and draft that engines refuse; they are still planned.
 void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
   constexpr std::uint64_t kVocabSlack = 128;  // as llama.cpp allows; vLLM and SGLang allow none
   const ModelSpec& draft = *input.request.extras.draft;

@@ -12,10 +12,10 @@
 
 namespace kvplan {
 
-// The speculative method that the request or the draft's own config names; nothing where there is none.
+// The speculative method that the request or the draft's own config names; nothing if there is none.
 std::optional<DraftMethod> draft_method_of(const Request& request);
 
-// Throws Error(kBadInput) where the engine lacks an extra that was asked for; it names the engines that have it.
+// Throws Error(kBadInput) if the engine lacks an extra that was requested; it names the engines that have it.
 void check_extras(const ModelSpec& model, const Request& request);
 
 // The request for the draft model's own cache and weights.

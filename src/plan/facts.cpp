@@ -49,7 +49,7 @@ LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load
 // A config.json has the name of its folder, other files theirs without the ending.
 std::string name_of(std::string_view source) {
   if (source == "-") return "standard input";
-  if (source == "." || source == "./config.json" || source.ends_with("..")) {  // a folder by its place
+  if (source == "." || source == "./config.json" || source.ends_with("..")) {  // the name of the current folder
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::weakly_canonical(source, error);
     return (source.ends_with("json") ? folder.parent_path() : folder).filename().string();

@@ -1,4 +1,4 @@
-// What an answer says about a model and its layers, so that no form has to look into either.
+// What an answer says about a model and its layers, so that no report has to look into either.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace kvplan {
 
-// A model's name by its place: "llama-3.1-8b" for configs/llama-3.1-8b.json.
+// A model's name from its path: "llama-3.1-8b" for configs/llama-3.1-8b.json.
 std::string name_of(std::string_view source);
 
 std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model);
@@ -21,7 +21,7 @@ std::vector<LayerFacts> layer_facts(const std::vector<LayerGroup>& groups, const
 // For a release before the first or after the last known one: which release it is planned as. Empty for a known one.
 Template unknown_release(const Engine& engine, const Request& request);
 
-// Query heads of a layer, and the most of any layer; 0 where there are none.
+// Query heads of a layer, and the most of any layer; 0 if there are none.
 std::uint64_t num_heads(const Mixer& mixer);
 std::uint64_t most_heads(const std::vector<LayerGroup>& groups);
 

@@ -26,8 +26,8 @@ std::string short_count(std::uint64_t n) {
   return std::to_string(n);
 }
 
-// The plan of `changed`, with the options that lead to it from the user's own command. It is judged as that command
-// would be: the usual reserve mattered only to the search.
+// The plan of `changed`, with the options that lead to it from the user's own command. It is judged without the usual
+// reserve, which is only for the search, so the command gets the same verdict.
 Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::string name, OptionValues changes) {
   changed.limits.reserve = own.limits.reserve;
   const OptionValues layout = layout_options(own, changed);
@@ -44,7 +44,7 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
 // `own` has the engine's placement; changes are judged by `unplaced`, with everything on the GPUs.
 void add_longest_and_most(PlanCache& cache, const Request& own, const Request& unplaced,
                           const std::vector<LayoutFigures>& layouts, Answers& out) {
-  // Where any number fits, the answer is planned for what was asked.
+  // If any number fits, the answer is planned for the request.
   const auto shown = [](std::uint64_t n, std::uint64_t asked) { return n >= kAnyCount ? asked : n; };
   const std::uint64_t asked_tokens = out.asked.load.max_model_len.count();
   // What fits keeps no reserve.
@@ -92,7 +92,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const Request& u
     out.contexts_by_sequences.emplace_back(seqs, held->longest);
   }
 
-  // The single change that gains most context, in the same layout. Twice the cards is reported separately, since it
+  // The single change that gains most context, in the same layout. Twice the GPUs is reported separately, since it
   // changes no setting.
   std::uint64_t best_gain = 0;
   Request bare = request;
@@ -122,7 +122,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const Request& u
   if (best_gain > 0) out.sentences.push_back(Template("best single change: ") + out.buys_most);
 }
 
-// Layouts of the cards at hand and of the fewest cards that hold the request, best first.
+// Layouts of the GPUs at hand and of the fewest GPUs that hold the request, best first.
 void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutFigures>& at_hand, Answers& out) {
   if (own.card.is_unified() && own.parallel.gpus() == 1 && own.card.count == 1) return;
   const std::uint64_t at_least = fewest_cards(out.asked);
@@ -150,13 +150,13 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutF
   }
   for (const std::uint64_t count : usual_gpu_counts(free)) {
     if (count < at_least) continue;
-    if (searches_layouts(own) && count == here && fits_here) return;  // named above
+    if (searches_layouts(own) && count == here && fits_here) return;  // listed above
     bool any = false;
     for (const Request& layout : layouts_of(cache, free, count)) {
       if (!fits(cache, with_reserve(layout))) continue;
       any = true;
       add(layout);
-      if (fits_here) break;  // fewer cards than there are: the best layout will do
+      if (fits_here) break;  // fewer GPUs than there are: the best layout will do
     }
     if (!any) continue;
     const Request& first = out.rows.back().plan.request;
@@ -175,7 +175,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutF
   if (!fits_here) out.sentences.push_back({"no layout of up to {gpus} GPUs fits the request", {{"gpus", most}}});
 }
 
-// The smallest share of the card that serves what was asked for: the rest is for others.
+// The smallest fraction of the GPU that serves the request: the rest is for others.
 void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
   if (engine.share_option.empty() || !out.asked.card || !out.asked.usable_share || own.memory_utilization ||
@@ -200,7 +200,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const std::uint64_t named = own.parallel.gpus();
   if (own.parallel.given || named > 1) counts = {named};
   for (const std::uint64_t count : counts) {
-    // A card that is too small for an equal share needs no plan.
+    // A GPU that is too small for an equal part needs no plan.
     const Bytes share(least.count() / count);
     auto first =
         std::partition_point(cards.begin(), cards.end(), [&](const Gpu* gpu) { return gpu->budget() < share; });
@@ -238,7 +238,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
       {"smallest that fits: {gpus} x {card}", {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
 
-// The GPUs that serve all users are the answer, and what is judged; other layouts of so many GPUs come after it.
+// The GPUs that serve all users are the answer and get the verdict; other layouts of as many GPUs come after it.
 void add_users(PlanCache& cache, const Request& own, Answers& out) {
   constexpr std::size_t kMost = 8;
   const std::vector<UsersPlan> plans = layouts_for_users(cache, own);
@@ -295,12 +295,13 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
     add_users(cache, request, out);
     return out;
   }
-  // One machine with an engine that moves layers to main memory: what keeps them on the GPU, smallest change first.
+  // On one machine the engine may move layers to main memory: suggests what keeps them on the GPU, smallest change
+  // first.
   if (engine_of(request).places != nullptr && out.asked.verdict.status != Verdict::kFits) {
     out.asked.verdict.suggestions = remedies(cache, out.asked);
     out.asked.verdict.has_sought = true;
   }
-  // What fits is said of the engine's own placement, and the GPUs of the model without one.
+  // What fits is for the engine's own placement; the GPUs are for the model without one.
   Request here = request;
   if (placed_otherwise(request, out.asked.request)) here.llama_cpp = out.asked.request.llama_cpp;
   add_longest_and_most(cache, here, request, held_by_layouts(cache, here), out);

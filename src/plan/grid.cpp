@@ -60,14 +60,14 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
           refused.error = error.what();
           if (command_of) refused.command = command_of(here);
           row.exit = std::max(row.exit, error.code());
-          // It took long, and every card would get it.
+          // It took long, and it is the same for every GPU.
           if (!planned && dynamic_cast<const TooManyRules*>(&error) != nullptr) break;
         }
       }
       for (GridCell& cell : row.cells)
         if (!cell.error.empty()) cell.max_model_len = row.max_model_len;
       if (planned || row.cells.empty()) continue;
-      row.error = row.cells.front().error;  // the same for every card
+      row.error = row.cells.front().error;  // the same for every GPU
       row.cells.clear();
     }
   }

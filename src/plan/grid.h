@@ -1,4 +1,4 @@
-// Models against cards: what fits where, and how much.
+// Models against GPUs: what fits where, and how much.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace kvplan {
 
-// The rows of one model: engines x weight types. An empty list means the request's own. `command_of` writes the
-// command of what a cell was planned with.
+// The rows of one model: engines x weight types. An empty list means the request's own. `command_of` writes the command
+// for a cell's request.
 using CommandOf = std::function<OptionValues(const Request&)>;
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
                                const std::vector<std::string>& weights, const std::vector<const Gpu*>& cards,

@@ -23,8 +23,8 @@ std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
 
 }  // namespace
 
-// The budget is what the request leaves. The parts beside the cache may grow with the load (scores, compute buffers,
-// logits): a longer load is therefore laid out with its own, and judged as its plan would be.
+// The budget is what the request leaves. Other parts may grow with the load (scores, compute buffers, logits), so a
+// longer load is laid out with its own parts and judged like a plan.
 void fill_capacity(const Pieces& pieces, Plan& plan) {
   const EngineInput& input = pieces.input;
   const Engine& engine = pieces.engine;
@@ -79,7 +79,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
         return fits(load);
       });
   }
-  if (!plan.request.card.mixed.empty()) {  // tokens of one card's budget say nothing about the others
+  if (!plan.request.card.mixed.empty()) {  // the tokens of one GPU's budget do not apply to the others
     capacity.tokens.reset();
     capacity.max_concurrency =
         static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());

@@ -5,7 +5,7 @@
 
 namespace kvplan {
 
-// Nothing where there is no card and no budget.
+// Nothing if there is no GPU and no budget.
 void fill_capacity(const Pieces& pieces, Plan& plan);
 
 }  // namespace kvplan

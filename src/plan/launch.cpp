@@ -34,7 +34,7 @@ void from_hub(LaunchModel& out) {
   }
 }
 
-// Engines load the directory of a config.json. Another NAME.json stands for the model NAME.
+// Engines load the directory of a config.json. Another NAME.json means the model NAME.
 LaunchModel launch_model(const ModelSpec& model) {
   LaunchModel out;
   out.is_gguf = model.is_gguf;
@@ -54,11 +54,11 @@ LaunchModel launch_model(const ModelSpec& model) {
     out.name.resize(out.name.size() - std::string_view(".json").size());
     out.is_placeholder = true;
   }
-  if (out.name.starts_with('-')) out.name.insert(0, "./");  // so that it is no option
+  if (out.name.starts_with('-')) out.name.insert(0, "./");  // so that it is not an option
   return out;
 }
 
-// In the spelling of the table of types; as typed where the table has no such row.
+// As the table of types spells it; as typed if the table lacks it.
 std::string type_name(const std::optional<std::string>& weights) {
   if (!weights) return "";
   const WeightType* type = find_weight_type(*weights);
@@ -101,7 +101,7 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
   input.draft_weights = type_name(request.extras.draft_weights);
   input.places_itself = plan.asked_placement && !plan.asked_placement->first.gpu_layers;
   std::vector<std::string> remarks;
-  // Where the engine does not make a type while it loads, the command names a checkpoint of it.
+  // If the engine does not make a type while it loads, the command names a checkpoint of it.
   const auto is_own = [&](const std::string& type, const std::string& declared, const std::string& name,
                           LaunchModel& loaded) {
     if (has_word(engine.loading.made_at_load, type) && declared.empty()) return false;

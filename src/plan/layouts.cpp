@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// The fewest KV heads of any layer, as tensor parallelism counts them: 1 where all query heads read one latent.
+// The fewest KV heads of any layer, as tensor parallelism counts them: 1 if all query heads read one latent.
 std::uint64_t fewest_kv_heads(const PlanCache& cache) {
   std::uint64_t least = kAnyCount;
   for (const LayerGroup& group : cache.groups())
@@ -21,7 +21,7 @@ std::uint64_t fewest_kv_heads(const PlanCache& cache) {
   return least;
 }
 
-// How many ranks hold the same part of a sequence's cache.
+// How many ranks store the same part of a sequence's cache.
 std::uint64_t repeats(const PlanCache& cache, const Request& request) {
   const std::uint64_t heads = fewest_kv_heads(cache);
   const std::uint64_t ranks = tensor_cuts(request).attention;
@@ -46,8 +46,8 @@ auto preference(const PlanCache& cache, const Request& request, std::uint64_t gp
                     p.expert);
 }
 
-// How many ranks may share the tokens of a sequence (context parallelism): those that would hold the same ones; 1 where
-// the engine has no such option.
+// How many ranks may share the tokens of a sequence (context parallelism): those that would otherwise store the same
+// tokens; 1 if the engine has no such option.
 std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request) {
   const std::uint64_t same = repeats(cache, request);
   return engine_of(request).parallel.decode_context && request.parallel.decode_context == 1 &&
@@ -166,7 +166,7 @@ Bytes least_memory(const Plan& asked) {
   Bytes weights;
   for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
   const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
-  // Ranks may replicate what they cannot split: only an equal share is certain.
+  // Ranks may replicate what they cannot split: only an equal part is certain.
   if (copies > 1) return Bytes(weights.count() / copies);
   const Bytes cache = std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
   if (!asked.mix) return weights + cache;
@@ -177,7 +177,7 @@ std::uint64_t fewest_cards(const Plan& asked) {
   const Request& request = asked.request;
   const Bytes card = card_memory(request).value_or(Bytes(0));
   if (card == Bytes(0)) return 1;
-  const Bytes most = card + request.cpu_offload.value_or(Bytes(0));  // of the model, on a card and its host's share
+  const Bytes most = card + request.cpu_offload.value_or(Bytes(0));  // of the model, on a GPU and its host's share
   return std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), most.count()));
 }
 

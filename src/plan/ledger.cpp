@@ -40,7 +40,7 @@ GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<L
   }
   if (stage < extras.stages.size())
     for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);
-  // Extras alone do not make the weights known.
+  // Extras do not make the weights known.
   if (!weights.is_known) gpu.weights.reset();
   for (const LedgerLine& line : cache) add_line(gpu, line, margin);
   const OverheadInput overhead{&input,      plan.load, stage, gpu.weights.value_or(Bytes(0)), input.request.card.memory,
@@ -66,7 +66,7 @@ Bytes outside_cache(const GpuMemory& gpu) {
 void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan& plan) {
   plan.memory.clear();
   const std::uint64_t per_stage = ranks.size() / plan.request.parallel.pipeline;
-  // One for each copy; with data parallel attention the copies share the experts and the MLPs, and each has some of the
+  // One for each copy. With data parallel attention the copies share the experts and the MLPs, and each has some of the
   // ranks.
   const std::uint64_t copies = plan.request.parallel.data;
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
@@ -169,7 +169,7 @@ Occupancy occupy_stages(const Pieces& pieces, Plan& plan) {
   Occupancy occupancy(pieces.input, pieces.layout, plan.load);
   std::vector<Bytes> held = occupancy.held_by_stage(plan.request.parallel.pipeline);
   fill_stages(pieces, held, plan);
-  // A separate card's plan does not depend on host memory, unless that is judged too.
+  // A separate GPU's plan does not depend on host memory, unless that is judged too.
   if (shared_memory(plan.request) || plan.request.card.host_memory || !plan.verdict.on_cpu.empty())
     plan.host = host_lines(pieces, plan);
   plan.capacity.reset();

@@ -1,4 +1,4 @@
-// The ledger of a plan: what every GPU and the host hold.
+// The ledger of a plan: what is on every GPU and in host memory.
 #pragma once
 
 #include <cstdint>

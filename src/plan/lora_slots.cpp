@@ -19,7 +19,7 @@ std::uint64_t largest_rank(const std::vector<AdapterFile>& adapters) {
   return out;
 }
 
-// vLLM and SGLang wrap their fused layers: an adapter of q_proj alone takes slots for k and v as well.
+// vLLM and SGLang wrap their fused layers: an adapter of q_proj also takes slots for k and v.
 std::vector<std::string> fused_targets(const std::vector<std::string>& targets) {
   std::vector<std::string> out;
   for (const std::string& target : targets) {
@@ -99,7 +99,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
                                                : "--lora-targets: the model has no such module",
            request.extras.lora_targets.empty() ? "give an adapter of this model"
                                                : "name modules of it, for example q_proj,v_proj");
-  // Host memory holds the adapters whole.
+  // Host memory has the whole adapters.
   LoraRequest whole = lora;
   whole.share = {};
   whole.slots = 1;

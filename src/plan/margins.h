@@ -1,7 +1,7 @@
 // How certain a plan is: the range of each estimate, and what to do where the limit lies within it.
 //
 // Exact lines have no range. An estimate has the range that was fitted to recorded logs for its engine, +-5 % where
-// there is none, or +-P % of --margin P% in place of both. The range of a total is narrower than the sum of its lines'
+// there is none, or +-P % of --margin P% instead. The range of a total is narrower than the sum of its lines'
 // ends: the errors of one start hardly correlate (kvplan/ranges.h).
 #pragma once
 
@@ -19,8 +19,8 @@ void apply_margin(LedgerLine& line, const std::optional<double>& margin);
 // The first thing to lower so that the range's high end fits too: it is `over` bytes too much.
 Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over);
 
-// The range of the cache's budget: as uncertain as the parts beside the cache, and as the card's free memory at the
-// start where the engine uses that. Absent where the user gave the budget.
+// The range of the cache's budget: as uncertain as the parts beside the cache, and as the GPU's free memory at the
+// start where the engine uses that. Absent if the user gave the budget.
 std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget);
 
 }  // namespace kvplan

@@ -28,7 +28,7 @@ std::map<std::uint64_t, std::uint64_t> stated_lengths(const Request& request, co
   return rounded;
 }
 
-// Tokens of a prefix that the engine stores once; 0 where every sequence stores its own.
+// Tokens of a prefix that the engine stores once; 0 if every sequence stores its own.
 std::uint64_t shared_tokens(const EngineInput& input, const CacheLayout& layout, const Load& load) {
   const Engine& engine = engine_of(input.request);
   if (!input.request.shared_prefix || load.num_seqs == 0) return 0;
@@ -110,7 +110,7 @@ Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const 
     part.num_seqs = sequences;
     parts_.push_back(part);
   };
-  // The first sequence holds the prefix; windows and states are each sequence's own.
+  // The first sequence has the prefix; each sequence has its own windows and states.
   const auto full = std::map<std::uint64_t, std::uint64_t>{{load.max_model_len.count(), load.num_seqs}};
   for (const auto& [length, sequences] : has_lengths ? stated_lengths(request, load) : full) {
     const std::uint64_t whole = prefix == 0 ? sequences : sequences_ == 0 ? 1 : 0;

@@ -1,5 +1,5 @@
-// What the sequences of a request hold in the cache: all at full length, or of the lengths that the request states,
-// with a shared prefix counted once. A plan's memory, its verdict and its capacity are all about these bytes.
+// The memory of a request's sequences in the cache: all at full length, or of the lengths that the request states,
+// with a shared prefix counted once. A plan's memory, verdict and capacity all use these bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace kvplan {
 
 class Occupancy {
  public:
-  // `load`: one copy's sequences at full length. Throws Error where the stated lengths are too many.
+  // `load`: one copy's sequences at full length. Throws Error if the stated lengths are too many.
   Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load);
 
-  // Whether it is about other bytes than those of `load` itself.
+  // Whether the request states lengths or a prefix, so that the bytes differ from `load`'s.
   bool is_stated() const { return is_stated_; }
   const std::vector<Load>& parts() const { return parts_; }
   // Bytes of the fullest GPU, and of one GPU of each stage.
@@ -24,25 +24,25 @@ class Occupancy {
   // One entry for each GPU, with `share` of its bytes (cut()).
   std::vector<RankCache> explain(double share) const;
 
-  // Whether the engine runs all sequences at once in `budget` bytes of a GPU. Its scheduler may hold less than held():
-  // windows of many sequences are not all at their largest at once.
+  // Whether the engine runs all sequences at once in `budget` bytes of a GPU. It may need less than held(): windows of
+  // many sequences are not all at their largest at once.
   bool fits(Bytes budget) const;
-  // Why it does not, in words; empty where it does.
+  // Why it does not, in words; empty if it does.
   Template shortfall(Bytes budget) const;
-  // The share of held() that the sequences have where all of them run in `budget`; 1 where that is not less.
+  // The fraction of held() that the sequences have if all of them run in `budget`; 1 if that is not less.
   double cut(Bytes budget) const;
 
  private:
   const CacheLayout* layout_;
   Load load_;
-  std::vector<Load> parts_;  // together they are the sequences
+  std::vector<Load> parts_;  // groups of equal sequences
   Running running_;
   std::uint64_t sequences_ = 0;
   bool is_stated_ = false;
   bool starts_with_one_ = false;  // the engine refuses to start without the memory of a full sequence
 };
 
-// How many sequences like the request's run at once in `budget` bytes; absent where the engine's rule is not known.
+// How many sequences like the request's run at once in `budget` bytes; absent if the engine's rule is not known.
 std::optional<std::uint64_t> runs_at_once(const Request& request, const CacheLayout& layout, const Load& load,
                                           Bytes budget);
 

@@ -95,13 +95,13 @@ class Fit {
   }
 
  private:
-  // By the user, who is obeyed.
+  // By the user's options, which stay.
   bool is_placed() const {
     const LlamaCppOptions& asked = out_.llama_cpp;
     return asked.gpu_layers || asked.cpu_moe_layers || (!asked.tensor_split.empty() && out_.card.mixed.empty());
   }
 
-  // What each GPU holds, without the memory that the driver takes before the engine asks how much is free, and without
+  // What is on each GPU, without the memory that the driver takes before the engine asks how much is free, and without
   // what it does not count.
   std::vector<Bytes> used(const Request& request) const {
     std::vector<Bytes> out;
@@ -116,7 +116,7 @@ class Fit {
     return out;
   }
 
-  // Whether everything is then on the cards.
+  // Whether everything is then on the GPUs.
   bool shrinks_enough() {
     const std::vector<Bytes> all = used(out_);
     if (within(all, targets_)) return true;
@@ -130,7 +130,7 @@ class Fit {
     return targets_.size() == 1 && target > sum(least);
   }
 
-  // Layers are whole, so several cards have unused space: half a layer each, and one more.
+  // Layers are whole, so several GPUs have unused space: half a layer each, and one more.
   Bytes unfilled(const std::vector<Bytes>& all) const {
     if (all.size() < 2) return Bytes(0);
     Bytes weights;
@@ -152,7 +152,7 @@ class Fit {
     Request bare = out_;
     bare.llama_cpp.cpu_moe_layers = layers;
     if (sum(used(bare)) >= sum(targets_)) {
-      bare.llama_cpp.cpu_moe_layers = layers - 1;  // the output counts as the one layer with experts on the card
+      bare.llama_cpp.cpu_moe_layers = layers - 1;  // the output counts as the one layer with experts on the GPU
       return dealt(bare);
     }
     // Unlike the engine, which fills GPUs from the first one on, this needs no pattern for single tensors.
@@ -172,11 +172,11 @@ class Fit {
   PlanCache& cache_;
   AutoPlacement rule_;
   Request out_;
-  std::uint64_t units_, least_;  // least tokens of a context that nobody named
+  std::uint64_t units_, least_;  // the shortest default context
   std::vector<Bytes> targets_;
 };
 
-// The request with a settled layout: llama.cpp splits over cards by layers.
+// The request with a settled layout: llama.cpp splits over GPUs by layers.
 Request laid_out(Request request) {
   if (!searches_layouts(request)) return request;
   request.parallel.pipeline = request.card.count;

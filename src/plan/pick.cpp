@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kUsualLength = 8192;
 constexpr double kMadeBits = 8;                     // of the types that engines make while they load
-constexpr std::string_view kPartlyType = "q4_k_m";  // of a model that the GPUs do not hold
+constexpr std::string_view kPartlyType = "q4_k_m";  // of a model that does not fit the GPUs
 
 // How an engine gets a model of the catalogue.
 bool runs_gguf(const Engine& engine) {
@@ -30,8 +30,7 @@ bool runs_tags(const Engine& engine) {
   return engine.wraps_engine;  // of ollama's library
 }
 
-// For one person who chats the engine of GGUF files, which machines at home run; else the first of the table that
-// serves.
+// For one user the engine of GGUF files, which home machines run; else the first engine of the table that serves many.
 const Engine& usual_engine(const PickQuestion& question) {
   const bool serves = question.request.num_seqs > 1 || !has_word("chat code vision", question.task);
   for (const Engine& engine : engines())
@@ -111,7 +110,7 @@ class Picker {
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bits > b.bits; });
-    // A published checkpoint goes before the same bits made while loading, which read the larger one.
+    // A published checkpoint is preferred to converting a larger one to the same bits while loading.
     for (const bool made : {false, true})
       for (const Candidate& each : candidates) {
         if (!made && each.bits < kMadeBits) break;
@@ -187,7 +186,7 @@ class Picker {
     return out;
   }
 
-  // A tag is run as it is; a GGUF is named by its repository and type, as llama-server fetches it.
+  // An ollama tag is run directly; a GGUF is named by its repository and type, as llama-server fetches it.
   std::vector<std::string> command_of(const Candidate& candidate, const Plan& plan) const {
     if (runs_tags(*engine_)) {
       std::vector<std::string> out;
@@ -232,7 +231,7 @@ std::map<std::string, std::string> dates_of_generations() {
   return out;
 }
 
-// Two names of one size: the one published later, a base model after the one that was made of it.
+// Of two models of one size, the one published later; a fine-tuned model before its base.
 bool is_better_name(const PublishedModel& a, const PublishedModel& b) {
   return std::pair(a.date, a.model.size()) > std::pair(b.date, b.model.size());
 }
@@ -248,7 +247,7 @@ void put_in_order(bool all, Pick& pick) {
     if (a.parameters != b.parameters) return a.parameters > b.parameters;
     return is_better_name(a.model, b.model);
   });
-  // Of each family: the newest generation that the GPUs hold; where they hold none, the newest at all.
+  // Of each family: the newest generation that the GPUs hold; if they hold none, the newest at all.
   std::map<std::string_view, std::string> newest;
   for (const bool partly : {false, true})
     for (const PickedModel& each : models)

@@ -44,7 +44,7 @@ void check_total(const Plan& plan) {
     for (const LedgerLine& line : gpu.lines) all += line.high * copies;
 }
 
-// The card, the share of it that the engine may use, and the memory it holds after the start if it allocates its cache
+// The GPU, the fraction of it that the engine may use, and the memory it uses after the start if it allocates its cache
 // then.
 void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
   plan.card = input.request.card.memory;
@@ -66,7 +66,7 @@ Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::Laid
   return out;
 }
 
-// Where the engine's own figures hold another number of sequences than the rules that the verdict comes from.
+// Adds a doubt if the engine's own figures give another number of sequences than the rules behind the verdict.
 void doubt_verdict(Plan& plan) {
   const auto of_blocks = [](const AppliedFigure& figure) { return figure.name == kBlockFigure; };
   if (!plan.capacity || std::none_of(plan.calibrated.begin(), plan.calibrated.end(), of_blocks)) return;
@@ -89,7 +89,7 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   plan.verdict.on_cpu = on_cpu(pieces.engine, pieces.input);
   const Occupancy occupancy = occupy_stages(pieces, plan);
   check_total(plan);
-  // The verdict depends on the budget; on how much fits in it only where a minimum was asked for.
+  // The verdict depends on the budget; on how much fits in it only if a minimum was requested.
   if (request.limits.min_context || request.limits.min_seqs) fill_capacity(pieces, plan);
   plan.verdict.no_verdict = pieces.no_verdict;
   judge(pieces.input, pieces.engine, pieces.layout, occupancy, plan);

@@ -11,19 +11,19 @@
 
 namespace kvplan {
 
-// Plans `model`. Throws Error where the request makes no sense for it.
+// Plans `model`. Throws Error if the request makes no sense for it.
 Plan make_plan(const ModelSpec& model, const Request& request);
 // Keeps what many plans of one model share.
 class PlanCache;
 Plan make_plan(PlanCache& cache, const Request& request);
-// The verdict of make_plan, without the rest of a plan: what searches ask for.
+// The verdict of make_plan, without the rest of a plan: what searches need.
 VerdictReport verdict_of(PlanCache& cache, const Request& request);
 // The most GPUs of a plan.
 inline constexpr std::uint64_t kMostGpusOfPlan = 2048;
-// What kvplan verify heard ("weights_bytes=1,block_bytes=2"), as a record for later plans.
+// Figures from kvplan verify ("weights_bytes=1,block_bytes=2"), as a record for later plans.
 CalibrationRecord said_by_engine(const ModelSpec& model, const Request& request, const std::string& said,
                                  std::string_view date);
-// One GPU of each pipeline stage: what a search over placements asks for.
+// One GPU of each pipeline stage: what a search over placements needs.
 std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request);
 
 }  // namespace kvplan

@@ -13,8 +13,7 @@ constexpr std::size_t kMostLaidOut = 64;
 constexpr std::size_t kMostWeighed = 64;
 constexpr std::size_t kMostTypes = 32;
 
-// The request without what no layout depends on: the length of a sequence, and the limits that the finished plan is
-// judged by.
+// The request without the fields that no layout depends on: the length of a sequence, and the limits for the verdict.
 Request without_length(Request request) {
   request.max_model_len.reset();
   request.llama_cpp.ctx_size.reset();
@@ -24,7 +23,8 @@ Request without_length(Request request) {
   return request;
 }
 
-// The request without what no weight depends on. Every field that is not reset here distinguishes weights.
+// The request without the fields that no weight depends on. Requests that differ in any other field have separate
+// weights.
 Request of_weights(const Request& request) {
   Request out = without_length(request);
   const Request none;
@@ -40,8 +40,8 @@ Request of_weights(const Request& request) {
   out.block_size = none.block_size;
   out.parallel.given = none.parallel.given;
   if (engine_of(request).loading.mxfp4_layout == nullptr && engine_of(request).loading.makes_by == nullptr)
-    out.card.gpu = none.card.gpu;  // a card's kernels may pad weights
-  // An indexer's buffer is as long as a batch, whose default depends on the card.
+    out.card.gpu = none.card.gpu;  // a GPU's kernels may pad weights
+  // An indexer's buffer is as long as a batch, whose default depends on the GPU.
   if (engine_of(request).loading.side_tensors == nullptr) {
     out.card.memory = none.card.memory;
     out.max_num_batched_tokens = none.max_num_batched_tokens;
@@ -114,7 +114,7 @@ const Weigher& PlanCache::weigher(const Request& request) {
   for (const OfType& known : weighers_)
     if (known.model == &own && known.type == type && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
-  // An engine makes other tensors of a model; of its quantization it changes types at most.
+  // An engine may change a model's tensors; of its quantization it changes at most the types.
   const auto like = std::find_if(weighers_.begin(), weighers_.end(), [](const OfType& known) { return !known.type; });
   // Emplaced, since a weigher must not move.
   return weighers_.emplace_front(own, type, dtype, like == weighers_.end() ? nullptr : &like->weigher).weigher;

@@ -1,4 +1,4 @@
-// What plans of one model share: many questions about one model (fit, a table over cards and types) read it once, count
+// What plans of one model share: many questions about one model (fit, a table over GPUs and types) read it once, count
 // its weights once for each weight type and layout, and lay out its cache once for all lengths.
 #pragma once
 
@@ -37,11 +37,11 @@ class PlanCache {
     std::unique_ptr<CacheLayout> layout;
     std::vector<Note> notes;
     Doubts doubts;
-    mutable std::optional<TermSum> whole = std::nullopt;  // what the architecture needs, once a plan has asked for it
+    mutable std::optional<TermSum> whole = std::nullopt;  // what the architecture needs, once a plan needs it
   };
   const LaidOut& laid_out(const Request& request);
 
-  // The weights of the request, for any load and card.
+  // The weights of the request, for any load and GPU.
   struct Weighed {
     Request key;
     RankWeights weights;

@@ -27,8 +27,8 @@ bool in_layers(Component component) {
   }
 }
 
-// Whether a stage reads it for a decoded token. Of a look-up table only a row is read, unless it is the head too;
-// towers have run before.
+// Whether a stage reads it for a decoded token. Of a look-up table only one row is read, unless it is also the head.
+// Towers have run before.
 bool is_read(Component component, bool embedding_is_head) {
   switch (component) {
     case Component::kEmbedding: return embedding_is_head;
@@ -49,7 +49,7 @@ void take_to_host(WeightLine& line, Bytes bytes) {
   line.formula += {", less {moved} B in host memory", {{"moved", bytes}}};
 }
 
-// Moves the first `budget` bytes of the layers' weights, from each line its share.
+// Moves the first `budget` bytes of the layers' weights, proportionally from each line.
 Bytes offload(std::vector<WeightLine>& lines, Bytes budget) {
   Bytes all;
   for (const WeightLine& line : lines)
@@ -90,7 +90,7 @@ void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, B
   }
 }
 
-// The attention layers of a stage, with or without a cache of their own.
+// The attention layers of a stage, with or without their own cache.
 std::uint64_t attention_layers(const ModelSpec& model, std::uint64_t first, std::uint64_t count) {
   const auto attends = [](const Mixer& mixer) {
     return !std::holds_alternative<Ssm>(mixer) && !std::holds_alternative<Linear>(mixer) &&
@@ -111,8 +111,8 @@ std::uint64_t index_topk(const ModelSpec& model) {
   return 0;
 }
 
-// What loading takes beside the tensors: tables of rotary angles, and memory that the allocator keeps unused. Where a
-// checkpoint's headers give the tensors' sizes, that memory is computed as without them.
+// What loading takes beside the tensors: tables of rotary angles, and memory that the allocator keeps unused. The sizes
+// in a checkpoint's headers do not change that memory.
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
                                       const Request& request, std::vector<Bytes>& segments) {
   const Engine& engine = engine_of(request);
@@ -134,7 +134,7 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                                                                : Bytes(table.positions) * table.width * element;
     if (bytes == Bytes(0)) continue;
     tables.push_back(bytes);
-    constexpr std::uint64_t kTable = 1024;  // rows; with fewer it is no table of angles but one of frequencies
+    constexpr std::uint64_t kTable = 1024;  // rows; with fewer it is not a table of angles but of frequencies
     const std::uint64_t rows = std::min(table.positions, bytes.count() / table.width / element);
     const std::uint64_t each = bytes.count() / std::max<std::uint64_t>(rows, 1) / table.width;
     if (!formula.empty()) formula += " + ";
@@ -202,14 +202,14 @@ bool ignores_quantization(const ModelSpec& model, const Request& request) {
          !model.quantization.names_method;
 }
 
-// Where the request's tensors go: which ranks split what, and what the engine loads at all.
+// Which ranks split which tensors, and which tensors the engine loads at all.
 WeightRequest weight_request(const ModelSpec& model, const Request& request) {
   const Engine& engine = engine_of(request);
   WeightRequest out;
   out.type = asked_weights(model, request);
   out.dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
   out.with_mtp = request.mtp;
-  // A GGUF has the text model alone: image and audio encoders come in a projector file. Where the model itself is such
+  // A GGUF has only the text model: image and audio encoders come in a projector file. Where the model itself is such
   // a file, it has them.
   const bool leaves_towers = engine.loading.leaves_towers != nullptr &&
                              engine.loading.leaves_towers(request, model.known_as->id, has_audio(model));
@@ -240,7 +240,7 @@ std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& re
   return line.bytes > Bytes(0) ? std::optional(std::move(line)) : std::nullopt;
 }
 
-// EPLB receives a layer's experts beside those in use.
+// EPLB receives a layer's new experts while the old ones are in use.
 std::optional<LedgerLine> balance_line(const ModelSpec& model, const WeightRequest& asked, const Request& request,
                                        const WeightReport& report) {
   if (!request.parallel.balances_experts || asked.share.expert_parallel <= 1) return std::nullopt;
@@ -254,7 +254,7 @@ std::optional<LedgerLine> balance_line(const ModelSpec& model, const WeightReque
                     "vLLM distributed/eplb/eplb_state.py expert_buffer");
 }
 
-// What leaves the GPUs for host memory at the user's wish, over all stages.
+// What options move from the GPUs to host memory, over all stages.
 struct Moved {
   Bytes layers, experts;
 };
@@ -298,7 +298,7 @@ void add_moved(const ModelSpec& model, const Request& request, const Moved& move
                    "llama.cpp --n-cpu-moe"));
 }
 
-// Where the table stays in host memory: it, the layers before the first on a GPU, and the head where no GPU has it.
+// If the embedding stays in host memory: it, the layers before the first on a GPU, and the head if no GPU has it.
 void add_host_layers(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked, const Request& request,
                      std::uint64_t num_layers, const std::vector<StageShare>& stages, bool ties_head,
                      RankWeights& out) {

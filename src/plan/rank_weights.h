@@ -15,8 +15,8 @@ namespace kvplan {
 
 struct RankWeights {
   std::string type;                            // "bfloat16", "gptq-int4"
-  std::vector<std::vector<LedgerLine>> lines;  // one rank of each stage; empty where the weights are not known
-  // What PyTorch's allocator requests from the card for them, in order; empty for engines with another allocator.
+  std::vector<std::vector<LedgerLine>> lines;  // one rank of each stage; empty if the weights are not known
+  // What PyTorch's allocator requests from the GPU for them, in order; empty for engines with another allocator.
   std::vector<std::vector<Bytes>> segments;
   bool is_known = true;
   std::vector<LedgerLine> host;  // in host memory, for all ranks of one data parallel copy
@@ -24,11 +24,11 @@ struct RankWeights {
   // host memory are included.
   Bytes read_always, experts;
   Bytes host_always, host_experts;  // the parts of them that lie in host memory
-  std::uint64_t host_layers = 0;    // so many layers, from the first, are entirely in host memory, with their cache
+  std::uint64_t host_layers = 0;    // this many layers, from the first, are entirely in host memory, with their cache
   double bits = 16;                 // of a weight as stored, on average
 };
 
-// The layers of each pipeline stage, and what a rank of a stage holds.
+// The layers of each pipeline stage, and what is on a rank of a stage.
 std::vector<StageShare> layer_stages(std::uint64_t layers, const Request& request);
 void set_stage(const StageShare& stage, WeightShare& share);
 
@@ -38,7 +38,7 @@ ModelSpec as_made(const ModelSpec& model, const Request& request);
 // --weights, or the type used where the engine does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);
 
-// `weigher` is the model's, for the request's types. Where a stage is named, the lines of the others stay empty.
+// `weigher` is the model's, for the request's types. If a stage is named, the lines of the others stay empty.
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,
                          std::vector<Note>& notes);
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);

@@ -24,8 +24,8 @@ class RemedySearch {
   RemedySearch(PlanCache& cache, const Plan& asked)
       : cache_(cache), asked_(asked), own_(asked.as_asked()), request_(with_reserve(own_)), engine_(engine_of(own_)) {}
 
-  // What gives up least comes first. A length that nobody named is shortened early, one that was asked for last. A
-  // file's weights are what they are: llama.cpp itself shortens the context, and then moves layers to the host.
+  // The smallest change comes first. A default length is shortened early, a requested one last. The weights of a file
+  // are fixed: llama.cpp itself shortens the context first, and then moves layers to the host.
   std::vector<Remedy> all() {
     const bool named = request_.max_model_len || request_.llama_cpp.ctx_size;
     const bool moves_layers = engine_.loading.embedding_on_host && cache_.model().is_gguf;
@@ -55,7 +55,7 @@ class RemedySearch {
   bool add_if_fits(Request changed, OptionValues options, Template cost = {}) {
     if (!fits(cache_, changed)) return false;
     changed.limits.reserve = own_.limits.reserve;
-    return unless_misfit([&] {  // a context below the stated lengths is none
+    return unless_misfit([&] {  // a context below the given lengths does not help
       const OptionValues cap = lower_seqs_cap(cache_, changed);
       options.insert(options.end(), cap.begin(), cap.end());
       const Plan plan = make_plan(cache_, changed);
@@ -67,7 +67,7 @@ class RemedySearch {
     });
   }
 
-  // A cap that the engine refuses for its cache costs nothing to lower. What else would help does so at that cap.
+  // Lowering a cap that the engine refuses for its cache costs nothing. Other remedies are then tried with that cap.
   void lower_cap() {
     if (!asked_.verdict.needs_fewer_seqs) return;
     Request fewer = request_;
@@ -77,7 +77,7 @@ class RemedySearch {
     request_.max_num_seqs = asked_.settings.max_num_seqs;
   }
 
-  // Another layout of the same cards gives nothing up.
+  // Another layout of the same GPUs costs nothing.
   void deal_otherwise() {
     const std::uint64_t here = asked_.request.parallel.gpus();
     if (here < 2 || !own_.parallel.given) return;
@@ -179,7 +179,7 @@ class RemedySearch {
       if (const auto count = fewest(layers, with_experts))
         add_if_fits(with_experts(*count), {{"--n-cpu-moe", std::to_string(*count)}});
     const auto count = fewest(units, with_layers);
-    // Cards that each take what they can hold may together hold more layers than even shares.
+    // GPUs filled one by one may fit more layers than even parts.
     if (split_layers > (count ? units - *count : 0) &&
         add_if_fits(*split, {{"-ngl", std::to_string(split_layers)},
                              {"--tensor-split", shares_text(split->llama_cpp.tensor_split)}}))

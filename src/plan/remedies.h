@@ -8,9 +8,9 @@
 
 namespace kvplan {
 
-// What makes a request fit: single changes, the one that gives up least first. They are a narrower KV type, narrower
-// weights, more cards, fewer sequences and a shorter context (right after the KV type where the user named no length;
-// never where a minimum context was asked for).
+// What makes a request fit: single changes, the smallest first. They are a narrower KV type, narrower
+// weights, more GPUs, fewer sequences and a shorter context (right after the KV type where the user named no length;
+// never if a minimum context was requested).
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 
 }  // namespace kvplan

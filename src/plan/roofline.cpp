@@ -17,8 +17,8 @@ const Peak* peak_of(const Request& request) {
   return peak.tflops > 0 ? &peak : nullptr;
 }
 
-// How many times as fast as 16 bit the matrix cores multiply this type: only types whose activations are narrow too;
-// all others are widened to 16 bit.
+// How many times faster than 16 bit the matrix cores multiply this type. It is 1 unless activations are as narrow:
+// other types are widened to 16 bit.
 double times_16_bit(const Peak& peak, std::string_view weights) {
   if (weights.starts_with("fp8") || weights == "mxfp8") return peak.fp8;
   if (weights == "int8" || weights == "bnb-int8") return peak.int8;
@@ -49,7 +49,7 @@ std::uint64_t attended(const Mixer& mixer, const Term& term, Tokens tokens, Toke
   const bool indexed = term.role == Role::kIndex || term.limit.kind != LimitKind::kNone;
   if (const auto* sparse = std::get_if<SparseMla>(&mixer); sparse != nullptr && !indexed && sparse->index_topk > 0)
     return std::min(entries, sparse->index_topk);
-  // The model does not say how many of these entries are chosen: none keeps the bound a bound.
+  // The model does not give the number of chosen entries. Counting none keeps it an upper bound of the speed.
   if (const auto* compressed = std::get_if<Compressed>(&mixer);
       compressed != nullptr && !indexed && compressed->index_head_dim > 0 && term.role != Role::kState)
     return 0;
@@ -70,7 +70,7 @@ Bytes layer_read(const Mixer& mixer, const CacheTypes& types, const Load& load, 
   return out;
 }
 
-// Of all layers, or of the first so many.
+// Of all layers, or of the first `layers`.
 Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                  std::uint64_t first_layers = ~std::uint64_t{0}) {
   Bytes out;
@@ -206,7 +206,7 @@ PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& 
   return out;
 }
 
-// A lower bound of the seconds that one prompt takes the cores. Other data parallel ranks help only with its experts,
+// A lower bound of the compute time of one prompt, in seconds. Other data parallel ranks help only with its experts,
 // where they share those.
 double prefill_seconds(const PrefillWork& work, const Plan& plan, const RankWeights& weights, double tflops) {
   const Request& request = plan.request;
@@ -252,7 +252,7 @@ double host_bandwidth_of(const Request& request) {
 
 namespace {
 
-// For a mix of cards that work in turn: all bytes they hold over the time that each takes for its part.
+// For different GPUs that work in turn: all their bytes over the time that each takes for its part.
 double rig_bandwidth(const Plan& plan) {
   double bytes = 0;
   double seconds = 0;

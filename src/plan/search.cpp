@@ -72,7 +72,7 @@ Request with_longest_context(PlanCache& cache, Request request) {
   return with_context(std::move(request), widest->longest);
 }
 
-// Where lengths were stated the context is only an upper bound, which any pool of tokens satisfies: it ends at the
+// If lengths were stated the context is only an upper bound, which any pool of tokens satisfies: it ends at the
 // model's.
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess) {
   const std::uint64_t least = std::max<std::uint64_t>(1, longest_stated(request));

@@ -1,4 +1,4 @@
-// Several models on one card, each in its own engine.
+// Several models on one GPU, each in its own engine.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ struct CardUser {
   Request request;
 };
 
-// The first model gets what the others leave. An engine that takes a share of the card gets the smallest one that holds
-// its request, in whole percent; for other engines it is what they need. Throws Error where no card is named.
+// The first model gets what the others leave. An engine that takes a fraction of the GPU gets the smallest one that
+// fits its request, in whole percent; for other engines it is what they need. Throws Error if no GPU is named.
 SharedCard share_card(const std::vector<CardUser>& users);
 
-// The request with the smallest share of the card that holds it, in whole percent.
+// The request with the smallest fraction of the GPU that fits it, in whole percent.
 std::optional<Request> with_least_share(PlanCache& cache, Request request, Bytes card);
 
-// The request of a further model: on the same card, with its own types, layout and extras, and at most its own longest
+// The request of a further model: on the same GPU, with its own types, layout and extras, and at most its own longest
 // context.
 Request further_request(const ModelSpec& model, const Request& first);
 

@@ -23,7 +23,7 @@ std::uint64_t at_most_any(std::uint64_t count, std::uint64_t times) {
   return count >= kAnyCount / times ? kAnyCount : count * times;
 }
 
-// Smallest layouts first. Those that span more than two nodes are tried only where nothing smaller fits.
+// Smallest layouts first. Those that span more than two nodes are tried only if nothing smaller fits.
 std::vector<Copy> copies_that_fit(PlanCache& cache, const Request& request) {
   const bool named = request.parallel.given || request.parallel.gpus() > 1;
   const bool has_experts = cache.model().experts.count > 0;
@@ -62,7 +62,7 @@ UsersPlan users_plan(const Copy& copy, std::uint64_t users, std::uint64_t copies
 std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request) {
   Request free = with_reserve(request);
   if (!free.parallel.given) free.parallel.tensor = free.parallel.pipeline = 1;
-  // Slots of the mean length take as much as one pool that all share (--kv-unified).
+  // Slots of the mean length need as much memory as one shared pool (--kv-unified).
   const bool pools = engine_of(free).slot_tokens != nullptr && engine_of(free).loading.places_parts;
   if (pools && free.avg_len && !free.max_model_len && !free.llama_cpp.ctx_size) free.max_model_len = free.avg_len;
   const std::vector<Copy> held = copies_that_fit(cache, free);

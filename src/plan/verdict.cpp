@@ -37,11 +37,11 @@ Bytes less(Bytes bytes, Bytes kept) {
   return bytes - std::min(bytes, kept);
 }
 
-// One limit that a plan is held against: bytes that are needed, with their range, and bytes that there are.
+// One limit of a plan: bytes needed, with their range, and bytes available.
 struct Need {
   VerdictLimit limit = VerdictLimit::kNone;
   Bytes bytes, low, high, budget;
-  Template shortfall = {};  // why the engine does not start or run it, whatever the bytes; empty: bytes decide
+  Template shortfall = {};  // why the engine does not start or run it, even if the bytes fit; empty: bytes decide
 };
 
 // The only place where bytes become a verdict: everything fits, or the first need that does not is the verdict.
@@ -64,8 +64,8 @@ class Judge {
     if (!need.shortfall.empty()) verdict_.headroom = std::min<std::int64_t>(*verdict_.headroom, -1);
     verdict_.shortfall = need.shortfall;
   }
-  // The same for an estimate: close where the limit lies within its range. One limit that is close makes the verdict
-  // close, unless another is certainly broken.
+  // The same for an estimate: too close to call if the limit is within its range. One such limit makes the verdict too
+  // close to call, unless another limit is certainly broken.
   void require_estimate(const Need& need) {
     if (failed()) return;
     const bool was_close = verdict_.close;
@@ -78,7 +78,7 @@ class Judge {
   VerdictReport& verdict_;
 };
 
-// Where processor and GPU share one memory, both their shares must fit in it.
+// If CPU and GPU share one memory, both parts must fit in it.
 void require_shared_memory(const Plan& plan, Bytes total, const Range& range, Judge& judge) {
   const std::optional<Bytes> all = shared_memory(plan.request);
   if (!all || plan.host.empty()) return;
@@ -87,7 +87,7 @@ void require_shared_memory(const Plan& plan, Bytes total, const Range& range, Ju
     judge.require_estimate({VerdictLimit::kSharedMemory, total + host, range.low + host, range.high + host, *all});
 }
 
-// What the engine keeps in host memory, where its size is known. A machine without a card has nothing else.
+// What the engine keeps in host memory, where its size is known. A machine without a GPU has nothing else.
 void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   if (!plan.request.card.host_memory || plan.host.empty()) return;
   Need need{VerdictLimit::kHostMemory, {}, {}, {}, *plan.request.card.host_memory};
@@ -101,7 +101,7 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   if (need.bytes > need.budget || is_tight || alone) judge.require_estimate(need);
 }
 
-// A part in main memory is a verdict of its own, and a broken limit under --no-offload.
+// A part in main memory is a separate verdict, and breaks a limit under --no-offload.
 void judge_offload(const Plan& plan, VerdictReport& verdict) {
   if (verdict.status != Verdict::kFits || verdict.on_cpu.empty()) return;
   verdict.host_needed = plan.host_total();
@@ -119,8 +119,8 @@ void judge_offload(const Plan& plan, VerdictReport& verdict) {
     verdict.starts = true;
 }
 
-// The engine's check of its cap on sequences, once the cache is sized. Where the size is an estimate, the cap to use
-// passes at the low end of its range as well.
+// The engine's check of its cap on sequences, once the cache is sized. If the size is an estimate, the cap to use
+// also passes at the low end of its range.
 void check_sequences(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
   VerdictReport& verdict = plan.verdict;
   if (!plan.capacity || plan.capacity->kv_cache_memory == Bytes(0)) return;
@@ -184,7 +184,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   const auto require_total = [&](VerdictLimit limit, Bytes budget) {
     judge.require_estimate({limit, total, range.low, range.high, budget});
   };
-  // The sequences' cache, by the engine's own rule. Returns the bytes that it asks of the budget.
+  // Checks the sequences' cache by the engine's rule. Returns the bytes that it needs of the budget.
   const auto require_cache = [&](Bytes budget) {
     Need need{VerdictLimit::kCacheBudget, plan.kv_cache.reserved, {}, {}, budget, occupancy.shortfall(budget)};
     if (need.shortfall.empty() && need.bytes > budget) need.bytes = less(need.bytes, layout.beyond_budget(plan.load));
@@ -203,7 +203,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (memory && engine.cache_budget != nullptr) {
     const Bytes card = less(*memory, kept);
     const bool has_budget = plan.capacity && !plan.request.kv_cache_memory_bytes;
-    // The cache is compared with its budget; the total with the card where that leaves no budget, or holds less than
+    // The cache is compared with its budget; the total with the GPU if that leaves no budget, or fits less than
     // both.
     const Bytes budget = has_budget ? less(plan.capacity->kv_cache_memory, kept) : Bytes(0);
     if (has_budget && budget == Bytes(0))
@@ -212,7 +212,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       require_total(VerdictLimit::kCard, card);
     if (has_budget) {
       const Bytes asked = require_cache(budget);
-      // The budget is as uncertain as the parts beside the cache: close where the ends of its range disagree.
+      // The budget is as uncertain as the parts beside the cache: too close to call if the ends of its range disagree.
       const Bytes most = asked + (range.high - total);
       const bool may_fit = range.low <= card && asked <= budget + (total - range.low);
       verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
@@ -245,7 +245,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (const CommandRequest& command = input.request.command; !command.refusal.empty())
     verdict.refusal = Refusal{"command", Template::quoted(command.refusal), Template::quoted(command.cure)};
   if (!verdict.refusal && engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
-  // The positions of an encoder are a table, or what it was trained with: no option extends them.
+  // An encoder's positions are a fixed table, or its training length: no option extends them.
   if (const Tokens most = input.model.max_model_len;
       !verdict.refusal && most > Tokens(0) && plan.load.max_model_len > most && is_encoder(input))
     verdict.refusal = Refusal{"position_table",

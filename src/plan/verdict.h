@@ -1,4 +1,4 @@
-// Whether a plan fits: the engine's own rule, the card, and the limits that the user set.
+// Whether a plan fits: the engine's own rule, the GPU, and the limits that the user set.
 #pragma once
 
 #include "engines/engine.h"
@@ -7,14 +7,14 @@
 
 namespace kvplan {
 
-// What that a GPU could hold lies in main memory, by the engine's placement or --cpu-offload-gb; empty: nothing.
+// What is in main memory although a GPU could store it, by the engine's placement or --cpu-offload-gb; empty: nothing.
 Template on_cpu(const Engine& engine, const EngineInput& input);
 
-// The share of a card that an engine without its own rule (cache_budget) uses, and the bytes of `memory` that it makes.
+// The fraction of a GPU that an engine without its own rule (cache_budget) uses, and the same in bytes of `memory`.
 double usable_share(const Engine& engine, const EngineInput& input);
 Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory);
 
-// The whole memory where processor and GPU share it; nothing for a separate card.
+// The whole memory if CPU and GPU share it; nothing for a separate GPU.
 std::optional<Bytes> shared_memory(const Request& request);
 
 // Fills plan.verdict from the plan's ledger, cache and capacity.

@@ -105,7 +105,7 @@ Json AnyTable::schema(Json& definitions) const {
   const std::string name(name_);
   const Json reference{{"$ref", "#/$defs/" + name}};
   if (!name.empty() && definitions.contains(name)) return reference;
-  if (!name.empty()) definitions[name] = nullptr;  // takes the place before those of its parts
+  if (!name.empty()) definitions[name] = nullptr;  // reserves its position before its parts
   Json required = Json::array();
   Json properties = Json::object();
   if (kind_ == TableKind::kReport) {
@@ -137,7 +137,7 @@ Json AnyTable::json_of(const void* whole) const {
 }
 
 // A list is written item by item: the tree of the whole takes several times the text's memory, and a report may have
-// every card of every answer.
+// every GPU of every answer.
 std::string AnyTable::text_of(const void* whole) const {
   std::string out;
   const auto add = [&](std::string_view key, const Json& value, std::string_view indent) {
@@ -171,7 +171,7 @@ void AnyTable::cells_of(const void* whole, Cells& out) const {
       row.cells(whole, out);
     } else if (row.extra.is_column) {
       const std::string_view title = row.extra.title.empty() ? row.key : row.extra.title;
-      // The first column with a title counts.
+      // The first column with a title is used.
       if (std::none_of(out.begin(), out.end(), [&](const auto& cell) { return cell.first == title; }))
         out.emplace_back(title, whole != nullptr ? cell_text(row.json(whole)) : "");
     }

@@ -43,7 +43,7 @@ constexpr Extra csv_only() {
 template <class T>
 struct ValueOf;
 
-// A row whose value has a type that only its functions know.
+// A row with a type-erased value.
 struct AnyRow {
   std::string_view key, description;
   Extra extra;

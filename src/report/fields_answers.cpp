@@ -8,7 +8,7 @@ namespace kvplan {
 
 namespace {
 
-// For an entry without a plan: why, and the exit code it would have by itself.
+// An entry without a plan: the error, and the exit code it would have by itself.
 struct Failed {
   std::string_view source, error;
   Exit exit = Exit::kAnswered;
@@ -27,7 +27,7 @@ auto results_of(std::span<const Entry> entries, std::optional<Result> Entry::*re
   return out;
 }
 
-// A cell of a grid; its values are null where the engine refused.
+// A cell of a grid; its values are null if the engine refused.
 struct CellOf {
   const Grid* grid;
   const GridCard* card;
@@ -100,7 +100,7 @@ constexpr std::string_view kGridColumns =
     "data_parallel_size decode_context_parallel_size enable_expert_parallel enable_dp_attention "
     "longest_context_by_memory command";
 
-// The cells of all parts in a row; a null pointer gives titles without values.
+// The cells of all parts in one row; a null pointer gives only the titles.
 template <class... Part>
 Cells cells_of(const Part*... parts) {
   Cells out;

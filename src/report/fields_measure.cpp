@@ -1,4 +1,4 @@
-// The fields of comparisons with reality: measurements, calibrations, logs, watched starts, cards.
+// The fields of comparisons with reality: measurements, calibrations, logs, watched starts, GPUs.
 #include "report/fields_tables.h"
 #include "report/report.h"
 
@@ -12,7 +12,7 @@ struct DeviceOf {
 template <auto... members>
 constexpr auto of_device = at<&DeviceOf::seen, &Measurement::device, members...>;
 
-// Null where no model was given.
+// Null if no model was given.
 template <class Value>
 std::optional<Value> where_planned(const LogCheck& check, const Value& value) {
   return check.has_plan ? std::optional(value) : std::nullopt;

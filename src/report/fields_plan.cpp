@@ -25,7 +25,7 @@ std::optional<std::string_view> kernel_name(AttentionKernel kernel) {
   return std::nullopt;
 }
 
-// For a draft or a projector; null where there is none.
+// For a draft or a projector; null if there is none.
 template <class Part>
 std::optional<std::string_view> source_of(const Part& part) {
   return part ? std::optional<std::string_view>(part->source) : std::nullopt;

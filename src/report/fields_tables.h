@@ -25,9 +25,9 @@ struct Fleet {
   const SharedCard* shared = nullptr;
 };
 
-// In GB/s; null where it was not measured.
+// In GB/s; null if it was not measured.
 struct MeasuredSpeed {
-  Figure figure;  // bytes a second
+  Figure figure;  // bytes per second
 };
 inline std::optional<MeasuredSpeed> speed_of(const Figure& figure) {
   return figure.n > 0 ? std::optional(MeasuredSpeed{figure}) : std::nullopt;

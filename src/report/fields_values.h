@@ -24,7 +24,7 @@ struct Spelled {
   std::string_view text;
 };
 
-Json parsed(std::string_view text);  // a string where the text is no JSON
+Json parsed(std::string_view text);  // a string if the text is not JSON
 // Schemas of plain types, of lists, and of words (a list that ends with an empty one).
 Json plain_schema(const char* type);
 Json count_schema();
@@ -33,7 +33,7 @@ Json words_schema(std::string_view (*word)(int));
 // The same schema, also fulfilled by null.
 Json nullable(Json schema);
 
-// A struct is written by its table.
+// A struct is written with its table.
 template <class T>
 struct ValueOf {
   static constexpr bool has_fields = true, is_list = false;
@@ -178,14 +178,14 @@ struct At {
 };
 template <auto... members>
 constexpr At<members...> at;
-// The same through if_any.
+// The same, with if_any applied.
 template <auto... members>
 struct OrNull {
   auto operator()(const auto& whole) const { return if_any(At<members...>()(whole)); }
 };
 template <auto... members>
 constexpr OrNull<members...> or_null;
-// The same, and null where any number would fit.
+// The same, and null if any number fits.
 inline std::optional<std::uint64_t> if_bounded(std::optional<std::uint64_t> count) {
   return count && *count >= kAnyCount ? std::nullopt : count;
 }

@@ -54,7 +54,7 @@ std::string literal(std::string_view word) {
   return out;
 }
 
-// The words of a command in the container. `others`: those of all nodes for which this is the template.
+// The words of a command in the container. `others`: the words of all nodes that share this template.
 Words container_words(const Launch& launch, const Words& words, const std::vector<Words>& others) {
   Words out;
   bool needs_shell = false;
@@ -64,7 +64,7 @@ Words container_words(const Launch& launch, const Words& words, const std::vecto
       return each.size() == words.size() && each[i] == word;
     });
     if (!is_shared) {
-      // The first worker has index 1: the others' numbers are multiples of its own.
+      // The first worker has index 1: the others' numbers are multiples of its number.
       const std::uint64_t step = whole_number(word).value_or(0);
       for (std::size_t at = 0; at < others.size(); ++at)
         if (others[at].size() != words.size() || others[at][i] != std::to_string(step * (at + 1)))
@@ -127,7 +127,7 @@ std::string pod(const Launch& launch, const std::string& name, const Words& word
              name, shared);
 }
 
-// The words on top: what has to be there, or may be changed.
+// The comments at the top: what must exist, and what can be changed.
 std::string remarks(const Plan& plan, const std::string& name, bool is_set) {
   const Launch& launch = *plan.launch;
   std::string out = fmt::format("# Planned for {} {}. Replace \"latest\" with the tag of your release.\n",
@@ -176,7 +176,8 @@ std::string launch_k8s(const Plan& plan) {
   out += fmt::format(
       "apiVersion: v1\nkind: Service\nmetadata:\n  name: {}{}\nspec:\n  selector:\n{}  ports:\n    - name: http\n"
       "      port: {}\n      targetPort: http\n---\n",
-      name, is_set ? "-leader" : "", indented(labels, 4), launch.container.port);  // the set's own Service has its name
+      name, is_set ? "-leader" : "", indented(labels, 4),
+      launch.container.port);  // the LeaderWorkerSet creates a Service of this name
   if (!is_set)
     return out + fmt::format(
                      "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {}\nspec:\n  replicas: 1\n"

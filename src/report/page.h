@@ -1,5 +1,5 @@
-// An answer for people, before it has a form: a headline, blocks, notes, the next command. Each question makes one
-// page, and every renderer can show it.
+// An answer for people, before rendering: a headline, blocks, notes, the next command. Each command makes one page, and
+// every renderer can show it.
 #pragma once
 
 #include <concepts>
@@ -35,7 +35,7 @@ class Text {
 
 enum class Tone { kPlain, kStrong, kFaint, kGood, kBad, kCareful };
 
-// The smallest form that shows a block: a pull-request comment, a terminal, or a document.
+// The smallest output that shows a block: a pull-request comment, a terminal, or a document.
 enum class Detail { kComment, kScreen, kDocument };
 
 struct Column {
@@ -79,7 +79,7 @@ struct BarRow {
   Tone tone = Tone::kPlain;
 };
 
-// Bars on one scale, with the budget marked where there is one.
+// Bars on one scale, with the budget marked if there is one.
 struct Bars {
   Text value_title, range_title;
   std::vector<BarRow> rows;
@@ -115,7 +115,7 @@ struct Block {
   Detail detail = Detail::kScreen;
   BlockBody body;
   Sentences remarks;       // below it
-  bool is_folded = false;  // a document shows it only when opened
+  bool is_folded = false;  // folded in a document
 };
 
 struct Headline {
@@ -128,18 +128,18 @@ struct PageNote {
   Tone tone = Tone::kFaint;
   Text label;  // "warning:"
   Text message;
-  Text file = {};  // where an annotation is put; "" for the page's own
+  Text file = {};  // file of an annotation; "" for the page's file
 };
 
 struct Page {
   Text title, facts;
   Sentences about;  // the question
   std::vector<Headline> headlines;
-  Sentences remedies;  // short, for forms that show only one line
+  Sentences remedies;  // short, for formats that show only one line
   std::vector<Block> blocks;
   std::vector<PageNote> notes;
   Sentences next;  // suggested next commands; only on terminals
-  Text file;       // where annotations are put
+  Text file;       // file of the annotations
 
   Block& add(const Text& block_title, Detail detail, BlockBody body, Sentences remarks = {}) {
     return blocks.emplace_back(Block{block_title, detail, std::move(body), std::move(remarks)});

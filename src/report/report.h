@@ -35,7 +35,7 @@ struct Reply {
 struct ReportForm {
   std::string_view name;
   std::string (*write)(const Reply& reply, const ReportOptions& options);
-  bool is_for_people = false;  // it is for people
+  bool is_for_people = false;  // for people, not programs
   bool has_curves = false;     // it shows curves
   bool has_launch = false;     // it shows the engine's command line
 };
@@ -43,7 +43,7 @@ struct ReportForm {
 std::span<const ReportForm> forms();
 // Throws Error that lists the known forms.
 const ReportForm& find_format(std::string_view name);
-// The reply in the form of that name; throws Error(kBadInput) where `question` does not have it.
+// The reply in the form of that name; throws Error(kBadInput) if `question` does not have it.
 std::string written(const Reply& reply, std::string_view format, std::string_view question,
                     const ReportOptions& options);
 
@@ -54,7 +54,7 @@ Reply explained(const Plan& plan);
 Reply reply_of(const std::vector<FleetEntry>& entries);
 // For engines side by side, with one model.
 Reply side_by_side(const std::vector<FleetEntry>& entries);
-// For several models on one card.
+// For several models on one GPU.
 Reply reply_of(const SharedCard& shared);
 Reply compared(const Answers& answers);
 Reply fitted(const Answers& answers);
@@ -66,7 +66,7 @@ Reply reply_of(const WatchReport& report);
 Reply reply_of(const CardMeasurement& seen);
 Reply reply_of(const ModelList& list);
 Reply reply_of(const Pick& pick);
-// The built-in tables: kinds, one kind beside others, types, engines, cards.
+// The built-in tables: kinds, one kind beside others, types, engines, GPUs.
 Reply reply_of(std::span<const KindInfo> kinds);
 Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
 Reply reply_of(std::span<const DtypeInfo> types);
@@ -74,7 +74,7 @@ Reply reply_of(std::span<const EngineRow> rows);
 Reply reply_of(std::span<const EngineRule> rules);
 Reply reply_of(std::span<const Gpu> cards);
 
-// Whether the plan fits this machine, and how much of its card is free now; where the driver does not say, `memory` is
+// Whether the plan fits this machine, and how much of its GPU is free now; if the driver does not say, `memory` is
 // 0.
 Block machine_block(std::string_view cards, Bytes memory, Bytes used, const Plan& plan);
 // The sentence for a reviewer: "+3.1 GiB: num_key_value_heads 4 -> 8".

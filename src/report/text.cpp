@@ -12,7 +12,7 @@ namespace kvplan {
 namespace {
 
 bool begins_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // else it continues one of UTF-8
+  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // otherwise it continues a UTF-8 character
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ std::string kind_of(const LayerFacts& layer) {
 
 namespace {
 
-// Two sizes that would print alike are printed so that they differ.
+// Prints two sizes so that they differ.
 std::string size_beside(Bytes bytes, Bytes other) {
   const bool alike = bytes != other && gib(bytes) == gib(other);
   return alike || bytes < Bytes(kGiB / 10) ? human_bytes(bytes) : gib(bytes);
@@ -131,7 +131,7 @@ std::string need_text(const VerdictReport& verdict) {
   if (verdict.holds())
     return need + " of " + budget + option + ": " +
            human_bytes(verdict.budget - std::min(verdict.needed, verdict.budget)) + " free";
-  // Whole blocks may not hold as much as their bytes.
+  // Whole blocks may fit less than their bytes.
   if (verdict.needed <= verdict.budget) return need + " of " + budget + ", " + reason_of(verdict);
   return need + ", " + budget + " available" + option + ": " + human_bytes(verdict.needed - verdict.budget) + " short";
 }
@@ -172,7 +172,7 @@ std::string on_cpu_text(const VerdictReport& verdict) {
   return verdict.starts ? out : out + "; add --host-memory SIZE to check that the machine has it";
 }
 
-// "3.18 GiB short"; the engine's own words where whole blocks do not hold as much as their bytes.
+// "3.18 GiB short"; the engine's message if whole blocks fit less than their bytes.
 std::string short_text(const VerdictReport& verdict) {
   if (verdict.needed <= verdict.budget) return reason_of(verdict);
   return human_bytes(verdict.needed - verdict.budget) + " short";

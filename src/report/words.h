@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// "llama-3.1-8b"; the class's name where the file has no name of its own.
+// "llama-3.1-8b"; the class's name if the file has no name.
 std::string title_of(const ModelFacts& model);
 // "8.03B parameters, 32 layers, gqa, bfloat16, up to 128k tokens".
 std::string facts_of_plan(const Plan& plan);
@@ -17,22 +17,22 @@ std::string facts_of_plan(const Plan& plan);
 std::string engine_text(const Plan& plan);
 // The request: "32,768 tokens x 1 sequence, vllm 0.33, weights fp8, KV bfloat16, TP 8".
 std::string request_text(const Plan& plan);
-// "h100-80gb: 72.85 of 79.18 GiB (92 %)"; empty without a card.
+// "h100-80gb: 72.85 of 79.18 GiB (92 %)"; empty without a GPU.
 std::string card_text(const Plan& plan);
 // "ssm (mamba2)".
 std::string kind_of(const LayerFacts& layer);
 
-// FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short; empty where it is not known.
+// FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short; empty if it is not known.
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan);
 std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "-"
 
-// A plan's command, to paste into a shell; nothing where none was typed.
+// A plan's command, to paste into a shell; nothing if none was typed.
 std::optional<std::string> command_text(const OptionValues& command);
 // The same for MODEL: all ways of naming a model have the same command.
 std::optional<std::string> replay_text(const OptionValues& command);
 inline constexpr const char* kReplayed = "plans this again; MODEL stands for the source";
-// For a table whose rows have these commands: what they share, with the names of columns where they differ:
-// "Plan a row again: kvplan MODEL --engine vllm --gpu GPU". Nothing where no command was typed.
+// For a table whose rows have these commands: their common part, with column names where they differ:
+// "Plan a row again: kvplan MODEL --engine vllm --gpu GPU". Nothing if no command was typed.
 Sentences how_to_repeat(const std::vector<const OptionValues*>& commands);
 
 // The reason for a verdict in one sentence.
@@ -43,7 +43,7 @@ std::string part_text(const std::optional<Bytes>& part);  // "2.14", "-"
 // "+2.14 GiB", "-37.5 MiB".
 std::string signed_size(std::int64_t bytes);
 Bytes without_sign(std::int64_t bytes);
-// "1.20 GiB to 1.40 GiB"; empty where it is exact.
+// "1.20 GiB to 1.40 GiB"; empty if it is exact.
 std::string range_text(const LedgerLine& line);
 
 std::vector<PageNote> notes_of(const std::vector<Note>& notes);
@@ -58,23 +58,24 @@ struct PartName {
 // The four parts of a GPU's memory, in the order of every page.
 extern const std::array<PartName, 4> kParts;
 
-// A page about a plan: the model, the request, the card, the verdict.
+// A page about a plan: the model, the request, the GPU, the verdict.
 Page page_about(const Plan& plan);
 // The length of the folder that all paths are in.
 std::size_t shared_folder(const std::vector<std::string_view>& paths);
 
 // A row of bars with the parts of `gpu` side by side.
 BarRow stacked(std::string_view label, const GpuMemory& gpu);
-// Marks the budget and the card of a plan on bars.
+// Marks the budget and the GPU of a plan on bars.
 void set_limits(const Plan& plan, Bars& bars);
 
 using Rows = std::vector<std::vector<std::string>>;
 // A list of facts: what, how much, remarks.
 PageTable facts_table(const Rows& rows);
-// Rows under titles; columns in `numbers` align right, those in `goes` are dropped in that order.
+// Rows under titles; columns in `numbers` align right; columns in `goes` are dropped in that order if the terminal is
+// narrow.
 PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
                        const std::vector<std::size_t>& goes = {}, const std::vector<Tone>& tones = {});
-// A table without the columns whose cells are all that text.
+// The table without the columns in which every cell is `empty`.
 PageTable without_columns_of(std::string_view empty, PageTable table);
 
 }  // namespace kvplan

@@ -24,7 +24,7 @@ struct CatalogueName {
 // An id ("Qwen/Qwen3-8B"), its last part, or an ollama tag, with or without "ollama:"; capitals do not matter.
 CatalogueName find_published(std::string_view name);
 
-// "did you mean Qwen3-8B?"; "" where no name is near.
+// "did you mean Qwen3-8B?"; "" if no name is near.
 std::string nearest_published(std::string_view name);
 
 // Reads the published config. A note says that the answer comes from the catalogue, and `why`.

@@ -21,7 +21,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The layer number after "layers." or "h."; nothing where the name has none.
+// The layer number after "layers." or "h."; nothing if the name has none.
 std::optional<std::uint64_t> layer_of(std::string_view name) {
   for (const std::string_view mark : {"layers.", ".h.", "blocks.", "block."}) {
     const auto at = name.find(mark);

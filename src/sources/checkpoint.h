@@ -14,7 +14,7 @@ namespace kvplan {
 // The component that a tensor belongs to, by its name.
 Component component_of(std::string_view tensor, std::uint64_t num_layers);
 
-// Reads the headers of the directory's safetensors into model.stored. Does nothing where there are none. Throws Error.
+// Reads the headers of the directory's safetensors into model.stored. Does nothing if there are none. Throws Error.
 void read_stored(const std::string& directory, ModelSpec& model);
 // Reads the sum in the directory's index, whatever files are there; does nothing without a valid index.
 void read_stored_index(const std::string& directory, ModelSpec& model);

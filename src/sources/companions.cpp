@@ -30,7 +30,7 @@ constexpr std::string_view kSpeculativeIdle =
     "prompt_lookup_min rejection_sample_method posterior_threshold posterior_alpha synthetic_acceptance_rates "
     "synthetic_acceptance_length";
 
-// "q_proj" for "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" where the name is not of such a
+// "q_proj" for "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" if the name is not of such a
 // pair.
 std::string module_of(std::string_view tensor) {
   const auto at = tensor.find(".lora_");
@@ -85,7 +85,7 @@ std::vector<std::string> declared_targets(const Fields& config, bool is_needed, 
   if (config.is_string("target_modules")) {
     const std::string text = config.find_string("target_modules").value_or("");
     if (text == "all-linear") return {text};
-    // A bare name is no whole path ("model.layers.0.self_attn.q_proj") and matches none.
+    // A bare name is not a whole path ("model.layers.0.self_attn.q_proj") and matches none.
     const bool is_pattern = text.find_first_of(".*+?[](){}|\\^$") != std::string::npos;
     if (!is_pattern && is_needed)
       fail("\"target_modules\" is \"" + one_line(text, 40) + "\", which matches no module's full path",
@@ -158,7 +158,7 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
   role.hub.revision.clear();  // it belongs to the main model
   role.read.draft = DraftRole{method, target.hidden_size, target.vocab_size};
   ModelSpec draft = load_model(argument, role);
-  // Tensors of the model that a head's own files repeat are not kept twice.
+  // Tensors of the model that are also in a head's files are not counted twice.
   const bool own_head = draft.draft_head && draft.draft_head->method == DraftMethod::kEagle3;
   if (draft.draft_head && draft.draft_head->method != DraftMethod::kMedusa)
     std::erase_if(draft.stored, [&](const StoredTensors& part) {

@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// --draft: a MODEL, or EAGLE or Medusa heads, which are no whole model. Throws Error with the source set.
+// --draft: a MODEL, or EAGLE or Medusa heads, which are not a whole model. Throws Error with the source set.
 ModelSpec load_draft(const std::string& argument, const SourceOptions& options, std::optional<DraftMethod> method,
                      const ModelSpec& target);
 

@@ -47,7 +47,7 @@ class Fetch {
  public:
   Fetch(HubClient& client, std::string revision) : client_(client), revision_(std::move(revision)) {}
 
-  // Fetches the sizes of the weights of the model whose config is in `snapshot`. Returns false where the repository has
+  // Fetches the sizes of the weights of the model whose config is in `snapshot`. Returns false if the repository has
   // no safetensors.
   bool weights(HubSnapshot& snapshot, std::uint64_t elements) {
     const bool found =
@@ -83,7 +83,7 @@ class Fetch {
     if (snapshot.weight_bytes == 0 && parsed.files.size() <= kMaxShards)
       for (const std::string& name : parsed.files) {
         const auto shard = fetch_safetensors(client_, revision_, name);
-        if (!shard) return true;  // what the index does not say must be in the config
+        if (!shard) return true;  // what the index lacks must be in the config
         snapshot.weight_bytes += shard->file_bytes - shard->bytes.size();
       }
     return true;
@@ -121,7 +121,7 @@ std::uint64_t elements_of(const ModelSpec& model) {
   return sum.count();
 }
 
-// Finds the GGUF that the name means in the list of files; false where the repository has no GGUF. `commit` is set
+// Finds the GGUF that the name means in the list of files; false if the repository has no GGUF. `commit` is set
 // where the server gives it.
 bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
   const auto listing = client.listing(id.revision, missing);
@@ -177,7 +177,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
   return model;
 }
 
-// The model from the Hugging Face tools' cache; nothing where that lacks something.
+// The model from the Hugging Face tools' cache; nothing if that lacks something.
 std::optional<ModelSpec> from_hf_cache(const HubId& id, const HubSettings& settings, const std::string& source,
                                        const SourceOptions& options) {
   const std::string folder = find_in_hf_cache(settings.hf_cache, id.repo, id.revision);

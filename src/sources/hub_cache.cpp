@@ -221,7 +221,7 @@ bool HubCache::place(const std::string& name, const std::function<bool(const std
   std::error_code ignored;
   bool done = os::make_own_folder(part) && fill(part);
   if (done && !os::rename(part, there)) {
-    // Another run was faster, or the existing folder is damaged: ours is as good, or better.
+    // Another run was faster, or the existing folder is damaged: ours replaces it.
     const std::string old = snapshots + "/" + part_name();
     if (!is_sound()) os::rename(there, old);
     done = os::rename(part, there) || is_sound();

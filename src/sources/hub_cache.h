@@ -8,7 +8,7 @@
 // Each of these folders has a SHA256SUMS: a file that is not what was fetched counts as absent.
 //
 // A snapshot is written beside its place and renamed: it is complete or absent, however many runs write it. Its
-// contents are read like a stranger's.
+// contents are untrusted.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ Gguf parse_headers(const std::vector<GgufHeader>& headers);
 struct HubSnapshot {
   std::string config;
   std::string quant_config;        // hf_quant_config.json; "" for none
-  std::uint64_t weight_bytes = 0;  // of all shards, by their index; 0 where a header is used instead
+  std::uint64_t weight_bytes = 0;  // of all shards, by their index; 0 if a header is used instead
   std::string header;              // the beginning of the only safetensors file, up to the end of its header
   std::uint64_t file_bytes = 0;    // of that file
   std::vector<GgufHeader> gguf;
@@ -61,17 +61,17 @@ class HubCache {
  public:
   HubCache(const HubSettings& settings, const std::string& repo);
 
-  // The commit of a revision when it was last fetched; "" where it was not.
+  // The commit of a revision when it was last fetched; "" if it was not.
   std::string commit_of(const std::string& revision) const;
-  // Nothing where there is no such snapshot, or it is damaged.
+  // Nothing if there is no such snapshot, or it is damaged.
   std::optional<HubSnapshot> find(const std::string& commit, const std::string& gguf) const;
-  // Returns false where it could not be written; nothing half-written stays.
+  // Returns false if it could not be written; nothing half-written stays.
   bool write(const std::string& revision, const std::string& commit, const std::string& gguf,
              const HubSnapshot& snapshot) const;
-  // Files that were kept together as `what` ("adapter"); nothing where one is missing or damaged.
+  // Files that were kept together as `what` ("adapter"); nothing if one is missing or damaged.
   std::optional<KeptFiles> find_files(const std::string& commit, const std::string& what,
                                       const std::vector<std::string>& names) const;
-  // Returns nothing where they could not be written.
+  // Returns nothing if they could not be written.
   std::optional<KeptFiles> write_files(const std::string& revision, const std::string& commit, const std::string& what,
                                        const std::vector<KeptFile>& files, std::uint64_t file_bytes) const;
   void write_ref(const std::string& revision, const std::string& commit) const;
@@ -81,7 +81,7 @@ class HubCache {
   bool place(const std::string& name, const std::function<bool(const std::string& folder)>& fill,
              const std::function<bool()>& is_sound) const;
 
-  std::string folder_;  // the model's folder; "" where there is no cache
+  std::string folder_;  // the model's folder; "" if there is no cache
 };
 
 // A hash in place of the commit, for mirrors that do not give one: equal texts have equal ones.
@@ -97,7 +97,7 @@ std::string repo_folder(const std::string& repo);
 // incomplete files count as absent.
 std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
-// The same for any contents, also of repositories that are no model.
+// The same for any contents, also of repositories without a model.
 std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
 }  // namespace kvplan

@@ -113,9 +113,9 @@ struct Transfer {
   std::string refused{};  // a header that ended the transfer
 };
 
-// Whether a header may be. libcurl undoes every encoding that it knows, one inside another, whatever was asked for;
-// with the windows of several decoders a small body takes hundreds of megabytes. So gzip is taken, once, where it was
-// asked for. A header that goes on in a further line could hide another.
+// Whether a header is accepted. libcurl undoes every encoding that it knows, one inside another, whatever was
+// requested; with the windows of several decoders a small body takes hundreds of megabytes. So gzip is taken, once,
+// where it was requested. A header continued on the next line could hide another header.
 bool is_taken(std::string_view line, Transfer& transfer) {
   if (line.starts_with(' ') || line.starts_with('\t')) return false;
   const auto colon = line.find(':');

@@ -35,7 +35,7 @@ enum class HttpTrouble {
 struct HttpResponse {
   std::string host;  // the one that answered, or did not
   HttpTrouble trouble = HttpTrouble::kNone;
-  std::string detail;     // libcurl's words for it, or the encoding that was not asked for
+  std::string detail;     // libcurl's words for it, or the encoding that was not requested
   long proxy_status = 0;  // status of a proxy's answer in place of a connection
   long status = 0;
   std::map<std::string, std::string> headers;  // of the last response, by names in lower case
@@ -44,7 +44,7 @@ struct HttpResponse {
   std::string location;                        // of a redirect, absolute
 };
 
-// Makes one request, and follows no redirect. Throws Error(kHub) where there is no libcurl.
+// Makes one request, and follows no redirect. Throws Error(kHub) if there is no libcurl.
 HttpResponse http_get(const HttpRequest& request);
 
 }  // namespace kvplan

@@ -31,8 +31,8 @@ bool contains_token(std::string_view text, std::string_view token);
 
 struct HubFile {
   std::string body;
-  std::string commit;             // X-Repo-Commit; "" where the server does not send it
-  std::uint64_t total_bytes = 0;  // of the whole file, where only a part was asked for
+  std::string commit;             // X-Repo-Commit; "" if the server does not send it
+  std::uint64_t total_bytes = 0;  // of the whole file, where only a part was requested
   std::string cursor;             // of a list: the query of its next page; "" for the last page
 };
 
@@ -47,7 +47,7 @@ class HubClient {
   HubClient(const HubClient&) = delete;
   HubClient& operator=(const HubClient&) = delete;
 
-  // Fetches the file `name`, a path in the repository; Error where it is longer than `limit`. Nothing where it is
+  // Fetches the file `name`, a path in the repository; Error if it is longer than `limit`. Nothing if it is
   // missing, with the reason in `missing`.
   std::optional<HubFile> file(const std::string& revision, const std::string& name, std::size_t limit,
                               HubMissing& missing);

@@ -9,8 +9,8 @@ namespace kvplan {
 
 struct HubId {
   std::string repo;      // "org/name"
-  std::string revision;  // a branch, tag or commit; "" where not given
-  std::string gguf;      // "Q4_K_M", or the path of a *.gguf in the repository; "" where not given
+  std::string revision;  // a branch, tag or commit; "" if not given
+  std::string gguf;      // "Q4_K_M", or the path of a *.gguf in the repository; "" if not given
 };
 
 bool is_hub_url(std::string_view argument);

@@ -14,7 +14,7 @@ struct HubSettings {
   std::string token;     // "" for none; sent to the endpoint and nowhere else
   bool offline = false;
   std::string hf_cache;                      // the Hugging Face tools' cache: folders models--org--name
-  std::string own_cache;                     // kvplan's own cache; "" where there is no place for one
+  std::string own_cache;                     // kvplan's own cache; "" if there is no place for one
   std::chrono::milliseconds timeout{10000};  // for a connection, and for a pause in the data
 };
 
@@ -22,12 +22,12 @@ struct HubSettings {
 // KVPLAN_HTTP_TIMEOUT_MS; `options` win. Throws Error(kBadInput), which never contains the token.
 HubSettings read_hub_settings(const HubOptions& options);
 
-// The folder of the Hugging Face tools' cache; "" where it is unknown.
+// The folder of the Hugging Face tools' cache; "" if it is unknown.
 std::string hf_cache_folder();
 
-// The variable's value; "" where it is unset.
+// The variable's value; "" if it is unset.
 std::string environment(const char* name);
-// A folder under the user's home; "" where that is unknown.
+// A folder under the user's home; "" if that is unknown.
 std::string home_folder(std::string_view beneath);
 
 // "scheme://host[:port]" in lower case, for a plain URL: http or https, no user name, no unusual characters. "" for

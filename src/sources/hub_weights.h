@@ -16,7 +16,7 @@ struct SafetensorsBeginning {
   std::uint64_t file_bytes = 0;  // of the whole file
 };
 
-// Nothing where there is no such file. Throws Error(kHub) for a broken one.
+// Nothing if there is no such file. Throws Error(kHub) for a broken one.
 std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const std::string& revision,
                                                       const std::string& name);
 
@@ -39,7 +39,7 @@ std::vector<std::string> gguf_files(const std::string& folder, std::string_view 
 
 // The file whose name contains the quantization ("Q4_K_M", in any case), or whose path it is. The parts of a split set
 // count as one, its first; projectors and drafts do not count. Without a quantization Q4_K_M is chosen among several,
-// as in llama.cpp. "" where none matches; Error(kBadInput) where several do.
+// as in llama.cpp. "" if none matches; Error(kBadInput) if several do.
 std::string choose_gguf(const std::vector<std::string>& files, std::string_view quantization);
 
 // For "x-00001-of-00003.gguf" all files of the set in order; for another file only itself.

@@ -48,14 +48,14 @@ std::string read_quant_config(const std::string& directory) {
   return out;
 }
 
-// Hugging Face's config, or Mistral's; "" where there is neither.
+// Hugging Face's config, or Mistral's; "" if there is neither.
 std::string config_in(const std::string& directory) {
   for (const char* name : {"/config.json", "/params.json"})
     if (exists(directory + name)) return directory + name;
   return "";
 }
 
-// A path to a config by its usual name stands for its checkpoint, as it does for the engines.
+// A path to a config.json means its checkpoint, as it does for the engines.
 bool is_config_of_checkpoint(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   return name == "config.json" || name == "params.json";
@@ -97,7 +97,7 @@ ModelSpec load_stored(const std::string& argument, const SourceOptions& options)
   return model;
 }
 
-// A model of the Hub. Where neither a cache nor the Hub has it, the catalogue may.
+// A model of the Hub. If neither a cache nor the Hub has it, the catalogue may.
 ModelSpec load_published_or_fetch(const std::string& argument, const SourceOptions& options) {
   const CatalogueName known = find_published(argument);
   if (known.is_tag) return load_stored("ollama:" + argument, options);

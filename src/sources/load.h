@@ -29,7 +29,7 @@ ModelSpec load_model(const std::string& name, const SourceOptions& options);
 // Reads the header of `path` (any file of a split set means the set). Throws Error.
 ModelSpec load_gguf(const std::string& path, const ReadOptions& options);
 
-// Loads a directory of a cache, where missing files of the weights are no error: their sizes then come from the index,
+// Loads a directory of a cache, where missing weight files are not an error: their sizes then come from the index,
 // else from the config.
 ModelSpec load_snapshot(const std::string& directory, const std::string& source, const SourceOptions& options);
 

@@ -19,10 +19,10 @@ bool is_in_store(std::string_view argument);
 // Whether ollama's store has "ollama:name[:tag]".
 bool is_in_ollama(std::string_view argument);
 
-// LM Studio's folder of models; "" where it is unknown.
+// LM Studio's folder of models; "" if it is unknown.
 std::string lmstudio_models();
 
-// The model's file, or its folder where it is no GGUF. Throws Error(kBadInput).
+// The model's file, or its folder if it is not a GGUF. Throws Error(kBadInput).
 std::string find_in_store(std::string_view argument);
 
 // The models in the local stores, by the names that kvplan accepts for them. Only folders are listed, no file is

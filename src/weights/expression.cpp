@@ -31,7 +31,7 @@ std::optional<std::bitset<256>> class_of(char letter) {
   return letter < 'a' ? ~out : out;
 }
 
-// Whether an escape stands for the character itself; those of letters and digits have a meaning, or may get one.
+// Whether an escape means the character itself; escaped letters and digits have a meaning, or may get one.
 bool is_literal_escape(char c) {
   return !is_letter_or_digit(c);
 }

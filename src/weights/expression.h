@@ -20,7 +20,7 @@ class Expression {
   static constexpr std::size_t kMaxStates = 2 * kMaxLength + 1;
   static constexpr std::size_t kMaxNesting = 32;  // of groups
 
-  // Nothing where the expression is wrong, unsupported, or beyond a limit.
+  // Nothing if the expression is wrong, unsupported, or beyond a limit.
   static std::optional<Expression> read(std::string_view text);
 
   // Whether a prefix of the text matches, like Python's re.match. Adds its cost to `steps`: one for each state entered,
@@ -33,7 +33,7 @@ class Expression {
 
  private:
   enum class Kind : std::uint8_t { kByte, kAny, kSet, kJump, kSplit, kBegin, kEnd, kBoundary, kNoBoundary, kMatch };
-  // Leads to the next state; a jump leads elsewhere instead, and a split there as well.
+  // Leads to the next state; a jump leads elsewhere instead, and a split leads to both.
   struct State {
     Kind kind;
     std::uint8_t byte = 0;

@@ -48,7 +48,7 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> words
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The type used instead where the blocks do not divide a row.
+// The type used instead if the blocks do not divide a row.
 std::string_view fallback(std::string_view type) {
   if (type.starts_with("iq1") || type.starts_with("iq2") || type.starts_with("iq3") || type == "iq4_xs")
     return "iq4_nl";
@@ -157,7 +157,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, co
     const bool wider = f == "iq2_s" || f == "iq2_m";
     if (is_value) return gqa_ >= 4 || num_experts_ >= 4 ? "q4_k" : wider ? "iq3_s" : "q2_k";
     if (eight && category == Category::kKey) return "q4_k";
-    // Here llama.cpp counts tensors rather than layers: shared experts make it reach the limit earlier.
+    // llama.cpp counts tensors here, not layers: with shared experts it reaches the limit earlier.
     const std::uint64_t before = layer < downs_before_.size() ? downs_before_[layer] : layer;
     if (category == Category::kDown && before + (group.component == Component::kSharedExperts ? 1 : 0) < n / 8)
       return wider ? "iq3_s" : "q2_k";

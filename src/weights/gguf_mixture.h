@@ -1,8 +1,8 @@
-// llama.cpp's mixtures: the ggml type of each tensor in a file. "Q4_K_M" is no type but a rule over the tensors' names,
-// layers and shapes, so a file's bits per weight depend on the model (4.8 to 6.4 for Q4_K_M).
+// llama.cpp's mixtures: the ggml type of each tensor in a file. "Q4_K_M" is not a type but a rule over the tensors'
+// names, layers and shapes, so a file's bits per weight depend on the model (4.8 to 6.4 for Q4_K_M).
 //
 // Source: llama.cpp, src/llama-quant.cpp (type selection without an importance matrix, and the fallback of rows that
-// are no whole number of blocks).
+// are not a whole number of blocks).
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-// PyTorch's caching allocator: what it takes from a card for tensors that stay. Sizes are rounded up to 512 B. Blocks
+// PyTorch's caching allocator: what it takes from a GPU for tensors that stay. Sizes are rounded up to 512 B. Blocks
 // up to 1 MiB are cut from segments of 2 MiB, below 10 MiB from segments of 20 MiB; larger ones get their own segment
 // in whole 2 MiB. The smallest free block that is large enough is used; the rest becomes a free block only if it has at
 // least 512 B (small) or more than 1 MiB (large): otherwise the tensor keeps it. Source: PyTorch
@@ -42,7 +42,7 @@ class TorchPieces {
   }
 
   Bytes allocated;              // torch.cuda.memory_allocated
-  Bytes reserved;               // taken from the card
+  Bytes reserved;               // taken from the GPU
   std::vector<Bytes> segments;  // of `reserved`, in the order of allocation
 
  private:
@@ -59,7 +59,7 @@ struct LoadedWeights {
   bool is_packed = false;  // some tensors are quantized: engines repack these while loading
 };
 
-// One rank's share, allocated in the order of vLLM and SGLang: the embedding, the layers, the head. Queries, keys and
+// One rank's part, allocated in the order of vLLM and SGLang: the embedding, the layers, the head. Queries, keys and
 // values are one tensor there, gate and up another, and all experts of a layer a third. Zeros where the config does not
 // determine the tensors.
 //

@@ -1,4 +1,4 @@
-// Bytes of MXFP4 experts as an engine's kernels hold them.
+// Bytes of MXFP4 experts in the layout of an engine's kernels.
 #pragma once
 
 #include "kvplan/quantization.h"

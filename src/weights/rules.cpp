@@ -42,8 +42,8 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Whether an expression may match some layers and not others: it has a digit, or something that stands for one. The
-// layer's number is a word of its own between dots.
+// Whether an expression may match some layers and not others: it has a digit, or something that matches one. The
+// layer's number is a separate word between dots.
 bool tells_layers_apart(std::string_view expression) {
   const auto at = [&](std::size_t i) { return i < expression.size() ? expression[i] : '\0'; };
   for (std::size_t i = 0; i < expression.size(); ++i) {
@@ -131,7 +131,7 @@ void each_run(std::string_view name, const Take& take) {
 
 enum class PatternForm { kExpression, kGlob, kPrefix, kName };
 
-// What a pattern is, and its text without "re:", wrappers, dots at its ends and a prefix's star.
+// The kind of a pattern, and its text without "re:", wrappers, dots at its ends and a prefix's star.
 std::pair<PatternForm, std::string_view> parsed(std::string_view pattern) {
   if (pattern.starts_with("re:")) return {PatternForm::kExpression, pattern.substr(3)};
   // "model.layers.0." means everything in that block, ".gate." a module of that name.
@@ -275,7 +275,7 @@ class RuleBook::Marker {
   }
 
  private:
-  // The most copies of a module that a name or the beginning of one was found in; 0: in none.
+  // In how many copies of a module a name, or the beginning of one, was found; 0: in none.
   struct Seen {
     std::uint64_t whole = 0, begins = 0;
   };
@@ -286,7 +286,7 @@ class RuleBook::Marker {
       for (std::uint64_t i = 0; i < run.count; ++i) visit(run.first + i * run.step);
   }
 
-  // A rule's name with each of its numbers in turn as an expert's: "layers.3.experts.*", 17.
+  // A rule's name with each of its numbers in turn taken as the expert's: "layers.3.experts.*", 17.
   template <class Visit>
   static void each_expert(std::string_view name, const Visit& visit) {
     for (std::size_t begin = 0; begin < name.size();) {

@@ -21,7 +21,7 @@
 
 namespace kvplan {
 
-// A list of rules that takes too long to match. The model's files are the cause: every card gets the same error.
+// A list of rules that takes too long to match. The model's files are the cause: every GPU gets the same error.
 class TooManyRules : public Error {
  public:
   TooManyRules(std::string_view what, std::string_view remedy)
@@ -33,7 +33,7 @@ class RuleBook {
   using Order = std::size_t;  // place of a rule in its list: the first that matches a module decides
 
  public:
-  // Throws Error where the list has more expressions and globs than any checkpoint; look-ups may throw it too.
+  // Throws Error if the list has more expressions and globs than any checkpoint; look-ups may throw it too.
   explicit RuleBook(const std::vector<SchemeRule>& rules);
   // The same patterns, parsed before, with rules that may have other schemes.
   RuleBook(const RuleBook& same, const std::vector<SchemeRule>& rules) : lists_(same.lists_), rules_(&rules) {}
@@ -41,13 +41,13 @@ class RuleBook {
   RuleBook& operator=(const RuleBook&) = delete;
 
   bool empty() const { return rules_->empty(); }
-  // Rules that are no name, glob or expression that can be parsed.
+  // Rules that are not a name, glob or expression that can be parsed.
   std::size_t unread() const { return lists_->unread; }
 
   // What the list says about one module in all its layers; must not outlive the book.
   class Named {
    public:
-    // The first rule that matches the module in this layer; null where none does.
+    // The first rule that matches the module in this layer; null if none does.
     const SchemeRule* find(std::uint64_t layer) const;
 
    private:
@@ -67,7 +67,7 @@ class RuleBook {
     std::vector<LayerRun> layers;
     std::uint64_t copies = 1;
   };
-  // The rules that match none of these modules, in the list's order; empty where finding them would take too long.
+  // The rules that match none of these modules, in the list's order; empty if finding them would take too long.
   std::vector<const SchemeRule*> unmatched(const std::vector<Module>& modules) const;
 
  private:
@@ -110,7 +110,7 @@ std::string_view bare_module(std::string_view module);
 // All names that checkpoints use for a group's module.
 std::vector<std::string> names_of(const TensorGroup& group);
 
-// A note for each list of the declaration, with the share of its rules that match nothing.
+// A note for each list of the declaration, with the number of its rules that match nothing.
 std::vector<Note> notes_of_unmatched(const WeightModel& model, const RuleBook& book);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// The part of a group of tensors that one rank of a layout holds.
+// The part of a group of tensors on one rank of a layout.
 #pragma once
 
 #include <algorithm>

@@ -16,7 +16,7 @@ Bytes sum_of(const PartBytes& parts) {
   return out;
 }
 
-// Parts are told apart by the names of their tensors: sizes that differ by more belong to another part as well.
+// Parts are told apart by the names of their tensors: sizes that differ by more also belong to another part.
 constexpr double kSamePart = 2;
 
 }  // namespace

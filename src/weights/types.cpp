@@ -80,7 +80,7 @@ constexpr std::array kTypes{
 };
 // clang-format on
 
-// Names are equal with underscores or dashes, and in any case.
+// Names compare without case, and underscores equal dashes.
 std::string plain(std::string_view name) {
   std::string out = lower(name);
   std::replace(out.begin(), out.end(), '_', '-');
@@ -221,7 +221,7 @@ std::string declared_weight_type(const WeightModel& model) {
   if (!is_declared(declared)) return std::string(name(model.dtype));
   if (declared.scheme) return declared.scheme->type;
   if (declared.expert_scheme) return declared.expert_scheme->type;
-  // Where layers are named one by one: the types, each once, in the file's order. The dialect is only a tool's name.
+  // For layers named one by one: their types, each once, in the file's order. The dialect is only a tool's name.
   std::vector<std::string> types;
   for (const SchemeRule& rule : declared.rules)
     if (rule.scheme && std::find(types.begin(), types.end(), rule.scheme->type) == types.end())

@@ -16,7 +16,7 @@ namespace kvplan {
 enum class Scope : std::uint8_t {
   kEverything,  // a plain number type: also norms and biases
   kLinears,     // linear layers of the blocks; not embedding, head, routers and norms
-  kTables,      // the embedding and the head as well (MLX)
+  kTables,      // also the embedding and the head (MLX)
   kExperts,     // only the experts, in a model that has some
 };
 

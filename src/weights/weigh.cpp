@@ -89,7 +89,7 @@ class Weigher::Storer {
     if (keeps && group.kept == Kept::kTwoBit)
       return Bytes(ceil_div(piece.rows, 4)) * piece.columns * piece.copies * held.count();
     if (as_stored_ && group.stored_bytes > Bytes(0)) {
-      // A split matrix has its share of the blocks.
+      // A split matrix has its part of the blocks.
       const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /
                        (static_cast<long double>(group.rows) * static_cast<long double>(group.columns));
       const bool whole = piece.rows == group.rows && piece.columns == group.columns;
@@ -290,7 +290,7 @@ struct Sum {
   Elements elements;
 };
 
-// A rank's share of a part that the config does not determine: split as such parts are.
+// A rank's part of an estimated part: split like other tensors of its kind.
 Elements share_of(const UnknownTensors& part, Elements elements, const WeightModel& model, const WeightShare& share) {
   TensorGroup like;
   like.component = part.component;
@@ -324,7 +324,7 @@ void add_unknown(const WeightModel& model, const Storer& storer, const WeightReq
   }
 }
 
-// What the groups and estimated parts of a rank come to, by component.
+// The sums of a rank's groups and estimated parts, by component.
 std::map<Component, Sum> sums_of(const WeightModel& model, const auto& storer, const WeightRequest& request,
                                  WeightReport& report) {
   std::map<Component, Sum> out;
@@ -352,7 +352,7 @@ Template elements_formula(Elements elements, Bytes bytes) {
 void note_files(const StoredSizes& files, WeightReport& report) {
   // A header's own sums are exact; an index is spread over parts that the config declares.
   constexpr double kIndexOff = 0.01;
-  // A larger difference means another model: the config belongs to another one.
+  // A larger difference means that the config belongs to another model.
   constexpr double kHeadersOff = 0.25;
   const double off = files.off();
   const bool warns = std::abs(off) > (files.is_index() ? kIndexOff : kHeadersOff);
@@ -364,7 +364,7 @@ void note_files(const StoredSizes& files, WeightReport& report) {
           {{"source", files.is_index() ? "index" : "headers"}, {"guess", files.declared()}, {"off", percent(off)}}}});
 }
 
-// A rank's parts as the checkpoint's files have them.
+// A rank's parts, by the sizes in the checkpoint's files.
 void use_files(const StoredSizes& files, const std::map<Component, Sum>& sums, bool is_whole, WeightReport& report) {
   note_files(files, report);
   PartBytes computed;
@@ -381,7 +381,7 @@ void use_files(const StoredSizes& files, const std::map<Component, Sum>& sums, b
   report.low = report.high = report.total;
 }
 
-// Files of a model whose config declares no tensors: a rank has an even share of them, or all.
+// Files of a model whose config declares no tensors: a rank has an even part of them, or all.
 void divide_files(const StoredSizes& files, const WeightRequest& request, std::uint64_t num_layers,
                   WeightReport& report) {
   const WeightShare& share = request.share;

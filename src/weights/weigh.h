@@ -21,15 +21,15 @@ Parameters count_parameters(const WeightModel& model);
 // A rank's place in the layout.
 struct WeightShare {
   std::uint64_t tensor_parallel = 1;
-  // The ranks, out of those, that split attention (with states and towers) and the embedding; 0: all of them.
+  // How many of these ranks split attention (with states and towers) and the embedding; 0: all of them.
   std::uint64_t attention_parallel = 0, embedding_parallel = 0;
   std::uint64_t expert_parallel = 1;         // ranks that hold whole experts; 1: tensor parallelism splits every expert
   std::uint64_t redundant_experts = 0;       // copies of routed experts in each layer, over all ranks
-  std::uint64_t expert_tensor_parallel = 0;  // ranks that split each expert; 0: as the rest
+  std::uint64_t expert_tensor_parallel = 0;  // ranks that split each expert; 0: all tensor parallel ranks
   std::uint64_t first_layer = 0;
   std::optional<std::uint64_t> layers;  // those of the pipeline stage; absent: all
-  bool first_stage = true;              // holds the embedding
-  bool last_stage = true;               // holds the head
+  bool first_stage = true;              // has the embedding
+  bool last_stage = true;               // has the head
   bool cuts_towers = false;             // tensor parallelism splits the towers too
   Mxfp4Layout mxfp4;
   bool keeps_types = false;        // applies TensorGroup::kept, and counts derived tensors
@@ -85,7 +85,7 @@ class Weigher {
  private:
   class Storer;
   std::unique_ptr<const Storer> storer_;
-  std::unique_ptr<const StoredSizes> files_;  // null: no sizes of files are known, or another type is asked for
+  std::unique_ptr<const StoredSizes> files_;  // null: no sizes of files are known, or another type is requested
 };
 
 // The same for a single question.

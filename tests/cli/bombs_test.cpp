@@ -180,7 +180,7 @@ TEST_CASE("bombs: as many cards as are planned") {
     words.push_back("--json");
     check_bounded(run_program(words));
   }
-  // Each card of each answer: some 110 MB of text.
+  // Each GPU of each answer: some 110 MB of text.
   const Run all = run_program({"compare", model, "--gpu", "h100-80gb", "--gpu-count", "2048", "--json"});
   CHECK(all.exit <= 1);
   CHECK(all.out.size() > 100'000'000);
@@ -267,7 +267,7 @@ TEST_CASE("bombs: a log of any length takes 50 MiB") {
     const std::size_t number = line.find('#');
     for (int i = 0; text.size() < kLength; ++i)
       text += line.substr(0, number) + std::to_string(i) + line.substr(number + 1);
-    check_log(folder.write("x.log", text), 3);  // every line is a failure of its own
+    check_log(folder.write("x.log", text), 3);  // every line is a separate failure
   }
 }
 

@@ -285,12 +285,12 @@ TEST_CASE("launch lines: fit prints the command of what fits") {
   CHECK(asked.exit == 0);
   CHECK(has(asked.out, "--max-model-len 131072"));
   CHECK(!has(asked.err, "another request"));
-  // The longest context of the card.
+  // The longest context of the GPU.
   const Run longest = fit({"--gpu", "rtx-4090"});
   CHECK(longest.exit == 1);
   CHECK(!has(longest.out, "--max-model-len 131072"));
   CHECK(has(longest.err, "the one you asked for: --max-model-len"));
-  // A length that was named stays: more cards hold it.
+  // A length that was named stays: more GPUs hold it.
   const Run layout = fit({"--gpu", "rtx-4090", "--max-model-len", "128k"});
   CHECK(has(layout.out, "--max-model-len 131072 "));
   CHECK(has(layout.out, "--tensor-parallel-size 2"));

@@ -1,4 +1,4 @@
-// Several models, engines, cards and weight types in one call, and options that contradict each other.
+// Several models, engines, GPUs and weight types in one call, and options that contradict each other.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in
   const Run table = run_program(asked);
   CHECK(has(table.out, "n b200"));
   CHECK(has(table.out, "● fits"));
-  // A line for each model: no kernels for the first card, 15 GiB of weights on 15 and 12 GiB.
+  // A line for each model: no kernels for the first GPU, 15 GiB of weights on 15 and 12 GiB.
   CHECK(has(table.out, "llama-3.1-8b.json"));
   CHECK(has(table.out, "  · · · "));
   std::vector<std::string> page = asked;
@@ -313,7 +313,7 @@ TEST_CASE("options that contradict each other") {
   check_refuses({kLlamaConfig, "-c", "4k", "--max-model-len", "8k"}, "the same option");
   check_refuses({kLlamaConfig, "--gpu", "l4,auto"}, "auto stands alone");
   check_refuses({"explain", kLlamaConfig, "--gpu", "l4,a10"}, "takes one --gpu");
-  // What merely does not fit is an answer, and so is a limit that the card could hold.
+  // What merely does not fit is an answer, and so is a limit that the GPU could hold.
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==
         1);
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "80GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==

@@ -1,4 +1,4 @@
-// What a reader must find without asking again: the card and the types of a plan, what changed between two, which
+// What a reader must find without asking again: the GPU and the types of a plan, what changed between two, which
 // release stands for one that is not known, what a command does not take.
 #include <doctest/doctest.h>
 
@@ -51,7 +51,7 @@ TEST_CASE("reading: what an engine takes at its start") {
 }
 
 TEST_CASE("reading: the ladder of a pool does not multiply what is shared") {
-  // 131,072 B a token: 32k tokens are 4 GiB, however many slots share them.
+  // 131,072 B per token: 32k tokens are 4 GiB, however many slots share them.
   const Run run = run_program({kLlamaConfig, "--engine", "llama.cpp", "-c", "32k", "-np", "4", "-kvu"});
   CHECK(has(run.out, "KV cache by context (a pool of 4 sequences)"));
   const std::string ladder = run.out.substr(run.out.find("KV cache by context"));

@@ -80,7 +80,7 @@ TEST_CASE("a command may stand behind its options") {
   CHECK(run_program({model, "fit", "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"}).out == before.out);
   // The repository has a folder of that name.
   CHECK(run_program({"help", "formulas"}).out == run_program({"formulas", "--help"}).out);
-  // An option's value is no command.
+  // An option's value is not a command.
   CHECK(run_program({model, "--engine", "fit"}).exit == 2);
 }
 

@@ -16,7 +16,7 @@ Run fit_of(Words options) {
 }
 
 TEST_CASE("workload: a rate and a measured speed give the sequences at once") {
-  // 500 tokens at 25 a second are 20 s; 5 turns a second keep 100 sequences of 2,500 tokens running.
+  // 500 tokens at 25 a second are 20 s; 5 turns per second keep 100 sequences of 2,500 tokens running.
   const Run run = fit_of({"--qps", "5", "--tokens-per-second", "25", "--json"});
   CHECK(run.exit == 0);
   const nlohmann::json report = nlohmann::json::parse(run.out);
@@ -28,7 +28,7 @@ TEST_CASE("workload: a rate and a measured speed give the sequences at once") {
 }
 
 TEST_CASE("workload: users who think are fewer sequences, and their history may stay") {
-  // Each turn takes 20 s and 30 s pass before the next: 60 users are 1.2 turns a second, 24 of them at once.
+  // Each turn takes 20 s and 30 s pass before the next: 60 users are 1.2 turns per second, 24 of them at once.
   const Words thinking{"--users", "60", "--think-time", "30", "--tokens-per-second", "25", "--json"};
   CHECK(nlohmann::json::parse(fit_of(thinking).out)["users"]["users"] == 24);
   Words kept = thinking;

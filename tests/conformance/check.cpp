@@ -93,7 +93,7 @@ Outcome outcome_of(const std::vector<Json>& lines) {
       ++out.not_run;
       continue;
     }
-    // A stub, not the engine, may have said so: that is no truth.
+    // A stub, not the engine, may have said so: that is not a truth.
     if (row.value("artefact", false)) {
       ++out.artefacts;
       continue;

@@ -34,7 +34,7 @@ struct Figure {
   std::optional<std::pair<double, double>> range{};  // that the plan states, where it calls the figure an estimate
 
   bool is_exact() const;
-  // (planned - truth) / truth; infinite where the truth is 0; nothing where one of them is no number.
+  // (planned - truth) / truth; infinite where the truth is 0; nothing if one of them is not a number.
   std::optional<double> off() const;
   // The first of kBands that it lies in.
   std::size_t band() const;

@@ -14,7 +14,7 @@
 namespace kvplan::conformance {
 namespace {
 
-// Everything that writes a line: the card, then a line for each node.
+// Everything that writes a line: the GPU, then a line for each node.
 using Tried = std::vector<std::string>;
 
 std::vector<std::string> configs() {

@@ -39,7 +39,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& tex
   return out;
 }
 
-// kvplan's options; nothing where it has none for a word of the case.
+// kvplan's options; nothing if it has none for a word of the case.
 std::optional<Words> words_of(const Json& row, const std::string& engine, Planner& planner) {
   static const std::map<std::string, std::string> kSame{{"n_ctx", "-c"},    {"n_seq", "-np"},   {"n_ubatch", "-ub"},
                                                         {"type_k", "-ctk"}, {"type_v", "-ctv"}, {"fa", "-fa"},

@@ -71,7 +71,7 @@ TEST_CASE("a plan places a model as llama.cpp's own fit does") {
     const auto& ngl = found.llama_cpp.gpu_layers;
     layers.add(what, ngl ? static_cast<double>(*ngl) : units, on_gpu(row.at("ngl")), 1);
     if (model.experts.count > 0) {
-      // The first layers keep their experts on the card; that behind them a part, perhaps.
+      // The first layers keep their experts on the GPU; that behind them a part, perhaps.
       const double theirs = row.contains("overridden") ? row["overridden"].at(0).get<double>() : units - 1;
       if (row.at("gpus") == 1)
         experts.add(what, units - 1 - static_cast<double>(found.llama_cpp.cpu_moe_layers.value_or(0)), theirs, 1);

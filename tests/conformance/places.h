@@ -1,4 +1,4 @@
-// Where a report has what the figures of several engines are held against.
+// Where a report has what the figures of several engines are compared with.
 #pragma once
 
 namespace kvplan::conformance {

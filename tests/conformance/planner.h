@@ -33,7 +33,7 @@ class Reply {
   std::string refusal_code() const;  // "" without one
   const std::string& why() const { return why_; }
 
-  // The number at a place of the report ("/capacity/tokens"); nothing where there is none.
+  // The number at a place of the report ("/capacity/tokens"); nothing if there is none.
   std::optional<double> number(std::string_view place) const;
   // Lines of a GPU, or of the host; nothing without a report or without that GPU.
   std::optional<std::vector<Json>> lines(std::size_t gpu, const Wanted& wanted) const;
@@ -52,7 +52,7 @@ std::string called(const Json& line);
 bool is_called_like(const Json& line, std::string_view text);
 double sum_of(const std::vector<Json>& lines, const char* key = "bytes");
 
-// What the plans of a case say of their own errors.
+// What the plans of a case say about their own errors.
 struct Doubted {
   std::set<std::string> sentences;  // of the notes known_error and unknown_latents
   bool is_unknown = false;          // one of them leaves no verdict
@@ -83,7 +83,7 @@ class Planner {
   std::map<std::string, Model> models_;          // read once each
 };
 
-// The lines of a file, each a JSON object; none where it is not there.
+// The lines of a file, each a JSON object; none if it is not there.
 std::vector<Json> read_lines(const std::string& path);
 inline const std::string kFolder = KVPLAN_SOURCE_DIR "/testdata/conformance/";
 

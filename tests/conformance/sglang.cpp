@@ -1,4 +1,4 @@
-// SGLang: the share of the card and what follows from it, and the pools that it builds at its own tokens.
+// SGLang: the fraction of the GPU and what follows from it, and the pools that it builds at its own tokens.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr const char* kShare = "/request/gpu_memory_utilization";
 constexpr const char* kRequests = "/capacity/max_num_seqs";
 constexpr const char* kBudget = "/capacity/kv_cache_memory_bytes";
 
-const Words kLight{"--weights", "iq1_s"};  // so few bytes that a card has room beside them
+const Words kLight{"--weights", "iq1_s"};  // so few bytes that a GPU has room beside them
 
 // What the engine is planned with: by name, else the number in the formula of a line.
 struct Setting {
@@ -95,7 +95,7 @@ const std::map<std::string, std::string> kOptions{{"mem_fraction_static", "--mem
 const std::vector<std::string> kFlags{"disable_radix_cache", "disable_cuda_graph", "enable_dp_attention", "ep_size",
                                       "disable_hybrid_swa_memory"};
 
-// Card, ranks and what was given; nothing where kvplan has no option for that.
+// GPU, ranks and what was given; nothing if kvplan has no option for that.
 std::optional<Words> words_of(const Json& row) {
   const std::string ranks = text(row.at("tp"));
   Words out{"--gpu", card_of_memory(row.at("card")), "-tp", ranks, "--gpu-count", ranks};
@@ -167,7 +167,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
     const Words budget = row.contains("mem") ? budget_of(row) : Words{};
     Figure& figure = out.emplace_back(start(row, ask(budget), kSglangLater));
     // Pools are sized at the start: where they hold no token, or no request, SGLang refuses. (A start that is well was
-    // asked for without the weights, whatever the card.)
+    // requested without the weights, whatever the GPU.)
     const Reply least = ask(with(budget, {"--max-model-len", kShort}));
     if (row.contains("refused") && (least.number(kCapacityTokens) == 0 || least.number(kRequests) == 0)) {
       figure.refused = true;
@@ -196,7 +196,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   const Json &args = row.at("args"), &pool = row.at("pool");
   const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
   const Reply plain = ask(context);
-  // Of a card that kvplan's own weights leave room on: the engine was told others.
+  // Of a GPU that kvplan's own weights leave room on: the engine was told others.
   if (plain.number(kBudget).value_or(0) > 0) out.push_back(start(row, plain, kSglangLater));
   const double tokens = pool.at("max_total_num_tokens"), share = args.at("mem_fraction_static");
   if (row.contains("weights_built"))

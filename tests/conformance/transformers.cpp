@@ -37,7 +37,7 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
   const Json& cache = row["cache"];
   const bool is_settled = std::any_of(cache.begin(), cache.end(), [](const Json& c) { return c.contains("storage"); });
   for (const Json& entry : cache) {
-    // Views of a window hold the whole prompt until the next token is there, which has an entry of its own.
+    // Views of a window hold the whole prompt until the next token is there, which has a separate entry.
     if (is_settled && entry.contains("pinned")) continue;
     const std::uint64_t tokens = entry.at("tokens"), source = entry.value("source", std::uint64_t{0});
     Figure figure{"cache", entry.value("storage", entry.at("bytes").get<double>()),

@@ -47,7 +47,7 @@ const Json& args_of(const Json& row) {
 Words options_of(const Json& row, const std::string& engine, Planner& planner) {
   const Json& args = args_of(row);
   Words out{"--gpu", card(row.at("card")), "-tp", text(row.at("tp"))};
-  // What the engine settled on; of a case that did not get so far, what was asked for.
+  // What the engine settled on; of a case that did not get so far, what was requested.
   for (const Json* from : {&row, &args}) {
     if (!from->contains("max_model_len")) continue;
     out.insert(out.end(), {"--max-model-len", text((*from)["max_model_len"])});

@@ -5,7 +5,7 @@
 
 namespace kvplan {
 
-// What the README says of it, the section of docs/accuracy.md, and the long tables, a page of their own in
+// What the README says about it, the section of docs/accuracy.md, and the long tables, a page of their own in
 // docs/accuracy.
 struct AccuracyPart {
   std::string headline, section, tables;

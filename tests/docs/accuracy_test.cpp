@@ -143,7 +143,7 @@ std::string by_architecture(const std::vector<RecordedFigure>& figures) {
   return out;
 }
 
-// Kinds that no recorded size of a cache speaks of; their numbers rest on the sources that their formula files name.
+// Kinds that no recorded size of a cache speaks of; their numbers depend on the sources that their formula files name.
 std::string unrecorded(const std::vector<RecordedFigure>& figures) {
   std::set<std::string> kinds;
   std::istringstream table(run_program({"formulas", "--format", "markdown"}).out);

@@ -1,4 +1,4 @@
-// Figures from real cards (testdata/measured): today's plan is still what was measured.
+// Figures from real GPUs (testdata/measured): today's plan is still what was measured.
 #include <doctest/doctest.h>
 
 #include <cmath>

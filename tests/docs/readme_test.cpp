@@ -129,7 +129,7 @@ TEST_CASE("the pages' commands are commands that kvplan knows") {
                           : "/dev/null",
           {"HF_HUB_OFFLINE=1", "KVPLAN_CACHE=" + folder.path(), "HF_HOME=" + folder.path(), "HOME=" + folder.path()});
       CAPTURE(run.err);
-      // An answer, or a model, a card or an engine that is not here; a usage that is wrong is a 2.
+      // An answer, or a model, a GPU or an engine that is not here; a usage that is wrong is a 2.
       CHECK((run.exit == 0 || run.exit == 1 || run.exit == 4 || run.exit == 5));
     }
   }

@@ -248,7 +248,7 @@ TEST_CASE("every engine with drafts adds the draft's own slope") {
       CHECK_THROWS_AS(reserved(true, 4096), Error);
       continue;
     }
-    // Qwen3-0.6B: 2 * 28 * 8 * 128 * 2 = 114,688 bytes a token.
+    // Qwen3-0.6B: 2 * 28 * 8 * 128 * 2 = 114,688 bytes per token.
     const std::uint64_t slope = reserved(true, 8192) - reserved(true, 4096);
     CHECK(slope == reserved(false, 8192) - reserved(false, 4096) + 4096 * 114688);
     const Plan plan = make_plan(model, asked(true, 4096));

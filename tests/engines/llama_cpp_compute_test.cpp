@@ -305,7 +305,7 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
     std::uint64_t cells, streams, n_ubatch;
   };
   // llama_context: n_batch = min(n_ctx, n_batch), n_ubatch = min(n_batch, n_ubatch == 0 ? n_batch : n_ubatch), held
-  // against what was asked for; cells are padded to 256.
+  // against what was requested; cells are padded to 256.
   const Row rows[] = {
       {100, 1, false, {}, {}, 256, 1, 100},        {100, 3, false, {}, {}, 256, 3, 300},
       {100, 3, true, {}, {}, 256, 1, 100},         {5000, 1, false, {}, {}, 5120, 1, 512},
@@ -371,7 +371,7 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
     CHECK_FALSE(llama_flash_attention(input));
   }
   // A latent of 512 with its 64 of rope is K of 576 and V of 512; DeepSeek-V4's entry of 448 + 64 is V as a whole, and
-  // 256 + 64 of others has a kernel of its own.
+  // 256 + 64 of others has a separate kernel.
   EngineInput mla = model_of("deepseek2", 512, 512, 1000, {16, 0, 0});
   Term latent{.name = "latent", .role = Role::kKey, .part = Part::kLatent};
   latent.shape.width = 512;

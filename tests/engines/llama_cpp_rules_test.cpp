@@ -182,13 +182,13 @@ TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
     return std::string();
   };
   constexpr auto kOn = FlashAttention::kOn;
-  // With flash attention a head is read at once: 80 is no multiple of 32; without it a row of 8 * 80 is.
+  // With flash attention a head is read at once: 80 is not a multiple of 32; without it a row of 8 * 80 is.
   CHECK(refused(80, 128, Dtype::kQ8_0, Dtype::kFloat16, kOn).find("these keys have 80") != std::string::npos);
   CHECK(refused(128, 80, Dtype::kFloat16, Dtype::kQ8_0, kOn).find("these values have 80") != std::string::npos);
   CHECK(refused(80, 80, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).empty());
   CHECK(refused(80, 80, Dtype::kFloat16, Dtype::kFloat16, kOn).empty());
   CHECK(refused(96, 64, Dtype::kQ8_0, Dtype::kQ4_0, kOn).empty());
-  // Cross attention is not cached, and entries for several tokens have rows of their own.
+  // Cross attention is not cached, and entries for several tokens have separate rows.
   EngineInput cross = model_of("t5", 1, heads(8, 64));
   CacheTerms source{term_of(Role::kKey, 8, 80), term_of(Role::kValue, 8, 80)};
   for (Term& term : source) term.growth = Growth::kSourceToken;

@@ -1,4 +1,4 @@
-// The engine that is none, and what the table of engines says of each: documentation of the engines, not kvplan's.
+// The engine that is none, and what the table of engines says about each: documentation of the engines, not kvplan's.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ TEST_CASE("logical: a draft stands on the last stage") {
   CHECK(ranks[1].gap[0].bytes == 2 * 1000 * 200);
   CHECK(ranks[1].logical == Bytes(2 * 1000 * 4096));
   CHECK(in_words(ranks[1].lines.back().formula) == "2 sequences of 1000 tokens x 200 B per token of the draft");
-  // 8,192 B a token on the first stage, 4,296 on the last; on one stage 12,288 and 200.
+  // 8,192 B per token on the first stage, 4,296 on the last; on one stage 12,288 and 200.
   CHECK(layout->capacity(Bytes(8192 * 50), load).tokens == 50);
   input.request.parallel.pipeline = 1;
   CHECK(layout_of(input)->capacity(Bytes(12488 * 50), load).tokens == 50);
@@ -106,12 +106,12 @@ TEST_CASE("logical: caches that do not grow hold no number of tokens") {
 TEST_CASE("engines: what the documentation of each says it has") {
   struct Row {
     const char* engine;
-    double share;  // of a card, where nobody names one
+    double share;  // of a GPU, where nobody names one
     bool shared_experts, expert_parallel, beams, projectors, host_embedding, scores, deals_draft, ctx_size;
     LoraStorage lora;
     bool drafts, cache_budget, cuts_towers;
   };
-  // gpu_memory_utilization of vLLM; mem_fraction_static where no card is known (SGLang); the wired limit of macOS;
+  // gpu_memory_utilization of vLLM; mem_fraction_static where no GPU is known (SGLang); the wired limit of macOS;
   // mistral.rs's 0.9. Experts of data parallel copies: vLLM's docs on expert parallel deployment ("DP x TP"). Beams:
   // vLLM, TensorRT-LLM, transformers. Image projectors (mmproj) and --ctx-size over all slots: llama.cpp. token_embd
   // stays on the host with llama.cpp ("always keep the input layer on the CPU"), and its graph has the scores where

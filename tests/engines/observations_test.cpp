@@ -1,4 +1,4 @@
-// Plans held against what engines printed of what is estimated (testdata/observations), and their part of
+// Plans compared with what engines printed of what is estimated (testdata/observations), and their part of
 // docs/accuracy.md.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ std::string figure_of(const Json& line) {
   return "non_torch";
 }
 
-// What a start on a known card had left for the cache, and what a plan of the card alone leaves.
+// What a start on a known GPU had left for the cache, and what a plan of the GPU alone leaves.
 struct Room {
   std::string recorded, planned, range;
   bool inside = false;

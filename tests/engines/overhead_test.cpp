@@ -170,7 +170,7 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   CHECK(find(lines(eager, 2000), "attention scores") == nullptr);
   eager.request.attention = AttentionKernel::kNaive;
   CHECK(bytes_of(lines(eager, 2000), "attention scores") == Bytes(2000ULL * 2000 * 32 * 8));
-  // A latent is a key without values; values alone are no attention.
+  // A latent is a key without values; values alone are not an attention.
   EngineInput latent = llama("logical");
   for (LayerCache& cache : latent.caches) cache.compact.own().pop_back();
   const OverheadInput keys{&latent, Load{Tokens(100), 1, Tokens(0)}, 0, Bytes(0), std::nullopt};
@@ -187,7 +187,7 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
 }
 
 TEST_CASE("overhead: rotating caches of MLX hold a prefill step beside the window") {
-  // cache.py: window + S - 1. Two windows of 8 heads of 128 and K, V in 16 bit: 8192 B a token.
+  // cache.py: window + S - 1. Two windows of 8 heads of 128 and K, V in 16 bit: 8192 B per token.
   EngineInput input = llama("mlx");
   CHECK(find(lines(input, 5000), "prefill step beside") == nullptr);
   input.caches[0] = layer_of(0, 8, 128, 512);
@@ -205,7 +205,7 @@ TEST_CASE("overhead: what nobody checked widens the range by a tenth of the cach
     state.storage = Storage::kFloat32;
     state.shape = {.units = 8, .vectors = 64, .width = 128};
     input.caches.push_back({32, "ssm", {state}, {state}});
-    // 131,072 B a token and a state of 262,144 B.
+    // 131,072 B per token and a state of 262,144 B.
     CHECK(range_of(find(lines(input, 1000, 2), "cache rules not verified")) ==
           Range{0, 0, (2 * (1000ULL * 131072 + 262144)) / 10});
   }
@@ -261,7 +261,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
     std::uint64_t gib, ranks, chunk, batches;
   };
   // 1, 2, 4, 8, 12, 16, then steps of 8, beyond 256 of 16: 4 sizes up to 8, 8 up to 32, 10 up to 48, 24 up to 160, 36
-  // up to 256, 52 up to 512 ("52 decode graphs" in a log). Cards of 20 to 35 GiB have larger ones since 0.5.20
+  // up to 256, 52 up to 512 ("52 decode graphs" in a log). GPUs of 20 to 35 GiB have larger ones since 0.5.20
   // (executed). Prefills: 42 sizes up to 2048 tokens, 50, 58 and 74 ("74 prefill graphs" in a log) up to 16,384.
   const Row rows[] = {
       {16, 1, 2048, 4},    {16, 4, 2048, 4},    {20, 1, 4096, 10},   {24, 2, 4096, 10},  {24, 4, 4096, 24},
@@ -291,7 +291,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   CHECK(bytes_of(lines(llama("sglang@0.5.5"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 1344 * 1024));
   // Until 0.4.8 2.3 to 3.1 GiB in logs, of which some is the driver's.
   CHECK(bytes_of(lines(llama("sglang@0.4"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 2 * kMiB));
-  // Without a card those of 80 GiB.
+  // Without a GPU those of 80 GiB.
   EngineInput input = llama("sglang");
   CHECK(bytes_of(lines(input, 100000), "CUDA graphs") ==
         Bytes(64 * kMiB + (36ULL + 58) * 32 * 310 * 1024 + 8192ULL * (4096 + 14336) * 6));
@@ -387,7 +387,7 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
     in.engine = &input;
     in.gpu_memory = Bytes(row.gib * 1024 * kMiB);
     input.request.card.memory = in.gpu_memory;
-    // Of what is free before the weights: the card without the driver's 512 MiB.
+    // Of what is free before the weights: the GPU without the driver's 512 MiB.
     const std::uint64_t free = (row.gib * 1024 - 512) * kMiB;
     const double budget = static_cast<double>(sglang_cache_budget(in).count());
     CHECK(budget / static_cast<double>(free) == doctest::Approx(row.share).epsilon(1e-6));

@@ -114,7 +114,7 @@ TEST_CASE("parts: layers of pipeline stages") {
 }
 
 TEST_CASE("parts: a sum of terms is the sum of their entries") {
-  // K of 8 heads of 128 in 16 bit: 2,048 B a token; a window of 1,024 tokens likewise; entries for 4 tokens of 512;
+  // K of 8 heads of 128 in 16 bit: 2,048 B per token; a window of 1,024 tokens likewise; entries for 4 tokens of 512;
   // source tokens of 256 B; a convolution of 4 columns keeps 3 of 100 channels, and a state of 64 x 16.
   Term compressed = term_of(Role::kKey, 1, 256);
   compressed.stride = 4;
@@ -256,7 +256,7 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   CHECK(draft_layers(input).caches.empty());
   input.request.mtp = false;
   CHECK(draft_layers(input).label.empty());
-  // Tokens guessed: as asked, else the engine's own number where anything guesses.
+  // Tokens guessed: as requested, else the engine's own number where anything guesses.
   CHECK(step_draft_tokens(input, 3) == 0);
   input.draft_method = DraftMethod::kNgram;
   CHECK(step_draft_tokens(input, 3) == 3);
@@ -304,7 +304,7 @@ TEST_CASE("parts: entries of a buffer") {
   CHECK(entries(10) == 1);
 }
 
-// Layers of 8 heads of 128, K and V, in blocks of 16: 4,096 B a token and layer.
+// Layers of 8 heads of 128, K and V, in blocks of 16: 4,096 B per token and layer.
 EngineInput four_layers() {
   EngineInput input;
   input.model.num_layers = 4;
@@ -334,7 +334,7 @@ TEST_CASE("parts: a cache of buffers, by stages and ranks") {
   input.request.parallel.tensor = 2;
   const auto layout = layer_buffers_layout(input, rules_of(16));
   const Load load{Tokens(100), 3, Tokens(0)};
-  // Two layers and four heads on a rank: 4,096 B a token; 112 tokens of a sequence.
+  // Two layers and four heads on a rank: 4,096 B per token; 112 tokens of a sequence.
   CHECK(layout->reserved(load) == Bytes(3 * 112 * 4096));
   const auto ranks = layout->explain(load);
   REQUIRE(ranks.size() == 4);
@@ -372,7 +372,7 @@ TEST_CASE("parts: a cache of buffers, by stages and ranks") {
 }
 
 TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") {
-  // A window of 100 tokens of 2,048 B, a state of 2,000 B, beside one layer of 4,096 B a token.
+  // A window of 100 tokens of 2,048 B, a state of 2,000 B, beside one layer of 4,096 B per token.
   EngineInput input = four_layers();
   input.caches.resize(1);
   input.caches.push_back(layer_of(1, {window_of(8, 128, 100)}));
@@ -382,7 +382,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   CHECK(layout->reserved(load) == Bytes(2 * (500 * 4096 + 100 * 2048 + 2000)));
   CHECK(layout->capacity(Bytes(2 * (100 * 2048 + 2000) + 4096 * 77 + 5), load).tokens == 77);
   CHECK(layout->capacity(Bytes(1000), load).tokens == 0);
-  // The draft stands on the last stage and is no part of the need.
+  // The draft stands on the last stage and is not a part of the need.
   auto draft = std::make_shared<EngineInput>();
   draft->types = kPlain;
   draft->caches = {layer_of(0, {term_of(Role::kKey, 1, 50)})};
@@ -406,7 +406,7 @@ TEST_CASE("parts: types behind auto") {
   model.dtype = Dtype::kFloat32;
   CHECK(types().key == Dtype::kBfloat16);
   CHECK(types().state == Dtype::kFloat32);
-  // What a checkpoint declares, and what was asked for before it.
+  // What a checkpoint declares, and what was requested before it.
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   model.declared_state_dtype = Dtype::kBfloat16;
   CHECK(types().key == Dtype::kFp8E4m3);

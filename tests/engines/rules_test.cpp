@@ -79,7 +79,7 @@ CacheTypes types_of(const std::string& engine, const ModelShape& model, std::opt
 }
 
 TEST_CASE("rules: a ratio of one is a window alone") {
-  // compress_ratios holds 0 or 1 where a layer has its window and nothing else.
+  // compress_ratios holds 0 or 1 if a layer has its window and nothing else.
   Compressed kind;
   kind.num_heads = 64;
   kind.head_dim = 512;
@@ -150,7 +150,7 @@ TEST_CASE("rules: mistral.rs") {
     input.request.block_size = block;
     CHECK(refusal(input).find("8, 16 and 32") != std::string::npos);
   }
-  // What a source leaves is no part of the blocks.
+  // What a source leaves is not a part of the blocks.
   CacheTerms source = heads(8, 128);
   for (Term& term : source) term.growth = Growth::kSourceToken;
   std::vector<Note> notes;
@@ -332,7 +332,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   Request mixed = request_for("vllm", 4096);
   mixed.cache_type_k = Dtype::kFp8E4m3;
   CHECK_THROWS_AS(engine_of(mixed).resolve_types(model, mixed), Error);
-  // A checkpoint in float32 is served in bfloat16; --dtype float32 is kept for what is no cache.
+  // A checkpoint in float32 is served in bfloat16; --dtype float32 is kept for what is not a cache.
   model.dtype = Dtype::kFloat32;
   CHECK(types_of("vllm", model).model == Dtype::kBfloat16);
   CHECK(types_of("vllm", model).state == Dtype::kBfloat16);
@@ -369,7 +369,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   CacheTerms packed = latent;
   packed[0].stride = 3;
   CHECK(refusal(input_of("vllm", "deepseek_v4", {packed})).find("do not divide") != std::string::npos);
-  // 0.90 of the card until 0.19, 0.92 since; a share of the user's own before both.
+  // 0.90 of the GPU until 0.19, 0.92 since; a fraction of the user's own before both.
   EngineInput shared = input_of("vllm@0.19", "llama", {});
   CHECK(usable_share(engine_of(shared.request), shared) == 0.90);
   shared.request.engine_version = "0.20";
@@ -379,7 +379,7 @@ TEST_CASE("rules: vLLM's types and shares") {
 }
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
-  // As stored where no card is named, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
+  // As stored where no GPU is named, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
   using Sides = Mxfp4Layout;
   Request request = request_for("vllm", 4096);
   CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
@@ -479,8 +479,8 @@ TEST_CASE("rules: a release is named with the v of its tag or without") {
 }
 
 TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
-  // Two states of 1,000,000 B beside two layers of 4,096 B a token: blocks of 16 * ceil(1000000 / 65536) = 256 tokens,
-  // pages of 1,048,576 B, two groups of two. 1,000 tokens: four blocks of the one, one of the other.
+  // Two states of 1,000,000 B beside two layers of 4,096 B per token: blocks of 16 * ceil(1000000 / 65536) = 256
+  // tokens, pages of 1,048,576 B, two groups of two. 1,000 tokens: four blocks of the one, one of the other.
   constexpr std::uint64_t kPage = 1048576;
   Term state{.name = "linear state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
   state.shape = {.units = 100, .vectors = 625, .width = 8};
@@ -538,7 +538,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(rank().reserved == Bytes(5 * 2 * kPage));
   REQUIRE(notes.size() == 1);
   CHECK(notes.front().code == "no_mtp_layers");
-  // A draft of other heads is a group of its own, without a line beside it.
+  // A draft of other heads is a separate group, without a line beside it.
   EngineInput drafted = input_of("vllm", "llama", {heads(8, 128)});
   auto draft = std::make_shared<EngineInput>();
   draft->types = drafted.types;
@@ -604,9 +604,9 @@ TEST_CASE("rules: vLLM's blocks of DeepSeek-V4-Flash by release, as logs print t
 }
 
 TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
-  // Two full layers and two windows of 128, 4,096 B a token: two groups of two; blocks of 16 tokens, 131,072 B of them.
-  // 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more for the request that is admitted, 8 and one
-  // more for the two that run.
+  // Two full layers and two windows of 128, 4,096 B per token: two groups of two; blocks of 16 tokens, 131,072 B of
+  // them. 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more for the request that is admitted, 8
+  // and one more for the two that run.
   EngineInput input =
       input_of("vllm@0.25", "gpt_oss", {heads(8, 128), heads(8, 128, 128), heads(8, 128), heads(8, 128, 128)});
   input.request.max_num_batched_tokens = Tokens(600);

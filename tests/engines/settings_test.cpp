@@ -41,7 +41,7 @@ TEST_CASE("settings: vLLM") {
   // gpu_memory_utilization was 0.9 until 0.20; V0 caches no prefixes.
   CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.19", "h100-80gb")).memory_fraction == 0.9);
   CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.6", "h100-80gb")).prefix_caching == false);
-  // States: with the release that caches them, and as asked.
+  // States: with the release that caches them, and as requested.
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm@0.26", "h100-80gb")).prefix_caching == false);
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm", "h100-80gb")).prefix_caching == true);
   CHECK(settings_of("mamba-2.8b", on_card("vllm", "h100-80gb")).prefix_caching == false);

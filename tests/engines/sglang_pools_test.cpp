@@ -16,7 +16,7 @@
 namespace kvplan {
 namespace {
 
-// Layers have 8 heads of 64: 2,048 B a token and layer in 16 bit.
+// Layers have 8 heads of 64: 2,048 B per token and layer in 16 bit.
 
 // A state of 1,000,000 B: 62,500 rows of 8 in 16 bit.
 CacheTerms state() {
@@ -99,7 +99,7 @@ TEST_CASE("sglang pools: pages of several tokens") {
   const Capacity held = layout->capacity(Bytes(4096 * 1000), load_for(100));
   CHECK(held.tokens == 15 * 64);
   CHECK(held.num_blocks == 15);
-  // Nothing is said of state slots where there are none.
+  // Nothing is said about state slots where there are none.
   input.request.max_num_seqs = 100;
   CHECK(laid(input).notes.empty());
 }
@@ -147,7 +147,7 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   const auto layout = laid(input).layout;
   CHECK(layout->capacity(budget, load_for(100)).max_num_seqs == 10);
   CHECK(layout->reserved(load_for(500, 2)) == Bytes((1001 + 1230) * 2048));
-  // More sequences than may run have windows all the same.
+  // More sequences than may run have windows anyway.
   CHECK(layout->reserved(load_for(500, 20)) == Bytes((10001 + 20 * 129 + 1) * 2048));
   CHECK(layout->capacity(Bytes(1000 * 2048), load_for(100)).tokens == 0);
   const RankCache rank = layout->explain(load_for(500, 2)).front();
@@ -190,8 +190,8 @@ TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
 }
 
 TEST_CASE("sglang pools: state slots") {
-  // States of 1,000,000 B beside 2,048 B a token. 0.9 / 1.9 of 38,000,000 are 18 slots, one of them padding; a request
-  // takes three. The rest is the pool of tokens: 38,000,000 - 18 slots.
+  // States of 1,000,000 B beside 2,048 B per token. 0.9 / 1.9 of 38,000,000 are 18 slots, one of them padding; a
+  // request takes three. The rest is the pool of tokens: 38,000,000 - 18 slots.
   EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
   const auto layout = laid(input).layout;
   const Capacity held = layout->capacity(Bytes(38000001), load_for(1000));
@@ -252,7 +252,7 @@ TEST_CASE("sglang pools: states of guesses are those of the requests that may ru
   input.request.max_num_seqs = 16;
   CHECK(tokens() == (3800000001 - (769 + 1 + (16 + 1) * 4) * 1000000ULL) / 2048);
   CHECK(laid(input).notes.empty());
-  // A data parallel rank of attention runs its share of them.
+  // A data parallel rank of attention runs its part of them.
   input.request.parallel.tensor = input.request.parallel.data = 8;
   input.request.parallel.dp_attention = true;
   CHECK(tokens() == (3800000001 - (769 + 1 + (2 + 1) * 4) * 1000000ULL) / 2048);
@@ -489,7 +489,7 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   };
   Request three = request_for("sglang@0.5.20", 8192);
   three.num_seqs = 3;
-  three.max_num_seqs = 2;  // the load's own are held all the same
+  three.max_num_seqs = 2;  // the load's own are held anyway
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(6 * 128 * kRow));
   three.max_num_seqs = 16;
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(19 * 128 * kRow));
@@ -509,7 +509,7 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
 }
 
 TEST_CASE("sglang pools: DeepSeek-V4 since 0.5.21") {
-  // Executed with 0.5.23, Flash on eight ranks of 80 GB: 7086.75 bytes a token, 6,415,104 tokens, and pools of
+  // Executed with 0.5.23, Flash on eight ranks of 80 GB: 7086.75 bytes per token, 6,415,104 tokens, and pools of
   // 48,188,004,544 bytes with sums of 256 requests (33,152 rows of 20 layers).
   const ModelSpec model = test_model("deepseek-v4-flash");
   const std::uint64_t tokens = 6415104;
@@ -626,9 +626,9 @@ TEST_CASE("SGLang refuses EXAONE-4 without one of three backends until it has a 
 }
 
 TEST_CASE("sglang pools: types of the cache") {
-  // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell (576 bytes a token, executed), in 16 bit
-  // before, whatever the checkpoint tags; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config names a
-  // type.
+  // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell (576 bytes per token, executed), in 16
+  // bit before, whatever the checkpoint tags; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config names
+  // a type.
   ModelShape model;
   Request request = request_for("sglang", 8192);
   const auto types = [&] { return sglang_types(model, request); };

@@ -1,4 +1,4 @@
-// The share of a card that SGLang picks, and what follows from it: figures of its own code on described cards (0.5.8
+// The share of a GPU that SGLang picks, and what follows from it: figures of its own code on described GPUs (0.5.8
 // and 0.5.23 executed), older ones of logs.
 #include "engines/sglang/share.h"
 
@@ -48,7 +48,7 @@ TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of 
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
   request.max_model_len = Tokens(40960);
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6 * 0.85));
-  request.engine_version = "0.5.8";  // Kimi-K2.5's log prints a share that is not lowered
+  request.engine_version = "0.5.8";  // Kimi-K2.5's log prints a fraction that is not lowered
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
   // Latents go there with 16 or 128 heads of a rank: DeepSeek-V3 has 128.
   request.engine_version = "0.5.20";

@@ -160,7 +160,7 @@ TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not"
 
 TEST_CASE("SGLang on AMD keeps the indices of packed experts' groups") {
   // CompressedTensorsWNA16TritonMoE: an index and an order of every input of an expert's two matrices, in 32 bit. A log
-  // of Kimi-K2.5 on eight MI35x prints 73.58 GiB a rank (1.6 GiB more than Marlin's form holds).
+  // of Kimi-K2.5 on eight MI35x prints 73.58 GiB per rank (1.6 GiB more than Marlin's form holds).
   const ModelSpec model = read_config(R"({"model_type":"qwen3_moe","architectures":["Qwen3MoeForCausalLM"],
       "hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":2,
       "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":128,"num_experts_per_tok":8,
@@ -226,7 +226,7 @@ TEST_CASE("SGLang: models outside its list keep every token of their windows") {
   const ModelSpec model = test_model("gemma-3n-e4b");
   const Plan plan = make_plan(model, request_for("sglang", 4096));
   CHECK(plan.kv_cache.reserved > plan.kv_cache.logical);
-  // All 35 layers, the 15 that read another's cache too: 71,680 B a token (executed).
+  // All 35 layers, the 15 that read another's cache too: 71,680 B per token (executed).
   CHECK(plan.kv_cache.reserved == Bytes((4096 + 1) * std::uint64_t{35 * 2 * 2 * 256 * 2}));
 }
 

@@ -1,4 +1,4 @@
-// The interpreter of the engines' tables of tensor edits. What the tables say is held against executed figures
+// The interpreter of the engines' tables of tensor edits. What the tables say is compared with executed figures
 // (testdata/conformance).
 #include "engines/tensor_edits.h"
 

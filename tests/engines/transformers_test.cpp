@@ -76,7 +76,7 @@ TEST_CASE("transformers: MiMo-V2's window has a token more than its files say") 
   CHECK(planned("transformers@5.19") == 29406720);
 }
 
-// Executed: a prompt without an image holds 131,072 B a token.
+// Executed: a prompt without an image holds 131,072 B per token.
 TEST_CASE("transformers: an image's keys and values are no part of every prompt") {
   const ModelSpec model =
       read_config(R"({"model_type":"mllama","text_config":{"model_type":"mllama_text_model"}})", "", "test", {});
@@ -216,7 +216,7 @@ TEST_CASE("transformers: quantizers leave fused experts in 16 bit") {
     CHECK(weights_of(plan) == doctest::Approx(2 * row.all - row.packed).epsilon(0.002));
     CHECK(has_note(plan, "unquantized_experts"));
   }
-  // One FP8 quantizer packs experts as well; and before 5.0 Mixtral's were linear layers.
+  // One FP8 quantizer packs experts too; and before 5.0 Mixtral's were linear layers.
   CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers", "fp8")) < 48e9);
   CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers@4.57", "bnb-int8")) < 48e9);
   CHECK(weights_of(loaded(test_model("llama-4-scout"), "transformers@4.57", "bnb-int8")) > 190e9);

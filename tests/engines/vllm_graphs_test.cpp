@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-// GiB of the lines whose name or formula has the word; 0 where there is none.
+// GiB of the lines whose name or formula has the word; 0 if there is none.
 double gib_of(const std::vector<std::string>& arguments, const std::string& word, const std::string& part) {
   const nlohmann::json plan = nlohmann::json::parse(run_program(arguments).out);
   double out = 0;
@@ -39,7 +39,7 @@ TEST_CASE("vllm: an FP8 cache without FlashAttention's kernel keeps FlashInfer's
   constexpr double kWorkspace = 394.0 / 1024;
   CHECK(graphs("vllm@0.28", "rtx-4090", "fp8") - graphs("vllm@0.28", "rtx-4090", "auto") ==
         doctest::Approx(kWorkspace));
-  // Logs name the backend since 0.16: Qwen3.5-122B in 4 bit on two cards of 48 GB, 0.69 GiB for 4 and 3 graphs.
+  // Logs name the backend since 0.16: Qwen3.5-122B in 4 bit on two GPUs of 48 GB, 0.69 GiB for 4 and 3 graphs.
   CHECK(graphs("vllm@0.16", "l40s", "fp8") - graphs("vllm@0.16", "l40s", "auto") == doctest::Approx(kWorkspace));
   // Hopper has the kernel, Turing no FlashInfer, older releases another backend.
   for (const char* gpu : {"h100-80gb", "t4"})
@@ -75,7 +75,7 @@ TEST_CASE("vllm: encoder-decoders capture whole decode steps alone (VllmConfig, 
 }
 
 TEST_CASE("vllm: ROCm's sampler sorts all logits until 0.16") {
-  // Qwen3-14B on a card of 48 GB in 0.16 has 13.49 GiB of room, as much as a sampler of 39 B an element leaves.
+  // Qwen3-14B on a GPU of 48 GB in 0.16 has 13.49 GiB of room, as much as a sampler of 39 B an element leaves.
   const auto each = [](const char* engine, const char* gpu) {
     return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--gpu", gpu, "--max-num-batched-tokens",
                    "2048", "--max-num-seqs", "256", "--json"},

@@ -123,7 +123,7 @@ TEST_CASE("vllm groups: of the length of the shortest sort, or of the longest wh
 }
 
 TEST_CASE("vllm groups: pages become as large as the largest") {
-  // Gemma-4: a full layer of 2 heads of 512 and a window of 8 of 256 have 8192 and 16384 B a token of 16: the smaller
+  // Gemma-4: a full layer of 2 heads of 512 and a window of 8 of 256 have 8192 and 16384 B per token of 16: the smaller
   // page covers 32 tokens.
   std::vector<VllmSpec> specs{spec_of(SpecType::kFull, 0, 16, 65536), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
   group_specs(specs, rules_of("vllm"));
@@ -238,7 +238,7 @@ TEST_CASE("vllm groups: blocks that a request is charged") {
   state.block_size = 256;
   CHECK(blocks(state, 131073) == 513 + 2);
   CHECK(filled_blocks(state, charge, Load{Tokens(131072), 1, Tokens(0)}) == 1);
-  // Decode context parallel: a rank's share of the tokens, rounded up; windows and states are whole.
+  // Decode context parallel: a rank's part of the tokens, rounded up; windows and states are whole.
   charge.context_ranks = 4;
   CHECK(blocks(full, 131072 + 1) == 2049);
   CHECK(blocks(window, 131072) == 577);

@@ -118,7 +118,7 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
   CHECK(each("vllm@0.33", with(DraftMethod::kNgram)) == 10);
   CHECK(each("vllm@0.32", dense) == 2);
   CHECK(each("vllm@0.33", dense) == 10);
-  // Models with experts that 0.26 names, and those that 0.30 leaves to the old one on AMD's cards.
+  // Models with experts that 0.26 names, and those that 0.30 leaves to the old one on AMD's GPUs.
   const auto named = [](const char* architecture, const char* card) {
     return [architecture, card](EngineInput& input) {
       input.model.experts.used = 8;
@@ -220,7 +220,7 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
     const char* engine;
     Dims dims;
     std::uint64_t seqs, ranks, experts, bytes;
-    double printed;  // GiB; 0 where no log is known
+    double printed;  // GiB; 0 if no log is known
   };
   // V0 captures 1, 2, 4, 8, 16 ... 256: 35 sizes ("35/35") of 1 + 2 + 4 + 8 * (32 * 33 / 2) = 4231 tokens; one layer's
   // activations of each stay, 1.3 times over.
@@ -422,7 +422,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   // Qwen's processors allow images of 16384 tokens: "a budget of 16384 tokens".
   input.model.arch = test_arch("qwen2_5_vl");
   CHECK(encoder(2).bytes == Bytes(16384ULL * 2560 * 2));
-  // Audio is no item of the tower; images may be refused; V0 has no such cache; later stages have no encoder.
+  // Audio is not an item of the tower; images may be refused; V0 has no such cache; later stages have no encoder.
   input.request.extras.mm_limits = {{"audio", 3}};
   CHECK(lines(input).size() == 2);
   input.request.extras.mm_limits = {{"audio", 0}, {"image", 2}};
@@ -437,7 +437,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
 
 TEST_CASE("vllm: swap space of V0 and offloaded caches") {
   const auto host = [](Request request) { return vllm_host_caches(request, vllm_rules(request)); };
-  // EngineArgs.swap_space: 4 GiB a GPU until V0 went.
+  // EngineArgs.swap_space: 4 GiB per GPU until V0 went.
   Request request = request_for("vllm@0.8", 8192);
   request.parallel.tensor = 2;
   request.parallel.pipeline = 2;
@@ -529,7 +529,7 @@ TEST_CASE("vllm: the largest graph, as config/vllm.py has it") {
   CHECK(largest("vllm@0.28", "gb300") == 1024);
   CHECK(largest("vllm@0.27", "b200") == 512);
   CHECK(largest("vllm", "h200") == 512);
-  // "Overriding max cuda graph capture size to 1024": the class of gpt-oss, on every card.
+  // "Overriding max cuda graph capture size to 1024": the class of gpt-oss, on every GPU.
   CHECK(largest("vllm@0.12", "h100", Arch::kGptOss) == 1024);
   CHECK(largest("vllm", "h100", Arch::kGptOss) == 1024);
   CHECK(largest("vllm@0.11", "h100", Arch::kGptOss) == 512);

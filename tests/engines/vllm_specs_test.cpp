@@ -64,12 +64,12 @@ std::string refusal(const EngineInput& input) {
   return {};
 }
 
-// Jamba: Mamba-1 of 8192 channels, 16 numbers and a kernel of 4 (311,296 B), beside 8 heads of 128 (4,096 B a token).
+// Jamba: Mamba-1 of 8192 channels, 16 numbers and a kernel of 4 (311,296 B), beside 8 heads of 128 (4,096 B per token).
 EngineInput jamba(const std::string& engine) {
   return input_of(engine, "jamba",
                   {{state_of("conv state", 8192, 1, 1, 4), state_of("ssm state", 8192, 1, 16)}, heads(8, 128)});
 }
-// Qwen3-Next in bfloat16: a delta rule of 1,097,728 B, beside 2 heads of 256 (2,048 B a token).
+// Qwen3-Next in bfloat16: a delta rule of 1,097,728 B, beside 2 heads of 256 (2,048 B per token).
 EngineInput qwen3_next(const std::string& engine) {
   return input_of(engine, "qwen3_next",
                   {{state_of("conv state of q and k", 16, 2, 128, 4), state_of("conv state of v", 32, 1, 128, 4),
@@ -105,7 +105,7 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
     CHECK(state.padded == attention.page);
     CHECK(list.charge.state_slots == 1);
   }
-  // A block that was asked for and holds the state stays; in steps of it where it does not.
+  // A block that was requested and holds the state stays; in steps of it where it does not.
   EngineInput input = jamba("vllm@0.26");
   input.request.block_size = 96;
   CHECK(specs_of(input).specs[1].block_size == 96);
@@ -159,7 +159,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   CHECK(charge(jamba("vllm@0.27"), "", 0).state_slots == 1);
   CHECK(charge(input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}}), "", 0).state_slots == 1);
   // A third state, for a checkpoint of the prefill: Mamba 2 since 0.32, delta rules since 0.33, FlashKDA's from the
-  // first; where the card has the kernel. As executed (specs and plans of testdata/conformance).
+  // first; where the GPU has the kernel. As executed (specs and plans of testdata/conformance).
   const auto slots = [](EngineInput input, const char* card) {
     if (*card != '\0') input.request.card.gpu = &parse_gpu(card);
     return specs_of(input).charge.state_slots;
@@ -231,7 +231,7 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   EngineInput guessing = qwen3_next("vllm");
   guessing.draft_method = DraftMethod::kNgram;
   CHECK(specs_of(guessing).specs.front().page - state(qwen3_next("vllm"), 0) == Bytes(3 * 8192 * 2));
-  // Mamba-2 whose B and C pass no convolution: a matrix for each head all the same.
+  // Mamba-2 whose B and C pass no convolution: a matrix for each head anyway.
   const EngineInput mamba2 =
       input_of("vllm", "plamo2", {{state_of("conv state", 1024, 1, 1, 4), state_of("ssm state", 8, 64, 128)}});
   CHECK(state(mamba2, 2) - state(mamba2, 0) == Bytes(2 * 1024 * 2));
@@ -390,7 +390,7 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   CacheTerms latent{term_of("latent", Role::kKey, 1, 512)};
   latent[0].part = Part::kLatent;
   CHECK(block("llama", heads(8, 128)) == 16);
-  // FlashMLA where no card is named; FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As
+  // FlashMLA where no GPU is named; FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As
   // executed (DeepSeek-V3).
   CHECK(block("deepseek_v3", latent) == 64);
   CHECK(on("vllm@0.26", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
@@ -437,7 +437,7 @@ TEST_CASE("vllm specs: blocks of the kernels") {
 }
 
 TEST_CASE("vllm specs: TurboQuant leaves two layers at either end of a dense model in 16 bit") {
-  // Llama-3.1-8B: 4,096 B a token and layer in bfloat16; k8v4: 8 heads of (128 + 64 + 4) = 1,568 B.
+  // Llama-3.1-8B: 4,096 B per token and layer in bfloat16; k8v4: 8 heads of (128 + 64 + 4) = 1,568 B.
   EngineInput input = input_of("vllm", "llama", std::vector<CacheTerms>(6, heads(8, 128)));
   input.types.key = input.types.value = Dtype::kTurboquantK8V4;
   std::vector<std::uint64_t> entries;

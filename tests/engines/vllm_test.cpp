@@ -133,7 +133,7 @@ TEST_CASE("vllm: bytes of a request, in blocks times the bytes of a block") {
       {"gemma-4-26b", "vllm@0.26", 131072, 8192, 9541, 655360},
       {"llama-4-scout", "vllm@0.25", 131072, 8192, 11264, 786432},
       {"llama-4-scout", "vllm@0.26", 131072, 8192, 12800, 786432},
-      // Full KV for all 48 layers while chunked attention had no groups of its own.
+      // Full KV for all 48 layers while chunked attention had no separate groups.
       {"llama-4-scout", "vllm@0.11", 131072, 8192, 8192, 48 * 65536},
   };
   for (const Row& row : rows) {

@@ -1,5 +1,5 @@
 // An engine's start as vLLM's log tells it, with memory that is really taken: fake_engine WEIGHTS_MIB CACHE_MIB
-// [die|mute]. Where KVPLAN_FAKE_SEEN names a file, it goes on behind a stage once the file says that so many were seen:
+// [die|mute]. If KVPLAN_FAKE_SEEN names a file, it goes on behind a stage once the file says that so many were seen:
 // a watcher on a busy machine sees each of them.
 #include <chrono>
 #include <cstdio>

@@ -1,14 +1,14 @@
 // A driver without a GPU: it plays libcuda.so.1, libamdhip64.so and the management library in one, so that the real
 // program can be led through everything that --measure does. The environment says what it has and how it fails:
-//   KVPLAN_FAKE_GPUS        "NAME=MIB,NAME=MIB": what programs see of each card
+//   KVPLAN_FAKE_GPUS        "NAME=MIB,NAME=MIB": what programs see of each GPU
 //   KVPLAN_FAKE_GRANULE     bytes to which an allocation is rounded (2 MiB)
 //   KVPLAN_FAKE_CONTEXT     MiB that a context takes (400)
 //   KVPLAN_FAKE_OTHERS      MiB that other programs hold (0); KVPLAN_FAKE_PROCESSES how many they are
 //   KVPLAN_FAKE_NEIGHBOUR   "N:MIB": after N allocations the first of them holds so much more
 //   KVPLAN_FAKE_PIDS        "1": the library names this process among the programs
-//   KVPLAN_FAKE_SLICE       "1": the card is a slice, known by its UUID alone
+//   KVPLAN_FAKE_SLICE       "1": the GPU is a slice, known by its UUID alone
 //   KVPLAN_FAKE_INTEGRATED  "1": its memory is the machine's
-//   KVPLAN_FAKE_EXTRA       per mille that every allocation takes beyond what was asked for
+//   KVPLAN_FAKE_EXTRA       per mille that every allocation takes beyond what was requested
 //   KVPLAN_FAKE_FAIL        "CALL:N": the N-th call of that name fails with KVPLAN_FAKE_ERROR (2, out of memory)
 //   KVPLAN_FAKE_FORGET      "1": reads bring back what was never written
 //   KVPLAN_FAKE_SLOW        milliseconds that a fill takes
@@ -416,7 +416,7 @@ int nvmlSystemGetDriverVersion(char* out, unsigned length) {
   return 0;
 }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** out) {
-  if (number("KVPLAN_FAKE_SLICE", 0) != 0) return 4;  // no permission for the whole card
+  if (number("KVPLAN_FAKE_SLICE", 0) != 0) return 4;  // no permission for the whole GPU
   const auto index = static_cast<std::size_t>(std::strtoul(std::string(bus).substr(5, 2).c_str(), nullptr, 16)) - 1;
   if (index >= cards.size()) return 6;
   *out = &cards[index];

@@ -1,6 +1,6 @@
-// A management library without a driver: the cards that KVPLAN_FAKE_CARDS names, "NAME=MIB,NAME=MIB"; 0 MiB answers
-// "not supported", as cards of unified memory do. "NAME=MIB+USED" is a card in use; a name with " MIG " in it is a
-// slice of the card before it. The processes on the first card stand in the file that KVPLAN_FAKE_PROCESSES names, a
+// A management library without a driver: the GPUs that KVPLAN_FAKE_CARDS names, "NAME=MIB,NAME=MIB"; 0 MiB answers
+// "not supported", as GPUs of unified memory do. "NAME=MIB+USED" is a GPU in use; a name with " MIG " in it is a
+// slice of the GPU before it. The processes on the first GPU stand in the file that KVPLAN_FAKE_PROCESSES names, a
 // line "PID MIB" each, read anew at every question.
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ struct Card {
   unsigned int slices = 0;  // that stand behind it
 };
 std::vector<Card> cards;
-std::vector<std::size_t> whole;  // places of those that are no slices
+std::vector<std::size_t> whole;  // places of those that are not slices
 struct Process {
   unsigned int pid;
   unsigned long long used;

@@ -283,7 +283,7 @@ TEST_CASE("bounds: a line of a log") {
     CHECK(has(run.err, "has a line of more than 64 MiB"));
   };
   refused(log((64 << 20) + 1));
-  // A disk's image is no log, and is not read to its end.
+  // A disk's image is not a log, and is not read to its end.
   std::filesystem::resize_file(folder.write("image", ""), std::uintmax_t{1} << 40);
   refused(run_program({"check-log", folder.path() + "/image"}));
 }

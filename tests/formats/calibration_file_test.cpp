@@ -69,7 +69,7 @@ TEST_CASE("calibration: runs of one subject are one sample, those of another day
   CHECK(all.records[0].date == "2026-11-22");
   more.driver = "560.00";
   all.merge(more);
-  REQUIRE(all.records.size() == 1);  // a new driver: what the old one took is no part of the mean
+  REQUIRE(all.records.size() == 1);  // a new driver: what the old one took is not a part of the mean
   CHECK(all.records[0].find(kContextFigure)->n == 1);
   more.device = "another card";
   all.merge(more);
@@ -143,7 +143,7 @@ TEST_CASE("calibration: the user's own folder") {
   CHECK(after.exit == 0);
   CHECK(after.out.find("\"name\": \"context_bytes\"") != std::string::npos);
   CHECK(after.out.find("kvplan/calibration.json") != std::string::npos);
-  // Another card, or --calibration none: as without it.
+  // Another GPU, or --calibration none: as without it.
   std::vector<std::string> other = plan;
   other[2] = "rtx-4090";
   CHECK(run_program(other, "/dev/null", environment).out.find("\"calibration\": null") != std::string::npos);

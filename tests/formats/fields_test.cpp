@@ -25,7 +25,7 @@ TEST_CASE("a look-up goes from the file to aliases to the class default") {
 TEST_CASE("Python's bare Infinity and NaN are no values, and words in strings stay") {
   const Fields config = Fields::parse(
       R"({"time_step_limit": [0.0, Infinity], "x": -Infinity, "y": NaN, "z": "NaN Infinity \" NaN", "n": 4})");
-  // Where a number is asked for they are refused: null would be "not said".
+  // Where a number is requested they are refused: null would be "not said".
   CHECK_THROWS_AS(config.find_count("y"), Error);
   CHECK_THROWS_AS(config.find_real("x"), Error);
   CHECK_FALSE(config.is_number("x"));

@@ -23,7 +23,7 @@ TEST_CASE("sparse MLA: a shared indexer keeps no keys") {
   shared.index_head_dim = 0;
   CHECK(bytes(shared, 1) == 1152);
   CHECK(shared.variant() == "shared_indexer");
-  // GLM-5.2: 78 layers, 21 of them with an indexer of their own.
+  // GLM-5.2: 78 layers, 21 of them with a separate indexer.
   CHECK(21 * bytes(own, 1) + 57 * bytes(shared, 1) == 78 * 1152 + 21 * 132);
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("measure card: what a card is, what it takes and how fast it is") {
   CHECK(seen["copy_gb_s"]["mean"].get<double>() == doctest::Approx(3000).epsilon(0.001));
   CHECK(seen["probes"][0] == Json{{"asked_bytes", 1}, {"took_bytes", 2 << 20}});
   CHECK(seen["is_disturbed"] == false);
-  // The first screen says that no card has seen it.
+  // The first screen says that no GPU has seen it.
   CHECK(card({}).out.find("never yet run on a real card") != std::string::npos);
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("measure: a card that others compute on is refused without --share") {
     CHECK(run.err.find("1 program computes on it") != std::string::npos);
     CHECK(run.err.find("--share") != std::string::npos);
   }
-  // In a container nobody is named, and much is in use all the same.
+  // In a container nobody is named, and much is in use anyway.
   CHECK(card({}, {"KVPLAN_FAKE_OTHERS=3000"}).exit == 5);
   CHECK(card({"--share"}, busy).exit == 0);
 }

@@ -39,7 +39,7 @@ TEST_CASE("check-log: a budget below zero is no agreement") {
   CHECK(check.remarks[0].find("nothing left") != std::string::npos);
 }
 
-// 131,072 bytes a token in 16 bit.
+// 131,072 bytes per token in 16 bit.
 TEST_CASE("check-log: two caches of one device are compared each, or as a sum") {
   // 42 layers, 4 of them global (q8_0: 34 bytes for 32 values): ggml-org/llama.cpp, Gemma-4-E4B.
   const std::string settings = "llama_context: n_ctx = 8192\nllama_context: n_ubatch = 512\n";
@@ -103,7 +103,7 @@ TEST_CASE("check-log: counts of a printed budget, to what its rounding leaves") 
 }
 
 TEST_CASE("check-log: tokens of what the fraction leaves") {
-  // sgl-project/sglang#1612, a model of 131,072 bytes a token: 9.59 - 23.16 x 0.12 = 6.81 GiB.
+  // sgl-project/sglang#1612, a model of 131,072 bytes per token: 9.59 - 23.16 x 0.12 = 6.81 GiB.
   const std::string weights =
       "[16:42:53 TP0] Load weight begin. avail mem=23.16 GB\n"
       "[16:43:14 TP0] Load weight end. type=MistralForCausalLM, dtype=torch.bfloat16, avail mem=9.59 GB\n";

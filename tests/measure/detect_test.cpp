@@ -80,7 +80,7 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(cards[0].name == "NVIDIA GeForce RTX 4090");
   CHECK(cards[0].memory == Bytes(24564 * kMiB));
   CHECK(cards[1].memory == Bytes(0));
-  // A card that is cut is its slices; what a program sees of them is what the environment names.
+  // A GPU that is cut is its slices; what a program sees of them is what the environment names.
   setenv("KVPLAN_FAKE_CARDS",
          "NVIDIA A100-SXM4-40GB=40960,NVIDIA A100-SXM4-40GB MIG 3g.20gb=20096+2048,NVIDIA A100-SXM4-40GB MIG "
          "1g.5gb=4864,NVIDIA GeForce RTX 3060=12288",
@@ -103,7 +103,7 @@ TEST_CASE("detect: NVML, card by card") {
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "auto", "--json"});
   CHECK(run.exit <= 1);
   CHECK(run.out.find("the smallest decides for all") != std::string::npos);
-  // With a time limit: the same cards, or none.
+  // With a time limit: the same GPUs, or none.
   using std::chrono::milliseconds;
   const auto within = detect_cards_within(milliseconds(60'000));
   REQUIRE(within.size() == 2);

@@ -1,5 +1,5 @@
 // Failing starts: the cause, the figures and the remedies that follow from the log alone. The lines are those of
-// public issue threads; where arithmetic is asserted, it stands beside the row.
+// public issue threads; if arithmetic is asserted, it stands beside the row.
 #include "measure/diagnosis.h"
 
 #include <doctest/doctest.h>
@@ -44,7 +44,7 @@ const Case kCases[] = {
      "cache_too_small",
      {"1048576", "22.5 GiB", "17.39 GiB"},
      {"--max-model-len 810208", "--gpu-memory-utilization", "--kv-cache-dtype fp8", "--tensor-parallel-size 2"}},
-    // 8.00 GiB for 32768 tokens are 4 MiB a block of 16; 5.62 GiB hold 1,438 of them: 23,008 tokens
+    // 8.00 GiB for 32768 tokens are 4 MiB per block of 16; 5.62 GiB hold 1,438 of them: 23,008 tokens
     {"ValueError: To serve at least one request with the models's max seq len (32768), (8.00 GiB KV cache is needed, "
      "which is larger than the available KV cache memory (5.62 GiB). Try increasing `gpu_memory_utilization` or "
      "decreasing `max_model_len` when initializing the engine.\n",
@@ -133,7 +133,7 @@ const Case kCases[] = {
      "exited",
      {"137", "RAM"},
      {"more system memory"}},
-    // SGLang: 125.65 / (125.65 + 12.25) = 0.9112 of the card are weights
+    // SGLang: 125.65 / (125.65 + 12.25) = 0.9112 of the GPU are weights
     {"Load weight end. quant=fp8, fmt=e4m3, avail mem=12.25 GB, mem usage=125.65 GB.\n"
      "ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.88.\n",
      kDidNotStart,
@@ -286,7 +286,7 @@ const Case kCases[] = {
      "heads_do_not_divide",
      {"97"},
      {}},
-    // vLLM on processors: no card to take more of; 4.38 GiB are five of the whole ones that the variable takes
+    // vLLM on processors: no GPU to take more of; 4.38 GiB are five of the whole ones that the variable takes
     {"INFO [__init__.py:216] Automatically detected platform cpu.\nValueError: To serve at least one request with the "
      "model's max seq len (40960), (4.38 GiB KV cache is needed, which is larger than the available KV cache memory "
      "(4.00 GiB). Based on the available memory, the estimated maximum model length is 37440.\n",
@@ -365,7 +365,7 @@ TEST_CASE("a remedy that the log's own figures rule out is none") {
       "the estimated maximum model length is 43088.\n"));
   CHECK(options_of(half).find("fp8") == std::string::npos);
   CHECK(options_of(half).find("--max-model-len 43088") != std::string::npos);
-  // Weights take 0.80 of the card and 0.85 of it were not enough: 0.81 is no cure.
+  // Weights take 0.80 of the GPU and 0.85 of it were not enough: 0.81 is not a cure.
   const Diagnosis share = diagnose(
       read_log("server_args=ServerArgs(model_path='Qwen/Qwen3-32B', tp_size=1, mem_fraction_static=0.853)\n"
                "Load weight end. type=Qwen3ForCausalLM, dtype=torch.bfloat16, avail mem=15.21 GB, mem usage=61.04 GB.\n"

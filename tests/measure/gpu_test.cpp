@@ -58,7 +58,7 @@ TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled do
   CHECK(large.exit == 0);
   CHECK(says(large, "\"measured_bytes\": " + std::to_string(60ull << 30)));
   CHECK(says(large, "\"scaled\": null"));
-  // The card is the plan's where none is named: 128 GiB do not fit it, and the start stops.
+  // The GPU is the plan's where none is named: 128 GiB do not fit it, and the start stops.
   const Run beyond = measure({"--num-seqs", "32"}, {kH100});
   CHECK(beyond.exit == 1);
   CHECK(says(beyond, "\"status\": \"agrees\""));
@@ -153,14 +153,14 @@ TEST_CASE("gpu: a driver that takes more, and memory that forgets") {
 TEST_CASE("gpu: others on the card are seen and keep theirs") {
   const Run run =
       measure({"--num-seqs", "8", "--share"}, {kH100, "KVPLAN_FAKE_OTHERS=60000", "KVPLAN_FAKE_PROCESSES=2"});
-  CHECK(run.exit == 1);  // it would fit the card alone
+  CHECK(run.exit == 1);  // it would fit the GPU alone
   CHECK(says(run, "\"status\": \"fits\""));
   CHECK(says(run, "\"status\": \"agrees\""));
   CHECK(says(run, "\"status\": \"stops\""));
   CHECK(says(run, "\"used_by_others_bytes\": " + std::to_string(60000ull << 20)));
   CHECK(says(run, "\"other_processes\": 2"));
   CHECK_FALSE(says(run, "\"scaled\": null"));
-  // A card without room: refused, with nothing allocated but the driver's warm-up.
+  // A GPU without room: refused, with nothing allocated but the driver's warm-up.
   const Run full = measure({"--share"}, {kH100, "KVPLAN_FAKE_OTHERS=80500"});
   CHECK(full.exit == 1);
   CHECK(says(full, "\"status\": \"refused\""));
@@ -179,7 +179,7 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   CHECK(measure({"--save-calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=460"}).exit == 0);
   const std::string saved = file_text(file);
   CHECK(saved.find("\"n\": 2") != std::string::npos);
-  CHECK(saved.find("bandwidth") == std::string::npos);  // copying buffers is no bound of reading them
+  CHECK(saved.find("bandwidth") == std::string::npos);  // copying buffers is not a bound of reading them
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no lock, no half-written file
   const Run plan = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "h100-80gb", "--calibration", file});
   CHECK(plan.exit == 0);
@@ -191,7 +191,7 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   const Run without = measure({"--calibration", "none"}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
   const std::string planned = without.out.substr(without.out.find("\"planned_context_bytes\""), 40);
   CHECK(says(again, planned.substr(0, planned.find('\n'))));
-  // A file that is none is no place to save to, and stays as it is.
+  // A file that is none is not a place to save to, and stays as it is.
   const std::string other = folder.write("other.json", "{}");
   const Run refused = measure({"--save-calibration", other}, {kH100});
   CHECK(refused.exit == 2);

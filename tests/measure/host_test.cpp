@@ -1,4 +1,4 @@
-// Host memory as a device, and what the kernel says of it.
+// Host memory as a device, and what the kernel says about it.
 #include <doctest/doctest.h>
 #include <unistd.h>
 

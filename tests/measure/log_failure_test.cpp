@@ -1,5 +1,5 @@
-// Failures that no table knows, programs that are no engines of kvplan, pages of metrics. The lines are those of public
-// threads and of the engines' sources.
+// Failures that no table knows, programs that are not engines of kvplan, pages of metrics. The lines are those of
+// public threads and of the engines' sources.
 #include "measure/log_failure.h"
 
 #include <doctest/doctest.h>

@@ -18,7 +18,7 @@ struct Measured {
   Measurement seen;
 };
 
-// Llama-3.1-8B: 131,072 bytes a token.
+// Llama-3.1-8B: 131,072 bytes per token.
 void measure(Measured& out, Device& device, const Request& request, const MeasureOptions& options = {},
              const std::string& config = "llama-3.1-8b.json") {
   out.model = load_model(std::string(KVPLAN_SOURCE_DIR) + "/testdata/configs/" + config, {});
@@ -152,7 +152,7 @@ TEST_CASE("measure: others' memory is counted as theirs and left alone") {
   CHECK(out.seen.used_by_others == Bytes(22 * kGiB));
   CHECK(out.seen.other_processes == 1);
   CHECK(out.seen.free == Bytes(2 * kGiB));
-  // A margin of 256 MiB stays free whatever is asked for.
+  // A margin of 256 MiB stays free whatever is requested.
   CHECK(device.most_used <= Bytes(24 * kGiB - 256 * kMiB));
   CHECK(out.seen.status == MeasureStatus::kAgrees);
 
@@ -267,7 +267,7 @@ TEST_CASE("measure: what it teaches of the card") {
   measure(out, device, request);
   const CalibrationRecord record = calibration_of(out.seen, "2026-11-21");
   CHECK(record.device == "a device of the tests");
-  CHECK(record.engine.empty());  // of the card, whatever engine was asked for
+  CHECK(record.engine.empty());  // of the GPU, whatever engine was requested
   CHECK(record.model.empty());
   REQUIRE(record.find(kUsableFigure) != nullptr);
   CHECK(record.find(kUsableFigure)->mean_bytes() == Bytes(80 * kGiB));

@@ -354,7 +354,7 @@ TEST_CASE("watch: a start is judged by what was planned") {
   report.seen.stages = {{StartStage::kProcess, 1, Bytes(0), Bytes(300 * kMiB), Bytes(300 * kMiB)},
                         {StartStage::kWeights, 2, Bytes(300 * kMiB), Bytes(1310 * kMiB), Bytes(1310 * kMiB)}};
   report.seen.last = Bytes(1500 * kMiB);
-  compare_start(report);  // a card: context and all count
+  compare_start(report);  // a GPU: context and all count
   REQUIRE(report.lines.size() == 3);
   CHECK(report.lines[0].is_inside);
   CHECK(report.lines[2].is_whole);

@@ -1,5 +1,5 @@
-// Starts of real engines on a processor, watched by resident memory (testdata/measured/starts/host.jsonl): today's plan
-// and today's reader of logs still say of them what was seen.
+// Starts of real engines on a CPU, watched by resident memory (testdata/measured/starts/host.jsonl): today's plan
+// and today's reader of logs still say about them what was seen.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -57,7 +57,7 @@ std::set<std::string> executed_types() {
   for (const char* release : {"5.16.1", "5.23.0", "5.24.0"}) {
     std::istringstream lines(test_file("testdata/conformance/transformers-" + std::string(release) + ".jsonl"));
     for (std::string line; std::getline(lines, line);) {
-      const Json row = Json::parse(line, nullptr, false);  // a few have Infinity, which is no JSON
+      const Json row = Json::parse(line, nullptr, false);  // a few have Infinity, which is not JSON
       if (row.is_discarded() || !row.contains("parameters") || !row["parameters"].is_number() ||
           row.contains("refused"))
         continue;

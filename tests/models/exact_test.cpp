@@ -153,7 +153,7 @@ TEST_CASE("decoders that are another's with a key or a norm of their own") {
   for (const Exact& row : kRows) check(row);
 }
 
-// Old files leave out what equals their class: the table of words is there all the same.
+// Old files leave out what equals their class: the table of words is there anyway.
 TEST_CASE("encoders without a vocab_size have their class's") {
   struct Row {
     std::string_view model_type;

@@ -1,4 +1,4 @@
-// Families that are spelled in ways of their own: what a sequence keeps, worked out by hand from the model's code.
+// Families that are spelled in separate ways: what a sequence keeps, worked out by hand from the model's code.
 // The rows name the source of the rule; the numbers are products written out, in a 16 bit model with a 16 bit cache.
 #include <doctest/doctest.h>
 
@@ -287,7 +287,8 @@ TEST_CASE("GLM-5.3-Flash's latents have no rotary part, and its KDA's heads stan
   }
 }
 
-// Logged by SGLang at TP 2, where each rank has half of the heads: 12,288 B a token and 57,729,024 B a slot of states.
+// Logged by SGLang at TP 2, where each rank has half of the heads: 12,288 B per token and 57,729,024 B per slot of
+// states.
 TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps, an index key for four tokens and n-grams") {
   const std::string text =
       R"("num_hidden_layers":48,"num_attention_heads":24,"num_key_value_heads":2,"head_dim":256,"hidden_size":2560,

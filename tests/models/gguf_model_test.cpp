@@ -1,5 +1,5 @@
 // GGUF architectures as models. The figures of caches are those that llama.cpp v0.5.0 printed for the same
-// hyperparameters, divided by what its log says of cells and sequences.
+// hyperparameters, divided by what its log says about cells and sequences.
 #include "models/read.h"
 
 #include <doctest/doctest.h>
@@ -100,7 +100,7 @@ GgufWriter latent(std::string_view architecture, std::uint32_t layers) {
       .u32(".attention.value_length_mla", 128);
 }
 
-// What a report says of a key of the file; nothing where no fact has it.
+// What a report says about a key of the file; nothing if no fact has it.
 std::string fact(const ModelSpec& model, std::string_view key, Origin origin = Origin::kFile) {
   for (const ConfigFact& each : model.facts)
     if (each.key == key && each.origin == origin) return each.value;
@@ -178,7 +178,7 @@ TEST_CASE("windows stand in the pattern of the architecture unless the file list
   const ModelSpec first = read(with("cohere2moe", 8));
   CHECK(kind_info(first.layers[0].mixers[0]).name == "gqa");
   CHECK(kind_info(first.layers[3].mixers[0]).name == "sliding_window");
-  // A window that covers the model's longest context is one beside full attention, and none where all layers have it.
+  // A window that covers the model's longest context is one beside full attention, and none if all layers have it.
   CHECK(windows(attending("gemma2", 2, 4096, 32, 8, 128).u32(".attention.sliding_window", 131072)) == 1);
   const ModelSpec scout = read(attending("llama4", 48, 5120, 40, 8, 128));
   CHECK(count_of(scout, "chunked") == 36);
@@ -217,7 +217,7 @@ Cache cache(const ModelSpec& model, const std::string& engine) {
 // What an engine does with a model is the engine's: each gives what it gives for the model's config.json.
 TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the file") {
   const auto near = [](double gib) { return doctest::Approx(gib).epsilon(0.0005); };
-  // 32 layers of 2 x 8 x 128 numbers in 16 bits are 128 KiB a token: 0.5 GiB of a window, 4 GiB of all. vLLM keeps a
+  // 32 layers of 2 x 8 x 128 numbers in 16 bits are 128 KiB per token: 0.5 GiB of a window, 4 GiB of all. vLLM keeps a
   // chunk of 16384 tokens beside the window, llama.cpp knows no window of a llama.
   const ModelSpec window = read(mistral());
   CHECK(cache(window, "logical").reserved == near(0.5));
@@ -243,7 +243,7 @@ TEST_CASE("a latent is cached where the file was converted with it") {
                                  .u32(".attention.value_length", 128));
   CHECK(token_elements(old) * 2 * 8192 == 2160ULL << 20);
   CHECK(old.notes.at(0).code == "expanded_mla");
-  // With the rotated width the latent is known all the same, and what llama.cpp caches of such a file is its own rule:
+  // With the rotated width the latent is known anyway, and what llama.cpp caches of such a file is its own rule:
   // 27 layers of 512 + 64 numbers, or of 16 x (192 + 128).
   const ModelSpec lite = read(base("deepseek2", 27, 2048)
                                   .u32(".attention.head_count", 16)
@@ -430,7 +430,7 @@ TEST_CASE("a GGUF whose counts cannot be is refused with the key") {
   names(GgufWriter("clip"), "clip");
 }
 
-// ggml grows types faster than kvplan learns them: the cache is known all the same, the weights are not.
+// ggml grows types faster than kvplan learns them: the cache is known anyway, the weights are not.
 TEST_CASE("gguf: tensors of a type that is not known leave the weights open") {
   const ModelSpec some = read(attending("llama", 1, 4096, 32, 8)
                                   .tensor({"token_embd.weight", {4096, 32}, 0, 4096 * 32 * 4})

@@ -1,5 +1,5 @@
 // Published parameter counts of models whose blocks differ from a Llama's in more than sizes. A total is the sum of the
-// tensors of the published files, which the model's own code gives as well; a tied head counts once.
+// tensors of the published files, which the model's own code gives too; a tied head counts once.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Models that are no writers: what they keep, and how they are told.
+// Models that are not writers: what they keep, and how they are told.
 #include <doctest/doctest.h>
 
 #include <string>

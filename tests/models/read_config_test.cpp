@@ -12,7 +12,7 @@ namespace {
 
 // What a model's cache must be. `kind` and `count`: one of its kinds of layers.
 struct Expected {
-  const char* attention;  // "" where it is not the point
+  const char* attention;  // "" if it is not the point
   std::uint64_t per_token, per_sequence;
   std::uint64_t length, at_length;
   const char* kind;

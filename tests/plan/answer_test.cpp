@@ -101,7 +101,7 @@ TEST_CASE("a line says what it stands for, and what it rests on") {
 }
 
 TEST_CASE("weights of one card do not answer for another") {
-  // vLLM pads MXFP4 experts as the card's kernels take them.
+  // vLLM pads MXFP4 experts as the GPU's kernels take them.
   const ModelSpec model = test_model("gpt-oss-20b");
   PlanCache cache(model);
   std::set<std::uint64_t> seen;

@@ -1,4 +1,4 @@
-// A calibration in a plan: which figures apply to which card, engine and model, and what they change.
+// A calibration in a plan: which figures apply to which GPU, engine and model, and what they change.
 #include "plan/calibrate.h"
 
 #include <doctest/doctest.h>
@@ -78,12 +78,12 @@ TEST_CASE("calibrate: another card's figures change nothing") {
   CHECK(plan.calibrated.empty());
   CHECK(line_of(plan, "context")->bytes == Bytes(512 * kMiB));
   CHECK(plan.notes.back().code == "calibration_unused");
-  // One name, two sizes: a card of half the memory is another card.
+  // One name, two sizes: a GPU of half the memory is another GPU.
   CalibrationRecord half = record_of("NVIDIA H100 80GB HBM3", "logical", "measure");
   half.memory = Bytes(40000 * kMiB);
   half.add(kContextFigure, 1.0 * kMiB);
   CHECK(make_plan(model, on("h100-80gb", "transformers", {half})).calibrated.empty());
-  // A size alone names no card.
+  // A size alone names no GPU.
   Request size = on("h100-80gb", "transformers", {other});
   size.card.gpu = nullptr;
   size.card.memory = Bytes(80000 * kMiB);

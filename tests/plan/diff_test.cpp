@@ -26,7 +26,7 @@ std::string plan_text(std::string_view kv_heads) {
 }  // namespace
 
 TEST_CASE("diff: KV heads 8 -> 32 are 1.5 GiB at 4,096 tokens of Llama-2-7B's shape") {
-  // 2 * 32 layers * 128 * 2 B = 16,384 B a token and head: 24 heads more * 4,096 tokens = 1.5 GiB.
+  // 2 * 32 layers * 128 * 2 B = 16,384 B per token and head: 24 heads more * 4,096 tokens = 1.5 GiB.
   const PlanDiff diff = diff_plans(parse_plan(plan_text("8"), "old"), parse_plan(plan_text("32"), "new"));
   REQUIRE(!diff.values.empty());
   CHECK(diff.values.front().key == "num_key_value_heads");

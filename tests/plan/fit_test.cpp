@@ -1,5 +1,5 @@
 // What fit says fits, the plan says fits; one token or one sequence more does not. Over every bundled config, the
-// engines and cards of several sizes.
+// engines and GPUs of several sizes.
 #include <doctest/doctest.h>
 
 #include <filesystem>

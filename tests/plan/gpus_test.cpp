@@ -1,4 +1,4 @@
-// The catalogue of cards: its rows make sense, names are found as people type them, own cards come first.
+// The catalogue of GPUs: its rows make sense, names are found as people type them, own GPUs come first.
 #include "kvplan/gpus.h"
 #include "formats/gpu_file.h"
 #include "kvplan/strings.h"
@@ -38,7 +38,7 @@ TEST_CASE("gpus: every row makes sense") {
     CHECK(gpu.bandwidth_gb_s <= 10000);
     CHECK_FALSE(gpu.source.empty());
     CHECK(gpu.usable_mib <= gpu.memory_mib);
-    // What CUDA sees is within 5 % of the card; shared memory gives a half at least.
+    // What CUDA sees is within 5 % of the GPU; shared memory gives a half at least.
     if (gpu.usable_mib != 0) CHECK(gpu.usable_mib * 100 >= gpu.memory_mib * (gpu.unified ? 50 : 94));
     CHECK(gpu.budget() > Bytes(0));
   }

@@ -1,4 +1,4 @@
-// Models against cards: every cell is what the plan and fit say on their own.
+// Models against GPUs: every cell is what the plan and fit say on their own.
 #include "plan/grid.h"
 #include "plan/layouts.h"
 
@@ -119,7 +119,7 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
       CHECK(gpu.budget() >= smallest);
       smallest = gpu.budget();
     }
-    // No smaller card that it runs on holds the request.
+    // No smaller GPU that it runs on holds the request.
     for (const Gpu& gpu : gpus()) {
       if (!runs_on(engine, gpu) || gpu.budget() >= answers.rows.front().plan.request.card.gpu->budget()) continue;
       Request on = request;

@@ -28,8 +28,8 @@ Request deepseek(std::uint64_t gpus, std::uint64_t seqs) {
 }
 
 TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tensor parallelism") {
-  // 70,272 B a token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks holds all of it, each of 8 copies
-  // an eighth.
+  // 70,272 B per token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks holds all of it, each of 8
+  // copies an eighth.
   const std::uint64_t all = 70272ULL * 16384 * 64;
   const ModelSpec model = test_model("deepseek-v3");
   Request tensor = deepseek(8, 64);
@@ -83,7 +83,7 @@ TEST_CASE("layouts: GPUs are counted as they are rented") {
   const auto is_layout = [](const Answer& answer) { return answer.name == "layout"; };
   const auto first = std::find_if(answers.rows.begin(), answers.rows.end(), is_layout);
   REQUIRE(first != answers.rows.end());
-  // 671 GB of weights are more than 8 cards of 80 GB.
+  // 671 GB of weights are more than 8 GPUs of 80 GB.
   CHECK(first->plan.memory.size() == 16);
   CHECK(first->plan.request.parallel.pipeline <= 2);
   CHECK_FALSE(first->note.empty());

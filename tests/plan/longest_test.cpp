@@ -77,7 +77,7 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
         CHECK(rows.front().cells.front().most_seqs == plan->capacity->max_num_seqs);
         for (const Answer& answer : compare_types(model, request, {}).rows)
           if (answer.changes.empty()) CHECK(answer.plan.capacity->max_model_len == longest);
-        // A refusal is no question of length, and an encoder may run without its weights being known.
+        // A refusal is not a question of length, and an encoder may run without its weights being known.
         if (plan->verdict.refusal || longest == 0) continue;
         ++answered;
         capped += by_memory > longest ? 1 : 0;

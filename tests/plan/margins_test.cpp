@@ -74,7 +74,7 @@ TEST_CASE("Room on a card is as uncertain as what it is taken from") {
     CHECK(told["kv_cache_memory_low_bytes"].is_null());
     CHECK(told["tokens_high"].is_null());
   }
-  // Logs of SGLang with the card's defaults: 442,750 and 444,500 tokens on an H100 of 80 GB.
+  // Logs of SGLang with the GPU's defaults: 442,750 and 444,500 tokens on an H100 of 80 GB.
   const Json h100 = plan("llama-3.1-8b", {"--engine", "sglang@0.4.4", "--gpu", "h100-80gb"})["capacity"];
   CHECK(h100["tokens_low"] <= 442750);
   CHECK(h100["tokens_high"] >= 444500);
@@ -97,7 +97,7 @@ TEST_CASE("Memory that the processor shares: a note, and a part for the host") {
   const auto planned = room["kv_cache_memory_bytes"].get<double>();
   CHECK(planned - room["kv_cache_memory_low_bytes"].get<double>() >= 0.8 * (111.69 - 101.3) * (1ULL << 30));
   CHECK(room["kv_cache_memory_high_bytes"].get<double>() - planned >= 0.8 * (114.5 - 111.69) * (1ULL << 30));
-  // The other engines say it as well.
+  // The other engines say it too.
   for (const auto& [engine, card] : std::vector<std::pair<std::string, std::string>>{
            {"sglang", "dgx-spark-128gb"}, {"llama.cpp", "dgx-spark-128gb"}, {"mlx", "m3-max-64gb"}}) {
     CAPTURE(engine);
@@ -350,7 +350,7 @@ TEST_CASE("Where lengths are stated they decide, and not every sequence at full 
 }
 
 TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
-  // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's share and not the whole.
+  // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's part and not the whole.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
                                          "--max-model-len", "4k"});
   CHECK(out["memory"][0]["total_bytes"] < 5461ULL << 20);
@@ -359,7 +359,7 @@ TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
 }
 
 TEST_CASE("Bounds of speed: a step reads the active weights and the cache") {
-  // 8,030,261,248 parameters less the table of 128,256 * 4,096, 2 B each; 131,072 B a token; 1008 GB/s.
+  // 8,030,261,248 parameters less the table of 128,256 * 4,096, 2 B each; 131,072 B per token; 1008 GB/s.
   const Json out = plan("llama-3.1-8b", {"--gpu", "rtx-4090", "--max-model-len", "32k", "--num-seqs", "3"});
   const Json& bounds = out["bounds"];
   constexpr double kWeights = (8030261248.0 - 128256.0 * 4096) * 2;
@@ -414,10 +414,10 @@ TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
   const double expert = 32.0 * 3 * 4096 * 14336 * 2;
   CHECK(two["weights_read_batch_bytes"].get<double>() - two["weights_read_bytes"].get<double>() ==
         doctest::Approx(1.5 * expert).epsilon(1e-6));
-  // A latent of 70,272 B a token over 61 layers.
+  // A latent of 70,272 B per token over 61 layers.
   const Json latent = plan("deepseek-v3", {"--gpu-bandwidth", "1000", "--max-model-len", "4k"})["bounds"];
   CHECK(latent["cache_read_bytes"] == 70272ULL * 4096);
-  // Gemma-4-26B: beyond the window of 1,024 only five of thirty layers grow, 4,096 B a token each.
+  // Gemma-4-26B: beyond the window of 1,024 only five of thirty layers grow, 4,096 B per token each.
   const auto gemma = [](const std::string& length) {
     return plan("gemma-4-26b", {"--gpu-bandwidth", "1000", "--max-model-len", length})["bounds"]["cache_read_bytes"]
         .get<std::uint64_t>();
@@ -430,7 +430,7 @@ TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
   // Of sparse attention 2,048 latents are read, and every index key: 61 * (1152 * 2048 + 132 * n).
   const Json sparse = plan("deepseek-v3.2", {"--gpu-bandwidth", "1000", "--max-model-len", "32k"})["bounds"];
   CHECK(sparse["cache_read_bytes"] == 61ULL * (1152 * 2048 + 132 * 32768));
-  // What lies in host memory is read all the same.
+  // What lies in host memory is read anyway.
   for (const std::vector<std::string>& moved : {std::vector<std::string>{"--cpu-moe"}, {"-ngl", "10"}}) {
     std::vector<std::string> options{"--engine", "llama.cpp", "-q", "f16", "--gpu-bandwidth", "1000", "-c", "4k"};
     const Json all = plan("mixtral-8x7b", options);
@@ -452,7 +452,7 @@ TEST_CASE("explain shows the floor of a prefill and the bounds") {
   CHECK(run.out.find("Speed, upper bounds") != std::string::npos);
 }
 
-// What is exact stays so: a share of 3.3 GiB left lines whose high end was above their bytes.
+// What is exact stays so: a fraction of 3.3 GiB left lines whose high end was above their bytes.
 TEST_CASE("--cpu-offload-gb leaves exact lines exact, and moves what it says to the byte") {
   const Json all = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k"});
   const Json moved = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "3.3"});

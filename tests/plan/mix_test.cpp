@@ -11,7 +11,7 @@ namespace kvplan {
 namespace {
 
 TEST_CASE("A mix of lengths: slabs, pages and a shared prefix") {
-  const ModelSpec model = test_model("llama-3.1-8b");  // 131072 B a token
+  const ModelSpec model = test_model("llama-3.1-8b");  // 131072 B per token
   Request request = request_for("sglang", 32768);
   request.block_size = 16;
   request.seq_lens = {Tokens(500), Tokens(2048), Tokens(8192)};
@@ -42,7 +42,7 @@ TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
   request.engine = engine_named("logical");
   const Plan bytes = make_plan(test_model("llama-3.1-8b"), request);
   CHECK(bytes.kv_cache.reserved == Bytes(std::uint64_t{1003 + 8 * (3001 - 1003)} * 131072));
-  // Every sequence has a state of its own: nothing is spared.
+  // Every sequence has a separate state: nothing is spared.
   const Plan states = make_plan(test_model("falcon-mamba-7b"), request);
   CHECK(states.kv_cache.reserved > Bytes(0));
   CHECK(states.verdict.spared == Bytes(0));
@@ -93,7 +93,7 @@ TEST_CASE("An engine that starts with room for one sequence alone is held agains
   request.seq_lens = {Tokens(30720), Tokens(2048), Tokens(2048)};
   const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
   CHECK(plan.verdict.status == Verdict::kDoesNotFit);
-  CHECK(plan.verdict.needed == Bytes(std::uint64_t{131072} * 131072));  // 131,072 B a token
+  CHECK(plan.verdict.needed == Bytes(std::uint64_t{131072} * 131072));  // 131,072 B per token
   CHECK_FALSE(plan.verdict.close);
   CHECK(request_text(plan).starts_with("3 sequences of 2,048 to 30,720 tokens (up to 131,072 tokens)"));
 }

@@ -1,4 +1,4 @@
-// Models larger than a card: what stays in host memory, what that takes and how slow it is, and what makes it fit.
+// Models larger than a GPU: what stays in host memory, what that takes and how slow it is, and what makes it fit.
 #include "plan/offload.h"
 #include "plan/layouts.h"
 
@@ -78,7 +78,7 @@ TEST_CASE("what a card does not hold starts partly on the CPU, as the engine pla
   CHECK(plan["memory"][0]["total_bytes"].get<double>() < 11.5 * 1073741824);
   CHECK(with({"--host-memory", "32GiB"})["verdict"]["starts"] == true);
   CHECK(with({"--host-memory", "4GiB"}, 1)["verdict"]["status"] == "does_not_fit");
-  // The same layers by hand; all of them; and a release without a placement of its own.
+  // The same layers by hand; all of them; and a release without a separate placement.
   const auto args = [&](Words more) {
     Words words{"testdata/configs/llama-3.1-8b.json"};
     words.insert(words.end(), request.begin(), request.end());
@@ -259,7 +259,7 @@ TEST_CASE("Apple's working set is taken once, and a laptop stays one") {
   for (const Json& remedy : large["verdict"]["suggestions"]) CHECK(!remedy["changes"].contains("-tp"));
 }
 
-// Every model that llama.cpp's fit was run over, on cards of all sizes.
+// Every model that llama.cpp's fit was run over, on GPUs of all sizes.
 TEST_CASE("what makes a model fit does, and one step less does not") {
   const TemporaryFolder folder;
   std::vector<std::string> files;

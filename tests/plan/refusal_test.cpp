@@ -1,4 +1,4 @@
-// What an engine refuses at its start is planned all the same: vLLM's own words, executed in testdata/conformance.
+// What an engine refuses at its start is planned anyway: vLLM's own words, executed in testdata/conformance.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ Asked ask(const std::string& config, std::vector<std::string> options) {
   return {run.exit, Json::parse(run.out).at("verdict")};
 }
 
-// The words of a refusal; empty where there is none.
+// The words of a refusal; empty if there is none.
 std::string refused(const std::string& config, std::vector<std::string> options) {
   const Asked asked = ask(config, std::move(options));
   if (asked.verdict.at("refusal").is_null()) return {};
@@ -42,7 +42,7 @@ TEST_CASE("vLLM refuses ranks that do not divide heads, and they are planned") {
         "Total number of attention heads (32) must be divisible by tensor parallel size (3)");
   CHECK(has(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "3"}), "16"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "-tp", "4"}).empty());
-  // 2 KV heads are repeated on 4 ranks; no layout with such ranks is chosen for a number of cards.
+  // 2 KV heads are repeated on 4 ranks; no layout with such ranks is chosen for a number of GPUs.
   CHECK(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "8"}).empty());
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "a100-80gb", "--gpu-count", "6"}).empty());
 }
@@ -95,7 +95,7 @@ TEST_CASE("vLLM refuses cards without a kernel") {
     CHECK(refused(model, {"--engine", "vllm", "--gpu", "a100-80gb"}).empty());
   }
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "a100-80gb", "--kv-cache-dtype", "fp8"}).empty());
-  // Types that a card does not compute in.
+  // Types that a GPU does not compute in.
   CHECK(has(refused("gpt-oss-20b", {"--engine", "vllm", "--gpu", "t4"}), "Minimum capability: 80"));
   CHECK(has(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4", "--dtype", "bfloat16"}), "Bfloat16"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4"}).empty());

@@ -58,7 +58,7 @@ Words options_of(const Json& changes) {
   return out;
 }
 
-// The same change with one step less given up; none where it has no steps.
+// The same change with one step less given up; none if it has no steps.
 Words one_step_less(const Json& changes) {
   if (changes.size() != 1) return {};
   const auto [option, value] = std::pair(changes.begin().key(), changes.begin().value().get<std::string>());
@@ -71,7 +71,7 @@ Words one_step_less(const Json& changes) {
   return {};
 }
 
-// GPUs of a change that names ranks or cards; 0 for one that does not.
+// GPUs of a change that names ranks or GPUs; 0 for one that does not.
 std::uint64_t gpus_of(const Json& changes) {
   if (changes.contains("--gpu-count")) return std::stoull(changes["--gpu-count"].get<std::string>());
   if (!changes.contains("-tp")) return 0;
@@ -81,7 +81,7 @@ std::uint64_t gpus_of(const Json& changes) {
   return out;
 }
 
-// The command on the next smaller number of GPUs that people rent, in its best layout; none where that is the command's
+// The command on the next smaller number of GPUs that people rent, in its best layout; none if that is the command's
 // own number.
 Words on_fewer_gpus(Words command, std::uint64_t gpus) {
   constexpr std::array<std::uint64_t, 11> kCounts{1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64};

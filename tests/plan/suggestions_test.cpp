@@ -16,7 +16,7 @@ Run plan(const Words& command, const Words& more) {
   return run_program(joined(joined(command, more), {"--json"}));
 }
 
-// The options of "; -tp 8 -pp 2 (16 GPUs) makes it fit"; none where the reason has no remedy.
+// The options of "; -tp 8 -pp 2 (16 GPUs) makes it fit"; none if the reason has no remedy.
 Words remedy_of(const std::string& reason) {
   const auto end = reason.find(" makes it fit");
   if (end == std::string::npos || reason.find("no one change") != std::string::npos) return {};
@@ -165,7 +165,7 @@ TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, ex
 
 TEST_CASE("suggestions: what loses nothing comes first, and as little of it as is needed") {
   // SGLang deals its pool to layers of a window and the others: fewer tokens for the windows, and a larger share of the
-  // card, before any type, length or card.
+  // GPU, before any type, length or GPU.
   const auto suggestions = [](const Words& command) {
     return Json::parse(plan(command, {}).out)["verdict"]["suggestions"];
   };
@@ -194,7 +194,7 @@ TEST_CASE("suggestions: what loses nothing comes first, and as little of it as i
   CHECK(share.front()["changes"]["--gpu-memory-utilization"] == "0.95");
   CHECK(plan(tight, {"--gpu-memory-utilization", "0.94"}).exit == 0);
   CHECK(plan(tight, {"--gpu-memory-utilization", "0.93"}).exit == 1);
-  // A share that was named may be raised as well.
+  // A fraction that was named may be raised too.
   const Json named = suggestions(joined(tight, {"--gpu-memory-utilization", "0.9"}));
   REQUIRE(!named.empty());
   CHECK(named.front()["changes"].contains("--gpu-memory-utilization"));
@@ -219,7 +219,7 @@ TEST_CASE("suggestions: llama.cpp's in its own words") {
     CHECK_FALSE(changes.contains("-pp"));
     CHECK_FALSE(changes.contains("--kv-cache-dtype"));
     if (!changes.contains("-ngl")) continue;
-    // Cards of 24 and 12 GiB: layers two to one.
+    // GPUs of 24 and 12 GiB: layers two to one.
     joint = changes.contains("--tensor-split");
     if (joint)
       CHECK(plan(two, {"-ngl", changes["-ngl"].get<std::string>(), "-ts", changes["--tensor-split"].get<std::string>()})
@@ -248,7 +248,7 @@ TEST_CASE("cards that differ: layers by memory, each GPU against its own card") 
   const Json uneven = report({"--gpu", "rtx-4090+rtx-3060"});
   CHECK(uneven["memory"] ==
         report({"--engine", "llama.cpp", "--gpu", "2x4090", "-pp", "2", "-ts", "23.5,11.6"})["memory"]);
-  // The larger card alone holds the most, the smaller one decides.
+  // The larger GPU alone holds the most, the smaller one decides.
   CHECK(uneven["verdict"]["budget_bytes"] < 12LL << 30);
   // Each has a row, and a bound of speed takes one after the other: 1,008 and 360 GB/s.
   const Run page = run_program(joined(model, {"--gpu", "rtx-4090+rtx-3060"}));

@@ -139,7 +139,7 @@ TEST_CASE("fields: numbers and texts as JSON spells them") {
   CHECK(json_text(std::numeric_limits<double>::infinity()) == "null\n");
   CHECK(json_text(0.1) == "0.1\n");
   CHECK(json_text("\x1b\"\xff") == "\"\\u001b\\\"\xef\xbf\xbd\"\n");
-  // What a config says, and text that is no JSON.
+  // What a config says, and text that is not JSON.
   for (const char* text : {"0", "-3", "2.5", "1e400", "true", "null", "\"a\"", "[1,2]", R"({"a":{"b":1}})"})
     CHECK(parsed(text) == (std::string_view(text) == "1e400" ? Json("1e400") : Json::parse(text)));
   CHECK(parsed("gpt2 ") == "gpt2 ");

@@ -32,7 +32,7 @@ class Formula {
  public:
   explicit Formula(std::string_view text) : text_(text) {}
 
-  // Bytes; nothing where a factor has no number, or no factor a unit.
+  // Bytes; nothing if a factor has no number, or no factor a unit.
   std::optional<double> bytes() {
     const std::optional<Value> out = sum();
     return out && out->has_unit && text_.empty() ? std::optional(out->number) : std::nullopt;

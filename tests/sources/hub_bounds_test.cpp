@@ -174,7 +174,7 @@ TEST_CASE("hub bounds: bytes of all answers for a model") {
   const auto filled = [](std::string text, std::size_t bytes) {
     return with_commit(text + std::string(bytes - text.size(), ' '));
   };
-  // A file of `bytes`, of which all but its two bytes of data are asked for.
+  // A file of `bytes`, of which all but its two bytes of data are requested.
   const auto shard = [](std::size_t bytes) {
     const std::string header = R"({"a": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}})";
     return with_commit(safetensors(header + std::string(bytes - 8 - header.size(), ' '), 2));

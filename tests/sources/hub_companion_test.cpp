@@ -68,7 +68,7 @@ TEST_CASE("hub: an adapter becomes a local folder with the header of its weights
   CHECK(adapter.source == "org/adapter");
   CHECK(adapter.rank == 16);
   CHECK(adapter.bytes == Bytes(262144));
-  // The revision is asked for again, its files are not; offline nothing is.
+  // The revision is requested again, its files are not; offline nothing is.
   site.hub.forget();
   CHECK(local_companion("org/adapter", Companion::kAdapter, {}).path == folder);
   CHECK(site.hub.seen().size() == 1);

@@ -25,7 +25,7 @@ TEST_CASE("hub: a model of 163 shards in two requests, and offline in none") {
   CHECK(has(first.out, "\"weights_bytes\": 16060522496"));
   CHECK(site.hub.seen().size() == 2);
 
-  // The branch is asked for again, its files are not.
+  // The branch is requested again, its files are not.
   site.hub.forget();
   CHECK(site.run({"org/large", "--json"}).out == first.out);
   CHECK(site.hub.seen().size() == 1);

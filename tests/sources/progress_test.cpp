@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-// What a terminal shows of a run, by script(1), which every Debian has; "" where it is missing.
+// What a terminal shows of a run, by script(1), which every Debian has; "" if it is missing.
 std::string on_a_terminal(const Site& site, const std::string& more) {
   const std::string shown = site.home.path() + "/shown";
   const std::string command = "env HF_ENDPOINT=" + site.hub.url() + " HOME=" + site.home.path() +

@@ -1,4 +1,4 @@
-// A hub on loopback with models to order, and runs of the real program against it in a home of their own.
+// A hub on loopback with models to order, and runs of the real program against it in a separate home.
 #pragma once
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// A device for tests: it counts what is held, rounds it, and fails where it is told to.
+// A device for tests: it counts what is held, rounds it, and fails if it is told to.
 #pragma once
 
 #include <cstring>
@@ -27,7 +27,7 @@ class FakeDevice : public Device {
   std::uint64_t fail_at_read = 0;
   std::uint64_t corrupt_at_read = 0;
   Bytes others;
-  std::uint64_t extra_per_mille = 0;  // beyond what is asked for
+  std::uint64_t extra_per_mille = 0;  // beyond what is requested
   Bytes others_grow;                  // with every allocation
   double bytes_a_second = 1e12;
 

@@ -24,7 +24,7 @@ std::uint64_t bytes(const Mixer& mixer, std::uint64_t tokens, const CacheTypes& 
 struct Figures {
   std::uint64_t per_token = 0;     // what one more token adds beyond every window
   std::uint64_t per_sequence = 0;  // fixed state
-  std::uint64_t at_length = 0;     // all of it, at the length asked for
+  std::uint64_t at_length = 0;     // all of it, at the length requested
 };
 Figures figures(const ModelSpec& model, std::uint64_t tokens, const CacheTypes& types);
 // The types that a checkpoint declares, else 16 bit for K and V and the model's own for states.

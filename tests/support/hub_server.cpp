@@ -92,7 +92,7 @@ void HubServer::serve(int connection) {
   close(connection);
 }
 
-// False where the connection is to be closed.
+// False if the connection is to be closed.
 bool HubServer::answer(int connection, const Seen& request) {
   Answer answer;
   {

@@ -30,7 +30,7 @@ struct HubAnswer {
   bool ranges = true;         // answers range requests
   std::string content_range;  // a lie in place of the true one
 };
-using Answer = HubAnswer;  // a name of its own: the planner has an Answer too
+using Answer = HubAnswer;  // a separate name: the planner has an Answer too
 
 struct Seen {
   std::string path, range, authorization;

@@ -94,7 +94,7 @@ Printed read_entry(const Json& entry) {
   return out;
 }
 
-// The two ends of a budget that was itself printed with a few digits; nothing where the arguments say it all.
+// The two ends of a budget that was itself printed with a few digits; nothing if the arguments say it all.
 std::vector<double> budgets(const Json& observation) {
   if (!observation.contains("budget")) return {};
   const Json& budget = observation["budget"];

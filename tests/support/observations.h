@@ -22,7 +22,7 @@ Closeness judge(const Printed& printed, std::pair<double, double> planned);
 
 struct RecordedFigure {
   std::string group;        // the file
-  std::string engine;       // without its release; empty where the figure is the checkpoint's
+  std::string engine;       // without its release; empty if the figure is the checkpoint's
   std::string attention;    // the kinds of the layers that hold something
   std::string observation;  // its name
   std::string source, path, text, reason;

@@ -26,7 +26,7 @@ struct Run {
 Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input = "/dev/null",
                 const std::vector<std::string>& environment = {});
 
-// The text of a file; empty where there is none.
+// The text of a file; empty if there is none.
 std::string file_text(const std::string& path);
 
 // A folder of its own for a test's files; gone with the object.

@@ -1,4 +1,4 @@
-// One picture of planned against observed figures, as an SVG of its own.
+// One picture of planned against observed figures, as a separate SVG.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ struct Row {
   bool matches;
 };
 
-// What Python 3.11's re.match says of each.
+// What Python 3.11's re.match says about each.
 const std::vector<Row> kRows{
     {"lm_head", "lm_head", true},
     {"lm_head", "lm_head.weight", true},

@@ -1,4 +1,4 @@
-// What an engine on PyTorch takes from a card when it loads a model.
+// What an engine on PyTorch takes from a GPU when it loads a model.
 #include "weights/loaded.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Lists whose expressions and globs are held against modules: what they name, and how much they may ask for.
+// Lists whose expressions and globs are compared with modules: what they name, and how much they may ask for.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -79,7 +79,7 @@ TEST_CASE("expressions tell layers apart by what stands for a digit") {
   CHECK(layers("mlp.gate") == "");                    // from the beginning, not anywhere
 }
 
-// An expression that is asked once for all layers says of each what it says of that layer's own name.
+// An expression that is asked once for all layers says about each what it says about that layer's own name.
 TEST_CASE("what is asked once for all layers is the same in each") {
   std::mt19937 random(20261123);
   std::size_t alike = 0, apart = 0;
@@ -129,7 +129,7 @@ TEST_CASE("a list may bring so many expressions and globs, and not one more") {
   Rules ignored = numbered("re:x", 5001, "");
   for (SchemeRule& rule : ignored) rule.list = "ignore";
   CHECK(refusal(ignored, 1).starts_with("kvplan: \"ignore\" of the quantization config names modules by more than"));
-  // Unread ones are held against none, but reading them takes its time.
+  // Unread ones are compared with none, but reading them takes its time.
   CHECK(refusal(numbered("re:(x", 5001, ""), 1).find("more than 5000 expressions") != std::string::npos);
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("a group that does not divide the inputs is an error") {
       Error);
 }
 
-// vLLM prints 16.4605 GiB a rank for Llama 3.1 70B at TP 8, 7.48 GiB for Llama 3 8B at TP 2.
+// vLLM prints 16.4605 GiB per rank for Llama 3.1 70B at TP 8, 7.48 GiB for Llama 3 8B at TP 2.
 TEST_CASE("a rank's share") {
   const ModelSpec model = parse_model(llama());
   WeightRequest request;

@@ -67,7 +67,7 @@ std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
 
 }  // namespace
 
-// Index keys that a model pools: llama.cpp keeps what they are made of for every token, in one row.
+// Pooled index keys: llama.cpp keeps their inputs for every token, in one row.
 static EngineInput unpooled(const EngineInput& input) {
   EngineInput out = input;
   if (llama_keeps_sequences_apart(input)) return out;
@@ -333,7 +333,7 @@ std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint
   return out;
 }
 
-// Goes from the architecture's need to the allocation, tensor by tensor, and counts each difference under its reason.
+// Compares the architecture's need with the allocation, tensor by tensor, and counts each difference under its reason.
 RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
   const LlamaContext context = context_of(load);
   LlamaContext raw = context;  // the same without padding
@@ -426,7 +426,7 @@ std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
 std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
   std::vector<LedgerLine> out = explain_device(placement_.gpus, load).lines;
   for (LedgerLine& line : llama_cpp_host_buffers(input_, load)) out.push_back(std::move(line));
-  // llama-server's cache of prompts: one state of each slot. It grows up to its limit where prompts differ.
+  // llama-server's cache of prompts: one state of each slot. It grows up to its limit if prompts differ.
   const CardRequest& card = input_.request.card;
   const Bytes most = input_.request.llama_cpp.cache_ram.value_or(Bytes(8 * kGiB));
   if (!rules_.saves_prompts || input_.request.llama_cpp.all_logits || most == Bytes(0) ||

@@ -14,7 +14,7 @@ namespace kvplan {
 
 // llama.cpp's default of --ubatch-size.
 inline constexpr std::uint64_t kLlamaMicroBatch = 512;
-inline constexpr std::uint64_t kDefaultDraft = 3;    // draft tokens where --num-speculative-tokens is not given
+inline constexpr std::uint64_t kDefaultDraft = 3;    // draft tokens if --num-speculative-tokens is not given
 inline constexpr std::uint64_t kPipelineCopies = 4;  // copies of the graph's inputs when several GPUs run as a pipeline
 
 // Whether the type is stored in blocks.
@@ -26,7 +26,7 @@ inline bool is_quantized(Dtype type) {
 struct LlamaContext {
   std::uint64_t num_seqs = 1;
   std::uint64_t n_ctx_seq = 0;  // cells of a stream, padded
-  std::uint64_t unpadded = 0;   // what was asked for
+  std::uint64_t unpadded = 0;   // what was requested
   std::uint64_t streams = 1;
   std::uint64_t n_batch = 0;
   std::uint64_t n_ubatch = kLlamaMicroBatch;
@@ -44,10 +44,10 @@ bool llama_keeps_sequences_apart(const EngineInput& input);
 
 // Whether "auto" resolves to flash attention, by the head sizes that CUDA has kernels for.
 bool llama_flash_attention(const EngineInput& input);
-// Rows of logits that a graph has room for.
+// Rows of logits in a graph.
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);
 
-// Whether no card is there or used: only the memory of a machine is named.
+// Whether no GPU is given or used: only the machine's memory is given.
 bool llama_without_gpu(const Request& request);
 
 // Where the layers are. Units are the layers, followed by the output.
@@ -65,7 +65,7 @@ struct LlamaPlacement {
   std::uint64_t gpu_of(std::uint64_t unit) const;
 
  private:
-  std::vector<float> ends_;  // of the GPUs' shares, where -ts gives them
+  std::vector<float> ends_;  // end of each GPU's part, if -ts is given
 };
 
 // The layers of weights on each GPU by this placement: -ngl units from the back, the last of which is the output.
@@ -109,7 +109,7 @@ class LlamaCppLayout : public CacheLayout {
     Bytes cell;                      // of one cell
     Bytes widest;                    // bytes that padding V to the widest layer adds to a cell
     Bytes row_padding;               // once for the tensor
-    Term logical;                    // the term it stands for
+    Term logical;                    // the term it replaces
     Bytes logical_cell;              // bytes of a cell at the model's own types
     std::string_view stored_reason;  // why cell differs from logical_cell
     bool stored = true;              // false: llama.cpp does not store the term
@@ -150,14 +150,14 @@ class LlamaCppLayout : public CacheLayout {
   bool keeps_latents_twice_ = false;
   std::uint64_t rollback_rows_;
   LlamaPlacement placement_;
-  std::uint64_t widest_value_ = 0;  // elements of the widest V; 0 where V is not padded
+  std::uint64_t widest_value_ = 0;  // elements of the widest V; 0 if V is not padded
   bool compressed_ = false;         // DeepSeek-V4's caches
   std::vector<Tensor> tensors_;
   std::vector<Device> devices_;
   std::vector<CacheGroup> groups_;
 };
 
-// The layout of a request that llama.cpp or Ollama's own engine runs; throws Error where that refuses it.
+// The layout of a request that llama.cpp or Ollama's own engine runs; throws Error if that refuses it.
 std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
                                               std::optional<LlamaKeeps> own_engine = {},
                                               BatchRule batch_rule = nullptr);

@@ -24,7 +24,7 @@ struct LlamaClass {
   bool chooses_late = false;           // the rows whose logits are wanted are selected after the last layer
   bool chooses_before_norm = false;    // and before the last norm
   bool adds_to_residual = false;       // a block's output is added to the residual, not the residual to it
-  bool adds_to_last_residual = false;  // the same, for the MLP alone
+  bool adds_to_last_residual = false;  // the same, only for the MLP
   bool adds_residual_first = false;    // parallel blocks: MLP and residual are added before the attention
   bool norms_values = false;
   bool weighs_experts_first = false;  // the chosen experts' inputs are weighted, not their outputs

@@ -1,12 +1,12 @@
 // The compute buffer of one GPU: the most that is alive at once in the graph of one micro-batch, for which
 // llama_context::sched_reserve takes memory when it starts. Where the model's graph can be built (compute_buffers.h) it
-// is worked out as ggml does it. Elsewhere it is modelled as a maximum of moments. ub = n_ubatch, E = hidden size, F
+// is computed as ggml does it. Elsewhere it is modelled as a maximum of moments. ub = n_ubatch, E = hidden size, F
 // and Fe = widths of the dense MLP and of an expert, u = experts of a token, V = vocabulary, H = heads, n_kv = cells of
 // a stream; 4 bytes an element:
 //
 //   mask = ub * (n_kv of each cache) * 2, or 4 without flash attention; older builds have both with flash attention
 //   logits     rows * (V + E)                                       rows: one for each slot of a server
-//   MLP        ub * (3F + R) + mask; F + R without a gate              R what a layer holds throughout: 3E, or 4E where
+//   MLP        ub * (3F + R) + mask; F + R without a gate              R what a layer keeps throughout: 3E, or 4E where
 //   experts    ub * (3u*Fe + R) + mask                              a batch may mix tokens and embeddings
 //              + ub * uE where that is more than 2u*Fe
 //   attention  ub * (2E + q + o) + mask                             with flash attention
@@ -18,12 +18,12 @@
 //
 // plus a copy in 16 bit of one layer's K and V where the cache has another type (CUDA's kernels read no other), and of
 // one layer's K and V where the host keeps them. Several GPUs with all layers on them run as a pipeline, four copies of
-// the inputs on each. Layers left on the host are multiplied on the first GPU all the same, by batches of 32 tokens and
+// the inputs on each. Layers left on the host are still multiplied on the first GPU, by batches of 32 tokens and
 // more: their largest matrix is copied there as stored (8B in f16, -ngl 16: 84 + 112 MiB; the experts of Qwen3-30B-A3B
 // in f16: 84 + 384 MiB).
 //
 // Checked against: every context of testdata/conformance (v0.5.0 and b11739): three quarters of 9,600 buffers are
-// within 5 %. The range, 1.1 times the figure and 32 MiB, holds 97 % on one GPU, and 82 % where several GPUs or the
+// within 5 %. The range, 1.1 times the figure and 32 MiB, covers 97 % on one GPU, and 82 % where several GPUs or the
 // host have layers. Experts with a shared one or sigmoid gates keep less than others, which no config says: up to 20 %
 // off.
 #include "engines/llama_cpp/compute.h"
@@ -143,7 +143,7 @@ struct Graph {
   std::uint64_t masks() const { return add(mask, cast_mask); }
 };
 
-// The columns of a tensor; 0 where the model has none of this name.
+// The columns of a tensor; 0 if the model has none of this name.
 std::uint64_t columns_of(const ModelShape& model, std::string_view name) {
   for (const TensorGroup& group : model.tensors)
     if (group.module == name) return group.columns;
@@ -185,7 +185,7 @@ struct Parts {
   std::uint64_t full_cells = 0, window_cells = 0;
   std::uint64_t row = 0;       // bytes of one element of every token
   std::uint64_t hidden = 0;    // its width
-  std::uint64_t resident = 0;  // what a layer holds throughout
+  std::uint64_t resident = 0;  // what a layer keeps throughout
 };
 
 Parts parts_of(const EngineInput& input, const Load& load) {
@@ -332,8 +332,8 @@ std::uint64_t fitted_copies(const Graph& graph) {
   return mul(kPipelineCopies, graph.hidden);
 }
 
-// The buffer by ggml's own steps. It is exact on one GPU that holds everything, if a file describes the graph and
-// contexts of its architecture were executed. On cards with the kernel CUDA keeps experts longer, for the fused sum.
+// The buffer by ggml's own steps. It is exact on one GPU that fits everything, if a file describes the graph and
+// contexts of its architecture were executed. On GPUs with the kernel CUDA keeps experts longer, for the fused sum.
 LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPlacement& placement,
                       std::uint64_t bytes) {
   const EngineInput& input = *in.engine;
@@ -386,11 +386,11 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     most = graph.logits;
     formula = {" of {num_seqs} slots", {{"num_seqs", graph.context.num_seqs}}};
   }
-  // Apart from the scores, fewer tensors may exist at once.
+  // Except for the scores, fewer tensors may exist at the same time.
   Bytes low(most.bytes / 20 * (most.is_scores ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
   if (graph.cast_mask > 0 && last && graph.logits.bytes == most.bytes)
-    high += Bytes(graph.mask);  // may stay below them
+    high += Bytes(graph.mask);  // the masks may be needed in addition
   if (pipelined && in.stage > 0) high += Bytes(fitted_copies(graph));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
   // The first GPU multiplies with them; smaller batches are multiplied where the weights are.

@@ -67,7 +67,7 @@ std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInpu
   for (auto at = memo->known.rbegin(); at != memo->known.rend(); ++at) {
     const Known& known = **at;
     LlamaContext known_context = known.context;
-    // A graph has the same nodes at any length: a model that is not covered at one length never is.
+    // A graph has the same nodes at any length: a model that is not covered at one length is covered at none.
     if (!known.buffers) known_context.n_ctx_seq = context.n_ctx_seq;
     if (known_context == context && known.request == request) return known.buffers;
   }

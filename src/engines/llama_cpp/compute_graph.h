@@ -50,7 +50,7 @@ struct GraphTensor {
   std::array<TensorId, 9> src{};  // the tensors it is computed from
   std::uint8_t num_src = 0;
   TensorId view_of = kNoTensor;   // the tensor whose memory it views
-  std::int8_t place = kNowhere;   // the device that already holds it
+  std::int8_t place = kNowhere;   // the device that already has it
   std::int8_t device = kNowhere;  // the device that computes it
   bool is_weight = false;         // operations run where it is
   bool is_input = false;
@@ -82,7 +82,7 @@ class ComputeGraph {
   // An operation that writes into part of `target`.
   TensorId write_rows(TensorId target, TensorId rows, TensorId ids);
 
-  // Throw std::out_of_range where ggml would refuse the extents.
+  // Throw std::out_of_range if ggml would refuse the extents.
   TensorId view(TensorId of, Dims ne, Dims nb);
   TensorId reshape(TensorId of, Dims ne);
   TensorId permute(TensorId of, std::array<int, 4> axes);

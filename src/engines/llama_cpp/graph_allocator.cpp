@@ -1,4 +1,4 @@
-// ggml's graph allocator. A tensor goes into the smallest hole that holds it, else to the end; holes are freed memory
+// ggml's graph allocator. A tensor goes into the smallest hole that fits it, else to the end; holes are freed memory
 // before the end. A tensor is freed after the last node that reads it. An operation that can work in place takes over
 // the memory of a source with the same layout that nothing else reads; the memory of a view is never taken over, an
 // output is never freed.

@@ -29,7 +29,7 @@ std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
 
 }  // namespace
 
-// Finds the caches of plain keys and values; false where a layer has another kind of cache.
+// Finds the caches of plain keys and values; false if a layer has another kind of cache.
 bool GraphBuilder::read_caches() {
   caches_.resize(model_.num_layers);
   const bool keeps_windows = question_.of_class.keeps_windows;

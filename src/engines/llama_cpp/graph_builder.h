@@ -24,14 +24,14 @@ struct GraphQuestion {
   LlamaPlacement placement;
   std::uint64_t outputs = 1;  // rows of logits
   bool flash_attention = true;
-  // The cache stores values by channel, as it does where flash attention was off from the start. Where the context only
-  // later finds no kernel for the model's heads, they stay stored by token.
+  // The cache stores values by channel, if flash attention was off from the start. If the context finds only later that
+  // there is no kernel for the model's heads, values stay stored by token.
   bool transposes_values = false;
   LlamaRules rules{};
   LlamaClass of_class{};
 };
 
-// Thrown where a block lacks a tensor that it needs.
+// Thrown if a block lacks a tensor that it needs.
 struct NotCovered {};
 
 ElementType element_type(Dtype type);  // of a cache
@@ -39,7 +39,7 @@ ElementType element_type(Dtype type);  // of a cache
 class GraphBuilder {
  public:
   GraphBuilder(const GraphQuestion& question, const GraphWeights& weights);
-  // False where the blocks do not cover the model.
+  // False if the blocks do not cover the model.
   bool build();
   ComputeGraph& graph() { return graph_; }
 
@@ -49,7 +49,7 @@ class GraphBuilder {
     std::uint64_t heads = 0, key = 0, value = 0;  // KV heads, widths of one
     std::uint64_t latent = 0;                     // width of a latent that is cached as it is
     bool windowed = false;
-    bool is_shared = false;  // it is another layer's
+    bool is_shared = false;  // it belongs to another layer
     TensorId k = kNoTensor, v = kNoTensor;
   };
   // The states of one layer.
@@ -70,7 +70,7 @@ class GraphBuilder {
   // Weights of the current layer.
   bool has(std::string_view name) const { return find(name) != nullptr; }
   const GraphWeight* find(std::string_view name) const;
-  const GraphWeight& need(std::string_view name) const;  // throws NotCovered where it is missing
+  const GraphWeight& need(std::string_view name) const;  // throws NotCovered if it is missing
   TensorId weight(std::string_view name);
   TensorId weight_as(std::string_view name, Dims ne);  // the same elements in other dimensions
   int device_of_layer() const;

@@ -68,7 +68,7 @@ bool GraphBuilder::is_replaced(std::string_view name) const {
   return has_word(kDense, name) && !made_.contains("ffn_up") && weights_.any("ffn_gate_inp");
 }
 
-// Nothing where the layer has none of these mixers.
+// Nothing if the layer has none of these mixers.
 TensorId GraphBuilder::mixer(TensorId x) {
   if (has("shortconv.in_proj")) return short_convolution(x);
   if (has("ssm_in") && has("ssm_x")) return mamba(x);

@@ -13,7 +13,7 @@ namespace kvplan {
 // GPUs are devices 0, 1, ...; the last device is the host.
 struct Devices {
   int gpus = 1;
-  std::uint64_t copies = 1;           // copies of each input where GPUs run as a pipeline
+  std::uint64_t copies = 1;           // copies of each input if GPUs run as a pipeline
   bool copies_unused_inputs = false;  // since v0.6.0 a pipeline also copies inputs that no node reads
   bool takes_over = true;             // a GPU computes large batches even with weights in host memory
   int host() const { return gpus; }

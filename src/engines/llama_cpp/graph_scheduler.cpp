@@ -61,7 +61,7 @@ class Scheduler {
     TensorId first = kNoTensor, others = kNoTensor;
   };
 
-  // The device whose memory already holds the tensor.
+  // The device whose memory already has the tensor.
   int place_of(const GraphTensor& tensor) const {
     return tensor.is_view() ? graph_.at(tensor.view_of).place : tensor.place;
   }

@@ -19,12 +19,12 @@ struct GraphWeight {
 class GraphWeights {
  public:
   explicit GraphWeights(const ModelShape& model);
-  // "attn_q" and "attn_q.bias" of a layer, "token_embd" outside of them; null where there is none.
+  // "attn_q" and "attn_q.bias" of a layer, "token_embd" outside of them; null if there is none.
   const GraphWeight* find(std::string_view name, std::uint64_t layer) const;
   const GraphWeight* find(std::string_view name) const;
   // Whether some layer has it.
   bool any(std::string_view name) const { return in_layers_.find(name) != in_layers_.end(); }
-  // Names in layers that no part of a graph asked for, other than scales and rotation factors.
+  // Names in layers that no part of a graph uses, other than scales and rotation factors.
   template <class Used>
   bool all_used(const Used& is_used) const {
     for (const auto& [name, layers] : in_layers_)

@@ -33,7 +33,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
       case DraftMethod::kMtp: out.add("--spec-type", "draft-mtp"); break;
       case DraftMethod::kEagle3: out.add("--spec-type", "draft-eagle3"); break;
       case DraftMethod::kNgram: out.add("--spec-type", "ngram-mod"); break;
-      default: break;  // what -md alone does
+      default: break;  // what only -md does
     }
     if (const std::uint64_t tokens = input.request->num_speculative_tokens; tokens > 0)
       out.add(!renamed                                     ? "--draft-max"
@@ -90,12 +90,12 @@ EngineCommand llama_cpp_command() {
   out.takes_underscores = out.uses_visible_gpus = true;
   out.complete = [](CommandSettings& settings) {
     if (settings.program != "llama-server") settings.set("--tool", "cli");
-    // --fit off: everything on the GPUs where -ngl does not say otherwise.
+    // --fit off: everything on the GPUs unless -ngl says otherwise.
     const std::string* fit = settings.find("@fit");
     if (fit != nullptr && *fit == "off" && settings.find("--n-gpu-layers") == nullptr)
       settings.set("--n-gpu-layers", "all");
     settings.remove("@fit");
-    // The layers are dealt to as many cards as there are shares.
+    // The layers are split over as many GPUs as --tensor-split has numbers.
     const std::string* shares = settings.find("--tensor-split");
     const auto cards = shares == nullptr ? 0 : 1 + std::count_if(shares->begin(), shares->end(), [](char c) {
                                                  return c == ',' || c == '/';

@@ -22,14 +22,14 @@
 //     that can be rejected (MTP) needs as many rows more as it has tokens, where the architecture can roll back.
 //   - DeepSeek-V4: the windows, entries for 4 and for 128 tokens, index keys, and float32 compressor state, all of
 //     them for each sequence apart, --kv-unified or not.
-//   - encoder-decoder models: the cross attention's keys and values are worked out anew for each batch.
+//   - encoder-decoder models: the cross attention's keys and values are computed again for each batch.
 //   - a layer's cache lies where the layer lies: the last -ngl of (layers + 1 for the output) go to the GPUs in order,
-//     as even as they divide or by the shares of --tensor-split; the others' stays in host memory, all of it with
+//     as even as they divide or by --tensor-split; the others' stays in host memory, all of it with
 //     --no-kv-offload.
-//   - a draft model has a context of its own: as many tokens and sequences as the model's, K and V in float16 unless
-//     --cache-type-k-draft says otherwise, a compute buffer of its own. Guesses that must be rolled back (MTP, EAGLE-3)
-//     cost rows of recurrent states; other drafts restore a checkpoint in host memory.
-//   - CUDA pads the last row of a quantized tensor whose rows are no multiple of 512 elements.
+//   - a draft model has a separate context: as many tokens and sequences as the model's, K and V in float16 unless
+//     --cache-type-k-draft says otherwise, and a separate compute buffer. Drafts that must be rolled back (MTP,
+//     EAGLE-3) cost rows of recurrent states; other drafts restore a checkpoint in host memory.
+//   - CUDA pads the last row of a quantized tensor whose rows are not a multiple of 512 elements.
 //
 // Source: llama.cpp v0.5.0 (September 2026): src/llama-context.cpp, llama-kv-cache.cpp, -iswa, -dsa, -dsv4,
 //   llama-memory-recurrent.cpp, llama-hparams.cpp, llama-model.cpp (create_memory, load_tensors), common/arg.cpp.
@@ -200,7 +200,7 @@ Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.sequences()), kPad, "a number of tokens"));
 }
 
-// Vulkan and SYCL give no buffer beyond this in one piece, and a tensor lies in one.
+// Vulkan and SYCL allocate no larger buffer in one piece, and a tensor needs one piece.
 std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
   constexpr std::uint64_t kLargest = 4096 * kMiB;
   using enum LlamaBackend;

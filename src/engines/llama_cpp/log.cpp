@@ -12,7 +12,7 @@ using enum LogEventId;
 
 // The figures of llama.cpp's log, in its older and newer spellings.
 constexpr LogTemplate kFigures[] = {
-    // Which build, which cards.
+    // Which build, which GPUs.
     log_phase(StartPhase::kEngine, "build: {version:word} ("),
     log_phase(StartPhase::kEngine, "(build {version:word}, commit"),
     log_figure("ghcr.io/ggml-org/llama.cpp:{*}-b{version:word}"),

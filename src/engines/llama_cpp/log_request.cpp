@@ -1,5 +1,5 @@
-// The request behind a log of llama.cpp: the GPUs and the layers on them, and the contexts, by the settings that it
-// prints or the cells of its caches.
+// The request behind a log of llama.cpp: GPUs and their layers from the device lines, contexts from printed settings or
+// the cells of the caches.
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,4 @@
-// Where the layers are: -ngl units from the back on the GPUs, evenly or by the shares of --tensor-split.
+// Where the layers are: -ngl units from the back on the GPUs, evenly or by --tensor-split.
 #include <algorithm>
 
 #include "engines/llama_cpp/cache.h"
@@ -57,7 +57,7 @@ Template llama_cpp_on_cpu(const EngineInput& input) {
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {
   const LlamaPlacement placement(request, num_layers);
   std::vector<StageShare> out(placement.gpus);
-  // The embedding is always on the host; without that the first GPU would hold it.
+  // The embedding is always in host memory, not on the first GPU.
   if (!out.empty()) out.front().has_embedding = true;
   for (std::uint64_t unit = placement.first_on_gpu; unit <= num_layers; ++unit) {
     StageShare& share = out[placement.gpu_of(unit)];

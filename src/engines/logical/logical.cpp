@@ -1,6 +1,6 @@
 // The logical engine: what the architecture needs, without an allocator.
 //
-// A tensor parallel rank holds its share of the heads, and the whole of what cannot be split; a pipeline stage holds
+// A tensor parallel rank has its part of the heads, and all of what cannot be split; a pipeline stage has
 // its layers, split as in vLLM. Nothing is rounded, so reserved equals logical on every GPU, except for a draft's
 // cache.
 #include <algorithm>
@@ -144,7 +144,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return std::make_unique<LogicalLayout>(input);
 }
 
-// The floor: one prefill chunk of hidden states in 16 bit, and an allowance for what any process takes.
+// The minimum: one prefill chunk of hidden states in 16 bit, and an allowance for any process.
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const bool whole = is_encoder(input);

@@ -5,7 +5,7 @@
 // - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in whole MiB over the bytes of a
 //   block of all layers. Every layer keeps every token, sliding ones too.
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
-// - The budget is a share (0.9) of the card less what is in use.
+// - The budget is a fraction (0.9) of the GPU less what is in use.
 #include "engines/estimates.h"
 #include "engines/latents.h"
 #include "engines/layer_buffers.h"
@@ -21,7 +21,7 @@ constexpr EngineVersion kVersions[] = {
      "keys, and the cache without PagedAttention"},
 };
 constexpr Tokens kPromptChunk{4096};
-constexpr double kShare = 0.9;  // of the card, for weights and cache together
+constexpr double kShare = 0.9;  // of the GPU, for weights and cache together
 constexpr std::uint64_t kBlock = 32;
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {

@@ -2,16 +2,16 @@
 //
 // Source: mlx-lm 0.32.2, mlx_lm/models/cache.py and make_cache of each module; executed.
 // - KVCache and QuantizedKVCache grow in steps of 256 tokens.
-// - RotatingKVCache holds a prompt as long as it is, and then 256 tokens more at a time, up to the window. A prefill
-//   chunk of S tokens lies beside the window for a moment: window + S - 1. Filled token by token (--prefill-step-size
+// - RotatingKVCache has the whole prompt, and then 256 tokens more at a time, up to the window. A prefill chunk of S
+// tokens is stored in addition to the window for a moment: window + S - 1. Filled token by token (--prefill-step-size
 //   1) it grows by 256 from its start.
-// - With --max-kv-size N every cache of a module without a make_cache of its own is a RotatingKVCache of N tokens, the
+// - With --max-kv-size N every cache of a module without make_cache is a RotatingKVCache of N tokens, the
 //   first 4 of them kept for good.
 // - ChunkedKVCache is cut to a chunk before a step, and grows by 256 in it.
-// - Caches in a list (CacheList) are not quantized, whatever is asked.
+// - Caches in a list (CacheList) are never quantized.
 // - Quantized (int8, int4 by --kv-cache-dtype): groups of 64 with a scale and a bias in the model's type. Rotating
 //   caches refuse; chunks stay as they are.
-// - ArraysCache holds convolution states in the model's type, and recurrent ones in float32 but for Mamba 1.
+// - ArraysCache has convolution states in the model's type, and recurrent ones in float32 but for Mamba 1.
 // - Sparse MLA has a second cache for index keys in every layer.
 #include <algorithm>
 
@@ -58,7 +58,7 @@ bool has_window(const LayerCache& cache) {
   });
 }
 
-// --max-kv-size, where the module uses it.
+// --max-kv-size, if the module uses it.
 std::optional<Tokens> kept_tokens(const EngineInput& input) {
   return module_of(input.model).is(kOwnCaches) ? std::nullopt : input.request.mlx.max_kv_size;
 }
@@ -236,9 +236,9 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
-// The share of the memory. A card of the catalogue gives its working set, all of which mlx-lm uses (it sets the limit
+// The fraction of the memory. A GPU of the catalogue gives its working set, all of which mlx-lm uses (it sets the limit
 // of wired memory to max_recommended_working_set_size); a size is the whole machine's memory, of which macOS lets a GPU
-// wire a share by default.
+// wire a fraction by default.
 double utilization(const EngineInput& input) {
   constexpr double kWired = 0.75;
   const CardRequest& card = input.request.card;

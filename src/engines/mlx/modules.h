@@ -16,7 +16,7 @@ enum MlxTrait : std::uint32_t {
   kOwnCaches = 1,               // it has its own make_cache; --max-kv-size is for the others
   kListedCaches = 1 << 1,       // in lists, which maybe_quantize_kv_cache skips: --kv-bits has no effect
   kRotates = 1 << 2,            // a window is a RotatingKVCache; else it only masks, and all tokens are kept
-  kRotatesByTypes = 1 << 3,     // the same by layer_types, not by sliding_window alone
+  kRotatesByTypes = 1 << 3,     // the same by layer_types, not only by sliding_window
   kChunks = 1 << 4,             // ChunkedKVCache
   kIndexInEveryLayer = 1 << 5,  // every layer has an indexer, and caches its keys as values too
   kExpandsLatents = 1 << 6,     // latent attention caches full keys and values
@@ -31,7 +31,7 @@ enum MlxTrait : std::uint32_t {
   kFloat32Bias = 1 << 14,     // cast_predicate leaves the routers' correction bias in float32
   kOwnHead = 1 << 15,         // a separate head, whatever the config says
   kNoHead = 1 << 16,
-  kTiedByDefault = 1 << 17,  // where the decoder's section is silent
+  kTiedByDefault = 1 << 17,  // unless the decoder's section says otherwise
   kOwnByDefault = 1 << 18,
   kUnpacksFp8 = 1 << 19,  // sanitize converts FP8 weights to 16 bit, except in blocks of 32 x 32
   kWithTowers = 1 << 20,  // keeps its vision tower
@@ -39,14 +39,14 @@ enum MlxTrait : std::uint32_t {
 };
 
 struct MlxModule {
-  std::string_view name;  // the file in mlx_lm/models, "cohere2"; empty where there is none
+  std::string_view name;  // the file in mlx_lm/models, "cohere2"; empty if there is none
   std::uint32_t traits = kRotates;
   bool is(MlxTrait trait) const { return (traits & trait) != 0; }
 };
 
 MlxModule mlx_module(std::string_view root_type, std::string_view model_type);
 
-// The width of a head where the file names none and the module has its own default; 0: the model's.
+// The width of a head if the file has none and the module has its own default; 0: the model's.
 std::uint64_t mlx_head_dim(const MlxModule& module, std::span<const ConfigFact> facts);
 
 // A type of --kv-bits; 0: not quantized.
@@ -59,7 +59,7 @@ struct MlxStep {
   std::uint64_t tokens = 0, context = 0, prompts = 1;
   bool rotates = false;  // windows keep no more than they need
 };
-// What a step holds for attention that is not fused, and the rules by release.
+// What a step keeps for attention that is not fused, and the rules by release.
 std::vector<LedgerLine> mlx_scores(const EngineInput& input, const std::vector<LayerCache>& caches,
                                    const MlxModule& module, const MlxStep& step);
 std::vector<RuleRow> mlx_rule_rows();

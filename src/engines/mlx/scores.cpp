@@ -1,4 +1,4 @@
-// What a step of a prompt holds beside the cache where Metal has no fused attention: the scores of one layer.
+// What a step of a prompt needs besides the cache if Metal has no fused attention: the scores of one layer.
 //
 // Source: mlx 0.26 to 0.32.2, mlx/backend/metal/scaled_dot_product_attention.cpp (use_fallback) and mlx/fast.cpp;
 // mlx-lm, models/base.py and the modules with latent attention. Run on a CPU, which never fuses: the fallback masks and

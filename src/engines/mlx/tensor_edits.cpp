@@ -1,6 +1,6 @@
 // A model's tensors as mlx-lm's modules make them: `sanitize` drops towers and MTP layers, `quant_predicate` keeps some
 // layers in another type, `cast_predicate` keeps float32.
-// Source, where a row has none: the module's own file in mlx_lm/models of 0.32.2. What many modules do is a trait
+// Source, unless a row has its own: the module's own file in mlx_lm/models of 0.32.2. What many modules do is a trait
 // (modules.h).
 #include "engines/tensor_edits.h"
 
@@ -16,7 +16,7 @@ namespace kvplan {
 
 namespace {
 
-// Changes that are more than a row can say.
+// Changes that a row cannot express.
 
 // A parameter outside of the layers, or in each of `layers`.
 TensorGroup parameter(TensorRole role, std::string_view module, std::uint64_t rows, std::uint64_t columns,
@@ -52,7 +52,7 @@ void add_layer_scalars(EngineTensors& model) {
   model.tensors.push_back(parameter(TensorRole::kPlain, "model.layers.*.layer_scalar", 1, 1, model.num_layers));
 }
 
-// Dense MLPs of width intermediate_size_mlp in place of experts.
+// Dense MLPs of width intermediate_size_mlp instead of experts.
 void make_dense(EngineTensors& model) {
   const std::uint64_t width = stated_number(model, "intermediate_size_mlp", 0);
   const TensorGroup* table = find_tensor(model, "model.embed_tokens");

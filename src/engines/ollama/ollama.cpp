@@ -5,10 +5,10 @@
 // - until 0.29 it ran some families in its own engine (fs/ggml/ggml.go, OllamaEngineRequired); since 0.30 it starts
 //   llama-server for every GGUF (llm/llama_server.go).
 // - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel). Where nobody names it: 4096 below
-//   24 GiB of GPU memory, 32768 below 48 GiB, 262144 above, never more than the model's own; 4096 without a card.
+//   24 GiB of GPU memory, 32768 below 48 GiB, 262144 above, never more than the model's own; 4096 without a GPU.
 // - one sequence at a time (OLLAMA_NUM_PARALLEL 1), KV float16, q8_0 or q4_0 for both.
 // - num_batch 512; since 0.30 by the context of all sequences (server/sched.go, automaticGenerationBatch), and
-//   llama-server's micro-batch is as large. Where the card has little room beside the model it takes a smaller one,
+//   llama-server's micro-batch is as large. If the GPU has little room beside the model it takes a smaller one,
 //   which is not planned.
 #include <algorithm>
 
@@ -37,10 +37,10 @@ constexpr EngineVersion kVersions[] = {
 };
 constexpr std::uint64_t kBatch = 512;
 
-// What its own engine keeps more of than llama.cpp would, and whether it still runs in it.
+// What Ollama's own engine keeps in addition to llama.cpp's cache, and whether a family still runs in it.
 struct OllamaRules {
   bool starts_llama_server = false;
-  std::uint64_t gpt_oss_window = 0, gemma4_window = 0;  // least tokens of a window; 0 where llama.cpp runs the family
+  std::uint64_t gpt_oss_window = 0, gemma4_window = 0;  // least tokens of a window; 0 if llama.cpp runs the family
   std::uint64_t checkpoints = 0;                        // copies of a sequence's states
 };
 constexpr Release kServer{0, 30, 0};
@@ -117,7 +117,7 @@ std::optional<AutoPlacement> places(const Request& request) {
   return AutoPlacement{std::vector<Bytes>(request.parallel.pipeline, margin), Tokens(0), starts_server};
 }
 
-// The request as the llama.cpp underneath sees it; with the batch for `load` where one is given.
+// The request as the llama.cpp underneath sees it, with the batch for `load` if given.
 Request below(const Request& request, const Load* load = nullptr) {
   Request out = request;
   if (load != nullptr && has_batch_rule(request))
@@ -152,7 +152,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   OverheadInput out = in;
   out.engine = &inner;
   std::vector<LedgerLine> lines = llama_cpp_engine().overhead(out);
-  in.engine->memo = inner.memo;  // reused by the next question of a search
+  in.engine->memo = inner.memo;  // reused by the next step of a search
   return lines;
 }
 

@@ -349,7 +349,7 @@ constexpr LogTemplate kSystemEvents[] = {
     {"403 Client Error", kRefused, "the Hub refused access (403): the model is gated",
      "accept the model's licence on the Hub and set HF_TOKEN",
      "huggingface_hub.errors.GatedRepoError: 403 Client Error."},
-    // A failure that no row knows: the last line of a traceback, or what a language's own runtime prints.
+    // A failure without a row: the last line of a traceback, or the message of a language's runtime.
     {"Error", kRaised},
     {"Exception", kRaised},
     {"terminate called after throwing an instance of '{kind:word}' what(): {reason:text}", kRaised, "", "",
@@ -392,7 +392,7 @@ constexpr LogTemplate kSystemEvents[] = {
     {"in forward_batch_generation", kPhase},
 };
 
-// What the words of an unknown failure are about.
+// Topics of unknown failures, by their words.
 constexpr LogTopic kSystemTopics[] = {
     {"custom_all_reduce|custom all reduce|custom allreduce|custom_ar|all_reduce|register_graph_buffers",
      "--disable-custom-all-reduce | NCCL then does the all-reduce; @no_graphs; NCCL_P2P_DISABLE=1 | if peer access "

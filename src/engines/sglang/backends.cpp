@@ -21,7 +21,7 @@ constexpr std::string_view kOfExaone = "fa3 triton trtllm_mha";
 
 constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";
 
-// What the backend lacks, in SGLang's words; empty where it supports all.
+// What the backend lacks, in SGLang's words; empty if it supports all.
 Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
   const std::uint32_t major = capability / 10;
   const bool has_latents = sglang_has_latents(input);
@@ -46,7 +46,7 @@ Template missing(const EngineInput& input, std::string_view name, std::uint32_t 
 
 using Found = std::optional<Refusal>;
 
-// EXAONE-4 with windows. The check comes before the default is chosen, until a default of its own.
+// EXAONE-4 with windows. Before it had a default, the check came before the default was chosen.
 Found exaone(const EngineInput& input, std::uint32_t capability) {
   const SglangRules rules = sglang_rules(input.request);
   if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;

@@ -14,8 +14,8 @@ namespace kvplan {
 
 namespace {
 
-// What the driver takes before SGLang looks at the free memory. Where the processor shares it the host takes some too:
-// 7.2 to 11.7 GiB on GB10 by the "avail mem" of logs, and lastingly 20 on some.
+// What the driver takes before SGLang looks at the free memory. If the CPU shares it the host takes some too:
+// 7.2 to 11.7 GiB on GB10 by the "avail mem" of logs, and permanently 20 on some.
 constexpr std::uint64_t kContext = 512 * kMiB;
 constexpr std::uint64_t kHost = 10 * kGiB;
 
@@ -27,7 +27,7 @@ double free_before(const Request& request, Bytes memory) {
   return std::round(static_cast<double>(free) / static_cast<double>(kGiB) * 100) / 100;
 }
 
-// With DP attention each rank prefills its share of a chunk.
+// With DP attention each rank prefills its part of a chunk.
 std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings) {
   return request.parallel.dp_attention ? std::max<std::uint64_t>(settings.chunk / request.parallel.data, 1)
                                        : settings.chunk;

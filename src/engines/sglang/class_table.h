@@ -14,18 +14,18 @@ struct SglangClass {
   // Pools and pages.
   bool compressed = false;           // DeepSeek-V4's pools: latents in windows, compressed entries and their sums
   bool sparse_latents = false;       // an indexer over latents (is_deepseek_dsa)
-  bool window_pool = false;          // sliding layers have a pool of their own
-  bool no_window_pool = false;       // they do not, although the architecture's other classes do
-  bool checks_backend = false;       // takes three backends alone where it has windows: SglangRules::exaone_backends
-  bool is_gpt_oss = false;           // its attention has sinks, which few backends know
+  bool window_pool = false;          // sliding layers have a separate pool
+  bool no_window_pool = false;       // it has none, although the architecture's other classes have one
+  bool checks_backend = false;       // takes only three backends if it has windows: SglangRules::exaone_backends
+  bool is_gpt_oss = false;           // its attention has sinks, which few backends support
   bool states_in_pages = false;      // pages of 64 tokens on Blackwell although it has states
   bool nemotron_h_pages = false;     // the same by SglangRules::nemotron_h_pages
   bool pages_of_128 = false;         // on Hopper and Blackwell
   bool no_state_chunks = false;      // its kernels cannot track states by chunk, so "auto" buffers none
   bool tree_by_release = false;      // a radix cache by SglangRules::kimi_linear_has_tree
-  bool fills_shared_layers = false;  // layers that read another's cache have a pool of their own all the same
+  bool fills_shared_layers = false;  // layers that read another's cache have a separate pool anyway
   bool images_among_tokens = false;  // keys and values of images are in the token pool
-  bool numbers_encoder = false;      // the attention of the encoder has layers in the pool as well
+  bool numbers_encoder = false;      // the encoder's attention also has layers in the pool
   // Prefills and images.
   bool whole_prefills = false;  // prompts are never split into chunks
   bool no_prefill_graphs = false;
@@ -39,7 +39,7 @@ struct SglangClass {
 
 SglangClass sglang_class(const ModelShape& model);
 
-// Whether SGLang takes transformers' class, which it has to where it has none of its own; nothing where it has one.
+// Whether SGLang runs transformers' class because it has none; nothing if it has one.
 std::optional<bool> sglang_library_class(const EngineInput& input);
 
 // The classes that its releases gained and lost (registry_rows.cpp).

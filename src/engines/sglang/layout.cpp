@@ -68,7 +68,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // K and V of a layer are separate, latents are one tensor; a tensor of states holds all layers.
+  // K and V of a layer are separate, latents are one tensor; a tensor of states has all layers.
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const SglangStage& stage = stages_[rank / ranks_];
     const SglangCounts pools = pools_for(load);
@@ -167,7 +167,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // PrefillAdder: a request is admitted where the pools hold it up to its last token; a prefix in the radix tree is
+  // PrefillAdder: a request is admitted if the pools fit it up to its last token; a prefix in the radix tree is
   // stored once. Compared with the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
     if (running.lengths.empty() || verified_ > 0 || load.source_tokens > Tokens(0)) return std::nullopt;
@@ -240,7 +240,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return !running || *running >= load.num_seqs;
   }
 
-  // Dummy pages and padding slots lie beside the pools that the budget is divided into.
+  // Dummy pages and padding slots are outside the pools that share the budget.
   Bytes beyond_budget(const Load& load) const override {
     const Bytes budget = least_budget(load);
     const SglangCounts pools = pools_of(budget, load);
@@ -295,7 +295,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // From the logical share to the pools, one reason after another; the last one gets the remainder.
+  // The steps from the logical bytes to the pools, one reason after another; the last one gets the remainder.
   void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
     std::int64_t rest = signed_difference(rank.reserved.count(), rank.logical.count());
     const auto reason = [&](const Template& text, Bytes amount) {
@@ -326,7 +326,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
   }
 
   bool shares_;
-  // Tokens of the second pool that a running request holds: until it decodes, 0.5.8 keeps those of its last chunk.
+  // Tokens of the second pool that a running request uses: until it decodes, 0.5.8 keeps those of its last chunk.
   std::uint64_t kept_windows_;
 };
 

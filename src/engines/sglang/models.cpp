@@ -17,8 +17,8 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kSlotsPerRequest = 3;     // one live, two kept by the radix tree
-constexpr std::uint64_t kDefaultDraftTokens = 3;  // --speculative-num-steps where not given
-// --max-running-requests where not given (arg_groups/deepseek_v4_hook.py; server_args.py,
+constexpr std::uint64_t kDefaultDraftTokens = 3;  // --speculative-num-steps by default
+// --max-running-requests by default (arg_groups/deepseek_v4_hook.py; server_args.py,
 // _handle_speculative_decoding).
 constexpr std::uint64_t kRunningCompressed = 256;
 constexpr std::uint64_t kRunningWithDrafts = 48;
@@ -45,7 +45,7 @@ bool sglang_hybrid_windows(const EngineInput& input) {
   return its.window_pool;
 }
 
-// Page size of the card's default attention backend: TRT-LLM's have 64 tokens.
+// Page size of the GPU's default attention backend: TRT-LLM's have 64 tokens.
 std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
   const SglangClass its = sglang_class(input.model);
   if (its.compressed) return 256;
@@ -106,7 +106,7 @@ std::uint64_t sglang_running(const EngineInput& input) {
                                   : input.draft_method                 ? kRunningWithDrafts
                                                                        : 0;
   const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
-  // The data parallel ranks of attention share them.
+  // The data parallel ranks of attention divide them.
   return request.parallel.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.parallel.data, 1) : all;
 }
 

@@ -1,6 +1,5 @@
-// SGLang's pools: the bytes of a token, a page and a slot on a rank, the smallest pools that hold a load, and the pools
-// that SGLang makes of a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py
-// (read).
+// SGLang's pools: the bytes of a token, a page and a slot on a rank, the smallest pools for a load, and SGLang's pools
+// for a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py (read).
 #pragma once
 
 #include <algorithm>
@@ -37,7 +36,7 @@ struct SglangStage {
   double charge = 0;   // DeepSeek-V4: bytes that the budget counts for a token of the main pool, without padding
   Bytes slot;          // of one state slot
   Bytes draft;         // of a token in the draft's pool
-  Bytes draft_charge;  // that the budget counts for it
+  Bytes draft_charge;  // bytes that the budget counts for it
   Bytes source;        // of an encoder token
   std::map<std::string, std::uint64_t> full_kinds, window_kinds, state_kinds;
   std::vector<LayerCache> caches;
@@ -52,7 +51,7 @@ struct SglangCounts {
 class SglangPools {
  protected:
   SglangPools(const EngineInput& input, std::vector<Note>& notes);  // stages.cpp
-  // Adds what a rank of the stage stores of a layer.
+  // Adds what a rank of the stage stores for a layer.
   void add(SglangStage& stage, const LayerCache& cache) const;
 
   static constexpr std::uint64_t kMost = kAnyCount;
@@ -68,7 +67,7 @@ class SglangPools {
   std::uint64_t window_pages(std::uint64_t tokens) const { return has_windows() ? tokens / sums_page_ : 0; }
   // Pages of the main pool, including the dummy page.
   std::uint64_t full_pages(std::uint64_t tokens) const { return tokens > 0 ? tokens / page_ + 1 : 0; }
-  // SGLang refuses a window pool that holds no more than a window and a page.
+  // SGLang refuses a window pool that is not larger than a window and a page.
   std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
 
   // Rows of the fixed sums: a ring for each request, two more rings and a row, in whole strides
@@ -79,20 +78,20 @@ class SglangPools {
   std::uint64_t source_entries(const Load& load) const;
   // The size of the window pool for `full` tokens.
   std::uint64_t windows_of(std::uint64_t full) const;
-  // The smallest pools that hold the load.
+  // The smallest pools that fit the load.
   SglangCounts pools_for(const Load& load) const;
   // The first slot is padding; drafts take `verified_` states of each running request, and of the padding
   // (_handle_max_mamba_cache).
   std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const;
-  // States of draft tokens for so many slots and `padding` more requests.
+  // States of draft tokens for `slots` and `padding` more requests.
   std::uint64_t states_of_drafts(std::uint64_t slots, std::uint64_t padding = 1) const;
   // The state pool's part of the budget.
   Bytes state_share(Bytes budget) const;
   // The pools that SGLang makes of a budget: the smallest of all stages.
   SglangCounts pools_of(Bytes budget, const Load& load) const;
-  // Tokens that a budget would hold if all layers had one pool.
+  // Tokens that would fit in a budget if all layers had one pool.
   std::uint64_t undivided(Bytes budget) const;
-  // The smallest budget whose pools hold the load.
+  // The smallest budget whose pools fit the load.
   Bytes least_budget(const Load& load) const;
   Bytes bytes(const SglangStage& stage, const SglangCounts& pools, const Load& load) const;
   // Bytes of the fullest rank.

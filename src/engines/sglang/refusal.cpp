@@ -50,7 +50,7 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
       {"use --enable-expert-parallel (--ep-size {ranks})", {{"ranks", ranks}}}};
 }
 
-// ExpertLocationMetadata asserts it without words.
+// ExpertLocationMetadata has an assertion without a message.
 Found uneven_experts(const EngineInput& input) {
   const Parallel& parallel = input.request.parallel;
   const std::uint64_t experts = checked_add(input.model.experts.count, parallel.redundant_experts, "the experts");
@@ -76,7 +76,7 @@ bool is_sparse(const EngineInput& input) {
          (any_term(input, [](const Term& term) { return term.role == Role::kIndex; }) && sglang_has_latents(input));
 }
 
-// DeepSeek's sparse attention on cards before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
+// DeepSeek's sparse attention on GPUs before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
 // for these widths there (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
 Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90;

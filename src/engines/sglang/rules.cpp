@@ -7,7 +7,7 @@ namespace kvplan {
 
 namespace {
 
-// Executed were 0.5.8 and 0.5.23.
+// 0.5.8 and 0.5.23 were executed.
 // clang-format off
 constexpr Rule<SglangRules> kRules[] = {
     {.sets = &SglangRules::share_of_eight_ranks, .to = 0.83, .until = {0, 4},
@@ -153,7 +153,7 @@ constexpr Rule<SglangRules> kRules[] = {
 
 SglangRules sglang_rules(const Request& request) {
   Release release = release_of(request);
-  // "0.4" stands for what most of its releases did, "0.5" for its newest.
+  // "0.4" means what most of its releases did, "0.5" its newest.
   if (release < Release{0, 5} && release.patch == kAnyCount) release.patch = 0;
   return resolve_rules(kRules, release);
 }

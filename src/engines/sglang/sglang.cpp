@@ -1,4 +1,4 @@
-// SGLang: token pools that are sized once, from what the weights leave of the card's static share (layout.cpp).
+// SGLang: token pools that are sized once, from what the weights leave of the GPU's static share (layout.cpp).
 #include "engines/sglang/sglang.h"
 
 #include <algorithm>

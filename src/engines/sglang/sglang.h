@@ -1,4 +1,4 @@
-// The parts of SGLang that sglang.cpp puts together, and what they ask of each other.
+// The parts of SGLang that sglang.cpp combines, and what they use of each other.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ namespace kvplan {
 
 // layout.cpp: the pools for a model and a request.
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes);
-// Requests that a rank runs at once, which the table of requests has rows for: as many as the pools of a budget hold,
-// or the least number where there is no budget.
+// Requests that a rank runs at once, which the table of requests has rows for: as many as fit in a budget's pools, or
+// the least number without a budget.
 std::uint64_t sglang_requests(const EngineInput& input, std::optional<Bytes> budget, const Load& load);
 
 // card.cpp: mem_fraction_static of the memory that is free before the weights are loaded, without the weights.
-// Activations and graphs use the rest of the card.
+// Activations and graphs use the rest of the GPU.
 Bytes sglang_cache_budget(const BudgetInput& input);
 EngineSettings sglang_settings(const EngineInput& input, const Load& load);
 std::vector<LedgerLine> sglang_overhead(const OverheadInput& in);
 
-// refusal.cpp: the first refusal that it would meet. Where no card is named, all kernels are taken to be there.
+// refusal.cpp: the first refusal that it would meet. Without a GPU every kernel is assumed to be available.
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load);
 
-// kernel_rows.cpp: weight formats by card and release.
+// kernel_rows.cpp: weight formats by GPU and release.
 std::span<const KernelRow> sglang_kernel_rows();
 
 // backends.cpp: attention backends that a user can name. Why SGLang does not start with the named one, and the tokens
-// of its pages; absent where none is named.
+// of its pages; absent if none is named.
 std::optional<Refusal> sglang_backend_refusal(const EngineInput& input, std::uint32_t capability);
 std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input);
 // Whether values are read from the cached keys.
@@ -44,7 +44,7 @@ LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, s
 
 // tensor_edits.cpp: a model's tensors as SGLang's classes make them.
 void sglang_tensors(EngineTensors& model);
-// What they depend on in a request: the release, the card's kernels, the ranks.
+// What they depend on in a request: the release, the GPU's kernels, the ranks.
 std::string sglang_makes_by(const Request& request);
 
 // What depends on the release in these, for `kvplan engines sglang --rules`.

@@ -14,7 +14,7 @@ namespace kvplan {
 
 namespace {
 
-// Prefill chunk and largest captured batch, by the card (handle_gpu_memory_settings).
+// Prefill chunk and largest captured batch, by the GPU (handle_gpu_memory_settings).
 struct CardDefaults {
   std::uint64_t below_gib, chunk, batch, batch_tp4;
 };
@@ -23,11 +23,11 @@ constexpr CardDefaults kCards[] = {{20, 2048, 8, 8},
                                    {60, 4096, 32, 160},
                                    {160, 8192, 256, 512},
                                    {~std::uint64_t{0}, 16384, 512, 512}};
-constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // cards of 20 to 35 GiB, until 0.5.20
+constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // GPUs of 20 to 35 GiB, until 0.5.20
 constexpr double kOldChunkMib = 25000;  // by the ranks only: chunks of 8192 from this size on, else 2048
 constexpr double kGibMib = 1024;        // MiB in a GiB
 
-// The card's memory as the driver reports it, in MiB: SGLang asks nvidia-smi, which reports more than CUDA.
+// The GPU's memory as the driver reports it, in MiB: SGLang uses nvidia-smi, which reports more than CUDA.
 double driver_mib(const EngineInput& input) {
   const Request& request = input.request;
   if (const Gpu* card = request.card.gpu; card != nullptr && request.card.memory == card->budget())
@@ -36,7 +36,7 @@ double driver_mib(const EngineInput& input) {
 }
 
 // handle_cuda_graph_config: conditions that exclude the prefill's graphs. (DeepSeek-V3 on Blackwell has none either,
-// but that is decided after the share.)
+// but that is decided after the fraction.)
 bool captures_prefill(const EngineInput& input) {
   const Request& request = input.request;
   const SglangRules rules = sglang_rules(request);
@@ -88,7 +88,7 @@ double reserve_mib(const EngineInput& input, double mib) {
   return out;
 }
 
-// adjust_mem_fraction_for_vlm: the larger the tower relative to ViT-L/14, the smaller the share.
+// adjust_mem_fraction_for_vlm: the larger the tower relative to ViT-L/14, the smaller the fraction.
 double tower_factor(const EngineInput& input) {
   const std::optional<VisionShape>& vision = input.model.vision;
   if (!sglang_multimodal(input) || (!vision && !sglang_class(input.model).default_tower)) return 1;
@@ -99,7 +99,7 @@ double tower_factor(const EngineInput& input) {
   return 0.95 * std::clamp(1 - 0.1 * (ratio - 1), 0.8, 1.05);
 }
 
-// Between the two others: reserves by the card's size, in GiB.
+// For the releases in between: a reserve by the GPU's size, in GiB.
 double share_by_size(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const auto ranks = static_cast<double>(request.parallel.tensor * request.parallel.pipeline);
@@ -176,7 +176,7 @@ bool sglang_multimodal(const EngineInput& input) {
 
 namespace {
 
-// AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even from a share that was given
+// AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even from a given fraction
 // (attention_hook.py). MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 does not.
 double share_beside_kernels(const EngineInput& input) {
   constexpr std::uint64_t kLongContext = 8192;
@@ -209,7 +209,7 @@ double sglang_share(const EngineInput& input) {
 
 Bytes sglang_kept_back(const EngineInput& input) {
   if (!sglang_multimodal(input) || !sglang_rules(input.request).keeps_back_for_images) return Bytes(0);
-  // On large Hopper cards.
+  // On large Hopper GPUs.
   const bool shares = input.request.card.capability() / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
                       sglang_class(input.model).shares_images;
   return Bytes((shares ? 1024 : 100) * kMiB);

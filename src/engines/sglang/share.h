@@ -1,4 +1,4 @@
-// The share of a card that SGLang uses for weights and pools where none is given, by release, and what it keeps back
+// The default fraction of a GPU that SGLang uses for weights and pools, by release, and what it keeps back
 // from it. Source: server_args.py, arg_groups/memory_hook.py, kv_cache_configurator.py.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace kvplan {
 
-// Prefill chunk and largest captured batch, by the card or as given.
+// Prefill chunk and largest captured batch, by the GPU or as given.
 struct SglangSettings {
   std::uint64_t chunk = 0, batch = 0;
 };
 SglangSettings sglang_card_settings(const EngineInput& input);
 // Number of captured batch sizes up to the largest.
 std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest);
-// Number of captured sizes of the prefill; 0 where it is not captured.
+// Number of captured sizes of the prefill; 0 if it is not captured.
 std::uint64_t sglang_prefill_captured(const EngineInput& input);
 
 // mem_fraction_static as given, or as SGLang picks it.

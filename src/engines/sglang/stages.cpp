@@ -1,4 +1,4 @@
-// SGLang: token pools that are sized once, from what the weights leave of the card's static share.
+// SGLang: token pools that are sized once, from what the weights leave of the GPU's static share.
 //
 // Source: SGLang 0.5.8 and 0.5.23 (executed, tests/conformance): srt/model_executor/pool_configurator.py,
 // srt/mem_cache/memory_pool.py, kv_cache_configurator.py, configs/mamba_utils.py, server_args.py; start-up logs of 0.3
@@ -33,7 +33,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
-constexpr std::uint64_t kAlignment = 576;         // DeepSeek-V4 pads a page to so many bytes
+constexpr std::uint64_t kAlignment = 576;         // DeepSeek-V4 pads a page to this many bytes
 constexpr std::uint64_t kSumsRatio = 4;           // the rows of the pool of its sums are rounded up to it
 constexpr std::uint64_t kFixedSlots = 512;        // SglangRules::fixed_slots_without_tree
 
@@ -53,7 +53,7 @@ SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
   return {part / common, kParts / common};
 }
 
-// A pool of compressed entries has as many spare ones as the others have in a page: `stride` pages instead of one.
+// A pool of compressed entries has `stride` spare pages; other pools have one.
 Bytes spare_pages(Bytes page, std::uint64_t stride) {
   return page * (stride - 1);
 }
@@ -138,7 +138,7 @@ SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
 }
 
 // For each request a window, what is evicted late, and two pages; besides two chunks and a page
-// (SWAChunkCapPoolConfigurator). 0 where a ratio sizes the pool, as it does with drafts, which need more.
+// (SWAChunkCapPoolConfigurator). 0 if a ratio sizes the pool, as it does with drafts, which need more.
 std::uint64_t SglangPools::windows_by_request(const EngineInput& input) const {
   const Request& request = input.request;
   if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 || !rules_.windows_by_request)

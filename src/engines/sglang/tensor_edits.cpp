@@ -1,6 +1,6 @@
 // A model's tensors as SGLang's classes make them: types that its layers fix, tensors that they add to the
-// checkpoint's, and what every rank holds whole.
-// Source, where a row has none: the classes of SGLang 0.5.8 and 0.5.23 (srt/models, srt/layers), built on the meta
+// checkpoint's, and what is whole on every rank.
+// Source, unless a row has its own: the classes of SGLang 0.5.8 and 0.5.23 (srt/models, srt/layers), built on the meta
 // device (tests/conformance/sglang). What differs between them is dated 0.5.23: the releases between were not run.
 #include "engines/tensor_edits.h"
 
@@ -18,7 +18,7 @@ namespace kvplan {
 
 namespace {
 
-// When a row holds.
+// When a row applies.
 
 bool on_blackwell(const EngineTensors& model) {
   return sglang_on_blackwell(*model.request);
@@ -55,7 +55,7 @@ bool pads_experts(const EngineTensors& model) {
   const auto& scheme = model.quantization.scheme;
   return on_blackwell(model) && !model.request->parallel.expert && !(scheme && scheme->type == "nvfp4");
 }
-// Marlin's format, which other cards have, empties them.
+// On other GPUs Marlin's format empties them.
 bool keeps_group_indices(const EngineTensors& model) {
   return model.request->card.is_amd() && model.quantization.dialect == "compressed-tensors" &&
          model.quantization.scheme && model.quantization.scheme->type.ends_with("int4");
@@ -65,7 +65,7 @@ bool has_fp8_head(const EngineTensors& model) {
   return model.quantization.dialect.starts_with("modelopt") && scheme && scheme->type.starts_with("fp8");
 }
 
-// Changes that are more than a row can say.
+// Changes that a row cannot express.
 
 // The width of the tower's MLPs is padded to a multiple of the ranks.
 void pad_qwen_tower(EngineTensors& model) {
@@ -203,7 +203,7 @@ constexpr TensorEdit kEdits[] = {
     {"", SplitBy{"visual.pos_embed", Split::kRows}, "VocabParallelEmbedding"},
     {"", InFloat32{"rotary_pos_emb", true}},
 
-    // Scales of K and V; latents have them for both ways of attending.
+    // Scales of K and V; latents have them for both forms of attention.
     {"", AddBeside{"kv_a_proj_with_mqa", "scales", {.plus = 4}, true}, "", {.holds = sets_scales}},
     {kDeepseekV4, AddBeside{"attn.wkv", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
     {kWithScales, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
@@ -247,10 +247,10 @@ constexpr TensorEdit kEdits[] = {
     {"Lfm2VlForConditionalGeneration", SetHead{HeadRule::kOwn}, "LFM2's head is not tied.", {.since = {0, 5, 10}}},
     {AllBut{Arch::kDeepseekV4}, quantize_head, "", {.holds = has_fp8_head}},
 
-    // What decoders add.
+    // Tensors that decoders add.
     {"FalconH1ForCausalLM", AddBeside{"self_attn.k_proj", "qk_norm", {.rows = 2, .per_head = true}}},
     {kLlama4, add_llama4_norms, "Llama 4 normalises queries and keys with weights.", {.until = {0, 5, 9}}},
-    // The fused projection of all three has a bias for the keys as well.
+    // The fused projection of all three also has a bias for the keys.
     {kWhisper, AddBeside{"self_attn.k_proj encoder_attn.k_proj", "bias", {.rows = 1}, false, SplitLike::kRows}},
     {kLfm2Moe, AddBeside{"<routers>", "expert_bias", {.rows = 1}, true}, "LFM2's routers have a bias for each expert.",
      {.since = {0, 5, 9}}},
@@ -260,7 +260,7 @@ constexpr TensorEdit kEdits[] = {
      "LFM2's convolutions keep buffers for 256 requests.", {.since = {0, 5, 19}}},
     // MXFP4 experts have biases even if the model has none.
     {kKimiK3, AddBeside{"<experts>", "bias", {.rows = 1}, false, SplitLike::kRows}, "", {.holds = is_quantized}},
-    // Float32 in place of a byte for each block of 32.
+    // Float32 instead of a byte for each block of 32.
     {kDeepseekV4, AddCopy{"<experts>", "scales_in_float32", 3, 64}, "", {.holds = has_wide_scales}},
     {kMllama, join_image_rows},
     // Triton's format, whose gate and up projection are one. Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95
@@ -292,7 +292,7 @@ constexpr AngleRow kAngles[] = {
     {"Lfm2VlForConditionalGeneration", 0, 2, false, kLibrary, {.until = {0, 5, 10}}},
     // An indexer may use the table of the attention beside it; DeepSeek-V4 makes none that no layer uses.
     {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, "", {.holds = of_indexer}},
-    // Its classes rotate without the config's scaling.
+    // Its classes ignore the config's rope scaling.
     {Archs{Arch::kGemma3}, 1, 1, false, "", {}, 131072},
     {kDeepseekV4, 2, 0, false, "freqs_cis: the angles also as complex numbers"},
     // Which of time, height and width each frequency is for, in 64 bits.

@@ -3,8 +3,8 @@
 // Source: TensorRT-LLM 1.x, tensorrt_llm/_torch/pyexecutor/resource_manager.py and llmapi/llm_args.py (read);
 // kvCacheManager's start-up line "Allocated X GiB for max tokens in paged KV cache (N)" of two runs, 64 and 32 tokens a
 // block, for models of plain attention.
-// - tokens = budget / bytes a token, rounded up to whole blocks (kvCacheManager.cpp, calculateMaxNumBlocks).
-// - free_gpu_memory_fraction (0.9) is a share of what is free, not of the card.
+// - tokens = budget / bytes per token, rounded up to whole blocks (kvCacheManager.cpp, calculateMaxNumBlocks).
+// - free_gpu_memory_fraction (0.9) is a fraction of what is free, not of the GPU.
 // - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
 #include "engines/estimates.h"
 #include "engines/launch_input.h"

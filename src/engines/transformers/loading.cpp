@@ -13,10 +13,10 @@ namespace kvplan {
 
 namespace {
 
-// A checkpoint's format that is unpacked to 16 bit: on every card, or below a compute capability.
+// A checkpoint's format that is unpacked to 16 bit: on every GPU, or below a compute capability.
 struct UnpackedFormat {
   std::string_view dialects;
-  std::uint32_t below;  // 0: on every card
+  std::uint32_t below;  // 0: on every GPU
   const char* words;
 };
 constexpr UnpackedFormat kUnpacked[] = {
@@ -43,7 +43,7 @@ bool is_type(std::string_view dialects, std::string_view type) {
   return false;
 }
 
-// What a card cannot pack while loading stays in 16 bit.
+// What a GPU cannot pack while loading stays in 16 bit.
 void leave_plain(EngineTensors& model) {
   for (const UnpackedFormat& row : kUnpacked) {
     if (!is_below(*model.request, row.below) || !is_type(row.dialects, *model.request->weights)) continue;
@@ -63,7 +63,7 @@ void unpack(EngineTensors& model) {
   }
 }
 
-// Quantizers pack nn.Linear. Experts that are one tensor for a layer are none; only FP8's quantizer packs them too.
+// Quantizers pack nn.Linear. Experts that are one tensor per layer are not; only FP8's quantizer packs them, too.
 void leave_experts(EngineTensors& model) {
   const std::string_view type = model.request->weights ? std::string_view(*model.request->weights)
                                 : model.quantization.dialect == "bitsandbytes" ? "bnb"

@@ -6,7 +6,7 @@ namespace kvplan {
 
 namespace {
 
-// Executed were 5.16.1 and 5.23.0, and of 5.24.0 what it brought.
+// 5.16.1 and 5.23.0 were executed, and the new classes of 5.24.0.
 // clang-format off
 constexpr Rule<TransformersRules> kRules[] = {
     {.sets = &TransformersRules::expands_latents, .until = {5, 0},

@@ -1,4 +1,4 @@
-// What changed in transformers from release to release, and which of its classes cache in a way of their own.
+// What changed in transformers from release to release, and which of its classes cache differently.
 #pragma once
 
 #include <string>
@@ -24,14 +24,14 @@ std::vector<RuleRow> transformers_rule_rows();
 
 struct TransformersClass {
   bool no_cache = false;
-  bool learned_prompt = false;        // tokens of a prompt of its own before every text
+  bool learned_prompt = false;        // tokens of a fixed prompt before every text
   bool compressed = false;            // DeepSeek-V4's compressors
-  bool float32_index_keys = false;    // it passes float32 embeddings to its indexers
+  bool float32_index_keys = false;    // its indexers get float32 embeddings
   bool whole_windows = false;         // its config gives the cache no window
   bool float32_convolutions = false;  // whatever the model's type
   bool states_of_its_type = false;    // recurrent states, as its kernels return them
-  bool copied_states = false;         // its own cache copies states into the model's type, and has the length
-  bool past_columns = false;          // convolution states are the past inputs alone, one column fewer
+  bool copied_states = false;         // its own cache copies states into the model's type, and stores the length
+  bool past_columns = false;          // convolution states are only the past inputs, one column fewer
   bool widens_windows = false;        // by TransformersRules::widens_mimo_windows
   bool caches_images = false;         // cross attention to images, which not every prompt has
   bool fused_experts = false;         // one tensor for all experts of a layer, before 5.0 too

@@ -29,7 +29,7 @@ CacheTerms with_prompt(const CacheTerms& terms) {
 }
 
 // modeling_deepseek_v4.py. A layer with only a window stores keys and values separately, others in one tensor. The
-// compressor keeps the tokens of an unfinished window and, where windows overlap, the first half of the last whole one.
+// compressor keeps the tokens of an unfinished window and, if windows overlap, the first half of the last whole one.
 CacheTerms compressed_terms(const CacheTerms& terms, bool float32_gates) {
   std::uint64_t ratio = 1;
   for (const Term& term : terms) ratio = std::max(ratio, term.stride);

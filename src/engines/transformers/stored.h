@@ -1,4 +1,4 @@
-// What the cache layers of transformers store of each layer, by release.
+// What transformers' cache stores for each layer, by release.
 #pragma once
 
 #include <string_view>
@@ -14,10 +14,10 @@ inline constexpr std::string_view kRest = "compressor rest";
 // The caches with what transformers stores as their expanded form; the compact form stays what the architecture needs.
 std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<LayerCache> caches);
 
-// Whether K and V of every head are stored in place of a latent.
+// Whether K and V of every head are stored instead of a latent.
 bool expands_latents(const EngineInput& input);
 
-// Why a term is stored differently from what the architecture needs; "" where it is not.
+// Why a term is stored differently from what the architecture needs; "" if it is not.
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term);
 
 }  // namespace kvplan

@@ -2,9 +2,9 @@
 //
 // Source: transformers 5.16 to 5.23, src/transformers/cache_utils.py and the models' own modules, whose classes were
 // run on the meta device (testdata/conformance); 4.57 (read) for the older form of MLA.
-// - DynamicLayer holds exactly the tokens that there are; every step concatenates, so for a moment the old and the new
+// - DynamicLayer has exactly the tokens in use; every step concatenates, so for a moment the old and the new
 //   copy of one layer's K or V live side by side.
-// - DynamicSlidingWindowLayer (chunked layers too) holds the window in steady state; right after a prefill the view
+// - DynamicSlidingWindowLayer (chunked layers too) has the window in steady state; right after a prefill the view
 //   pins the whole prompt until the first decoded token.
 // - LinearAttentionLayer keeps all k columns of a convolution (RecurrentGemma and Zaya keep k - 1), and the recurrent
 //   state as the kernel returns it: float32, but the model's type for lightning attention and xLSTM.
@@ -47,7 +47,7 @@ constexpr EngineVersion kVersions[] = {
 };
 
 constexpr std::uint64_t kQuantGroup = 64;
-constexpr std::uint64_t kResidual = 128;  // a QuantizedCache leaves so many tokens unquantized
+constexpr std::uint64_t kResidual = 128;  // a QuantizedCache leaves this many tokens unquantized
 
 bool grouped(Dtype type) {
   return type == Dtype::kInt4 || type == Dtype::kInt8;
@@ -88,7 +88,7 @@ void check_implementation(const Request& request, CacheTypes& types) {
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
-  // The cache type that a checkpoint declares is for other engines, and not read here.
+  // The cache type that a checkpoint declares is for other engines and ignored here.
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
   check_implementation(request, types);
@@ -235,7 +235,7 @@ Bytes rolled_window(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-// What windows keep pinned of a prompt that fills the context, beyond their own size.
+// The part of a full prompt that windows keep pinned beyond their own size.
 Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)

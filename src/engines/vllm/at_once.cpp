@@ -1,6 +1,6 @@
-// Requests are admitted one after another and run to their length; the count ends at the first that finds no room.
+// Requests are admitted one after another and run to their length; the count ends at the first that does not fit.
 //
-// A request is admitted where the pool has the blocks of its whole prompt, for windows at most as many as the check
+// A request is admitted if the pool has the blocks of its whole prompt, for windows at most as many as the check
 // before start-up charges (KVCacheManager.allocate_slots, full_sequence_must_fit; max_admission_blocks_per_request).
 // During its prefill a state takes a second and a third block, for the batches in flight and a checkpoint. Afterwards a
 // request keeps less: windows and chunks free the blocks that they have passed (remove_skipped_blocks), states keep
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRunningBlocks = "the blocks of running requests";
 
-// Tokens at the end of a request that are decoded, and no part of its prompt: the number of the executed rows.
+// Tokens at the end of a request that are decoded, not part of its prompt: the number in the executed rows.
 constexpr std::uint64_t kAnswer = 64;
 // The last two tokens of a request are not computed yet, or are in flight.
 constexpr std::uint64_t kUncomputed = 2;
@@ -27,12 +27,12 @@ std::uint64_t prompt_of(std::uint64_t length) {
   return length > kAnswer ? length - kAnswer : length;
 }
 
-// Without a block size one state stands for the whole length.
+// Without a block size there is one state for the whole length.
 std::uint64_t states_in(const VllmSpec& spec, std::uint64_t tokens) {
   return spec.block_size == 0 ? 1 : ceil_div(tokens, spec.block_size);
 }
 
-// States that a prefill may hold: one for each batch in flight and one for a checkpoint; blocks longer than a batch are
+// States that a prefill may use: one for each batch in flight and one for a checkpoint; blocks longer than a batch are
 // crossed one at a time.
 std::uint64_t most_states(const VllmSpec& spec, const ChargeRules& charge, std::uint64_t prompt) {
   const bool split = prompt > charge.batch_tokens && spec.block_size <= charge.batch_tokens;

@@ -1,5 +1,5 @@
-// How many requests vLLM's scheduler runs together. The concurrency in its log is another number: it charges every
-// request what admission takes, such as a window's batches in flight, while running requests hold less.
+// How many requests vLLM's scheduler runs together. The concurrency in its log is a different number: it charges every
+// request what admission needs, such as a window's batches in flight, although running requests need less.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ struct VllmPool {
 // The most blocks of `spec` that a request of `load` has while it runs; never decreases as the load grows.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load);
 
-// Absent where the rule is not known: for a shared prefix in a release that caches no states.
+// Absent if the rule is not known: for a shared prefix in a release that caches no states.
 std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Running& running);
 
 }  // namespace kvplan

@@ -13,23 +13,24 @@ namespace kvplan {
 struct VllmClass {
   // What vLLM lacks.
   bool is_missing = false;       // the model: its cache is planned as the architecture needs it
-  bool is_unregistered = false;  // the class, though its cache is planned as vLLM would lay it out
+  bool is_unregistered = false;  // the class, but its cache is planned as vLLM would lay it out
   bool lacks_lora = false, lacks_stages = false;
   // The cache.
-  bool keeps_latents = false;       // caches latents (MLA); it expands those of other classes
-  bool packs_convolutions = false;  // keeps their inputs as windows; windows are the layers of local_layer_ids
-  bool doubles_rings = false;       // of tokens that wait for an index key
+  bool keeps_latents = false;  // caches latents (MLA); it expands those of other classes
+  bool packs_convolutions =
+      false;  // convolutions keep their inputs as windows; windows are in the layers of local_layer_ids
+  bool doubles_rings = false;  // rings of tokens that wait for an index key
   bool rings_have_positions = false;
   bool replicates_convolutions = false;  // those that are a layer's second state
   bool packs_fp8_latents = false;        // an FP8 cache has the layout fp8_ds_mla
-  bool is_always_packed = false;         // and no other
-  bool has_small_blocks = false;         // of packed entries; the sums of its compressors are rings
-  bool pads_latents = false;             // to the widest of all layers
+  bool is_always_packed = false;         // and no other layout
+  bool has_small_blocks = false;         // blocks of packed entries; the sums of its compressors are rings
+  bool pads_latents = false;             // pads latents to the widest of all layers
   bool has_fp8_by_default = false;       // on data centre Blackwell: VllmRules::glm_fp8
   bool ignores_cache_type = false;       // VllmRules::splits_types
   bool pages_cross_attention = false;    // VllmRules::pages_cross_attention
   bool is_attention_free = false;        // prefix caching is off by default
-  bool has_float32_states = false;       // where the config names no type
+  bool has_float32_states = false;       // if the config names no type
   bool has_short_chunks = false;         // of 128 tokens in its Mamba 2 kernels
   bool has_kda_checkpoints = false;      // VllmRules::latent_checkpoints
   bool has_delta_checkpoints = false;    // VllmRules::delta_checkpoints
@@ -44,10 +45,10 @@ struct VllmClass {
   bool clamps_experts = false;     // swiglu_limit
   // Batches, graphs and the runner.
   bool names_largest_graph = false;     // VllmRules::gpt_oss_graphs
-  bool takes_videos_whole = false;      // the default batch holds a whole video: VllmRules::whole_items
+  bool takes_videos_whole = false;      // the default batch fits a whole video: VllmRules::whole_items
   bool sizes_images_by_pixels = false;  // the largest image follows from the processor's max_pixels
   bool takes_no_videos = false;         // a limit for images excludes the tower
-  bool has_new_runner = false;          // though it has experts
+  bool has_new_runner = false;          // even with experts
   bool has_old_runner_on_rocm = false;
   bool builds_unnamed_mtp = false;  // builds an MTP layer that the config does not name
   bool adapts_embedding = false;    // LoRA adapters wrap the embedding and the head

@@ -1,7 +1,7 @@
 // CUDA graphs share one pool. Beside it, V0 keeps one layer's activations of each captured size, about 1.3 times over;
 // V1 keeps some KiB of each graph and layer, more with experts. Before the cache is sized, vLLM estimates the graphs
 // from two or three of them, half to five times what they take then; the estimate comes out of the budget. The new
-// runner captures the largest whole graph twice, and the second stands for each of the others.
+// runner captures the largest whole graph twice, and the second is the estimate for each of the others.
 //
 // Checked against start-up logs: testdata/observations/vllm.json. The same start often takes twice another.
 #include "engines/vllm/graphs.h"
@@ -37,8 +37,7 @@ std::uint64_t canvas(const EngineInput& input) {
   return 0;
 }
 
-// FP8 caches use FlashInfer where FlashAttention has no kernel for them, which it has only on Hopper
-// (platforms/cuda.py).
+// FP8 caches use FlashInfer, except on Hopper, where FlashAttention has a kernel (platforms/cuda.py).
 bool uses_flashinfer_fp8(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWidest = 256;
   const unsigned capability = input.request.card.capability();
@@ -105,7 +104,7 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   const std::uint64_t of_step = rules.whole_steps ? checked_add(drafts, 1, kGraphBytes) : 1;
   const bool is_named = rules.gpt_oss_graphs && vllm_class(input.model).names_largest_graph;
   const std::uint64_t limit = asked.graph_batch.value_or(vllm_largest_graph(input, rules));
-  // Where the class names the largest size, it holds whatever the number of sequences (GptOssForCausalLMConfig).
+  // If the class names the largest size, it applies for any number of sequences (GptOssForCausalLMConfig).
   const std::uint64_t by_steps =
       is_named || asked.graph_batch ? limit : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, batched});
@@ -177,7 +176,7 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
   if (is_new && !rules.estimates_new_graphs) return std::nullopt;  // it does not estimate
   const bool shares = input.request.card.is_unified();
   if (is_new) {
-    // The largest whole graph is captured twice, and the second capture stands for each of the others.
+    // The largest whole graph is captured twice, and the second capture is the estimate for each of the others.
     constexpr std::uint64_t kEach = 30 * kMiB;
     const VllmGraphs captures = vllm_captured_graphs(input, rules);
     const Bytes estimated = Bytes(kEach) * (captures.whole > 0 ? captures.whole - 1 : 0);

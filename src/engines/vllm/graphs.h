@@ -24,7 +24,7 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
 // Whether whole decoding steps are captured, after vLLM's own downgrades of the graph mode.
 bool vllm_captures_whole_steps(const EngineInput& input, const VllmRules& rules);
 
-// Tokens of the largest graph that the class or the card allows.
+// Tokens of the largest graph that the class or the GPU allows.
 std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rules);
 
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules);

@@ -25,7 +25,7 @@ bool uniform(const std::vector<VllmSpec>& specs) {
   return std::all_of(specs.begin(), specs.end(), [&](const VllmSpec& spec) { return same_slots(specs.front(), spec); });
 }
 
-// Makes every page as large as the largest: smaller ones hold more tokens, or are padded.
+// Makes every page as large as the largest: smaller ones get more tokens, or are padded.
 void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
   Bytes largest;
   for (const VllmSpec& spec : specs) largest = std::max(largest, spec.padded);
@@ -184,16 +184,16 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
   return out;
 }
 
-// Layers of a bucket need the same number of token slots. `repeats`: how often its pattern of page sizes repeats; 0
-// where the sizes differ in number.
+// Layers of a bucket need the same number of token slots. `repeats`: how often its pattern of page sizes repeats; 0 if
+// the sizes occur unequally often.
 struct Bucket {
   Members members;
   PageCounts pages;
   std::uint64_t repeats = 0;
 };
 
-// Where all layers of a block lie together, a group may have pages of several sizes (_get_packed_kv_cache_groups). A
-// bucket with several sizes stays whole, others are split to its length; states take no more than a block holds anyway.
+// If all layers of a block lie together, a group may have pages of several sizes (_get_packed_kv_cache_groups). A
+// bucket with several sizes stays whole, others are split to its length; states take no more than a block anyway.
 VllmGroups interleaved(const std::vector<VllmSpec>& specs) {
   std::vector<Bucket> buckets;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -275,7 +275,7 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
     out.by_widest_group = rules.packs_widest_group;
     return out;
   }
-  // Only these layouts hold rings, or windows of latents, beside other caches.
+  // Only these layouts have rings, or windows of latents, together with other caches.
   if (has_rings || sliding_latents) return interleaved(specs);
   unify_pages(specs, rules);
   return paged(specs, rules);

@@ -11,8 +11,8 @@ namespace kvplan {
 
 enum class Pool {
   kNone,     // no layer has a cache
-  kUniform,  // one group; a block holds a page of every layer
-  kPaged,    // several groups; a block holds as many pages of one size as the longest group has layers
+  kUniform,  // one group; a block has a page of every layer
+  kPaged,    // several groups; a block has as many pages of one size as the longest group has layers
   kPacked,   // DeepSeek-V4: several groups of several page sizes, packed into one block
 };
 
@@ -24,17 +24,17 @@ struct VllmGroups {
   Pool pool = Pool::kNone;
   bool by_slots = false, by_widest_group = false;  // how a packed block is counted: VllmRules::packs_by_slots
   std::vector<VllmGroup> groups;
-  std::optional<std::size_t> crossed;  // V0: a spec whose source tokens take blocks of the one group as well
+  std::optional<std::size_t> crossed;  // V0: a spec whose source tokens also take blocks of the one group
 };
 
-// Groups `specs`, and makes their page sizes and block sizes equal where that is vLLM's rule. Throws Error(kBadInput)
-// where vLLM cannot group them.
+// Groups `specs`, and makes their page sizes and block sizes equal if vLLM does. Throws Error(kBadInput) if vLLM cannot
+// group them.
 VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules);
 
 // One pipeline stage's part of the groups.
 struct StagePool {
   Bytes block;               // of a block of the pool
-  Bytes gate;                // that a request's block counts for in "KV cache needed"
+  Bytes gate;                // bytes of a request's block in "KV cache needed"
   std::vector<Bytes> slots;  // the pages that make up `gate`: one tensor of the pool each
 };
 StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaskedHead = 256;  // the other head width that TRITON_
 constexpr std::uint64_t kFlashKdaAlignment = 16;
 constexpr std::uint64_t kDeltaAlignment = 64;
 
-// Whether the card runs FlashKDA and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
+// Whether the GPU runs FlashKDA and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
 bool has_prefill_kernels(const Request& request) {
   const unsigned major = request.card.capability() / 10;
   return !request.card.gpu || major == 9 || major == 10 || major == 12;
@@ -66,8 +66,7 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
   const Request& request = input.request;
   if (vllm_has_indexers(input, rules)) return kFlashMlaBlock;
   if (request.card.gpu && !vllm_is_hopper(request) && !vllm_is_data_blackwell(request)) return kUsualBlock;
-  if (!rules.latents_by_card || !request.card.gpu)
-    return kFlashMlaBlock;  // as printed by logs where the card is not known
+  if (!rules.latents_by_card || !request.card.gpu) return kFlashMlaBlock;  // as in logs, if the GPU is not known
   if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
   return plain_bytes(input.types.key) == 2 ? kUsualBlock : kFlashMlaBlock;
 }

@@ -1,4 +1,4 @@
-// What vLLM decides by the card: whether it runs on it, and its kernels as far as memory depends on them.
+// What vLLM decides by the GPU: whether it supports it, and the kernels that memory depends on.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace kvplan {
 
-// The table of weight formats by card and release (kernel_rows.cpp).
+// The table of weight formats by GPU and release (kernel_rows.cpp).
 std::span<const KernelRow> vllm_kernel_rows();
 
 // Whether vLLM runs on it: CUDA from compute capability 7.0, the gfx numbers that its ROCm build names
 // (docs/getting_started/installation), XPU; Gaudi by a plugin.
 bool vllm_supports(const Gpu& card);
 
-// Families of cards with the same kernels.
+// Families of GPUs with the same kernels.
 bool vllm_is_hopper(const Request& request);          // 9.0
 bool vllm_is_data_blackwell(const Request& request);  // 10.0 and 10.3, B200 and B300
 
@@ -27,10 +27,10 @@ bool vllm_has_indexers(const EngineInput& input, const VllmRules& rules);
 bool vllm_has_cross_attention(const EngineInput& input);
 std::uint64_t vllm_widest_value(const EngineInput& input);
 
-// The block of a latent's kernel, which is the first backend in the card's list that takes the type (platforms/cuda.py
+// The block of a latent's kernel, which is the first backend in the GPU's list that takes the type (platforms/cuda.py
 // _get_backend_priorities). For indexed latents it is 64 everywhere; for dense ones 16 in FLASH_ATTN_MLA and Triton, 32
 // in FLASHINFER_MLA, 64 in FlashMLA, which is used for quantized ones on Hopper and was the first choice of older
-// releases. Without a card: Hopper's.
+// releases. Without a GPU: Hopper's.
 std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules);
 
 // The block for grouped heads. FlashAttention 4 reads FP8 heads of width 512 in pages of 64 tokens on Hopper
@@ -40,7 +40,7 @@ std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules);
 
 // With prefix caching a request may hold one more state, that of its prefill's last whole block, where the layers
 // return one (MambaSpec.num_prefill_checkpoint_blocks). The result is the number of tokens that it must be a multiple
-// of; nothing where there is no such state.
+// of; nothing if there is no such state.
 std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules);
 
 }  // namespace kvplan

@@ -99,7 +99,7 @@ void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vect
   }
 }
 
-// Speculative decoding with the model's own layers names no other model.
+// Speculative decoding with the model's own layers needs no other model.
 void complete_command(CommandSettings& settings) {
   const std::string* method = settings.find("--speculative-method");
   if (method != nullptr && find_draft_method(*method) == DraftMethod::kMtp) settings.remove("--draft");

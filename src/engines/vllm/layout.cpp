@@ -163,12 +163,12 @@ class VllmLayout : public CacheLayout {
       if (spec.block_size > 0 && (best == nullptr || spec.block_size > best->block_size)) best = &spec;
     }
     if (best != nullptr) return best->block_size;
-    // Only states, without prefix caching: one stands for the whole length.
+    // Only states, without prefix caching: one for the whole length.
     return specs_.empty() ? std::nullopt : whole_length_;
   }
 
-  // The pool keeps one block for itself, which the check before start-up ignores (get_kv_cache_configs). Several
-  // sequences fit where the scheduler runs them all at once.
+  // The pool reserves one block, which the check before start-up ignores (get_kv_cache_configs). Several sequences fit
+  // if the scheduler runs them all at once.
   bool fits(Bytes budget, const Load& load) const override {
     Load one = load;
     one.num_seqs = std::min<std::uint64_t>(load.num_seqs, 1);
@@ -272,7 +272,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // Until 0.26 the log divided the bytes of all groups by the first group's, which is another number where pages
+  // Until 0.26 the log divided the bytes of all groups by the first group's, which is a different number if pages
   // differ.
   std::uint64_t blocks_of_concurrency(const Load& load) const {
     if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) {
@@ -295,7 +295,8 @@ class VllmLayout : public CacheLayout {
     std::uint64_t out = ~std::uint64_t{0};
     for (const VllmGroup& group : groups_.groups) {
       const std::uint64_t tokens = specs_[group.members.front()].block_size;
-      out = std::min(out, tokens > 0 ? tokens : length);  // without prefix caching a state stands for the whole length
+      out = std::min(out,
+                     tokens > 0 ? tokens : length);  // without prefix caching there is one state for the whole length
     }
     return out;
   }
@@ -318,7 +319,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // The steps from what is needed to what is reserved, one effect after another; the remainder is slots that no layer
+  // The steps from the needed to the reserved bytes, one effect after another; the remainder is slots that no layer
   // fills.
   std::vector<GapLine> gap(const Stage& stage, const Load& load, const RankCache& rank) const {
     enum { kForm, kDrafts, kRounding, kFullLength, kReserve, kStates, kAlignment, kUnification, kPadding };
@@ -415,7 +416,7 @@ class VllmLayout : public CacheLayout {
   Bytes widest_gate_, widest_block_;
   std::string draft_label_;
   std::optional<std::uint64_t> whole_length_;
-  std::optional<std::uint64_t> checked_cap_;  // max_num_seqs, where each needs a block for its state
+  std::optional<std::uint64_t> checked_cap_;  // max_num_seqs, if each sequence needs a block for its state
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Inkling's windows, which vLLM reads from local_layer_ids alone.
+// Inkling's windows, which vLLM reads only from local_layer_ids.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// Where the config has no local_layer_ids, every layer's attention and convolutions are those of a full layer.
+// If the config has no local_layer_ids, every layer's attention and convolutions are those of a full layer.
 std::vector<LayerCache> vllm_local_layers(std::vector<LayerCache> caches, std::span<const ConfigFact> facts);
 
 }  // namespace kvplan

@@ -1,6 +1,6 @@
 // Lines of vLLM's log that tell why it did not start, what it refuses and how busy it is. Source:
 // v1/core/kv_cache_utils.py, v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py; of V0:
-// worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that moved have a row each.
+// worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that changed have one row per wording.
 #include "engines/log_lines.h"
 #include "engines/vllm/log_failures.h"
 #include "engines/vllm/rules.h"
@@ -11,7 +11,7 @@ namespace {
 
 using enum LogEventId;
 
-// The figures of vLLM's log, oldest wording first. Its older "GB" is 2^30 bytes as well.
+// The figures of vLLM's log, oldest wording first. Its older "GB" is also 2^30 bytes.
 constexpr LogTemplate kFigures[] = {
     // Which release, and how it was started.
     log_phase(StartPhase::kServer, "vLLM API server version {api_version:word}"),
@@ -166,7 +166,7 @@ constexpr StageMark kStages[] = {
     {"Loading weights took", StartStage::kWeights},
     {"Model loading took", StartStage::kWeights},
     {"Available KV cache memory", StartStage::kProfile},
-    // Its CPU backend prints no line about the weights. Where it compiles nothing it does not warm up either.
+    // Its CPU backend prints no line about the weights. Without compilation it does not warm up either.
     {"Warming up model for the compilation", StartStage::kWeights},
     {"Warming up done", StartStage::kProfile},
     {"GiB for KV cache on node", StartStage::kWeights},

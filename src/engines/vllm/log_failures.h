@@ -1,4 +1,4 @@
-// Lines of vLLM's log that tell of failures, refusals and traffic.
+// Lines of vLLM's log about failures, refusals and traffic.
 #pragma once
 
 #include <span>

@@ -48,7 +48,7 @@ std::optional<std::uint64_t> index_stride(const EngineInput& input) {
   return std::nullopt;
 }
 
-// The rank's part of the embedding, where a first start copies it.
+// The rank's part of the embedding, if a first start copies it.
 Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   if (input.request.enforce_eager || !vllm_has_new_runner(input, rules) || rules.compiles_before) return Bytes(0);
   const std::uint64_t rows = ceil_div(input.model.vocab_size, input.request.parallel.tensor);
@@ -115,7 +115,7 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
 }
 
 // The profile run allocates a buffer into which prefills gather index keys, 128 FP8 bytes and 4 of a scale each; it
-// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Room for 40 times the longest length, or
+// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Space for 40 times the longest length, or
 // 16 times.
 std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRules& rules, Tokens longest) {
   constexpr std::uint64_t kKey = 132, kRoom = 40, kLongRoom = 16, kLong = 256 * 1024;
@@ -132,7 +132,7 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
       "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");
 }
 
-// Whether NCCL has buffers for NVLink's switches and symmetric memory: on cards since Hopper; without a named card, on
+// Whether NCCL has buffers for NVLink's switches and symmetric memory: on GPUs since Hopper; without a named GPU, on
 // large ones.
 bool has_wide_buffers(const Request& request) {
   constexpr unsigned kHopper = 90;
@@ -237,7 +237,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
       LineId::kEncoderCache};
 }
 
-// The encoder's own peak counts where it exceeds the batch's: by the same rule as for a layer of the decoder.
+// The encoder's peak counts if it exceeds the batch's. The rule is that of a decoder layer.
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);

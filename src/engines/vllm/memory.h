@@ -19,7 +19,7 @@ std::uint64_t vllm_layer_row(const EngineInput& input);
 // Caches in host memory, for one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules);
 
-// The part of a card's memory left for the cache after `others`: weights, activations and runtime. Until 0.20 graphs,
+// The part of a GPU's memory left for the cache after `others`: weights, activations and runtime. Until 0.20 graphs,
 // which are part of `others`, were taken from what the utilization leaves free.
 Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others, Bytes graphs);
 

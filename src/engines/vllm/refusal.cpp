@@ -80,7 +80,7 @@ Found ranks(const EngineInput& input) {
   return std::nullopt;
 }
 
-// ModelConfig and the loader: cards and kernels that the release lacks.
+// ModelConfig and the loader: GPUs and kernels that the release lacks.
 Found card(const EngineInput& input) {
   const unsigned capability = input.request.card.capability();
   const VllmClass the_class = vllm_class(input.model);
@@ -120,13 +120,13 @@ Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
                     "block_n = {block}",
                     {{"width", width}, {"block", block}}},
                    cure};
-  // Only Triton takes smaller blocks, and only where the card computes in FP8.
+  // Only Triton supports smaller blocks, and only if the GPU computes in FP8.
   const unsigned capability = request.card.capability();
   if (capability == 0 || capability >= kAda) return std::nullopt;
   return Refusal{"fp8_experts", "No FP8 MoE backend supports the deployment configuration", cure};
 }
 
-// Layers for which the card has no kernel, or none with this cache type.
+// Layers for which the GPU has no kernel, or none with this cache type.
 Found kernels(const EngineInput& input, const VllmRules& rules) {
   const unsigned capability = input.request.card.capability();
   const Dtype type = input.types.key;
@@ -157,7 +157,7 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
   if (the_class.lacks_fp8_on_blackwell && capability >= kBlackwell)
     return Refusal{"no_fp8_cache", "FlashAttention does not support fp8 kv-cache on this device",
                    "use --kv-cache-dtype bfloat16"};
-  // Triton's attention: for latents, sinks, and heads that FlashInfer does not take.
+  // Triton's attention: for latents, sinks, and heads that FlashInfer does not support.
   const bool is_triton = is_latent || the_class.has_sinks || vllm_widest_value(input) > kWidestFlashInferHead;
   if (!is_triton || capability >= kAda) return std::nullopt;
   return Refusal{
@@ -168,7 +168,7 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
       "use --kv-cache-dtype bfloat16"};
 }
 
-// What ParallelConfig and FusedMoE check where experts move between ranks.
+// What ParallelConfig and FusedMoE check if experts move between ranks.
 Found balanced_experts(const EngineInput& input) {
   const Parallel& parallel = input.request.parallel;
   if (!parallel.balances_experts) {

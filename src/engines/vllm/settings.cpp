@@ -14,14 +14,14 @@ namespace {
 // (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
-// Whether EngineArgs counts the card as large: at least 70 GiB, no A100, and no GB10, whose memory NVML did not report
-// until 0.33 names it. Without a card, the figures for a large one are used.
+// Whether EngineArgs counts the GPU as large: at least 70 GiB, no A100, and no GB10, whose memory NVML did not report
+// until 0.33 names it. Without a GPU, the figures for a large one are used.
 bool is_large(const CardRequest& card) {
   constexpr std::uint64_t kLarge = 70 * kGiB;
   constexpr unsigned kGb10 = 121;
   if (!card.memory) return true;
   if (card.capability() == kGb10) return false;
-  const bool is_a100 = card.gpu && card.gpu->name.find("a100") != std::string::npos;  // vLLM also goes by the name
+  const bool is_a100 = card.gpu && card.gpu->name.find("a100") != std::string::npos;  // vLLM also checks the name
   return !is_a100 && card.memory->count() >= kLarge;
 }
 

@@ -1,4 +1,4 @@
-// What vLLM sets by itself where the user names nothing: its batches, prefix caching, drafts, and the towers it loads.
+// vLLM's defaults: batches, prefix caching, drafts, and the towers it loads.
 #pragma once
 
 #include "engines/engine.h"
@@ -11,14 +11,14 @@ namespace kvplan {
 bool vllm_exchanges_experts(const Request& request);
 bool vllm_batches_experts(const Request& request);
 
-// The scheduler's default batch and sequences (EngineArgs.get_batch_defaults), by the card's memory if there is one.
+// The scheduler's default batch and sequences (EngineArgs.get_batch_defaults), by the GPU's memory if there is one.
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
 
-// Whether prefixes are cached: as asked, else the release's default.
+// Whether prefixes are cached: as requested, else the release's default.
 bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules);
 
-// The draft tokens in one step: as asked for, else one where MTP layers are planned, three for other drafts.
+// The draft tokens in one step: as requested, else one for MTP layers, three for other drafts.
 std::uint64_t vllm_speculative_tokens(const EngineInput& input);
 
 // Whether the limits exclude images, videos and audio, and with them their towers (SupportsMultiModal,

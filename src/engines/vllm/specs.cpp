@@ -22,7 +22,7 @@ namespace {
 // Tokens of a kernel's block: the usual; for MiniMax-M3's sparse layers; for DeepSeek-V4's entries and, apart from
 // these, its window and the compressor's states.
 constexpr std::uint64_t kAttentionBlock = 16;
-constexpr std::uint64_t kLatentStateBlock = 128;  // where the model has states too
+constexpr std::uint64_t kLatentStateBlock = 128;  // if the model also has states
 constexpr std::uint64_t kSparseBlock = 128;
 constexpr std::uint64_t kPackedBlock = 256;
 constexpr std::uint64_t kPackedWindowBlock = 64;
@@ -186,8 +186,8 @@ class SpecMaker {
             {{"block_size", kernel_}}}});
   }
 
-  // A rank's units: keys and values are replicated where there are fewer heads than ranks. Ranks that do not divide
-  // them are refused (refusal.h), and planned rounded up.
+  // A rank's units: keys and values are replicated if there are fewer heads than ranks. Ranks that do not divide them
+  // are refused (refusal.h); the plan rounds up.
   std::uint64_t units(const Term& term) const { return local_units(term, ranks_, Uneven::kRoundUp); }
 
   Bytes bytes_of(const Term& term, const CacheTypes& types) const {
@@ -230,7 +230,7 @@ class SpecMaker {
     return spec;
   }
 
-  // One block for each request, with room for the drafts of a step behind the open group.
+  // One block for each request, with space for the drafts of a step after the open group.
   VllmSpec ring(const LayerCache& cache, const Term& term, const CacheTypes& types) const {
     const std::uint64_t group = term.limit.total().count();
     const std::uint64_t groups = ceil_div(checked_add(group, vllm_speculative_tokens(input_), kBlockBytes), group);
@@ -257,7 +257,7 @@ class SpecMaker {
     return out;
   }
 
-  // What a layer has beside keys and values; false for those.
+  // Adds what a layer has besides keys and values; false for keys and values.
   bool add_beside(const LayerCache& cache, const Term& term, const CacheTypes& types, VllmSpec& state) {
     if (is_fixed(term) && class_.packs_convolutions) {
       push(convolutions(cache, term));
@@ -301,7 +301,7 @@ class SpecMaker {
         attention.type = attention.type == SpecType::kMla ? SpecType::kSlidingMla : SpecType::kSliding;
       if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
       if (is_windowed(term)) attention.window = term.limit.total().count();
-      // vLLM has no cache that forgets the middle of a sequence.
+      // vLLM has no cache that drops the middle of a sequence.
       if (term.limit.kind == LimitKind::kSink) attention.promoted = true;
       if (is_value(term)) {
         // Latents that vLLM expands have values as wide as keys; older releases only support one width.
@@ -315,7 +315,7 @@ class SpecMaker {
         attention.width += term.shape.width;
       }
       attention.entry += bytes_of(term, types);
-      // fp8_ds_mla has room for a rotary part, whether there is one or not.
+      // fp8_ds_mla has space for a rotary part, even if there is none.
       if (types.key == Dtype::kFp8DsMla && term.part == Part::kRope && term.shape.width == 0)
         attention.entry += Bytes(kPackedRope);
     }
@@ -374,7 +374,7 @@ class SpecMaker {
     for (const VllmSpec& spec : others) push(spec);
   }
 
-  // Attention's blocks are enlarged until they hold a state, and states are padded to them
+  // Attention's blocks are enlarged to the size of a state, and states are padded to them
   // (Platform._align_hybrid_block_size; before it HybridAttentionMambaModelConfig).
   void align_states() {
     Bytes state;
@@ -494,7 +494,7 @@ class SpecMaker {
   std::vector<LayerCache> caches_;
   CacheTypes draft_types_;
   std::uint64_t ranks_;
-  std::uint64_t widest_latent_ = 0;  // where all layers' latents are padded to it
+  std::uint64_t widest_latent_ = 0;  // if all layers' latents are padded to it
   bool has_state_ = false, matrix_state_ = false, packed_ = false, latent_ = false, sparse_ = false;
   std::uint64_t kernel_ = kAttentionBlock, block_ = kAttentionBlock;
   std::vector<VllmSpec> pending_;

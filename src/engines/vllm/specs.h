@@ -1,4 +1,4 @@
-// A model's caches as vLLM's KVCacheSpecs: what a block of one layer holds, and how many blocks a request is charged
+// A model's caches as vLLM's KVCacheSpecs: the contents of one layer's block, and how many blocks a request is charged
 // for.
 #pragma once
 
@@ -27,16 +27,16 @@ struct VllmSpec {
   std::string_view label;                               // for reports
   std::uint64_t layer = 0;                              // decoder index; beyond the last for MTP layers
   bool draft = false;                                   // a layer of the draft
-  bool replicated = false;                              // a state that ranks do not share out
+  bool replicated = false;                              // a state that ranks do not split
   bool promoted = false;                                // a window that is kept at full length
   std::uint64_t block_size = 0;                         // in tokens; 0 for a state that belongs to no block of tokens
   std::uint64_t window = 0;                             // tokens of a window or a chunk
   std::uint64_t stride = 1;                             // tokens per entry
   Bytes entry;                                          // of an entry (one token, or `stride` of them), or of a state
-  std::uint64_t heads = 0, width = 0, value_width = 0;  // two attention specs are equal to vLLM if these are
-  Bytes page;                                           // that a block needs
-  Bytes padded;                                         // that a block takes
-  Bytes alignment{1};                                   // of the stride between blocks that hold all layers
+  std::uint64_t heads = 0, width = 0, value_width = 0;  // vLLM treats two attention specs as equal if these are equal
+  Bytes page;                                           // bytes that a block needs
+  Bytes padded;                                         // bytes that a block takes
+  Bytes alignment{1};                                   // alignment of the stride between blocks with all layers
 
   bool is_state() const { return type == SpecType::kState; }
   bool is_full_family() const { return type == SpecType::kFull || type == SpecType::kMla; }
@@ -51,7 +51,7 @@ enum class MambaMode { kNone, kAlign, kAll };
 struct ChargeRules {
   std::uint64_t in_flight_tokens = 8192;  // in addition to a window
   std::uint64_t batch_tokens = 8192;      // of one step
-  std::uint64_t source_tokens = 0;        // for every source, whatever its length; 0: its own length
+  std::uint64_t source_tokens = 0;        // charged for every source, whatever its length; 0: its own length
   std::uint64_t context_ranks = 1;        // decode context parallel: ranks that share a sequence's tokens
   MambaMode mamba_mode = MambaMode::kNone;
   std::uint64_t state_slots = 1;  // of one request, in modes none and align
@@ -75,7 +75,7 @@ struct SpecList {
   std::string draft_label = "draft layers";
 };
 
-// All specs of one rank of the model; throws Error(kBadInput) with vLLM's rule where it refuses. Adds notes.
+// All specs of one rank of the model; throws Error(kBadInput) with vLLM's rule if it refuses. Adds notes.
 SpecList vllm_specs(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
 // A model's tensors as vLLM's classes make them: what they leave out, pad, keep in another type or add, and what vLLM
-// keeps beside them. What depends on neither release nor card is derived where the tensors are written
+// keeps beside them. Tensors that depend on neither release nor GPU are derived in src/models
 // (TensorGroup::is_derived).
 #include "engines/tensor_edits.h"
 
@@ -22,7 +22,7 @@ namespace kvplan {
 
 namespace {
 
-// When a row holds.
+// When a row applies.
 
 bool pads_experts(const EngineTensors& model) {
   return vllm_is_data_blackwell(*model.request) && !is_declared(model.quantization);
@@ -51,7 +51,7 @@ bool has_no_experts(const EngineTensors& model) {
                       [](const TensorGroup& group) { return group.is_expert; });
 }
 
-// Changes that are more than a row can say.
+// Changes that a row cannot express.
 
 std::uint64_t batch_of(const EngineTensors& model) {
   EngineInput asked;
@@ -135,9 +135,9 @@ constexpr Archs kKimi{Arch::kKimiLinear, Arch::kKimiK3};
 
 // clang-format off
 constexpr TensorEdit kEdits[] = {
-    // Only the layers whose output is read.
+    // Only the layers whose output is used.
     {"", DropTensors{"vision_tower.unread_* vision_tower.head.*"}, "models/llava.py init_vision_tower_for_llava"},
-    // The head is quantized like any layer where the list does not have it.
+    // The head is quantized like any layer unless the list has it.
     {"", pack_unlisted_head, "quantization/modelopt.py get_quant_method"},
     {AllBut{Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss}, PadParts{"<experts>", 128},
      "fused_moe/oracle/unquantized.py; not in 0.30: Experts that are not quantized are padded to 128 on data centre "
@@ -159,7 +159,7 @@ constexpr TensorEdit kEdits[] = {
     {Archs{Arch::kNemotronH}, KeepAs{"<routers>", Kept::kFloat32}, "fused_moe/router/gate_linear.py",
      {.holds = lacks_router_kernel}},
     {"BeamForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/beam"},
-    // Copies for FlashKDA, where that runs.
+    // Copies for FlashKDA, if it runs.
     {kKimi, DropTensors{"decode_conv1d decode_norm"}, "models/kimi_k3/nvidia/kda.py", {.holds = is_older_than_hopper}},
     {kKimi, pad_kda, "models/kimi_k3/nvidia/kda.py"},
     {Archs{Arch::kGemma3n}, PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm self_attn.v_norm"},
@@ -178,7 +178,7 @@ constexpr TensorEdit kEdits[] = {
     {"Lfm2MoeForCausalLM", AddBeside{"<routers>", "e_score_correction_bias", {.rows = 1}, true}, "models/lfm2_moe.py",
      {.unless = "use_expert_bias=false"}},
     {"GlmOcrForConditionalGeneration", size_merger, "models/glm_ocr.py"},
-    // Whisper's encoder, whose MLPs have the usual width where encoder_ffn_dim is absent.
+    // Whisper's encoder, whose MLPs have the usual width if encoder_ffn_dim is absent.
     {kMoss, SetRows{"audio_tower.layers.fc1*", 1536}, "models/moss_transcribe_diarize.py",
      {.unless = "encoder_ffn_dim"}},
     {kMoss, SetColumns{"audio_tower.layers.fc2", 1536}, "models/moss_transcribe_diarize.py",
@@ -205,7 +205,7 @@ constexpr TensorEdit kEdits[] = {
 // In each attention layer: scales of Q, K, V and of the probabilities, and those of K and V again for the host.
 constexpr std::uint64_t kScales = 24;
 constexpr std::uint64_t kScalesWithRanges = 36;
-// Parameters for the scales of K and V, where the checkpoint's method may set them (BaseKVCacheMethod).
+// Parameters for the scales of K and V, if the checkpoint's method may set them (BaseKVCacheMethod).
 constexpr std::uint64_t kLoadedScales = 8;
 
 // Classes that run with transformers' own code.
@@ -299,7 +299,7 @@ bool loads_scales(const SideTensorsInput& input) {
 }  // namespace
 
 std::string vllm_makes_by(const Request& request) {
-  // The default batch depends on the card's memory.
+  // The default batch depends on the GPU's memory.
   const Bytes named = request.card.gpu ? request.card.gpu->budget() : Bytes(0);
   std::string key = request.engine_version + " ";
   for (const std::uint64_t part : {std::uint64_t{request.card.capability()}, request.parallel.tensor,

@@ -24,8 +24,7 @@ Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input,
 // Scales of attention layers, and a buffer for the tokens that an indexer chooses for a batch.
 std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input);
 
-// The multiples to which the card's kernels pad an MXFP4 expert's inner and outer width. No padding where no card is
-// named.
+// The multiples to which the GPU's kernels pad an MXFP4 expert's inner and outer width. No padding without a GPU.
 Mxfp4Layout vllm_mxfp4_layout(const Request& request);
 
 }  // namespace kvplan

@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// Where most rules begin.
+// The releases where most rules begin.
 constexpr std::string_view kRecent[] = {"0.12", "0.16", "0.19", "0.22", "0.26", "0.29"};
 constexpr std::array kVersions{
     EngineVersion{"0.6",
@@ -78,9 +78,9 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (rules.splits_types && the_class.ignores_cache_type) types.key = types.value = types.model;
   const bool packs = the_class.packs_fp8_latents;
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
-  // Where there is only the packed layout, `auto` means the option that selects it.
+  // If there is only the packed layout, `auto` means the option that selects it.
   const bool only_packed = the_class.is_always_packed && !request.cache_type_k;
-  // A checkpoint's declaration means fp8_e4m3, which no packed kernel takes; the option fp8 means the packed layout.
+  // A checkpoint's declaration means fp8_e4m3, which no packed kernel supports; the option fp8 means the packed layout.
   const bool plain =
       ((rules.plain_fp8_latents && vllm_is_data_blackwell(request)) || (declared && rules.plain_declared_fp8)) &&
       !the_class.is_always_packed;

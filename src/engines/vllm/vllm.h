@@ -12,11 +12,11 @@
 
 namespace kvplan {
 
-// The pool of blocks. Throws Error(kBadInput) with vLLM's rule where it refuses the request; adds notes.
+// The pool of blocks. Throws Error(kBadInput) with vLLM's rule if it refuses the request; adds notes.
 std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<Note>& notes);
 
-// The first refusal that a start would meet for reasons other than memory, in vLLM's own words where it has some. Where
-// no card is named, all kernels are taken to be there.
+// The first refusal that a start would meet for reasons other than memory, in vLLM's own words if it has some. Without
+// a GPU every kernel is assumed to be available.
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load);
 
 // What adapters take at the start. Throws Error(kBadInput) with vLLM's rule; may add notes.

@@ -32,7 +32,7 @@ struct ByLayer {
 
   ByLayer(const Fields& text, std::string_view name)
       : key(name), list(text.counts(name)), number(list ? 0 : text.count_or(name, 0)) {}
-  // Error where the list ends before the layer.
+  // Error if the list ends before the layer.
   std::uint64_t at(std::uint64_t layer) const {
     if (!list) return number;
     // A list with one entry is for all layers (Skywork-MoE).
@@ -47,7 +47,7 @@ struct ByLayer {
 
 struct ExpertKeys {
   ByLayer top_k, width, shared;
-  std::vector<ByLayer> other_top_k;  // used where the first key is there but empty
+  std::vector<ByLayer> other_top_k;  // used if the first key is present but empty
 
   explicit ExpertKeys(const Inventory& inventory)
       : top_k(inventory.text, "num_experts_per_tok"),
@@ -58,7 +58,7 @@ struct ExpertKeys {
   }
 };
 
-// The width of the MLPs where all layers have the same; 0 where the config does not say.
+// The width of the MLPs if all layers have the same; 0 if the config does not say.
 std::uint64_t plain_width(const Inventory& inventory) {
   const Traits& traits = inventory.traits;
   std::uint64_t width = inventory.text.is_list(traits.mlp_width) ? 0 : inventory.text.count_or(traits.mlp_width, 0);
@@ -212,7 +212,7 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
   return out;
 }
 
-// The letter of each layer where a layer holds either a mixer or an MLP (Nemotron-H).
+// The letter of each layer where a layer has either a mixer or an MLP (Nemotron-H).
 std::optional<std::vector<char>> single_letters(const Inventory& inventory, std::uint64_t layers) {
   if (!inventory.traits.alternates) return std::nullopt;
   std::vector<char> out;
@@ -258,7 +258,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
       experts > 0 || by_layer ? expert_layers(inventory, layers) : std::vector<bool>(layers, false);
   ask_family();
   std::optional<Ffn> last;
-  std::optional<ExpertKeys> keys;  // read where a layer has experts
+  std::optional<ExpertKeys> keys;  // read if a layer has experts
   const std::optional<ByLayer> counts =
       by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
   const bool each = by_layer || (!traits.has_image_experts && text.is_list(traits.expert_width));
@@ -306,7 +306,7 @@ void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
   const std::uint64_t weighed = out.on(traits.routes_shared) && ffn.width > 0 ? ffn.shared / ffn.width : 0;
   TensorGroup& router =
       out.linear(Component::kRouter, at + (bias ? "router" : "gate"), checked_add(choices, weighed, "the experts"), h);
-  // Also in an MTP layer, where it is counted as one, it is a router.
+  // It is also a router in an MTP layer, where its component is MTP.
   if (out.component(Component::kRouter) != Component::kRouter) router.kept = Kept::kPlain;
   if (traits.has_float32_router) router.kept = Kept::kFloat32;
   if (ffn.hashed) {

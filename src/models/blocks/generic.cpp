@@ -52,7 +52,7 @@ bool has_state_size(const Fields& config) {
   return false;
 }
 
-// The recurrence that a word means; where the word leaves it open, the one whose fields are there.
+// The recurrence that a word means; if the word leaves it open, the one whose fields are there.
 Mixer recurrent_mixer(const Reader& reader, std::string_view word) {
   const Fields& text = reader.text;
   if (word == "mamba2" && !text.has("num_heads")) return read_mamba2(text);
@@ -135,7 +135,7 @@ Ssm read_ssm_cfg(const Fields& text, const Fields& settings) {
   return ssm;
 }
 
-// The kind of the layers where neither a pattern nor attention_type gives it.
+// The kind of the layers if neither a pattern nor attention_type gives it.
 PatternRule rule_of_fields(const Fields& text) {
   using Default = PatternRule::Default;
   if (text.count_or("attention_sink_size", 0) > 0) return in_all_layers(Label::kSink);

@@ -127,7 +127,7 @@ struct Alike {
 bool same_tensors(const Layer& a, const Layer& b) {
   if (a == b) return true;
   if (a.mixers.size() != b.mixers.size()) return false;
-  // Layers that read different caches have the same projections all the same.
+  // Layers that read different caches still have the same projections.
   for (std::size_t i = 0; i < a.mixers.size(); ++i) {
     const auto* left = std::get_if<Shared>(&a.mixers[i]);
     const auto* right = std::get_if<Shared>(&b.mixers[i]);

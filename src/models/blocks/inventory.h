@@ -14,14 +14,14 @@
 
 namespace kvplan {
 
-// What follows the mixer in one layer.
+// The MLP or experts of one layer.
 struct Ffn {
   std::uint64_t dense = 0;    // width of a dense MLP; 0: none
   std::uint64_t experts = 0;  // 0: none
   std::uint64_t top_k = 0;
   std::uint64_t width = 0;   // of one expert
   std::uint64_t shared = 0;  // of all shared experts together
-  std::uint64_t latent = 0;  // width that experts work in, where it is not the hidden size
+  std::uint64_t latent = 0;  // width that experts work in, if it is not the hidden size
   bool hashed = false;       // experts are chosen by the token's hash: their choice has no bias
   friend bool operator==(const Ffn&, const Ffn&) = default;
 };
@@ -33,9 +33,9 @@ struct MlpPlan {
   Ffn every{};                                         // for a family with its own keys
   std::uint64_t beside_experts = 0;                    // width of a dense MLP beside the experts in a layer
   std::uint64_t always = 0;                            // width of a dense MLP in every layer, whatever else it has
-  std::uint64_t hashed = 0;                            // the first so many layers choose experts by the token's hash
-  std::uint64_t doubled = 0;                           // the last so many layers have dense MLPs of twice the width
-  bool in_pairs = false;                               // a dense MLP in every layer, experts in every second one
+  std::uint64_t hashed = 0;   // the number of first layers that choose experts by the token's hash
+  std::uint64_t doubled = 0;  // the number of last layers that have dense MLPs of twice the width
+  bool in_pairs = false;      // a dense MLP in every layer, experts in every second one
 };
 
 struct Inventory : Projections {
@@ -61,7 +61,7 @@ Inventory inventory_of(Reader& reader, const Fields& text, std::string_view mode
 
 // The MLP or experts of each layer.
 std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers);
-std::uint64_t whole_width(double width, std::string_view key);  // rounded down; Error where it is out of range
+std::uint64_t whole_width(double width, std::string_view key);  // rounded down; Error if it is out of range
 std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple);
 // An entry of a list, or the number that the config has in place of a list.
 std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t entry, std::uint64_t fallback);
@@ -104,7 +104,7 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder);
 // is nothing more to write.
 bool write_unknown_stacks(Inventory& out);
 void write_ends(Inventory& out);
-// Moves groups to an encoder, before the decoder's first stage: its layers are not the plan's.
+// Moves groups to an encoder, before the decoder's first stage: its layers are not among the plan's layers.
 void make_encoder(std::span<TensorGroup> groups);
 void write_towers(Inventory& out);
 void write_mtp(Inventory& out, const std::vector<Ffn>& ffns);
@@ -123,7 +123,7 @@ inline constexpr std::string_view kFeedForwardModules = "mlp=feed_forward";
 // Gives the tensors the names of the family's files and class.
 void name_modules(ModelSpec& model, std::string_view class_name);
 
-// Fills model.tensors; where the config does not say enough, adds a note and no tensors.
+// Fills model.tensors; if the config does not say enough, adds a note and no tensors.
 void build_inventory(Reader& reader);
 
 }  // namespace kvplan

@@ -79,7 +79,7 @@ void read_no_cache(Reader& reader) {
 
 Latent read_latent(const Fields& config) {
   Latent latent;
-  // All heads share one latent: even without a number of heads the config says what is cached.
+  // All heads share one latent, so the cache does not depend on the number of heads.
   latent.num_heads = config.find_count("num_attention_heads") ? config.count("num_attention_heads") : 1;
   latent.kv_lora_rank = config.count("kv_lora_rank");
   latent.qk_rope_head_dim = config.count_or("qk_rope_head_dim", 64);
@@ -87,7 +87,7 @@ Latent read_latent(const Fields& config) {
   latent.v_head_dim = config.count_or("v_head_dim", latent.qk_nope_head_dim);
   if (latent.v_head_dim == 0) fail("\"v_head_dim\" is 0", "a latent cannot be empty: correct the config");
   latent.q_lora_rank = config.count_or("q_lora_rank", 0);
-  // Files have both keys, which do not matter to the cache.
+  // Files have both keys, which do not affect the cache.
   config.touch("num_key_value_heads");
   config.touch("head_dim");
   return latent;
@@ -261,7 +261,8 @@ void read_kimi_linear(Reader& reader) {
   const Fields& text = reader.text;
   if (!text.is_object("linear_attn_config") && !text.has("linear_num_heads")) return read_mla(reader);
   const PatternRule rule = full_every(4, Label::kRecurrent);
-  // Reads the keys in separate statements: reports list them in order, and the order of arguments is unspecified.
+  // Reads the keys in separate statements, because reports list them in the order of reading and C++ does not specify
+  // the order of arguments.
   const Linear linear = read_linear_heads(text, 32, 128);
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }

@@ -11,7 +11,7 @@ namespace kvplan {
 
 // Plain attention.
 void read_plain(Reader& reader);         // every layer attends to everything
-void read_windowed(Reader& reader);      // windows in a pattern that the class names
+void read_windowed(Reader& reader);      // windows in the class's pattern
 void read_qwen(Reader& reader);          // windows only with use_sliding_window
 void read_cross_layer(Reader& reader);   // layers that read the cache of another (Hunyuan, AFM)
 void read_router_layer(Reader& reader);  // an additional attention with one head after the layers
@@ -44,7 +44,7 @@ Linear read_matrix_state(const Heads& heads);  // lightning attention: one d x d
 void read_mamba2_model(Reader& reader);   // families/mamba.cpp
 void read_mamba2_hybrid(Reader& reader);  // Bamba, Granite 4, Nemotron-H
 Ssm read_mamba2_alone(const Fields& text);
-Ssm read_ssm(const Fields& config);  // Mamba 2 where it has its own heads, else Mamba 1
+Ssm read_ssm(const Fields& config);  // Mamba 2 if it has its own heads, else Mamba 1
 ShortConv read_short_conv(const Fields& config);
 std::uint64_t channels_of(std::uint64_t heads, std::uint64_t head_dim);  // of a convolution over all heads
 RgLru read_rg_lru(const Fields& config);

@@ -1,4 +1,4 @@
-// The names of a family's modules in its files and its class, where they are not Llama's. Each row has its own. Source
+// The names of a family's modules in its files and its class, if they differ from Llama's. Source
 // of the rows: transformers 5.23, the modules of each class and conversion_mapping.py; vLLM 0.33, the mappers of
 // model_executor/models; for classes that neither has, the modelling file of the checkpoints.
 #include <algorithm>

@@ -134,7 +134,7 @@ Stack stack_of(const Inventory& out, const StackForm& form, bool is_decoder) {
     stack.routed = stack.step > 0 ? stack.step - 1 : 0;
     stack.used = 2;
   } else {
-    // The class computes the step from the number of sparse layers, whatever the file has as step.
+    // The class computes the step from the number of sparse layers and ignores the file's step.
     const std::uint64_t sparse = text.count_or(of_side("num_sparse_encoder_layers", "num_sparse_decoder_layers"), 3);
     stack.step = sparse > 0 ? stack.layers / sparse : stack.layers;
     stack.routed = stack.step > 1 ? 1 : 0;

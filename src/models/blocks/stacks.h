@@ -23,7 +23,7 @@ struct Stack {
   bool router_bias = false;
 };
 
-// Writes it with names after "model.SIDE.layers.*."; an encoder's layers are not the plan's.
+// Writes it with names after "model.SIDE.layers.*."; an encoder's layers are not among the plan's layers.
 void write_stack(Inventory& out, const std::string& side, const Stack& stack);
 
 enum class Positions : std::uint8_t { kNone, kLearned, kFixed, kRelative, kRelativeEverywhere };
@@ -47,7 +47,7 @@ struct StackForm {
   bool is_alone = false;  // its encoder has another class
 };
 
-// Writes both sides with their embeddings, positions and heads; only the decoder where the encoder has another class.
+// Writes both sides with their embeddings, positions and heads; only the decoder if the encoder has another class.
 bool write_stacks(Inventory& out, const StackForm& form);
 
 }  // namespace kvplan

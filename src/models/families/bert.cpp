@@ -20,7 +20,7 @@ struct EncoderForm {
   bool relative = false;        // all layers share a table of relative positions
   bool has_embedding_norm = true;
   bool predicts_next = false;          // pretrained to tell whether one sentence follows another
-  bool has_classifier_dense = false;   // the classifier has its own dense layer in place of the pooler
+  bool has_classifier_dense = false;   // the classifier has its own dense layer instead of the pooler
   bool keeps_pooler = false;           // in addition to the head for masked words
   Head head = Head::kTransformed;      // for masked words
   bool narrow_embedding = false;       // embedding_size wide, with a projection
@@ -126,7 +126,7 @@ static bool write_encoder(Inventory& out, const EncoderForm& form) {
   const std::uint64_t inner = first_count(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
   out.outside(Place::kFirst);
   out.table(Component::kEmbedding, "embeddings.word_embeddings", out.vocab, e, Split::kVocab);
-  // In place of the table Jina's BERT has slopes, its XLM-RoBERTa a rotation.
+  // Instead of the table Jina's BERT has slopes, and its XLM-RoBERTa a rotation.
   const std::string positions = text.find_string("position_embedding_type").value_or("");
   if (form.has_positions && positions != "alibi" && positions != "rotary" && text.flag("position_biased_input", true))
     out.table(Component::kEmbedding, "embeddings.position_embeddings", text.count_or("max_position_embeddings", 512),

@@ -117,7 +117,7 @@ static void write_deepseek_v4(Inventory& out) {
   out.text.find_count("index_topk");
 }
 
-// For serving engines: how experts are chosen, which decides on a bias.
+// For serving engines: how experts are chosen, which decides whether there is a bias.
 static void note_choice(Inventory& out) {
   out.text.find_string("topk_method");
 }

@@ -43,7 +43,7 @@ static Heads decoder_heads(const Fields& text) {
   return heads;
 }
 
-// Patches of an image at the size in the encoder's config; 0 where it gives none. A Swin encoder merges four patches
+// Patches of an image at the size in the encoder's config; 0 if it gives none. A Swin encoder merges four patches
 // into one between stages, and has no class token.
 static std::uint64_t image_tokens(const Fields& vision) {
   const auto sides = [&](std::string_view key) -> std::vector<std::uint64_t> {
@@ -82,7 +82,7 @@ static std::uint64_t source_length(const Reader& reader) {
 }
 
 void read_encoder_decoder(Reader& reader) {
-  if (reader.model.architecture.ends_with("EncoderModel")) {  // T5's encoder alone, for image generators
+  if (reader.model.architecture.ends_with("EncoderModel")) {  // only T5's encoder, for image generators
     reader.inform("encoder_only", "an encoder reads its whole input at once and has no KV cache");
     std::uint64_t blocks = own_count(reader.text, {"encoder_layers", "num_layers", "num_hidden_layers"});
     if (blocks == 0) blocks = reader.num_layers();
@@ -96,7 +96,7 @@ void read_encoder_decoder(Reader& reader) {
       read_heads(text, {"cross_num_attention_heads", "cross_num_key_value_heads", "cross_head_dim", ""}, heads);
   text.derived("decoder_layers", layers);
   text.touch("attention_window");  // LED's encoder has windows
-  // TrOCR's decoder alone has no encoder to attend to.
+  // TrOCR's decoder by itself has no encoder to attend to.
   if (text.class_name() == "trocr" && !reader.root.child("encoder")) {
     reader.inform("decoder_alone", "the config has a decoder without its encoder: no cross attention is planned");
     reader.model.layers.assign(layers, Layer{{FullAttention{heads}}});
@@ -257,7 +257,7 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder) {
   const std::uint64_t layers = text.count_or("num_hidden_layers", 0);
   if (model.hidden_size == 0 || layers == 0) return false;
   model.layers.assign(check_layers(layers, "encoder.num_hidden_layers"), Layer{{None{}}});
-  Reader reader{Fields::empty(), text, model};  // on its own: the towers belong to the pair
+  Reader reader{Fields::empty(), text, model};  // separate: the towers belong to the pair
   Inventory inner = inventory_of(reader, text, type);
   if (type == "vit")
     write_image_encoder(inner);

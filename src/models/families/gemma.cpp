@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The last `num_shared` layers read the cache of the last earlier layer of their own type.
+// The last `num_shared` layers read the cache of the last earlier layer of the same type.
 static void share_tail(Reader& reader, std::uint64_t num_shared) {
   auto& layers = reader.model.layers;
   if (num_shared == 0) return;

@@ -50,7 +50,7 @@ static void read_inkling(Reader& reader) {
   }
 }
 
-// Inkling 2 with loops: some layers run several times, each time with caches of their own.
+// Inkling 2 with loops: some layers run several times, each time with separate caches.
 static void read_inkling2_loop(Reader& reader) {
   read_inkling(reader);
   const Loop loop = read_loop(reader.text);
@@ -122,7 +122,7 @@ static void write_inkling2_loop(Inventory& out) {
   up.is_float32 = true;
   out.outside(Place::kLast);
   out.plain(Component::kOther, "model.message_input.query", times(times(kMessages, layers), h)).is_float32 = true;
-  // The class pads the embedding alone.
+  // The class pads only the embedding.
   for (TensorGroup& group : out.reader.model.tensors)
     if (group.role == TensorRole::kHead) group.rows = out.text.count_or("unpadded_vocab_size", group.rows);
 }

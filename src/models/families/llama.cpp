@@ -188,7 +188,7 @@ std::span<const Family> llama_family() {
      .modules = "mlp.gate_proj=residual_mlp.w1 mlp.up_proj=residual_mlp.w3 mlp.down_proj=residual_mlp.w2 "
      "mlp=block_sparse_moe experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
      "experts.*.down_proj=experts.*.w2"},
-    // Its only head is over audio codes.
+    // Its only head is for audio codes.
     {.is = {"higgs_audio_v2", kPublishedTotal}, .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},
     {.is = {"internlm", kPublishedTotal}, .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
     {.is = {"internlm2", kPublishedTotal}, .tensors = {.qkv_bias = "bias", .o_bias = "bias"},

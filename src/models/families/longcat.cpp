@@ -4,7 +4,7 @@
 
 namespace kvplan {
 
-// LongCat-Flash: each layer holds two latent attentions; num_layers counts the layers, num_hidden_layers the
+// LongCat-Flash: each layer has two latent attentions; num_layers counts the layers, num_hidden_layers the
 // attentions.
 static void read_longcat(Reader& reader) {
   const Latent latent = read_latent(reader.text);

@@ -55,7 +55,7 @@ static void read_steps(Reader& reader, std::string_view key, std::uint64_t usual
 }
 
 // Dory: only the layers in the middle are repeated, and with "last_loop" all passes share a cache. Files list attention
-// and MLPs as blocks of their own, of which two make a layer.
+// and MLPs as separate blocks, two of which make a layer.
 static void read_dory(Reader& reader) {
   const Fields& text = reader.text;
   const auto types = text.strings("layer_types");

@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// MiMo-V2: sliding-window layers have their own heads (swa_*), with twice the KV heads where the file gives none, and
+// MiMo-V2: sliding-window layers have their own heads (swa_*), with twice the KV heads if the file gives none, and
 // keys are wider than values. Source: transformers modeling_mimo_v2_flash.py; by its config's default the first layer
 // and every sixth are full.
 static void read_mimo_v2(Reader& reader) {

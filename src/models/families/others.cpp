@@ -49,7 +49,7 @@ static bool write_klear(Inventory& out, const Ffn& ffn) {
 }
 
 // GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
-// take precedence over layer_types; all layers are latent where linear_attention_type is null. Source: vLLM
+// take precedence over layer_types; all layers are latent if linear_attention_type is null. Source: vLLM
 // configs/gigachat3_5.py.
 static void read_gigachat(Reader& reader) {
   const Fields& text = reader.text;
@@ -226,7 +226,7 @@ std::span<const Family> others_family() {
      .dense_first = 2}, .pattern = PatternRule{PatternRule::Default::kFullSecondOf, 4}},
     {.is = {"kolibri1", kExecutedClass}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead, .norms = 4,
      .has_router_bias = true}, .pattern = full_every(5)},
-    // Under llama.cpp's names: a decoder and a draft with windows, and latent attention that is cached expanded.
+    // By llama.cpp's names: a decoder and a draft with windows, and latent attention that is cached in expanded form.
     {.is = {"maple", kExecutedClass, Arch::kMaple}, .layers = read_windowed},
     {.is = {"dflash", kExecutedClass, Arch::kDflash}, .layers = read_windowed},
     {.is = {"plm", kExecutedClass, Arch::kPlm}, .layers = read_mla},

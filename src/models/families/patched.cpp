@@ -74,7 +74,7 @@ static bool write_blt(Inventory& out) {
   return true;
 }
 
-// Evolla: a protein encoder with a resampler, and blocks in the last of every so many layers that attend to its output.
+// Evolla: a protein encoder with a resampler, and in the last layer of every group blocks that attend to its output.
 static void write_evolla(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;

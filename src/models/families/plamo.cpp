@@ -12,7 +12,7 @@ static void read_plamo(Reader& reader) {
 }
 
 // PLaMo-2: the Mamba heads have the attention's width, the convolution is over x only, and every mamba_step-th layer
-// has attention: full where full_attention_idx lists it, else within a window.
+// has attention: full if full_attention_idx lists it, else within a window.
 static void read_plamo2(Reader& reader) {
   const Fields& text = reader.text;
   Ssm ssm;
@@ -29,7 +29,7 @@ static void read_plamo2(Reader& reader) {
   ssm.conv_over_groups = false;
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t step = text.count_or("mamba_step", 2);
-  // Where the key is absent the class has 2048; a null means full attention everywhere.
+  // If the key is absent the class has 2048; null means full attention everywhere.
   const Tokens window =
       text.contains("attention_window_size") || text.contains("sliding_window") ? read_window(text) : Tokens(2048);
   const bool mamba = text.flag("mamba_enabled", true);

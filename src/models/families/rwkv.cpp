@@ -35,7 +35,7 @@ static void write_first_norm(Inventory& out) {
 
 constexpr Component kMix = Component::kStateMixer;
 
-// The channel mix, in place of an MLP.
+// The channel mix, instead of an MLP.
 static void write_channel_mix(Inventory& out, std::uint64_t ffn) {
   const std::uint64_t h = out.hidden;
   out.plain(kMix, "feed_forward.time", times(2, h));

@@ -108,7 +108,7 @@ static bool write_transcriber(Inventory& out) {
   return true;
 }
 
-// SpeechT5 for speech to text: wav2vec 2.0 with relative positions, and positions that are no tensor.
+// SpeechT5 for speech to text: wav2vec 2.0 with relative positions, and positions that are not a tensor.
 static bool write_speecht5(Inventory& out) {
   if (!out.reader.model.architecture.ends_with("ForSpeechToText")) return write_unknown_stacks(out);
   const Fields& text = out.text;

@@ -129,7 +129,7 @@ static Layer zaya_layer(const Reader& reader, Label label, const Heads& heads, T
   return {{attention_mixer(reader, label, heads, window), mixed, delayed}};
 }
 
-// Layers have a window where one is set.
+// Layers have a window if one is set.
 static void read_zaya(Reader& reader) {
   const Heads heads = read_heads(reader.text);
   const std::vector<Label> labels = layer_labels(reader.text, reader.num_layers(), in_all_layers(Label::kHybrid));

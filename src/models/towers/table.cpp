@@ -24,7 +24,7 @@ struct Paragraph {
   throw std::logic_error("towers.txt: " + std::string(line));
 }
 
-// The text before a separator and after it; all of it and nothing where there is none.
+// The text before and after a separator; without one, the whole text and nothing.
 std::pair<Line, Line> parted(Line text, Line separator) {
   text = trimmed(text);
   const std::size_t at = text.find(separator);

@@ -56,7 +56,7 @@ struct TowerWriter {
   Tower t, p;                  // write tensors of the tower, and of its projector
   Fields v, root;              // the tower's config, and the one it is nested in
   std::uint64_t out;           // the decoder's width
-  std::string root_type, own;  // model_types: of the whole file, and of the tower; "" where it has none
+  std::string root_type, own;  // model_types: of the whole file, and of the tower; "" if it has none
 
   // The first of the keys that the file has, else `fallback`.
   std::uint64_t count(const std::vector<std::string_view>& keys, std::uint64_t fallback) const;
@@ -72,12 +72,12 @@ inline std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
 
 // The lines of towers.txt.
 std::span<const std::string_view> tower_lines();
-// Writes the first "tower" or "audio" of that file that is for this side; false where none is.
+// Writes the first "tower" or "audio" of that file that is for this side; false if none is.
 bool write_tower(std::string_view kind, const TowerWriter& side);
 // A part of that file, with these numbers.
 using TowerNumbers = std::map<std::string, std::uint64_t, std::less<>>;
 void write_tower_part(std::string_view name, const TowerWriter& side, const TowerNumbers& given = {});
-// The same for what is read from one config and stands before no decoder: the encoder of an encoder-decoder.
+// The same for a model read from one config that is not in front of a decoder: the encoder of an encoder-decoder.
 void write_encoder_part(std::string_view name, const Tower& tower, const Fields& config,
                         const TowerNumbers& given = {});
 

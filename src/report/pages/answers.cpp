@@ -128,19 +128,19 @@ std::string length_of_users(const Plan& plan) {
 
 constexpr const char* kUsersFigures = "GiB: per GPU. tokens/s: all users together, limited by memory bandwidth.";
 
-// Free of the fullest GPU; "-" where not all users fit.
+// Free of the fullest GPU; "-" if not all users fit.
 std::string free_of(const Plan& plan) {
   return plan.verdict.fails() ? "-" : left_text(plan.verdict);
 }
 
 std::string rate_of(const Plan& plan, std::uint64_t copies) {
-  // The bound is for sequences at their full length, and says nothing of a stated mean.
+  // The bound is for sequences at their full length, not for a given mean.
   const bool is_full = !plan.request.avg_len || *plan.request.avg_len == plan.load.max_model_len;
   if (!plan.roofline || !is_full) return "-";
   return grouped(static_cast<std::uint64_t>(plan.roofline->tokens_per_s_batch * static_cast<double>(copies)));
 }
 
-// The question of --users: for all of them, whatever one copy serves.
+// The page of --users, for all users and not only those of one copy.
 Page page_of_users(const Answers& answers) {
   Plan all = answers.asked;
   all.request.num_seqs = answers.users->users;
@@ -274,7 +274,7 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
           answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
 }
 
-// --users with several engines or cards: the GPUs of each.
+// --users with several engines or GPUs: the GPUs of each.
 std::vector<std::string> users_row(const Answers& answers) {
   const Plan& plan = answers.asked;
   const std::string engine = plan.engine + " " + plan.engine_version;

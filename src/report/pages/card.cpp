@@ -1,4 +1,4 @@
-// The page of a card's measurement.
+// The page of a GPU's measurement.
 #include <fmt/format.h>
 
 #include "report/pages/pages.h"

@@ -1,4 +1,4 @@
-// The pages of the catalogue of models, and of the models that run on a card.
+// The pages of the catalogue of models, and of the models that run on a GPU.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -15,7 +15,7 @@ std::string in_bytes(Bytes bytes) {
   return grouped(bytes.count()) + " B";
 }
 
-// A block of facts about one thing: names, and words that are no figures.
+// A block of facts about one thing: names, and words that are not figures.
 Block described(const std::string& title, const Rows& rows) {
   return {title, Detail::kComment, titled_table({"", ""}, 0, rows), {}};
 }
@@ -149,7 +149,7 @@ void add_ledger(const Plan& plan, Page& page) {
   if (!plan.host.empty()) add_items("Host memory, item by item", plan.host, plan.host_total(), page);
 }
 
-// How the cache's budget comes about, with its numbers.
+// How the cache's budget is computed, with its numbers.
 void add_budget(const Plan& plan, Rows& rows) {
   const Capacity& capacity = *plan.capacity;
   if (plan.request.kv_cache_memory_bytes) {

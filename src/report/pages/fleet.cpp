@@ -1,4 +1,4 @@
-// The pages of several models, a row each, and of one model in several engines.
+// The pages of several models, one row per model, and of one model in several engines.
 #include <fmt/format.h>
 
 #include <algorithm>

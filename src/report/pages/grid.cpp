@@ -1,4 +1,4 @@
-// The page of models against cards.
+// The page of models against GPUs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,14 +27,14 @@ bool many_engines(const Grid& grid) {
 std::size_t folder_of_models(const Grid& grid) {
   std::vector<std::string_view> sources;
   for (const GridRow& row : grid.rows) sources.push_back(row.source);
-  // Of one model the name alone is left.
+  // For one model only the name is left.
   const std::string_view first = sources.front();
   const std::size_t shared = shared_folder(sources);
   const bool is_one = std::all_of(sources.begin(), sources.end(), [&](std::string_view each) { return each == first; });
   return is_one && shared == first.size() ? 0 : shared;
 }
 
-// "512k", "40k*" (less than asked for), "no", "~" before a close one.
+// "512k", "40k*" (less than requested), "no", "~" before a close one.
 std::string cell_text(const GridCell& cell) {
   const VerdictReport& verdict = cell.verdict;
   if (!cell.error.empty()) return "refused";

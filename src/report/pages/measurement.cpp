@@ -95,7 +95,7 @@ void add_rehearsal(const Rehearsal& seen, Page& page) {
   }
 }
 
-// Whether the plan's whole share would start next to what is on the card now, by its sums and not by allocating.
+// Whether the whole plan would start next to what is on the GPU now, computed and not allocated.
 void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.id == "host" || seen.gpu >= plan.memory.size() || seen.status == MeasureStatus::kFailed) return;
   Bytes wanted = plan.memory[seen.gpu].total;

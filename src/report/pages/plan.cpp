@@ -125,7 +125,7 @@ void add_gpus(const Plan& plan, Page& page) {
     rows.push_back(std::move(row));
     first = end;
   }
-  const bool differ = !plan.request.card.mixed.empty();  // each is then compared with its own card
+  const bool differ = !plan.request.card.mixed.empty();  // each is then compared with its own GPU
   page.add("Memory of each GPU", Detail::kDocument, std::move(bars));
   std::vector<std::string> titles{"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"};
   if (differ) titles = {"", "weights", "KV cache", "activations", "runtime", "total GiB", "of"};
@@ -134,7 +134,7 @@ void add_gpus(const Plan& plan, Page& page) {
 }
 
 // Where no engine was named: the figures above are the minimum for any of them, and these are what each takes on the
-// card.
+// GPU.
 void add_engines(const Plan& plan, Page& page) {
   if (plan.engines.empty()) return;
   Rows rows;
@@ -200,7 +200,7 @@ namespace {
 
 void add_extras(const Plan& plan, Page& page) {
   Rows rows;
-  bool asked = false;  // an encoder's outputs alone are the engine's habit, and in the ledger
+  bool asked = false;  // an encoder cache is always reserved: it is in the ledger, not in this section
   for (const LedgerLine& line : plan.fullest().lines) {
     if (!is_extra(line.id) || line.bytes == Bytes(0)) continue;
     asked = asked || line.id != LineId::kEncoderCache;
@@ -392,14 +392,14 @@ void add_calibration(const Plan& plan, Page& page) {
 
 Page plan_page(const Plan& plan) {
   Page page = page_about(plan);
-  // Without a named engine it is no promise that one starts.
+  // Without an engine it does not promise that one starts.
   const bool is_floor = !plan.engines.empty();
   if (is_floor) {
     for (Headline& headline : page.headlines)
       if (headline.tone == Tone::kGood) headline = {Tone::kPlain, "no engine given", headline.says};
     page.headlines.push_back({Tone::kPlain, "", "the least that any engine needs; engines are listed below"});
   }
-  // --users asks for GPUs: these are the answer, and the request on the given cards comes after it.
+  // With --users the answer is the number of GPUs; the plan for the given GPUs comes after it.
   for (const Note& note : plan.notes)
     if (note.code == "users") page.headlines.push_back({Tone::kStrong, "", in_words(note.message)});
   add_parts(plan, page);
@@ -407,7 +407,7 @@ Page plan_page(const Plan& plan) {
   if (!is_floor) add_remedies(plan, page);
   add_gpus(plan, page);
   add_extras(plan, page);
-  // A plan that does not fit is answered by remedies; everything else is in explain.
+  // A plan that does not fit shows remedies; everything else is in explain.
   const bool fits = plan.verdict.status != Verdict::kDoesNotFit;
   const Detail more = fits || !plan.card ? Detail::kComment : Detail::kDocument;
   add_cache(plan, is_floor ? Detail::kDocument : more, page);
@@ -419,7 +419,7 @@ Page plan_page(const Plan& plan) {
   if (plan.measurement) add_measurement(plan, page);
   add_curves(plan, page);
   add_contexts_by_sequences(plan.contexts_by_sequences, page);
-  // With a card the question is whether it fits; the contents of the layers are in explain.
+  // With a GPU the question is whether it fits; the layers are in explain.
   const Detail beyond = plan.card ? Detail::kDocument : Detail::kScreen;
   add_contexts(plan, beyond, page);
   add_layers(plan, beyond, page);

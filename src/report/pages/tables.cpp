@@ -47,7 +47,7 @@ Page kinds_page(std::span<const KindInfo> kinds) {
 Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside) {
   Page page;
   page.title = std::string(kind.name) + ": " + std::string(kind.title);
-  // The renderer folds a paragraph; an indented line stands alone.
+  // The renderer folds a paragraph; an indented line stays separate.
   Sentences paragraphs;
   std::string paragraph;
   const auto end = [&] {
@@ -134,7 +134,7 @@ Page gpus_page(std::span<const Gpu> cards) {
   Rows rows;
   for (const Gpu& gpu : cards)
     rows.push_back({std::string(gpu.vendor), std::string(gpu.name),
-                    // Exact figures have no mark; it means that the driver's figure is not recorded.
+                    // "~": the driver's figure is not recorded.
                     (gpu.reported ? "" : "~") + mib_as_gib(gpu.memory_mib),
                     gpu.usable_mib == 0 ? "-" : mib_as_gib(gpu.usable_mib),
                     gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-", source_text(gpu),

@@ -1,4 +1,4 @@
-// A page as one HTML file: no network, no script but that of a heat map, light and dark, wide and narrow.
+// A page as one HTML file: no network, no script except for heat maps, light and dark, wide and narrow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string paragraphs(const Sentences& sentences, std::string_view classes = ""
 
 // --- tables ---
 
-// Sorts a heat map by a column and filters its rows. The page's policy allows this script alone, by its hash.
+// Sorts a heat map by a column and filters its rows. The page's policy allows only this script, by its hash.
 constexpr std::string_view kHeatScript =
     R"JS(for (const map of document.querySelectorAll(".map")) {
   const body = map.querySelector("tbody"), rows = [...body.rows];
@@ -234,7 +234,7 @@ std::string block_html(const Block& block) {
          "</section>\n";
 }
 
-// Consecutive pictures are side by side where there is room.
+// Consecutive charts are side by side if there is room.
 std::string blocks_html(const std::vector<Block>& blocks) {
   std::string out;
   std::string charts;

@@ -116,7 +116,7 @@ class Markdown {
     for (const Text& remark : block.remarks) say(paragraph(remark));
   }
 
-  // The block's title is the first column's, where that has none.
+  // The block's title becomes the first column's title if that has none.
   void add(const Text& title, const PageTable& table) {
     const std::vector<std::size_t> kept = columns_with_text(table);
     if (kept.empty()) return;

@@ -23,7 +23,7 @@ std::vector<std::size_t> columns_with_text(const PageTable& table);
 // Escapes text for an element or a quoted attribute.
 std::string html_escape(std::string_view text);
 std::string html_chart(const Chart& chart);
-// What is inside of its picture, 520 wide and 300 high; empty for a chart without curves.
+// The contents of its SVG, 520 wide and 300 high; empty for a chart without curves.
 std::string chart_picture(const Chart& chart);
 // A total without its own slices has those of the rows above it.
 std::vector<BarSlice> slices_of(const Bars& bars, std::size_t row);

@@ -14,7 +14,7 @@ using Parser = bool (*)(int argc, char** argv, int program, void* options);
 constexpr int kNotTaken = -1;
 constexpr int kNotTold = -2;
 
-// What the parser says against the words; nothing where it takes them.
+// What the parser says against the words; nothing if it takes them.
 std::string against(Parser parser, int program, std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

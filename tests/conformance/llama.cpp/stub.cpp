@@ -154,7 +154,7 @@ ggml_backend_t make_backend(ggml_backend_dev_t device, const char*) {
   return new ggml_backend{&guid, calls, device, nullptr};
 }
 
-// --- The device: what it says of itself, and of an operation.
+// --- The device: what it says about itself, and of an operation.
 
 const char* device_name(ggml_backend_dev_t device) {
   return of(device)->name.c_str();
