@@ -1,11 +1,11 @@
-// Attention sinks (StreamingLLM): the first A tokens stay for good, and behind them a window of W tokens slides.
+// Attention sinks (StreamingLLM): the first A tokens stay in the cache, and after them a window of W tokens slides.
 //
 //   elements(S) = min(S, A + W) * H_kv * (d + d_v)
 //
 //   A     attention_sink_size
 //   W     sliding_window; the other symbols as in full_attention.h
 //
-// Not to be mixed up with the learned sink logits of gpt-oss, which are weights and take no cache.
+// These are not the learned sink logits of gpt-oss, which are weights and need no cache.
 //
 // Source: Xiao et al. 2023 (arXiv 2309.17453), section 3.2.
 // Checked against: arithmetic: 80 layers, 8 KV heads of 128, 4 + 4096 tokens in 16 bit are 1,343,488,000 B.

@@ -4,7 +4,7 @@
 //
 //   C     attention_chunk_size (Llama 4: 8192); the other symbols as in full_attention.h
 //
-// At the start of a chunk the cache is empty again; C tokens are what has to be held at the worst moment. Every
+// At the start of a chunk the cache is empty again, so it needs at most C tokens. Every
 // fourth layer of Llama 4 has no rotary embedding (no_rope_layers) and attends to everything.
 //
 // Source: Llama 4 (transformers models/llama4, attention_chunk_size); vLLM ChunkedLocalAttentionSpec.

@@ -4,9 +4,9 @@
 //
 //   W     sliding_window (attention_window_size, window_size ...); the other symbols as in full_attention.h
 //
-// Beyond W tokens the layer costs nothing more. A config that names a window need not use it: Qwen2 and Qwen3 want
-// use_sliding_window, Gemma, Cohere2, EXAONE-4 and gpt-oss use it in a pattern of layers. Learned sink logits
-// (gpt-oss) are weights, not cache. A window at or beyond the model's maximum length is full attention.
+// Beyond W tokens the layer costs nothing more. A config with a window need not use it: Qwen2 and Qwen3 require
+// use_sliding_window, Gemma, Cohere2, EXAONE-4 and gpt-oss use it in a pattern of layers. Learned sink logits (gpt-oss)
+// are weights, not cache. A window at or beyond the model's maximum length is full attention.
 //
 // Source: Beltagy et al. 2020 (arXiv 2004.05150), section 3.1; Jiang et al. 2023 (2310.06825), section 2.
 // Checked against: testdata/configs/gpt-oss-20b.json: 12 layers of 128 tokens keep 12*128*1024 elements.

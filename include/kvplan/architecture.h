@@ -11,7 +11,7 @@
 namespace kvplan {
 
 // Architectures that an engine, or a GGUF mixture of types, treats specially. All others are kOther: their layers and
-// tensors say all there is to know.
+// tensors are enough.
 enum class Arch : std::uint8_t {
   kOther,
   kAfmoe,

@@ -1,5 +1,5 @@
-// What --measure and check-log learned: figures of a GPU, or of an engine with a model on it, with their spread. A
-// later plan for the same GPU takes them in place of its estimates.
+// Figures that --measure and check-log found for a GPU, or for an engine with a model on it, with their range. Later
+// plans for the same GPU use them instead of estimates.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Figure {
 };
 
 // The figures' names, as the file spells them.
-// Of a GPU and its driver, whatever runs on it:
+// Figures of a GPU and its driver, whatever runs on it:
 constexpr std::string_view kContextFigure = "context_bytes";  // what opening the GPU takes before anything is allocated
 constexpr std::string_view kUsableFigure = "usable_bytes";    // the GPU's whole memory, as a program sees it
 // Bytes read and written while streaming through the cache.
@@ -53,7 +53,7 @@ struct CalibrationRecord {
 
   const Figure* find(std::string_view name) const;
   void add(std::string_view name, double value);
-  // Whether both hold for the same GPU, driver, engine, model and way of measuring: their figures are then one sample.
+  // Whether both are for the same GPU, driver, engine, model and way of measuring: their figures are then combined.
   bool same_subject(const CalibrationRecord& other) const;
 };
 
@@ -63,7 +63,7 @@ struct Calibration {
   std::vector<CalibrationRecord> records;
 
   // Adds a run to the record of the same subject, or as a new record. A record of the same subject under another driver
-  // or engine version is dropped: its figures may no longer hold.
+  // or engine version is dropped: its figures may be outdated.
   void merge(const CalibrationRecord& record);
 };
 

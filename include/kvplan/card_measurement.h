@@ -22,7 +22,7 @@ struct ContextStage {
 struct CardFacts {
   std::string uuid;            // "" if neither gives one
   bool is_slice = false;       // part of a partitioned GPU (MIG)
-  bool is_integrated = false;  // its memory is the machine's
+  bool is_integrated = false;  // it uses main memory
   bool is_wsl = false;         // Windows pages its memory instead of refusing
   // The context is the memory of our own process; else it is what the GPU's counter grew by.
   bool is_by_process = false;

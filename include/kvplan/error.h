@@ -21,8 +21,8 @@ enum class Exit {
 
 // What sort of trouble it is: a search treats the first two as "does not fit", never the last.
 enum class ErrorKind : std::uint8_t {
-  kOverflow,  // a figure that 64 bits do not hold
-  kRefused,   // the engine does not take such a model or request
+  kOverflow,  // a figure that does not fit in 64 bits
+  kRefused,   // the engine refuses this model or request
   kBadInput,  // anything else
 };
 
@@ -53,7 +53,7 @@ class Error : public std::runtime_error {
 [[noreturn]] void refuse(std::string_view what, std::string_view remedy);       // ErrorKind::kRefused
 [[noreturn]] void overflow(std::string_view what, std::string_view remedy);     // ErrorKind::kOverflow
 
-// For a search: returns where the error means that a request is impossible, and rethrows it where it is bad input.
+// For a search: returns if the error means that a request is impossible, and rethrows it if it is bad input.
 void take_as_misfit(const Error& error);
 
 // What `work` returns; false or nothing if the request is impossible.

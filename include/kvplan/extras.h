@@ -74,7 +74,7 @@ struct ProjectorFile {
   bool operator==(const ProjectorFile&) const = default;
 };
 
-// The options for all of these; absent means that the engine chooses, or that there is none.
+// The options for all of these. Absent means that the engine chooses, or that there is none.
 struct ExtrasRequest {
   // What is loaded beside the model (--draft, --lora, --mmproj).
   std::shared_ptr<const ModelSpec> draft;

@@ -10,8 +10,8 @@
 
 namespace kvplan {
 
-// Peak of the matrix cores, dense, 16 bit with 32 bit sums; and how many times as fast they multiply narrower types
-// when both operands have them. 1: no faster, or no such cores.
+// Peak of the matrix cores, dense, 16 bit with 32-bit sums, and how many times faster they multiply narrower types if
+// both operands are narrow. 1: no faster, or no such cores.
 struct Peak {
   double tflops = 0;  // 10^12 per second; 0 if not known
   double int8 = 2, fp8 = 1, fp4 = 1;

@@ -7,7 +7,7 @@
 
 namespace kvplan {
 
-// How much a request asks of a layout. The layout itself does not depend on it.
+// The load of a layout. The layout itself does not depend on it.
 struct Load {
   Tokens max_model_len;
   std::uint64_t num_seqs = 1;

@@ -54,7 +54,7 @@ struct RehearsedStep {
 };
 
 enum class RehearsalStatus {
-  kStarts,  // all steps were held at once
+  kStarts,  // all steps were allocated at the same time
   kTight,   // it fits, but only within the margin left to other processes
   kStops,   // at a block that could not be allocated
 };
@@ -81,7 +81,7 @@ struct MeasuredMaximum {
 enum class MeasureStatus {
   kAgrees,
   kDisagrees,
-  kRefused,  // nothing was allocated: it would not have fitted
+  kRefused,  // nothing was allocated, because it would not fit
   kFailed,   // the device refused a call, or did not return what was written
 };
 

@@ -101,7 +101,7 @@ enum class LogEventId : std::uint8_t {
   kDied,              // an engine process died; other lines give the cause
   // The engine keeps running, or this line does not tell.
   kRaised,      // the line of an exception
-  kRetried,     // with less memory: no fault
+  kRetried,     // retried with less memory, which is normal
   kFitReduced,  // llama.cpp shortened the context by itself
   kBreakdown,   // llama.cpp's breakdown of a device's memory
   kDeviceFree,

@@ -16,7 +16,7 @@ namespace kvplan {
 
 enum class Section { kWeights, kKvCache, kActivation, kRuntime };
 
-// What a line is: rules and programs go by its id, its words are for people.
+// The identity of a line: rules and programs use its id, its words are for people.
 enum class LineId : std::uint8_t {
   kUsual,  // the part as a whole: "kv_cache"
   // Weights, in the order of Component.
@@ -92,8 +92,7 @@ struct GpuMemory {
   std::vector<LedgerLine> lines;
 };
 
-// Why an engine takes more (or less) than the architecture needs: the steps from the logical bytes to the reserved
-// ones.
+// Why an engine takes more (or less) memory than the architecture needs: the steps from logical to reserved bytes.
 struct GapLine {
   Template reason;
   std::int64_t bytes = 0;
@@ -125,7 +124,7 @@ inline constexpr std::uint64_t kAnyCount = std::uint64_t{1} << 40;
 
 struct Capacity {
   Bytes kv_cache_memory;                                           // per GPU
-  std::optional<Bytes> kv_cache_memory_low, kv_cache_memory_high;  // where estimates decide what is left of a GPU
+  std::optional<Bytes> kv_cache_memory_low, kv_cache_memory_high;  // range, if estimates decide what is left of a GPU
   std::optional<std::uint64_t> num_blocks;
   std::optional<std::uint64_t> tokens, tokens_low, tokens_high;
   double max_concurrency = 0;
@@ -149,7 +148,7 @@ struct MixReport {
   Bytes shared_saving;  // bytes of pages saved where the shared prefix is stored once
 };
 
-// kPartlyOnCpu: a part that a GPU could hold lies in main memory.
+// kPartlyOnCpu: a part that could be on a GPU is in main memory.
 enum class Verdict { kFits, kPartlyOnCpu, kDoesNotFit, kUnknown };
 
 // Why an engine would not start, for reasons other than memory.
@@ -209,15 +208,15 @@ struct VerdictReport {
   Bytes over;                                 // bytes of the range's high end beyond the limit
   Bytes either_way;                           // where it is close: half the width of the range
   Template advice;                            // where it is close: what to lower first
-  Template no_verdict;                        // why nothing is decided though there is a limit; empty: it is decided
+  Template no_verdict;                        // why there is no verdict although there is a limit; empty: there is one
   // The largest cap on sequences with which the engine starts, where it checks one against the cache it has sized; and
   // whether a smaller cap is all that is missing.
   std::optional<std::uint64_t> largest_seqs_cap;
   bool needs_fewer_seqs = false;
 
-  // Everything has a place: on the GPUs, or partly in main memory.
+  // Everything fits, on the GPUs or partly in main memory.
   bool holds() const { return status == Verdict::kFits || status == Verdict::kPartlyOnCpu; }
-  // A limit was given, and nothing says that it is kept.
+  // A limit was given, and it is not known to be kept.
   bool fails() const { return status == Verdict::kDoesNotFit || !no_verdict.empty(); }
 };
 

@@ -34,7 +34,7 @@ struct SchemeRule {
 struct QuantDeclaration {
   std::string dialect;  // quant_method, as the file spells it: "gptq"; empty if none is declared
   bool is_known = true;
-  bool names_method = true;    // quant_method or the tag of hf_quant_config.json is there: without either some engines
+  bool names_method = true;    // there is a quant_method, or the tag of hf_quant_config.json: without one some engines
                                // see no quantization
   bool has_embedding = false;  // the embedding is packed too (MLX)
   bool has_head = false;

@@ -19,10 +19,10 @@ struct RotaryTable {
   friend bool operator==(const RotaryTable&, const RotaryTable&) = default;
 };
 
-// For a model that has one rotation and no scaling: what YaRN may stretch to a longer context.
+// For a model with one rotation and no scaling: the settings that YaRN can extend to a longer context.
 struct PlainRotation {
   double theta = 10000;
-  std::optional<double> share;  // share of a head that is rotated, where the config says
+  std::optional<double> share;  // fraction of a head that is rotated, if the config gives it
   std::string section;          // the config's section with this key: "" or "text_config"
 };
 

@@ -271,7 +271,7 @@ void Fields::record(std::string_view key, std::string_view text, Origin origin) 
   if (document_->named.insert(full).second) document_->facts.push_back({std::move(full), std::string(text), origin});
 }
 
-// Notes that a value is not of the wanted kind. It may still be read by another name, as what it is.
+// Notes that a value is not of the wanted kind. It may still be read under another name, as its actual kind.
 void Fields::misfit(std::string_view key) const {
   if (quiet_ || is_null(key) || !contains(key)) return;
   for (const Document::Misfit& known : document_->misfits)

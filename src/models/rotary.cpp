@@ -27,7 +27,7 @@ constexpr std::string_view kWithout =
     "biogpt bloom ctrl flaubert jais jamba kimi_linear mamba mamba2 falcon_mamba mpt nemotron_h nemotron_h_puzzle "
     "rwkv rwkv5 rwkv6 rwkv7 t5 mt5 umt5 xglm xlnet zamba";
 
-// The rotated share of a head where the config does not give it.
+// The rotated fraction of a head if the config does not give it.
 struct ClassShare {
   std::string_view model_types;
   double share;

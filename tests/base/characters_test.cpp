@@ -16,7 +16,7 @@ TEST_CASE("a token of the Hub is not printed") {
   CHECK(one_line("give hf_" + letters + " to it") == "give hf_*** to it");
   CHECK(one_line("/path/hf_" + letters + "/x") == "/path/hf_***/x");
   CHECK(one_line("hf_" + std::string(20, 'Z')) == "hf_***");
-  // A name of a model or a folder is none.
+  // The name of a model or a folder is not a token.
   CHECK(one_line("hf_transfer-and-more_of_it") == "hf_transfer-and-more_of_it");
   CHECK(one_line("hf_" + std::string(19, 'Z')) == "hf_" + std::string(19, 'Z'));
 }

@@ -23,7 +23,7 @@ TEST_CASE("text from outside cannot break the line or flood the terminal") {
   CHECK(one_line("a\nb\x1b[31m\x7f") == "a?b?[31m?");
   CHECK(one_line("0123456789", 4) == "0123...");
   CHECK(one_line("Größe") == "Größe");
-  // C1 controls, marks of direction and of no width, broken UTF-8.
+  // C1 controls, direction marks, zero-width characters, invalid UTF-8.
   CHECK(one_line("a\xc2\x9b"
                  "b\xe2\x80\xae"
                  "c\xe2\x80\x8b"
@@ -32,7 +32,7 @@ TEST_CASE("text from outside cannot break the line or flood the terminal") {
                  "a\xe2\x82") == "?a??");
   CHECK(one_line("\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80") == "?????????");
   CHECK(one_line("größer", 3) == "gr...");
-  // What a workflow's runner takes for a command, at the start of a line or of a word that may be wrapped to one.
+  // Text that a CI runner would take for a command, at the start of a line or of a word that wrapping may put there.
   CHECK(one_line("::stop-commands::x") == ": :stop-commands::x");
   CHECK(one_line("x ::error::y ##[add-mask]1") == "x : :error::y ## [add-mask]1");
   CHECK(one_line("std::vector") == "std::vector");

@@ -1,4 +1,4 @@
-// Numbers as text. What is read is the same whether the C++ library reads doubles or not.
+// Numbers as text: the result is the same whether the C++ library reads doubles or not.
 #include "kvplan/numbers.h"
 
 #include <doctest/doctest.h>

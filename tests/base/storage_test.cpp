@@ -25,7 +25,7 @@ TEST_CASE("what a token of 8 KV heads of 128 costs in each type") {
     Dtype type;
     std::uint64_t bytes;
   };
-  // 2048 elements; scaled types: 8 heads x (K + V) x what one vector of 128 takes.
+  // 2048 elements; scaled types: 8 heads x (K + V) x the bytes of one vector of 128.
   const Row rows[] = {
       {Dtype::kFloat32, 8192},
       {Dtype::kFloat16, 4096},

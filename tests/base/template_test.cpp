@@ -40,7 +40,7 @@ TEST_CASE("template: one behind another has its own values") {
   CHECK(in_words(Template::quoted("as it {is}")) == "as it {is}");
 }
 
-// A name without its value would be printed as it stands in the program.
+// A name without a value would be printed with its braces.
 TEST_CASE("template: every one that a plan shows has all its values") {
   std::size_t texts = 0;
   for (const char* engine : {"logical", "vllm", "sglang", "llama.cpp", "transformers", "mlx", "tensorrt-llm"})

@@ -1,5 +1,5 @@
 // Every bad input through the real program: the contract's exit code, one line that names the source, nothing on
-// standard output, and no time or memory to speak of.
+// standard output, and little time and memory.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -97,7 +97,7 @@ TEST_CASE("bad input: a pipe that nobody writes to is not waited for") {
   check_refused(run_program({model, "--calibration", pipe}), Exit::kBadInput, "");
   check_refused(run_program({"check-log", model, pipe}), Exit::kBadInput, pipe);
   check_refused(run_program({"diff", pipe, pipe}), Exit::kBadInput, pipe);
-  // Nor one that nobody reads from; it stays a pipe.
+  // A pipe without a reader is refused, and stays a pipe.
   check_refused(run_program({model, "--max-model-len", "8k", "-o", pipe}), Exit::kBadInput, pipe);
   CHECK(std::filesystem::is_fifo(pipe));
 }
@@ -108,7 +108,7 @@ TEST_CASE("bad input: -o leaves what is no file as it is") {
   check_refused(run_program({model, "--max-model-len", "8k", "-o", folder.path()}), Exit::kBadInput, folder.path());
   CHECK(run_program({model, "--max-model-len", "8k", "-o", "/dev/null"}).exit == 0);
   CHECK(std::filesystem::is_character_file("/dev/null"));
-  // A link stays one; what it leads to is written, with the mode that it has.
+  // A link stays a link; its target is written and keeps its mode.
   const std::string there = folder.write("there.txt", "old");
   const std::string link = folder.path() + "/link.txt";
   std::filesystem::create_symlink("there.txt", link);

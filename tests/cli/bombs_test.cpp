@@ -1,5 +1,4 @@
-// Files that ask for more than they are worth: answered or refused within a second and 256 MiB, two seconds and 512 MiB
-// where the file itself is of 64 MiB.
+// Hostile files: answered or refused within one second and 256 MiB, or two seconds and 512 MiB for a file of 64 MiB.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,8 +19,7 @@ void check_bounded(const Run& run, double seconds = 1, double mib = 256) {
     CHECK(run.out.empty());
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
-  // On a machine whose every thread is busy two processes share a core, and its caches: a second of one's own work
-  // counts as up to one and a half.
+  // On a busy machine two processes share a core and its caches: a second of work may take one and a half.
   constexpr double kSharedCore = 1.5;
   CHECK(run.processor_seconds < kSharedCore * seconds * kSanitizerFactor);
   CHECK(run.peak_mib < mib * kSanitizerFactor);
@@ -46,7 +44,7 @@ TEST_CASE("bombs: a config of 16 MiB, of whatever it is full") {
     check_bounded(run);
     CHECK(run.exit == 2);
     CHECK(run.err.find("has more than 500000 values") != std::string::npos);
-    // As many as are read.
+    // As many as kvplan accepts.
     check_bounded(run_program({folder.write("x.json", filled("\"a\":[", unit, "]", 1 << 20))}));
   }
   const auto with_keys = [&](std::string keys, int count, const char* value) {
@@ -90,7 +88,7 @@ TEST_CASE("bombs: lists of a quantization config") {
   plan(tensors("[\"Linear\"]", list(5000, "re:(a*)*b", "")));
   plan(R"({"quant_method":"modelopt","quant_algo":"FP8","exclude_modules":)" +
        list(50'000, "*", "*a*a*a*a*a*a*a*a*a*a") + "}");
-  // As many names as are read, by an engine that makes tensors of its own and says what else would fit.
+  // As many names as kvplan accepts, with an engine that changes tensors and with suggestions.
   for (const char* after : {".self_attn", ""}) {
     const std::string names = list(200'000, "model.layers.", after);
     const std::string model = folder.write(
@@ -99,7 +97,7 @@ TEST_CASE("bombs: lists of a quantization config") {
     check_bounded(run_program({model, "--engine", "vllm", "--gpu", "l4"}));
     check_bounded(run_program({"fit", model, "--engine", "vllm", "--gpu", "l4"}));
   }
-  // Expressions that tell layers apart, among other names.
+  // Expressions that distinguish layers, among other names.
   plan(R"({"quant_method":"fp8","modules_to_not_convert":)" + list(4'900, "re:model", "") + "}");
 }
 
@@ -226,7 +224,7 @@ TEST_CASE("bombs: plans that are compared") {
     std::string text = plan.out;
     return folder.write(name, text.insert(text.find("\"config\": [") + 11, facts));
   };
-  // As many facts as are read, of 60 MiB.
+  // As many facts as kvplan accepts, in 60 MiB.
   const Run run = run_program({"diff", with_facts("a.json", 9900, 0, std::string(6200, 'a')),
                                with_facts("b.json", 9900, 5000, std::string(6200, 'b'))});
   CHECK(run.exit == 0);

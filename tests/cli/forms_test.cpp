@@ -1,5 +1,5 @@
-// Forms through the real program: what a command does not have, what cannot be written, a reader that goes away; help
-// that fits a screen; what was meant by a mistyped word; the HTML page.
+// Output formats through the real program: formats that a command lacks, files that cannot be written, a reader that
+// goes away; help that fits a screen; suggestions for mistyped words; the HTML page.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -115,7 +115,7 @@ TEST_CASE("forms: what cannot be written leaves nothing behind") {
   }
   check_refused(run_program({kLlamaConfig, "-o", ""}), "an empty name");
   CHECK(std::filesystem::is_empty(folder.path()));
-  // A report that exists is replaced whole, or stays.
+  // An existing report is replaced completely, or not at all.
   const std::string old = folder.write("report", "old");
   check_refused(run_program({"testdata/bad/truncated.json", "-o", old}), "truncated.json");
   std::ifstream kept(old);
@@ -133,7 +133,7 @@ TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
         std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kLlamaConfig + " --json >/dev/full 2>/dev/null";
     CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
   }
-  // The reader takes one line of much more than a pipe holds; nothing is said on standard error.
+  // The reader reads one line of far more than a pipe's buffer; standard error stays empty.
   const TemporaryFolder folder;
   const std::string command = std::string("cd ") + KVPLAN_SOURCE_DIR + " && " + KVPLAN_BINARY +
                               " testdata/configs --json 2>" + folder.path() + "/err | head -n 1 >/dev/null";
@@ -209,7 +209,7 @@ TEST_CASE("mistakes: what was probably meant") {
   check_refused(run_program({kLlamaConfig, "--weights", "intt4"}), "int4");
   check_refused(run_program({"compar", kLlamaConfig}), "did you mean compare?");
   check_refused(run_program({"completions", "bsh"}), "did you mean bash");
-  // Values and files that look like mistakes are none.
+  // Values and files that look like mistakes are accepted.
   CHECK(run_program({kLlamaConfig, "--max-model-len=4096"}).exit == 0);
   CHECK(run_program({kLlamaConfig, "-c4096"}).exit == 0);
   CHECK(run_program({"--", kLlamaConfig}).exit == 0);
@@ -311,7 +311,7 @@ TEST_CASE("html: contrast in light and in dark") {
         CAPTURE(name);
         CHECK(contrast(colors[name], colors[ground]) >= 4.5);
       }
-    // Shapes: 3 to 1, and neighbours in a bar are parted by a line of the page's colour.
+    // Shapes: 3 to 1, and neighbours in a bar are separated by a line in the page's colour.
     for (const std::string name : {"s1", "s2", "s3", "s4", "s5", "s6", "bad"}) {
       CAPTURE(name);
       CHECK(contrast(colors[name], colors["page"]) >= 3);

@@ -1,5 +1,5 @@
-// Strings of a config, a key of it or a file's name that would be something else where the output goes: a terminal's
-// commands, a workflow's, markup, a formula, a shell's words. None of them is, in any form.
+// Strings of a config, its keys and file names that could be dangerous in the output: terminal and workflow commands,
+// markup, spreadsheet formulas, shell words. They are harmless in every output format.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A command line that runs: the model as the engine takes it, options that its parser knows, a command for each node.
+// A command line that runs: the model as the engine expects it, options that its parser knows, one command per node.
 // Names of options: testdata/options, written by scripts/engine_options.py from the engines' own sources.
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ constexpr const char* kHybrid = "testdata/configs/qwen3.5-27b.json";
 constexpr const char* kDeepseek = "testdata/configs/deepseek-v3.json";
 constexpr const char* kDraft = "testdata/configs/qwen3-0.6b.json";
 
-// One rotation, and nothing that scales it.
+// One rotation without scaling.
 constexpr const char* kPlain = R"({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584,
   "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
   "vocab_size": 152064, "max_position_embeddings": 32768, "rope_theta": 1000000.0, "torch_dtype": "bfloat16"})";
@@ -172,7 +172,7 @@ TEST_CASE("launch lines: the model as the engine takes it") {
   CHECK(launch({path, "--engine", "vllm"}).err.empty());
   CHECK(has(launch({path, "--engine", "sglang"}).out, "--model-path " + directory + " --"));
   CHECK(has(launch({path, "--engine", "tensorrt-llm"}).out, "trtllm-serve " + directory + " --"));
-  // A config alone has no weights beside it: what stands for them is said.
+  // A config without weights: a note explains the placeholder in the command.
   const Run alone = launch({kLlamaConfig, "--engine", "vllm"});
   CHECK(has(alone.out, "vllm serve testdata/configs/llama-3.1-8b --"));
   CHECK(has(alone.err, "is the directory with the model's weights: replace it with yours"));
@@ -208,7 +208,7 @@ TEST_CASE("launch lines: a context beyond the model's own") {
   CHECK(has(sglang, "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 python -m sglang"));
   CHECK(has(sglang, "--json-model-override-args '{\"max_position_embeddings\": 131072, \"rope_scaling\""));
   CHECK(has(four_times(plain, "llama.cpp").out, "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 32768"));
-  // What is scaled already, or says nothing of its rotation, is stretched by nothing that kvplan knows.
+  // kvplan cannot extend a context that is already scaled, or a config without rope settings.
   std::string scaled_text = kPlain;
   scaled_text.insert(1, R"("rope_scaling": {"rope_type": "linear", "factor": 2.0}, )");
   const TemporaryFolder other;
@@ -220,7 +220,7 @@ TEST_CASE("launch lines: a context beyond the model's own") {
     CHECK(has(run.err, "131072 tokens are beyond the model's maximum of 32768"));
     CHECK(!has(launch({plain, "--engine", engine}).out, "yarn"));
   }
-  // A model with images has its text's settings apart.
+  // A model with images has its text settings in a nested config.
   const std::string nested = R"({"model_type": "gemma3n", "text_config": )" + std::string(kPlain) + "}";
   const TemporaryFolder third;
   CHECK(has(four_times(third.write("config.json", nested), "vllm").out,
@@ -238,7 +238,7 @@ TEST_CASE("launch lines: a command for each node") {
   CHECK(has(spans[0], "--nnodes 2 --node-rank 0 --master-addr HOST"));
   CHECK(!has(spans[0], "--headless"));
   CHECK(has(spans[1], "--nnodes 2 --node-rank 1 --master-addr HOST --headless"));
-  // Copies that a node holds whole.
+  // Copies that fit in a node.
   const auto copies = lines({"--engine", "vllm", "-dp", "12", "--enable-expert-parallel"});
   REQUIRE(copies.size() == 2);
   CHECK(has(copies[0], "--data-parallel-size 12"));
@@ -280,7 +280,7 @@ TEST_CASE("launch lines: fit prints the command of what fits") {
     options.insert(options.begin(), {"fit", kLlamaConfig, "--engine", "vllm"});
     return launch(options);
   };
-  // As asked, where that fits.
+  // As requested, if it fits.
   const Run asked = fit({"--gpu", "h100-80gb"});
   CHECK(asked.exit == 0);
   CHECK(has(asked.out, "--max-model-len 131072"));

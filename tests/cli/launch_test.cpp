@@ -1,5 +1,5 @@
-// The printed command is the deployment that was planned: every option that moves bytes in the engine's own spelling,
-// or a refusal that names it. Spellings: vllm/engine/arg_utils.py, sglang/srt/server_args.py, llama.cpp common/arg.cpp.
+// The printed command is the deployment that was planned: every option that changes memory in the engine's spelling, or
+// an error that names it. Spellings: vllm/engine/arg_utils.py, sglang/srt/server_args.py, llama.cpp common/arg.cpp.
 #include <doctest/doctest.h>
 
 #include "support/program.h"

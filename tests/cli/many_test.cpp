@@ -141,7 +141,7 @@ TEST_CASE("a list file names models") {
   CHECK(has(run.out, "llama-3.1-8b.json"));
   CHECK(has(run.out, "mamba-2.8b.json"));
   CHECK(run_program({"@" + list, "--gpu", "h100,h200"}).exit == 0);
-  // A list called nearly as a command is, with options behind it.
+  // A list with nearly the name of a command, and options after it.
   folder.write("mann", kLlamaConfig + "\n");
   CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
   CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlamaConfig + "\n")}).exit == 0);
@@ -200,7 +200,7 @@ TEST_CASE("a plan that does not fit names the change that makes it fit") {
     CAPTURE(remedy);
     const std::size_t space = remedy.find(' ');
     arguments.insert(arguments.end(), {remedy.substr(0, space), remedy.substr(space + 1)});
-    // Of an option that is named twice the last one holds.
+    // If an option is given twice the last one wins.
     CHECK(run_program(arguments).exit == 0);
   }
 }
@@ -254,7 +254,7 @@ TEST_CASE("stated lengths decide the verdict") {
   CHECK(plan("l40s", "logical").exit == 1);
   // llama.cpp's slots have the whole length.
   CHECK(plan("h200-141gb", "llama.cpp@b6900").exit == 1);
-  // Of a list each its own: 3 x 8k and one of 16k are 5 GiB.
+  // With --seq-lens each sequence has its own length: 3 x 8k and one of 16k are 5 GiB.
   const auto list = [](const char* budget) {
     return run_program({kLlamaConfig, "--engine", "vllm", "--seq-lens", "8k,8k,8k,16k", "--max-model-len", "16k",
                         "--kv-cache-memory-bytes", budget})
@@ -313,7 +313,7 @@ TEST_CASE("options that contradict each other") {
   check_refuses({kLlamaConfig, "-c", "4k", "--max-model-len", "8k"}, "the same option");
   check_refuses({kLlamaConfig, "--gpu", "l4,auto"}, "auto stands alone");
   check_refuses({"explain", kLlamaConfig, "--gpu", "l4,a10"}, "takes one --gpu");
-  // What merely does not fit is an answer, and so is a limit that the GPU could hold.
+  // A request that does not fit is not an error, and neither is a limit that the GPU could keep.
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==
         1);
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "80GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==

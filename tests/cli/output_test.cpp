@@ -1,4 +1,4 @@
-// Where a report goes: whole or not at all, never over what it was made of, whatever another run left behind.
+// Where a report goes: complete or not at all, never over its input, whatever another run left behind.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 

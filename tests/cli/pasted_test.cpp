@@ -1,4 +1,4 @@
-// An engine's command as the question, as a user pastes it.
+// An engine's command in place of a MODEL, as a user pastes it.
 #include "cli/pasted.h"
 
 #include <nlohmann/json.hpp>
@@ -188,7 +188,7 @@ TEST_CASE("With --engine the engine's own spellings are options") {
   CHECK(after.at("request").at("num_speculative_tokens") == 7);
 }
 
-// Names that kvplan and an engine use for different things: before "--" kvplan's meaning holds, behind it the engine's.
+// Names with different meanings in kvplan and an engine: before "--" kvplan's meaning applies, after it the engine's.
 TEST_CASE("Options of the same name are known") {
   std::vector<std::string> both;
   for (const Engine& engine : engines()) {

@@ -1,5 +1,5 @@
-// What a reader must find without asking again: the GPU and the types of a plan, what changed between two, which
-// release stands for one that is not known, what a command does not take.
+// What a report must show at once: the GPU and types of a plan, what changed between two plans, which release replaces
+// an unknown one, what a command does not take.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -118,7 +118,7 @@ TEST_CASE("reading: compare lists a type once, and its loss only where it is pub
   for (const Json& answer : report["answers"])
     own += answer["weights_dtype"] == "float16" && answer["kv_cache_dtype"] == "float16";
   CHECK(own == 1);
-  // ggml's types have no published figure here: no column of blanks.
+  // ggml's types have no published figure: the column is left out.
   CHECK_FALSE(has(run_program({"compare", half, "--engine", "llama.cpp"}).out, "typical loss"));
   const Run bits = run_program({"compare", half});
   CHECK(has(bits.out, "under 0.5 %"));

@@ -1,4 +1,4 @@
-// Values that the command line refuses, and what it then says: one line, which names the option as it was typed.
+// Values that the command line refuses, and the error: one line that names the option as typed.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -129,7 +129,7 @@ TEST_CASE("a size without a unit is no handful of bytes") {
   check_refuses({kLlamaConfig, "--gpu-memory", "24576"}, "did you mean 24576MiB?");
   check_refuses({kLlamaConfig, "--max-vram", "0.5"}, "not a size");
   check_refuses({kLlamaConfig, "--kv-cache-memory-bytes", "80"}, "did you mean 80GiB?");
-  // Bytes that say so, and bytes by the million, are taken.
+  // Bytes with a unit, and bytes without one from a million on, are accepted.
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "24B", "--max-model-len", "8k"}).exit == 1);
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "25769803776", "--max-model-len", "8k"}).exit == 0);
 }
@@ -158,7 +158,7 @@ TEST_CASE("--speculative-config: a value of the wrong type names its key") {
     refused("{" + eagle + ", \"quantization\": " + value + "}", "\"quantization\" is");
   }
   refused(R"({"model": "d", "quantization": "zzz"})", "\"quantization\": \"zzz\" is not a weight type");
-  // null is vLLM's own word for what nobody named.
+  // null is vLLM's value for an unset key.
   CHECK(run_program({kLlamaConfig, "--max-model-len", "8k", "--speculative-config",
                      "{" + eagle + R"(, "model": null, "num_speculative_tokens": null})"})
             .exit == 0);

@@ -1,4 +1,4 @@
-// A workload becomes sequences at once by Little's law: rate x time. The numbers are worked out by hand.
+// A workload becomes sequences at once by Little's law: rate x time. The numbers are computed by hand.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ TEST_CASE("workload: a rate and a measured speed give the sequences at once") {
   CHECK(report["users"]["users"] == 100);
   CHECK(report["answers"][0]["verdict"]["status"] == "fits");
   CHECK(has(run.out, "100 sequences at once on average"));
-  // 100 x 2,500 tokens of 131,072 B are 30.5 GiB: one H100 holds them beside 15 GiB of weights.
+  // 100 x 2,500 tokens of 131,072 B are 30.5 GiB: one H100 fits them and 15 GiB of weights.
   CHECK(report["users"]["gpus"] == 1);
 }
 
@@ -32,9 +32,9 @@ TEST_CASE("workload: users who think are fewer sequences, and their history may 
   const Words thinking{"--users", "60", "--think-time", "30", "--tokens-per-second", "25", "--json"};
   CHECK(nlohmann::json::parse(fit_of(thinking).out)["users"]["users"] == 24);
   Words kept = thinking;
-  kept.insert(kept.end(), {"--prefix-hit-rate", "50%"});  // half of the 36 who wait
+  kept.insert(kept.end(), {"--prefix-hit-rate", "50%"});  // half of the 36 waiting users
   CHECK(nlohmann::json::parse(fit_of(kept).out)["users"]["users"] == 42);
-  // Of 4 turns the mean conversation has 2.5 behind it: 6,250 tokens, at most 10,000.
+  // With 4 turns a conversation is on average at 2.5 turns: 6,250 tokens, at most 10,000.
   Words turns = thinking;
   turns.insert(turns.end(), {"--turns", "4"});
   const nlohmann::json report = nlohmann::json::parse(fit_of(turns).out);

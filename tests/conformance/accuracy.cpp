@@ -1,4 +1,4 @@
-// The part of docs/accuracy.md on executed engines, from the counts that the tests of each file hold.
+// The part of docs/accuracy.md on executed engines, from the counts in the tests of each file.
 #include <fmt/format.h>
 
 #include <array>
@@ -47,7 +47,7 @@ struct Row {
     estimates += line.value("estimates", std::uint64_t{0});
     in_range += line.value("in range", std::uint64_t{0});
     for (std::size_t i = 0; i < kBands.size(); ++i) {
-      // Of a kind of estimates what has no figure at all is counted here, the rest by its range.
+      // Estimates without any figure are counted here, others by their range.
       if (line.contains("estimates") && i + 1 < kBands.size()) continue;
       bands[i] += line.value(std::string(kBands[i].name), std::uint64_t{0});
       figures += line.value(std::string(kBands[i].name), std::uint64_t{0});

@@ -18,7 +18,7 @@ namespace {
 
 const std::string kCounts = kFolder + "counts.jsonl";
 
-// One of the patterns fits, or there are none but exceptions ("!vllm*"), and no exception does.
+// One of the patterns matches (or there are only exceptions, "!vllm*"), and no exception matches.
 bool fits(std::string_view patterns, const std::string& text) {
   bool wants_one = false, has_one = false;
   while (!patterns.empty()) {

@@ -1,5 +1,5 @@
 // The misses of executed rows: each needs a row of src/engines/known_errors.cpp, and counts.jsonl has their numbers.
-// The numbers can be written anew; a known error is written by hand.
+// The numbers can be regenerated; a known error is written by hand.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The table of known errors itself: names, reasons, and nothing that explains nothing.
+// The table of known errors itself: names, reasons, and no row that explains nothing.
 #include "conformance/causes.h"
 
 #include <doctest/doctest.h>

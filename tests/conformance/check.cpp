@@ -16,7 +16,7 @@ namespace kvplan::conformance {
 namespace {
 
 #ifdef KVPLAN_SANITIZED
-constexpr std::size_t kEach = 8;  // of so many rows one: sanitizers make a plan many times slower
+constexpr std::size_t kEach = 8;  // one of this many rows is checked: sanitizers make a plan many times slower
 #else
 constexpr std::size_t kEach = 1;
 #endif
@@ -48,11 +48,12 @@ struct Outcome {
   std::map<std::string, Tally> tallies;  // by the name of a figure
   Numbers misses;
   std::vector<std::string> unexplained;
-  std::uint64_t right = 0, warned = 0;  // cases whose figures are all equal, and those that warn of a known error
-  std::vector<std::string> doubted;     // of these: plans without a verdict
+  std::uint64_t right = 0,
+                warned = 0;          // cases whose figures are all equal, and cases with a warning about a known error
+  std::vector<std::string> doubted;  // of these: plans without a verdict
 };
 
-// What the plan itself calls an estimate has a range in place of equality.
+// Figures that the plan calls estimates are compared with a range.
 bool is_estimate(const Figure& figure) {
   return figure.planned && figure.range && figure.range->first < figure.range->second;
 }
@@ -93,7 +94,7 @@ Outcome outcome_of(const std::vector<Json>& lines) {
       ++out.not_run;
       continue;
     }
-    // A stub, not the engine, may have said so: that is not a truth.
+    // The row may come from a stub instead of the engine: it is not used.
     if (row.value("artefact", false)) {
       ++out.artefacts;
       continue;
@@ -111,7 +112,7 @@ Outcome outcome_of(const std::vector<Json>& lines) {
     if (!right) continue;
     ++out.right;
     if (!planner.doubted.sentences.empty()) ++out.warned;
-    // What a draft takes is not compared, and may be what the doubt is about.
+    // A draft's memory is not compared, and may be the reason for the doubt.
     const bool has_draft = row.contains("args") && row.at("args").contains("speculative_config");
     if (planner.doubted.is_unknown && !has_draft)
       out.doubted.push_back(subject.model + ": " + *planner.doubted.sentences.begin());
@@ -149,7 +150,7 @@ Numbers listed_misses(const std::vector<Json>& counts) {
   return out;
 }
 
-// The numbers of misses are held by check_misses.
+// check_misses checks the numbers of misses.
 std::vector<Json> without_misses(std::vector<Json> counts) {
   std::erase_if(counts, [](const Json& line) { return line.at("of") == kMisses; });
   return counts;

@@ -1,4 +1,4 @@
-// Holds kvplan against one file of executed figures.
+// Compares kvplan with one file of executed figures.
 #pragma once
 
 #include <string>

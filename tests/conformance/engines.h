@@ -1,5 +1,5 @@
-// How the rows of each engine become figures: what kvplan is asked, and where its report has each figure. Every file
-// begins with a table of those places; a report of another shape needs an edit there and nowhere else.
+// How the rows of each engine become figures: kvplan's request, and where its report has each figure. Every file begins
+// with a table of those places, the only part to edit if the report changes.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct EngineRows {
   std::string_view engine;
   // The config or file of a row, as the planner takes it.
   Json (*model)(const Json& row);
-  // The rest of what was asked, in one line; causes name it.
+  // The rest of the request, in one line, as causes name it.
   std::string (*settings)(const Json& row);
   // `engine`: with the release, "vllm@0.33.0".
   Figures (*figures)(const Json& row, const std::string& engine, Planner& planner);
@@ -34,7 +34,7 @@ std::string llama_cpp_settings(const Json& row);
 
 const EngineRows& engine_rows(std::string_view engine);
 
-// Whether the engine starts with a case at all; kvplan should refuse where it does, and nowhere else.
+// Whether the engine starts with a case at all; kvplan should refuse exactly the same cases.
 // `later`: codes of refusals, separated by spaces, for checks that the engine makes after the harness has ended.
 Figure start(const Json& row, const Reply& reply, std::string_view later = "");
 Figure refusal(const std::string& name, const Reply& reply);

@@ -1,4 +1,4 @@
-// A figure that an engine's own code gave, and what kvplan says in its place.
+// A figure from an engine's own code, and kvplan's figure.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace kvplan::conformance {
 
 using Json = nlohmann::ordered_json;
 
-// What an engine was asked, in the words that known errors match.
+// A request to an engine, in the terms that known errors match.
 struct Case {
   std::string engine, release;
   std::string model;        // a config's name, "default/TYPE", the name of a GGUF file
@@ -27,11 +27,11 @@ struct Figure {
   std::string name;
   std::optional<double> truth{};    // nothing: the engine refuses the case
   std::optional<double> planned{};  // nothing: no plan, or none of this figure
-  double tolerance = 0;             // what the truth's own digits, or its pools' bookkeeping, leave open
-  bool refused = false;             // kvplan refused in so many words
+  double tolerance = 0;             // uncertainty of the engine's printed digits, or of its pools' bookkeeping
+  bool refused = false;             // kvplan refused explicitly
   std::string detail{};             // which of several: "20 GiB", "5000 tokens", "CUDA1"
-  std::string words{};              // the engine's own, where it refuses
-  std::optional<std::pair<double, double>> range{};  // that the plan states, where it calls the figure an estimate
+  std::string words{};              // the engine's message, if it refuses
+  std::optional<std::pair<double, double>> range{};  // the plan's range, if the figure is an estimate
 
   bool is_exact() const;
   // (planned - truth) / truth; infinite where the truth is 0; nothing if one of them is not a number.
@@ -41,7 +41,7 @@ struct Figure {
   bool in_range() const { return range && range->first <= *truth && *truth <= range->second; }
 };
 
-// How far a plan is off: equal to the last digit, by at most so much, by more, or no figure at all.
+// How far a plan is off: equal to the last digit, off by at most a bound, by more, or no figure at all.
 struct Band {
   std::string_view name;
   double most;

@@ -1,4 +1,4 @@
-// GGUF files of llama.cpp's rows: a true header, and a hole where the tensors would be.
+// GGUF files of llama.cpp's rows: a real header, and a sparse file instead of the tensors.
 #pragma once
 
 #include <string>

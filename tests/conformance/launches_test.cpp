@@ -1,4 +1,4 @@
-// Launch lines as the engines' own parsers and checks took them: what kvplan writes now is what was tried.
+// Launch lines that the engines' own parsers and checks accepted: kvplan still writes the same ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace kvplan::conformance {
 namespace {
 
-// Everything that writes a line: the GPU, then a line for each node.
+// A tried launch: the GPU, then one line per node.
 using Tried = std::vector<std::string>;
 
 std::vector<std::string> configs() {
@@ -39,7 +39,7 @@ Tried lines_for(const std::string& card, const std::string& text) {
   return out;
 }
 
-// Whether kvplan says that the engine does not start, whatever the room.
+// Whether kvplan says that the engine does not start, for a reason other than memory.
 bool is_refused(const Words& words) {
   const Json report = Json::parse(run_program(words).out);
   return !report.at("verdict").at("refusal").is_null();
@@ -48,7 +48,7 @@ bool is_refused(const Words& words) {
 // The command is read back to the request that it was written from.
 void check_reading(const std::string& engine, const std::string& config, const Json& options, const std::string& card,
                    const Tried& lines) {
-  // The first node's command alone, with configs in place of the checkpoints.
+  // Only the first node's command, with configs instead of the checkpoints.
   std::string text = std::regex_replace(lines[1], std::regex(R"((testdata/configs/[\w.-]*?)\.gguf)"), "$1");
   text = std::regex_replace(text, std::regex(R"((testdata/configs/[\w.-]*\w))"), "$1.json");
   const std::string name = config.substr(config.rfind('/') + 1, config.rfind('.') - config.rfind('/') - 1) + ".gguf";
@@ -98,7 +98,7 @@ void check_launches(const std::string& engine) {
       const std::string card = *std::next(std::find(options.begin(), options.end(), "--gpu"));
       const Run run = run_program(asking(engine, config, options, "args"));
       const Tried lines = lines_for(card, run.out);
-      // A name that stands for a checkpoint of another type has no config to try.
+      // A placeholder for a checkpoint of another type has no config to try.
       if (lines.size() == 1 || run.err.find("while it loads") != std::string::npos || seen[lines]) continue;
       seen[lines] = true;
       CAPTURE(lines[1]);
@@ -115,7 +115,7 @@ void check_launches(const std::string& engine) {
       }
     }
   }
-  CHECK(accepted * 2 > seen.size());  // a harness that takes nothing is noticed
+  CHECK(accepted * 2 > seen.size());  // a harness that accepts nothing is detected
   if (kEvery == 1) CHECK_MESSAGE(seen.size() == tried.size(), "lines were tried that kvplan does not write: " << again);
 }
 

@@ -13,7 +13,7 @@ namespace kvplan::conformance {
 
 namespace {
 
-// The three sorts of buffers, in the order of a row, and the lines that stand for each.
+// The three sorts of buffers, in the order of a row, and the ledger lines of each.
 constexpr std::array<const char*, 3> kParts{"weights", "KV and states", "compute"};
 
 std::size_t part_of(const Json& line) {
@@ -66,7 +66,7 @@ std::optional<Words> words_of(const Json& row, const std::string& engine, Planne
   return out;
 }
 
-// Compute buffers are counted by what makes them hard to tell.
+// Compute buffers are counted by what makes them hard to predict.
 std::string kind_of(const Json& row) {
   const std::string settings = row.at("case");
   const auto has = [&](const char* word) { return settings.find(word) != std::string::npos; };

@@ -24,7 +24,7 @@ Request parsed_request(const std::string& engine, Words words) {
   return parse_command_line(static_cast<int>(pointers.size()), pointers.data()).value().request;
 }
 
-// Where the name of a config may lead beside configs.jsonl.
+// Names of configs outside configs.jsonl.
 std::map<std::string, Json> class_defaults() {
   std::vector<std::string> files;
   for (const auto& file : fs::directory_iterator(kFolder))
@@ -182,7 +182,7 @@ Model Planner::load(const Json& config) {
   if (name.ends_with(".gguf")) return Model::load(write_gguf(gguf(name), folder_.path()));
   const Json& found = entry(name);
   if (!found.contains("hf_quant_config")) return Model::from_config(found.at("config").dump(), name + ".json");
-  // What lies beside a config is found in its folder.
+  // Files next to a config are found in its folder.
   std::string folder = name;
   std::replace(folder.begin(), folder.end(), '/', '-');
   fs::create_directory(folder_.path() + "/" + folder);

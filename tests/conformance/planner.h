@@ -1,4 +1,4 @@
-// Asks kvplan, in this process, what a release of an engine takes, and finds figures in its report by their names.
+// Calls kvplan in this process for a release of an engine, and finds figures in its report by name.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class Reply {
   Reply(std::string why, bool refused) : why_(std::move(why)), refused_(refused) {}
 
   bool is_report() const { return report_.has_value(); }
-  // kvplan says that this cannot be: without a plan, or as its verdict.
+  // kvplan refuses: without a plan, or with its verdict.
   bool is_refused() const;
   std::string refusal_code() const;  // "" without one
   const std::string& why() const { return why_; }
@@ -47,7 +47,7 @@ class Reply {
   bool refused_ = false;
 };
 
-// What a line is called: by its id where it has one, else by its words.
+// The name of a line: its id if it has one, else its words.
 std::string called(const Json& line);
 bool is_called_like(const Json& line, std::string_view text);
 double sum_of(const std::vector<Json>& lines, const char* key = "bytes");

@@ -20,9 +20,9 @@ constexpr const char* kShare = "/request/gpu_memory_utilization";
 constexpr const char* kRequests = "/capacity/max_num_seqs";
 constexpr const char* kBudget = "/capacity/kv_cache_memory_bytes";
 
-const Words kLight{"--weights", "iq1_s"};  // so few bytes that a GPU has room beside them
+const Words kLight{"--weights", "iq1_s"};  // so few bytes that a GPU has memory left
 
-// What the engine is planned with: by name, else the number in the formula of a line.
+// The engine's settings: by name, else the number in a line's formula.
 struct Setting {
   const char* place;
   const char* part;
@@ -48,7 +48,7 @@ bool is_request_table(const Json& line) {
 }
 
 constexpr double kPointers = 1 << 16;  // the real pools hold the addresses of their layers too, a few KB
-constexpr const char* kShort = "1";    // token: so few that slots of states are the limit
+constexpr const char* kShort = "1";    // tokens: so few that state slots are the limit
 constexpr const char* kMany = "64";    // requests: more tokens than a chunk has
 
 std::optional<double> number(const Reply& reply, const Setting& setting) {
@@ -95,7 +95,7 @@ const std::map<std::string, std::string> kOptions{{"mem_fraction_static", "--mem
 const std::vector<std::string> kFlags{"disable_radix_cache", "disable_cuda_graph", "enable_dp_attention", "ep_size",
                                       "disable_hybrid_swa_memory"};
 
-// GPU, ranks and what was given; nothing if kvplan has no option for that.
+// GPU, ranks and the given options; nothing if kvplan lacks one of them.
 std::optional<Words> words_of(const Json& row) {
   const std::string ranks = text(row.at("tp"));
   Words out{"--gpu", card_of_memory(row.at("card")), "-tp", ranks, "--gpu-count", ranks};
@@ -121,7 +121,7 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
-// The bytes that a row names for the cache.
+// The cache's bytes in a row.
 Words budget_of(const Json& row) {
   return {"--kv-cache-memory-bytes", text(row.at("mem"))};
 }
@@ -139,7 +139,7 @@ void add_at_once(const Json& row, const std::function<Reply(const Words&)>& ask,
   for (const auto& [load, more] : kLoads) {
     if (!row.at("at_once").contains(load) || row["at_once"][load].is_null()) continue;
     Figure figure{"runs at once, " + load, row["at_once"][load], ask(with(budget, more)).number(kAtOnce)};
-    if (!figure.planned && load == "32k")  // where the report has no such figure: as many of that length as fit
+    if (!figure.planned && load == "32k")  // if the report has no such figure: as many of that length as fit
       figure.planned = ask(with(budget, {"--max-model-len", "32768"})).number(kRequests);
     if (const auto bound = ask(with(budget, more)).number("/engine_settings/max_num_seqs"); bound && figure.planned)
       figure.planned = std::min(*figure.planned, *bound);
@@ -166,8 +166,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   if (row.contains("refused") || row.contains("starts")) {
     const Words budget = row.contains("mem") ? budget_of(row) : Words{};
     Figure& figure = out.emplace_back(start(row, ask(budget), kSglangLater));
-    // Pools are sized at the start: where they hold no token, or no request, SGLang refuses. (A start that is well was
-    // requested without the weights, whatever the GPU.)
+    // Pools are sized at the start: SGLang refuses if no token or no request fits. (Successful starts were run without
+    // the weights, for any GPU.)
     const Reply least = ask(with(budget, {"--max-model-len", kShort}));
     if (row.contains("refused") && (least.number(kCapacityTokens) == 0 || least.number(kRequests) == 0)) {
       figure.refused = true;
@@ -179,11 +179,11 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
     add_at_once(row, ask, out);
     return out;
   }
-  // The engine was told the weights, and what was free before them: what kvplan's differ by goes back into the budget,
-  // so that the rules alone count.
+  // The engine was given the size of the weights and the free memory. kvplan's difference goes back into the budget, so
+  // that only the rules are compared.
   const auto with_told_weights = [&](const Reply& reply, const Words& words) {
     Reply room = reply;
-    if (reply.number(kBudget).value_or(0) == 0) room = ask(with(words, kLight));  // the same share, less of it taken
+    if (reply.number(kBudget).value_or(0) == 0) room = ask(with(words, kLight));  // the same fraction, less of it used
     const auto weights = room.number(kWeightsBytes), budget = room.number(kBudget);
     const double told = row.at("weights"), free = row.at("free_before");
     const double more =
@@ -196,7 +196,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   const Json &args = row.at("args"), &pool = row.at("pool");
   const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
   const Reply plain = ask(context);
-  // Of a GPU that kvplan's own weights leave room on: the engine was told others.
+  // For a GPU on which kvplan's weights leave memory: the engine was given other weights.
   if (plain.number(kBudget).value_or(0) > 0) out.push_back(start(row, plain, kSglangLater));
   const double tokens = pool.at("max_total_num_tokens"), share = args.at("mem_fraction_static");
   if (row.contains("weights_built"))

@@ -20,7 +20,7 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
   }
   out.push_back(start(row, ask(100, 0)));
   if (row.contains("parameters") && row["parameters"].is_number()) {
-    // Both are true: what a checkpoint keeps as a tensor may be a buffer of the class.
+    // Both are correct: a checkpoint's tensor may be a buffer of the class.
     const double parameters = row["parameters"], with_buffers = parameters + row.at("kept_buffers").get<double>();
     const auto planned = ask(100, 0).number(kParameters);
     out.push_back({"parameters", planned == with_buffers ? with_buffers : parameters, planned});

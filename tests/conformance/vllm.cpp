@@ -20,7 +20,7 @@ constexpr const char* kBlocks = "/capacity/num_blocks";
 constexpr const char* kConcurrency = "/capacity/max_concurrency";
 constexpr const char* kLongest = "/capacity/max_model_len_by_memory";
 constexpr const char* kDefaultLength = "/model/max_model_len";
-constexpr const char* kNeeded = "/memory/0/kv_cache_bytes";  // the encoder cache is none of the pool
+constexpr const char* kNeeded = "/memory/0/kv_cache_bytes";  // the encoder cache is not part of the pool
 
 bool is_encoder_cache(const Json& line) {
   return line.at("part") == "kv_cache" && called(line) == "encoder cache";
@@ -34,7 +34,7 @@ bool is_graphs(const Json& line) {
 }
 
 constexpr double kHundredthOfGib = 0.00501;  // of GiB, as they are printed
-constexpr double kFourDecimals = 0.000051;   // of requests, as they are noted
+constexpr double kFourDecimals = 0.000051;   // of requests, as recorded
 
 std::string card(const std::string& name) {
   return name == "h100" ? "h100-80gb" : name == "a100" ? "a100-80gb" : name;
@@ -54,7 +54,7 @@ Words options_of(const Json& row, const std::string& engine, Planner& planner) {
     break;
   }
   for (const auto& [key, value] : args.items()) {
-    // Ranks are ranks on how many machines they may be.
+    // The number of nodes does not matter for ranks.
     if (key == "max_model_len" || key == "nnodes" || key == "speculative_config") continue;
     std::string name = key;
     std::replace(name.begin(), name.end(), '_', '-');
@@ -98,7 +98,7 @@ void add_once(const Json& row, const Reply& reply, Figures& out) {
   out.push_back({"graph sizes", row.at("graphs").at(1), graph_sizes(reply)});
 }
 
-// The block of a paged group, the largest; of a model of states alone, the smallest of its own.
+// The block of a paged group, the largest; for a model with only states, the smallest.
 double block_size(const Json& groups) {
   std::vector<double> paged, all;
   for (const Json& group : groups) {
@@ -114,7 +114,7 @@ std::optional<double> needed_gib(const Reply& reply) {
   return std::round((*all - *images) / kGiB * 1e4) / 1e4;
 }
 
-// Of a budget that is too small for one request.
+// For a budget that is too small for one request.
 void add_shortage(const Json& plan, const Reply& reply, Figures& out) {
   if (plan.contains("needed_gib") && !plan["needed_gib"].is_null())
     out.push_back({"KV needed, GiB", plan["needed_gib"], needed_gib(reply), kHundredthOfGib});

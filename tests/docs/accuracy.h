@@ -5,8 +5,7 @@
 
 namespace kvplan {
 
-// What the README says about it, the section of docs/accuracy.md, and the long tables, a page of their own in
-// docs/accuracy.
+// The README's headline, the section of docs/accuracy.md, and the long tables, a separate page in docs/accuracy.
 struct AccuracyPart {
   std::string headline, section, tables;
 };

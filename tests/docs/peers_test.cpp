@@ -1,4 +1,4 @@
-// kvplan beside other tools on the same models (testdata/observations/peers.json).
+// kvplan and other tools on the same models (testdata/observations/peers.json).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ architecture needs, what vLLM reserves and what llama.cpp allocates. [All answer
 
 )";
 
-// As the recorded values were worked out: vLLM's rules before 0.26, with a batch of 8192 tokens.
+// As the recorded values were computed: vLLM's rules before 0.26, with a batch of 8192 tokens.
 std::vector<std::string> arguments_for(const std::string& engine, int tokens) {
   std::vector<std::string> out{"--max-model-len", std::to_string(tokens), "--engine", engine};
   if (engine == "vllm") {
@@ -67,7 +67,7 @@ struct Cell {
 struct Row {
   std::string name;
   std::map<std::string, Cell> cells;  // by engine
-  double low = 0, high = 0;           // what an answer may be, in GiB
+  double low = 0, high = 0;           // the range of correct answers, in GiB
 };
 
 struct PeerTally {
@@ -103,7 +103,7 @@ Row plan_row(const Json& model, int tokens) {
   return row;
 }
 
-// An answer is right within 5 % of the band that the architecture and the two engines span.
+// An answer is correct within 5 % of the range between the architecture's need and the two engines.
 std::string weigh(const Row& row, const std::string& answer, PeerTally& tally) {
   if (answer.empty() || answer.find_first_of("0123456789") != 0) {
     ++tally.none;
@@ -145,7 +145,7 @@ struct Comparison {
   std::vector<Row> rows;
   std::vector<std::pair<std::string, PeerTally>> tallies;  // kvplan first
   std::string answers;                                     // the table of all peers
-  std::string tools;                                       // what ran and how
+  std::string tools;                                       // which tools ran, and how
   int cells = 0, near_recorded = 0, exact = 0, near = 0;
 };
 

@@ -1,4 +1,4 @@
-// The screens that the pages show are what the program prints, and their commands are run.
+// The screens in the documentation are what the program prints, and their commands run.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -52,7 +52,7 @@ TEST_CASE("the pages show what kvplan prints") {
     check_screens(page);
 }
 
-// The words of the pages' commands that stand for a reader's own files, and files of the project that they become here.
+// Placeholders in the documentation's commands, and the files that replace them here.
 std::string named_here(const std::string& word, const kvplan::TemporaryFolder& folder) {
   static const std::string kConfig = "testdata/configs/llama-3.1-8b.json";
   for (const auto& [placeholder, file] :
@@ -70,12 +70,12 @@ std::string named_here(const std::string& word, const kvplan::TemporaryFolder& f
   return word;
 }
 
-// What a shell would read of a line: its pipe's last command, without its comment and its redirected input.
+// A line as a shell reads it: the pipe's last command, without comments and redirected input.
 std::vector<std::string> command_words(std::string line, const kvplan::TemporaryFolder& folder) {
   if (const std::size_t comment = line.find("   "); comment != std::string::npos) line.resize(comment);
   if (const std::size_t pipe = line.find("| kvplan "); pipe != std::string::npos) line.erase(0, pipe + 2);
   if (!line.starts_with("kvplan ")) return {};
-  // A program that ends at once stands for the engine.
+  // A program that ends at once replaces the engine.
   if (const std::size_t engine = line.find(" -- "); line.find("--watch") < engine && engine != std::string::npos)
     line.replace(engine, line.size(), " -- true");
   std::vector<std::string> words = kvplan::words_of(line.substr(7, line.find(" < ") - 7));
@@ -129,7 +129,7 @@ TEST_CASE("the pages' commands are commands that kvplan knows") {
                           : "/dev/null",
           {"HF_HUB_OFFLINE=1", "KVPLAN_CACHE=" + folder.path(), "HF_HOME=" + folder.path(), "HOME=" + folder.path()});
       CAPTURE(run.err);
-      // An answer, or a model, a GPU or an engine that is not here; a usage that is wrong is a 2.
+      // A result, or a model, GPU or engine that is not available here; wrong usage would be 2.
       CHECK((run.exit == 0 || run.exit == 1 || run.exit == 4 || run.exit == 5));
     }
   }

@@ -1,4 +1,4 @@
-// What engines allocate for a cache adds up to what the plan says they take, to the byte, for every bundled model.
+// The engine's allocations for a cache add up to the plan's bytes exactly, for every bundled model.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -57,12 +57,12 @@ TEST_CASE("buffers: they add up to the plan in every engine") {
                 sum += buffer.bytes;
               }
               CHECK(sum == plan[rank].reserved);
-              // A line that is the ledger's holds what the ledger says.
+              // A buffer that is a ledger line has the ledger's bytes.
               for (const LedgerLine& line : plan[rank].lines)
                 if (by_line.count(in_words(line.what)) > 0) CHECK(by_line[in_words(line.what)] == line.bytes);
               ++compared;
             }
-          } catch (const Error&) {  // the engine refuses the model or the layout, and says so elsewhere
+          } catch (const Error&) {  // the engine refuses the model or the layout, which other tests check
           }
         }
       }
@@ -83,7 +83,7 @@ TEST_CASE("buffers: a layer's K and V are tensors of their own where the engine 
   const auto vllm = buffers_of("llama-3.1-8b.json", "vllm", request);
   REQUIRE(vllm.size() == 32);
   CHECK(vllm.front().bytes == Bytes(4 << 20));
-  // SGLang: a page beside them, of one token.
+  // SGLang: an additional page of one token.
   const auto sglang = buffers_of("llama-3.1-8b.json", "sglang", request);
   REQUIRE(sglang.size() == 64);
   CHECK(sglang.front().bytes == Bytes(std::uint64_t{1025} * 8 * 128 * 2));

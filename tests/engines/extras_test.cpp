@@ -1,4 +1,5 @@
-// What a deployment adds, against figures from outside: start-up logs, papers, the arithmetic of engines' sources.
+// What a deployment adds, compared with figures from outside: start-up logs, papers, arithmetic from the engines'
+// sources.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -137,7 +138,7 @@ TEST_CASE("Medusa: heads over the model's own widths") {
   for (const TensorGroup& group : heads.tensors) elements += group.stored().count();
   CHECK(elements == 2 * (4096ULL * 4096 + 32000ULL * 4096));
   CHECK_THROWS_AS(read_draft(R"({"medusa_num_heads": 100000})"), Error);
-  // No cache: the plan's cache is that of the model alone.
+  // No cache: the plan has only the model's cache.
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = request_for("vllm", 4096);
   request.num_speculative_tokens = 2;
@@ -189,20 +190,20 @@ TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
     CHECK(plan.capacity->max_concurrency == doctest::Approx(3.13).epsilon(0.001));
     CHECK(plan.kv_cache.logical == Bytes(131072ULL * 131072));
     CHECK(bytes_of_line(plan, "EAGLE layers, 1 layer") == Bytes(131072ULL * 4096));
-    // The embedding and the head are the model's: 0.24 GB of a layer and its projection.
+    // The embedding and the head belong to the model: the draft has 0.24 GB for a layer and its projection.
     CHECK(static_cast<double>(bytes_of_line(plan, "EAGLE head: weights").count()) / 1e9 ==
           doctest::Approx(0.503).epsilon(0.01));
   }
 }
 
 TEST_CASE("SGLang: the budget counts a token of the draft as one more layer") {
-  // pool_configurator.py: cell * (1 + draft layers / layers); with the same geometry that is what the draft takes.
+  // pool_configurator.py: cell * (1 + draft layers / layers), which is exact for the same geometry.
   const ModelSpec model = test_model("llama-3.1-8b");
   const auto drafted = [](const Request& request) { return with_draft(request, read_draft(kEagle3)); };
   const std::uint64_t budget = 33 * kGiB;
   CHECK(make_plan(model, request_for("sglang", 4096, budget)).capacity->tokens == budget / 131072);
   CHECK(make_plan(model, drafted(request_for("sglang", 4096, budget))).capacity->tokens == budget / (131072 / 32 * 33));
-  // A page beside the pool, as in the model's own.
+  // A page in addition to the pool, as for the model.
   const Plan plan = make_plan(model, drafted(request_for("sglang", 4096)));
   CHECK(bytes_of_line(plan, "EAGLE-3 layers, 1 layer") == Bytes(4097 * 4096));
 }
@@ -217,7 +218,7 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
   request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;  // the model's; the draft stays float16
   CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(224 * kMiB));
   CHECK(find_line(make_plan(model, request), "compute buffer of the draft") != nullptr);
-  // As many sequences as the model has (v0.5.0); one in older builds, and as long as -cd says.
+  // As many sequences as the model has (v0.5.0), one in older builds; the length is -cd.
   request.num_seqs = 4;
   CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 224 * kMiB));
   request.extras.draft_ctx = Tokens(1024);
@@ -332,7 +333,7 @@ TEST_CASE("vLLM: the encoder cache holds a budget of embeddings") {
   request.extras.mm_limits = {{"image", 0}, {"video", 0}};
   CHECK(find_line(make_plan(model, request), "encoder cache") == nullptr);
   CHECK(find_line(make_plan(test_model("llama-3.1-8b"), request_for("vllm", 4096)), "encoder cache") == nullptr);
-  // It comes out of what the cache gets.
+  // It reduces the cache.
   Request with = request_for("vllm", 4096);
   with.card.memory = Bytes(80 * kGiB);
   Request without = with;

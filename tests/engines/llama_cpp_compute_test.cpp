@@ -1,4 +1,4 @@
-// llama.cpp's compute buffer, moment by moment: by hand from the graph of a micro-batch, beside the bytes that runs of
+// llama.cpp's compute buffer, moment by moment: by hand from the graph of a micro-batch, compared with the bytes that
 // v0.5.0 reserved for the same widths.
 #include "engines/llama_cpp/compute.h"
 
@@ -74,12 +74,12 @@ TEST_CASE("llama.cpp: compute of dense models, by hand and as runs had it") {
   EngineInput exaone = model_of("exaone4", 5120, 27392, 102400, {40, 8, 128}, 4096);
   exaone.model.num_layers = 64;
   check_run(compute(exaone, 16384), mlp(27392, 5120, 16384 + 4096 + 512), 221268096, 0.001);
-  // Every slot on its own: the mask is a stream's, and a window is one.
+  // Separate slots: the mask is for one stream, and a window is one.
   CHECK(compute(gemma, 8192, 4).bytes == Bytes(mlp(10240, 2560, 8192 + 1024 + 512)));
   EngineInput whole = gemma;
   whole.request.llama_cpp.swa_full = true;
   CHECK(compute(whole, 8192).bytes == Bytes(mlp(10240, 2560, 8192)));
-  // Nothing but windows: one mask.
+  // Only windows: one mask.
   EngineInput windows = gemma;
   windows.caches.erase(windows.caches.begin());
   CHECK(compute(windows, 8192).bytes == Bytes(mlp(10240, 2560, 1024 + 512)));
@@ -98,7 +98,7 @@ TEST_CASE("llama.cpp: the range is the one that covers 95 % of runs") {
   // 1.1 times the figure and 32 MiB.
   CHECK(line.high.count() == line.bytes.count() + line.bytes.count() / 10 + 32 * kMiB);
   CHECK(line.low.count() == line.bytes.count() / 20 * 14);  // fewer tensors may be alive at once
-  // Scores are one tensor: hardly anything of them can be freed early.
+  // Scores are one tensor: hardly anything can be freed early.
   EngineInput off = llama8b();
   off.request.llama_cpp.flash_attention = FlashAttention::kOff;
   const LedgerLine scores = compute(off, 16384);
@@ -182,7 +182,7 @@ TEST_CASE("llama.cpp: several GPUs keep four copies of the inputs while all laye
   input.request.parallel.pipeline = 3;
   for (const std::size_t stage : {0U, 1U, 2U}) CHECK(compute(input, 8192, 1, false, stage).bytes == Bytes(172 * kMiB));
   CHECK(compute(input, 8192, 1, false, 1).high - compute(input, 8192, 1, false, 0).high == Bytes(32 * kMiB));
-  input.model.vocab_size = 100000000;  // logits larger than all else: on the last GPU alone
+  input.model.vocab_size = 100000000;  // logits larger than everything else: only on the last GPU
   CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(172 * kMiB));
   CHECK(compute(input, 8192, 1, false, 2).bytes == Bytes(4 * (100000000ULL + 4096) + 64 * kMiB));
 }
@@ -207,10 +207,10 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
   CHECK(compute(input, 4096).bytes - alone == Bytes(1002 * kMiB));
   input.request.llama_cpp.gpu_layers = 33;  // all, with the output
   CHECK(compute(input, 4096).bytes == alone);
-  // Batches below 32 tokens are multiplied where the weights lie.
+  // Batches below 32 tokens are multiplied where the weights are.
   input.request.llama_cpp.gpu_layers = 16;
   input.request.llama_cpp.n_ubatch = 31;
-  // A layer's K and V of 8 heads of 128, which the host keeps, are copied too.
+  // A layer's K and V of 8 heads of 128 in host memory are copied, too.
   const std::uint64_t kept = 4096 * 2 * 8 * 128 * 2;
   CHECK(compute(input, 4096).bytes == Bytes(31 * 4 * 3 * 4096 + 31 * 4096 * 2 + kept));
   input.request.llama_cpp.n_ubatch = 32;
@@ -304,8 +304,8 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
     std::optional<std::uint64_t> batch, ubatch;
     std::uint64_t cells, streams, n_ubatch;
   };
-  // llama_context: n_batch = min(n_ctx, n_batch), n_ubatch = min(n_batch, n_ubatch == 0 ? n_batch : n_ubatch), held
-  // against what was requested; cells are padded to 256.
+  // llama_context: n_batch = min(n_ctx, n_batch), n_ubatch = min(n_batch, n_ubatch == 0 ? n_batch : n_ubatch), limited
+  // by the requested context; cells are padded to 256.
   const Row rows[] = {
       {100, 1, false, {}, {}, 256, 1, 100},        {100, 3, false, {}, {}, 256, 3, 300},
       {100, 3, true, {}, {}, 256, 1, 100},         {5000, 1, false, {}, {}, 5120, 1, 512},
@@ -391,13 +391,13 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
   mla.caches[0].compact.own()[0].shape.width = 256;  // MiniCPM3's 256 + 32 has no kernel
   mla.caches[0].compact.own()[1].shape.width = 32;
   CHECK_FALSE(llama_flash_attention(mla));
-  // The CPU has one for any: layers on the host ask for none of CUDA's.
+  // The CPU has a kernel for every size: layers on the host need none of CUDA's.
   mla.caches[0].compact.own()[0].shape.width = 448;
   mla.model.num_layers = 1;
   CHECK_FALSE(llama_flash_attention(mla));
   mla.request.llama_cpp.gpu_layers = 1;  // the output alone
   CHECK(llama_flash_attention(mla));
-  // A layer that does not attend asks for none.
+  // A layer without attention needs no kernel.
   EngineInput none = model_of("mamba", 512, 512, 1000, {0, 0, 0});
   CHECK(llama_flash_attention(none));
 }

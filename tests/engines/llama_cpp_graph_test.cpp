@@ -1,5 +1,5 @@
-// llama.cpp's compute buffers from its graph: ggml's allocator alone, and whole graphs against what the library
-// allocated for the same widths.
+// llama.cpp's compute buffers from its graph: only ggml's allocator, and whole graphs compared with the library's
+// allocations for the same widths.
 #include <doctest/doctest.h>
 
 #include "engines/llama_cpp/cache.h"
@@ -27,7 +27,7 @@ TEST_CASE("llama.cpp: memory is taken from the best hole, else from the end") {
   CHECK(blocks.take(200) == 1152);
   CHECK(blocks.take(1024) == 0);
   CHECK(blocks.take(1) == 1536);
-  // What lies before the end becomes the end again, with the holes that it meets.
+  // A freed block at the end is merged into the end, with adjacent holes.
   blocks.give(1152, 200);
   blocks.give(1408, 128);
   blocks.give(1536, 1);
@@ -151,7 +151,7 @@ TEST_CASE("llama.cpp: compute buffers of Llama-2-7B to the byte") {
   input.request.llama_cpp.flash_attention = FlashAttention::kAuto;
   input.types.key = input.types.value = Dtype::kQ8_0;
   CHECK(buffers(input, 16384) == std::vector<std::uint64_t>{318859392, 33648672});
-  // The line says so.
+  // The ledger line says so.
   const LedgerLine line =
       llama_cpp_overhead({&input, Load{Tokens(16384), 1, Tokens(0), false}, 0, Bytes(0), std::nullopt, 16}).front();
   CHECK(line.basis == Basis::kExact);
@@ -161,7 +161,7 @@ TEST_CASE("llama.cpp: compute buffers of Llama-2-7B to the byte") {
 
 TEST_CASE("llama.cpp: compute buffers of a pipeline, as a run allocates them") {
   // llama.cpp's --fit counts four copies of the hidden state more on the second GPU (227058176): the norm of its first
-  // layer is not yet told where to run. What the context then allocates:
+  // layer is not yet told where to run. The context itself allocates:
   const Tensors tensors = llama2();
   EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
   input.request.parallel.pipeline = 2;
@@ -201,7 +201,7 @@ TEST_CASE("llama.cpp: --tensor-split deals layers by shares") {
   request.parallel.pipeline = 2;
   request.llama_cpp.tensor_split = {3, 1};
   const LlamaPlacement placement(request, 32);
-  // Of 33 units 24.75 are the first GPU's.
+  // Of 33 units 24.75 are on the first GPU.
   CHECK(placement.gpu_of(24) == 0);
   CHECK(placement.gpu_of(25) == 1);
   CHECK(placement.gpu_of(32) == 1);

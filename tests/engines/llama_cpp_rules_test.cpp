@@ -1,4 +1,4 @@
-// llama.cpp's caches, rule by rule, beside what runs of v0.5.0 reserved: latents as old builds kept them, DeepSeek-V4's
+// llama.cpp's caches, rule by rule, compared with runs of v0.5.0: latents in old builds, DeepSeek-V4's
 // caches, rows to roll back, MTP layers, layers on several devices and on the host.
 #include <doctest/doctest.h>
 
@@ -97,7 +97,7 @@ TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
   CHECK(line_of(rank, "KV of windows") == Bytes(std::uint64_t{3} * 43 * 768 * 512 * 2));
   CHECK(line_of(rank, "KV, one cell for 4 tokens") == Bytes(std::uint64_t{3} * 21 * 4096 * (512 + 128) * 2));
   CHECK(line_of(rank, "KV, one cell for 128 tokens") == Bytes(std::uint64_t{3} * 20 * 256 * 512 * 2));
-  // A pool of all tokens needs a third of them for each sequence; llama.cpp gives each the whole.
+  // In a pool of all tokens each sequence needs a third; llama.cpp gives each the whole.
   CHECK(reason(rank, "a whole stream for each sequence") > 0);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("llama.cpp: rows to roll back drafts") {
   CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(states));
   CHECK(line_of(rank(request), "MTP layers") == Bytes(0));
   request.mtp = true;
-  CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(4 * states));  // 3 where nobody says
+  CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(4 * states));  // 3 by default
   CHECK(reason(rank(request), "rows to roll back drafts") == static_cast<std::int64_t>(3 * states));
   // One MTP layer: K and V of 4 heads of 256, 4096 cells.
   CHECK(line_of(rank(request), "MTP layers") == Bytes(4096 * 4 * 256 * 2 * 2));
@@ -214,7 +214,7 @@ TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
   input.request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3, true)) == Bytes(3 * (768 + 8192) * 64 * 2));
   CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3)) == Bytes(3 * (768 + 8192) * 64 * 2));
-  // Its MTP layer holds the window alone.
+  // Its MTP layer has only the window.
   input.request.mtp = true;
   input.model.num_nextn_layers = 1;
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(16384)).front(), "MTP layers") == Bytes(768 * 64 * 2));
@@ -298,7 +298,7 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
   Term index{.name = "index key", .role = Role::kIndex, .storage = Storage::kModel};
   index.shape.width = 64;
   terms.push_back(index);
-  // One head of 64 at the K type, whatever the model's; then one head of V's 128 that nobody reads.
+  // One head of 64 in the K type, whatever the model's type; then one unused head of V with 128.
   EngineInput plain = model_of("deepseek_v32", 1, terms);
   CHECK(LlamaCppLayout(plain).reserved(load_for(4096)) == Bytes(4096 * (4 * 128 * 2 + 64) * 2));
   EngineInput minimax = model_of("minimax_m3", 1, terms);
@@ -344,7 +344,7 @@ TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
   CHECK(llama_cpp_runs(shape("qwen3moe", "", true)));
   CHECK(llama_cpp_runs(shape("gpt-oss", "", true)));
   CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLM", "some-new-name", true)));
-  // EXAONE 4 keeps windows in the 32B alone, which has 64 layers.
+  // Only the 32B of EXAONE 4, with 64 layers, keeps windows.
   CHECK(llama_class(shape("", "exaone4")).keeps_windows);
   ModelShape small = shape("", "exaone4");
   small.num_layers = 30;

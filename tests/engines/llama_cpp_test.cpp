@@ -125,7 +125,7 @@ TEST_CASE("llama.cpp: cells of windows follow the micro-batch and the slots of a
       {1024, 1, 512, false, false, 16384, 1536}, {1024, 1, 2048, false, false, 16384, 3072},
       {1024, 1, 512, false, true, 16384, 16384}, {4096, 1, 512, false, false, 4096, 4096},
       {4096, 1, 512, false, false, 5000, 4608},  {128, 2, 512, false, false, 16384, 2 * 768},
-      {128, 1, 4096, false, false, 16384, 2304},  // n_batch 2048 holds n_ubatch down
+      {128, 1, 4096, false, false, 16384, 2304},  // n_batch 2048 limits n_ubatch
   };
   for (const Row& row : rows) {
     CAPTURE(row.window);
@@ -137,7 +137,7 @@ TEST_CASE("llama.cpp: cells of windows follow the micro-batch and the slots of a
     const Load load{Tokens(row.tokens), row.seqs, Tokens(0), row.unified};
     CHECK(layout.reserved(load) == Bytes(row.cells * 2 * 4 * 64 * 2));
   }
-  // Architectures without a second cache read the window and keep everything.
+  // Architectures without a second cache read the window but cache every token.
   const LlamaCppLayout mistral(made_input("mistral", {heads_cache(0, 4, 64, 128)}, 1));
   CHECK(mistral.reserved({Tokens(16384), 1, Tokens(0)}) == Bytes(16384 * 2 * 4 * 64 * 2));
 }
@@ -384,7 +384,8 @@ TEST_CASE("llama.cpp: the closed form equals a count of cells") {
   }
 }
 
-// ggml-org/llama.cpp#15009: a compute buffer of 4,757,131,264 B on Strix Halo, where Vulkan gives 4 GiB in one piece.
+// ggml-org/llama.cpp#15009: a compute buffer of 4,757,131,264 B on Strix Halo, where Vulkan allocates at most 4 GiB in
+// one piece.
 TEST_CASE("llama.cpp: no buffer above what Vulkan and SYCL give in one piece") {
   const ModelSpec model = observed_model("qwen3-30b-a3b");
   Request request = request_for("llama.cpp@b6000", 70000);

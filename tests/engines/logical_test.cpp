@@ -1,4 +1,4 @@
-// The engine that is none, and what the table of engines says about each: documentation of the engines, not kvplan's.
+// The logical engine, and the facts in the table of engines, from the engines' documentation.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ TEST_CASE("logical: caches that do not grow hold no number of tokens") {
 TEST_CASE("engines: what the documentation of each says it has") {
   struct Row {
     const char* engine;
-    double share;  // of a GPU, where nobody names one
+    double share;  // of a GPU, by default
     bool shared_experts, expert_parallel, beams, projectors, host_embedding, scores, deals_draft, ctx_size;
     LoraStorage lora;
     bool drafts, cache_budget, cuts_towers;

@@ -87,7 +87,7 @@ TEST_CASE("MLX: weights without towers, routers in their own type") {
     CAPTURE(row.weights);
     CHECK(*weighed(test_model(row.config), row.weights).memory.front().weights == Bytes(row.bytes));
   }
-  // The plan's parameters are those of the module; other engines see the tower.
+  // The plan's parameters are the module's; other engines include the tower.
   const ModelSpec scout = test_model("llama-4-scout");
   CHECK(weighed(scout, "bf16").model->parameters.total == 107769861120);
   CHECK(make_plan(scout, request_for("vllm", 1)).model->parameters.total > 108000000000);
@@ -122,7 +122,7 @@ TEST_CASE("MLX: caches that stand in lists are not quantized") {
 }
 
 TEST_CASE("MLX: FP8 checkpoints that a module unpacks are loaded in 16 bit") {
-  // 671,877,944,064 parameters in bfloat16 but for the routers' biases; the config names FP8.
+  // 671,877,944,064 parameters in bfloat16 except the routers' biases; the config declares FP8.
   const Plan plan = make_plan(test_model("deepseek-v3.2"), request_for("mlx", 1));
   CHECK(*plan.memory.front().weights == Bytes(1343755917824));
   CHECK(plan.weights_dtype == "bfloat16");
@@ -165,7 +165,7 @@ TEST_CASE("MLX: the scores of a prefill step are held where Metal fuses no atten
   CHECK(scores_of(prefill("phi-2", "mlx@0.31", 2048)) == Bytes(0));
   CHECK(scores_of(prefill("phi-3.5-mini", "mlx", 4096)) == Bytes(0));
   CHECK(scores_of(prefill("phi-3.5-mini", "mlx@0.31", 4096)) == Bytes(std::uint64_t{2048} * 4096 * 32 * 2));
-  // An M5 fuses steps of 1,024 and more: what is left of a prompt is shorter.
+  // An M5 fuses steps of 1,024 and more: the rest of a prompt is shorter.
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200, std::nullopt, "m5-max-128gb")) ==
         Bytes(std::uint64_t{1023} * 131200 * 24 * 2));
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx@0.31", 131200, std::nullopt, "m5-max-128gb")) ==

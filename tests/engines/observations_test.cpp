@@ -58,7 +58,7 @@ double in_gib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / kGiB;
 }
 
-// The figure of a log that a line of the ledger stands for.
+// The log's figure for a ledger line.
 std::string figure_of(const Json& line) {
   const std::string part = line["part"];
   if (part != "runtime") return part;
@@ -67,7 +67,7 @@ std::string figure_of(const Json& line) {
   return "non_torch";
 }
 
-// What a start on a known GPU had left for the cache, and what a plan of the GPU alone leaves.
+// The memory left for the cache in a start on a known GPU, and in a plan from only the GPU.
 struct Room {
   std::string recorded, planned, range;
   bool inside = false;
@@ -78,13 +78,13 @@ struct Compared {
   std::vector<std::string> figures;
   double observed = 0, observed_beside = 0, beside = 0;
   RangeSum total;
-  std::map<std::string, std::vector<double>> errors;  // of a figure that is not nothing
+  std::map<std::string, std::vector<double>> errors;  // for figures that are not 0
   int inside_of = 0, outside_of = 0;                  // single figures and their ranges
   std::vector<Room> rooms;
   double planned() const { return in_gib(total.bytes()); }
   double low() const { return in_gib(total.range().low); }
   double high() const { return in_gib(total.range().high); }
-  // Weights, and what stands beside them.
+  // Weights, and the other parts.
   bool has_whole_total() const { return figures.size() > 1 && figures.front().starts_with("weights"); }
   bool inside() const { return observed >= low() - 0.005 && observed <= high() + 0.005; }
 };
@@ -174,7 +174,7 @@ std::string left_out_figures() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The cells of its row that begins so.
+// The cells of the row with this title.
 std::vector<std::string> cells_of(const std::string& title) {
   std::istringstream lines(left_out_figures());
   for (std::string line; std::getline(lines, line);) {

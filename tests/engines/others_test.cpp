@@ -100,7 +100,7 @@ TEST_CASE("Ollama: its own engine keeps 4096 tokens of gpt-oss's windows, until 
   CHECK(reserved("ollama@0.12", 8192) == Bytes(300ULL << 20));
   CHECK(reserved("ollama@0.29", 8192) == Bytes(300ULL << 20));
   CHECK(reserved("ollama@0.12", 8192, 2) == Bytes(kLayers * (2 * 8192 + 2 * 4096 + 512)));
-  // A sequence of no more than that is whole.
+  // A sequence up to that length is cached completely.
   CHECK(reserved("ollama@0.12", 4096) == Bytes(kLayers * 2 * 4096));
   CHECK(reserved("ollama@0.12", 4352) == Bytes(kLayers * (4352 + 4608)));
   // llama-server: a window of 128 and a micro-batch, in whole 256.

@@ -1,5 +1,4 @@
-// What engines take beside the cache: by hand from the rules of their sources, and allowances as their lines state
-// them.
+// What engines take besides the cache: by hand from the rules in their sources, and the allowances in the ledger.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -67,7 +66,7 @@ Range spread(std::uint64_t bytes, double low, double high) {
 }
 
 TEST_CASE("overhead: the residual and one layer's MLP, within a half and the double") {
-  // tokens * (2 * hidden + 3 * MLP of a rank) * 2 B, of what each engine puts through at once.
+  // tokens * (2 * hidden + 3 * MLP of a rank) * 2 B, for the tokens that each engine computes at once.
   struct Row {
     const char* engine;
     std::uint64_t tokens, seqs, batch, passed;
@@ -108,7 +107,7 @@ TEST_CASE("overhead: logits are float32, a row for each sequence that is sampled
     CHECK(range_of(find(lines(llama(engine), 100, 3), "logits")) == spread(3ULL * 128256 * 4, 0.5, 2));
   for (const char* engine : {"sglang", "transformers"})
     CHECK(range_of(find(lines(llama(engine), 100, 3), "logits")) == spread(3ULL * 128256 * 4, 1, 2));
-  // TensorRT-LLM samples a batch of 64 where nothing is said.
+  // TensorRT-LLM samples a batch of 64 by default.
   EngineInput input = llama("tensorrt-llm");
   CHECK(range_of(find(lines(input, 100, 3), "logits")) == spread(64ULL * 128256 * 4, 0.5, 2));
   CHECK(bytes_of(lines(input, 100, 65), "logits") == Bytes(65ULL * 128256 * 4));
@@ -121,7 +120,7 @@ TEST_CASE("overhead: allowances are what their lines say") {
     const char *engine, *line, *words;
     std::uint64_t low, bytes, high;
   };
-  // What is seen of contexts: 250 MiB to 1 GiB; SGLang's logs 300 to 900 MiB; others are round figures of users.
+  // Observed contexts: 250 MiB to 1 GiB; SGLang's logs 300 to 900 MiB; others are round figures of users.
   const Row rows[] = {
       {"logical", "driver context", "512 MiB", 256 * kMiB, 512 * kMiB, 1024 * kMiB},
       {"transformers", "driver context", "512 MiB", 300 * kMiB, 512 * kMiB, 1024 * kMiB},
@@ -149,7 +148,7 @@ TEST_CASE("overhead: without an engine a floor, one prefill chunk of hidden stat
   CHECK(bytes_of(lines(input, 100, 3), "activations") == Bytes(300ULL * 4096 * 2));
   input.request.max_num_batched_tokens = Tokens(77);
   CHECK(bytes_of(lines(input, 100, 3), "activations") == Bytes(77ULL * 4096 * 2));
-  // A pool is what all sequences share.
+  // All sequences share the pool.
   Load pool{Tokens(100), 3, Tokens(0)};
   pool.pooled = true;
   CHECK(prefill_chunk(request_for("llama.cpp", 100), pool) == 100);
@@ -177,7 +176,7 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   CHECK(general_score_matrix(keys)->bytes == Bytes(100ULL * 100 * 32 * 4));
   for (LayerCache& cache : latent.caches) cache.compact.own().front().role = Role::kValue;
   CHECK_FALSE(general_score_matrix(keys));
-  // Nothing attends: no scores.
+  // Without attention there are no scores.
   input.model.num_heads = 0;
   CHECK_FALSE(general_score_matrix(in));
   input.model.num_heads = 32;
@@ -209,7 +208,7 @@ TEST_CASE("overhead: what nobody checked widens the range by a tenth of the cach
     CHECK(range_of(find(lines(input, 1000, 2), "cache rules not verified")) ==
           Range{0, 0, (2 * (1000ULL * 131072 + 262144)) / 10});
   }
-  // mistral.rs: nobody checked windows either.
+  // mistral.rs: windows were not checked either.
   EngineInput windows = llama("mistralrs");
   windows.caches[0] = layer_of(0, 8, 128, 512);
   CHECK(find(lines(windows, 1000), "cache rules not verified") != nullptr);
@@ -324,7 +323,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   CHECK(bytes_of(lines(input, 1000, 3000), "request-to-token") == Bytes(2049ULL * 1004 * 4));  // the rest waits
   input.request.max_num_seqs = 7;
   CHECK(bytes_of(lines(input, 1000, 2), "request-to-token") == Bytes(8ULL * 1004 * 4));
-  // Guesses are for 48 requests, DeepSeek-V4 is for 256; attention's data parallel ranks share them out.
+  // Drafts are for 48 requests, DeepSeek-V4 for 256; the data parallel ranks of attention divide them.
   input.request.max_num_seqs.reset();
   input.draft_method = DraftMethod::kNgram;
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(49ULL * 1004 * 4));
@@ -338,8 +337,8 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
 
 TEST_CASE("SGLang: the static share of a card (server_args.py)") {
   // MiB that are left free: 512 + 1.5 * max(chunk, 2048) + 2 * batch + tp * pp / 8 * 1024; at least 10 GiB above 60
-  // GiB. So it was from 0.5.5 to 0.5.11. DP attention: 3 * batch * dp more, and half of that again beyond batches of
-  // 300. The share has three digits.
+  // GiB. These are the rules of 0.5.5 to 0.5.11. DP attention: 3 * batch * dp more, and half of that again beyond
+  // batches of 300. The share has three digits.
   struct Row {
     std::uint64_t gib, tp, pp, dp, chunk;
     bool dp_attention;

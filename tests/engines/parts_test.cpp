@@ -1,4 +1,5 @@
-// What engines share: shares of ranks and stages, sums of terms, inverse questions, drafts, types, names and versions.
+// What engines have in common: parts of ranks and stages, sums of terms, largest loads, drafts, types, names and
+// versions.
 #include <doctest/doctest.h>
 
 #include "engines/capacity.h"
@@ -66,7 +67,7 @@ class Line : public CacheLayout {
 };
 
 TEST_CASE("parts: units of a rank") {
-  // Heads are divided, or repeated where there are fewer than ranks; nothing else.
+  // Heads are divided, or repeated if there are fewer than ranks; nothing else.
   const auto local = [](std::uint64_t units, std::uint64_t ranks) {
     return local_units(term_of(Role::kKey, units, 64), ranks);
   };
@@ -157,7 +158,7 @@ TEST_CASE("parts: the largest load of a budget, to the token") {
   CHECK(most_sequences(line, Bytes(1070 * 5), one) == 5);
   CHECK(most_sequences(line, Bytes(1070 * 5 - 1), one) == 4);
   CHECK(most_sequences(line, Bytes(1069), one) == 0);
-  // What does not grow fits for ever, which is said as 2^40.
+  // A cache that does not grow always fits: the answer is 2^40.
   CHECK(longest_sequence(Line(1000, 0), Bytes(1000), one) == std::uint64_t{1} << 40);
   // An overflow is more than any budget.
   CHECK(longest_sequence(Line(0, std::uint64_t{1} << 62), Bytes(~std::uint64_t{0}), one) == 3);
@@ -206,7 +207,7 @@ TEST_CASE("parts: a draft beside a model") {
   const Capacity two = both->capacity(Bytes(9750), load);
   CHECK(two.max_model_len == 444);
   CHECK(two.tokens == 888);
-  // One byte is a byte.
+  // Exactly one byte.
   CHECK(with_draft(std::make_unique<Line>(1000, 7), std::make_unique<Line>(1, 0), half, "draft")
             ->explain(Load{Tokens(100), 1, Tokens(0)})
             .front()
@@ -233,14 +234,14 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   input.caches = {layer_of(0, {state_of(8, 8, 8)}), layer_of(1, {term_of(Role::kKey, 8, 128)}),
                   layer_of(2, {term_of(Role::kKey, 8, 192)}), layer_of(3, {window_of(8, 64, 128)})};
   CHECK(width() == 192);
-  // With an indexer where the model has one.
+  // With an indexer if the model has one.
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
   input.caches[1].compact.own().push_back(index);
   CHECK(width() == 128);
   CHECK(draft_layers(input).label == "MTP layers");
   CHECK(in_words(draft_layers(input).line()) == "MTP layers, 2 layers");
-  // DeepSeek-V4's hold a window of latents alone.
+  // DeepSeek-V4's MTP layers have only a window of latents.
   Term latent = window_of(1, 448, 128);
   latent.part = Part::kLatent;
   Term entry = term_of(Role::kKey, 1, 512);
@@ -251,12 +252,12 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   input.caches = {layer_of(0, {latent, entry, sums})};
   CHECK(width() == 448);
   CHECK(draft_layers(input).caches[0].compact.all().size() == 1);
-  // Nothing attends: nothing is drafted. Nobody asks: nothing either.
+  // Without attention, or without a request for it, nothing is drafted.
   input.caches = {layer_of(0, {state_of(8, 8, 8)})};
   CHECK(draft_layers(input).caches.empty());
   input.request.mtp = false;
   CHECK(draft_layers(input).label.empty());
-  // Tokens guessed: as requested, else the engine's own number where anything guesses.
+  // Draft tokens: as requested, else the engine's default if there is a draft.
   CHECK(step_draft_tokens(input, 3) == 0);
   input.draft_method = DraftMethod::kNgram;
   CHECK(step_draft_tokens(input, 3) == 3);
@@ -360,7 +361,7 @@ TEST_CASE("parts: a cache of buffers, by stages and ranks") {
   CHECK(held.tokens == 48);
   CHECK(held.num_blocks == 3);
   CHECK(held.max_concurrency == doctest::Approx(200000.0 / (112 * 4096)));
-  // Without blocks tokens are counted one by one.
+  // Without blocks tokens are counted individually.
   input.request.parallel.pipeline = input.request.parallel.tensor = 1;
   const auto loose = layer_buffers_layout(input, rules_of(0));
   CHECK(loose->capacity(Bytes(200000), load).tokens == 12);
@@ -382,7 +383,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   CHECK(layout->reserved(load) == Bytes(2 * (500 * 4096 + 100 * 2048 + 2000)));
   CHECK(layout->capacity(Bytes(2 * (100 * 2048 + 2000) + 4096 * 77 + 5), load).tokens == 77);
   CHECK(layout->capacity(Bytes(1000), load).tokens == 0);
-  // The draft stands on the last stage and is not a part of the need.
+  // The draft is on the last stage and not part of the architecture's need.
   auto draft = std::make_shared<EngineInput>();
   draft->types = kPlain;
   draft->caches = {layer_of(0, {term_of(Role::kKey, 1, 50)})};
@@ -406,7 +407,7 @@ TEST_CASE("parts: types behind auto") {
   model.dtype = Dtype::kFloat32;
   CHECK(types().key == Dtype::kBfloat16);
   CHECK(types().state == Dtype::kFloat32);
-  // What a checkpoint declares, and what was requested before it.
+  // The checkpoint's declaration, and the request, which wins.
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   model.declared_state_dtype = Dtype::kBfloat16;
   CHECK(types().key == Dtype::kFp8E4m3);
@@ -427,7 +428,7 @@ TEST_CASE("parts: engines by name and release") {
     const Engine& engine = find_engine(text, request);
     return engine_version(engine, request);
   };
-  // "0.20" is 20, "5.16" 5016; a patch level changes nothing, a build of llama.cpp is older than all.
+  // "0.20" is 20, "5.16" 5016; a patch level changes nothing; a build of llama.cpp is older than every version.
   CHECK(version("vllm@0.20") == 20);
   CHECK(version("vllm@0.20.1") == 20);
   CHECK(version("vllm@0.20.1.2") == 20);

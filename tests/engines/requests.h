@@ -1,4 +1,4 @@
-// Requests as the engine tests ask them.
+// Requests for the engine tests.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-// One sequence of `tokens` under `engine` ("sglang@0.4"), with `budget` bytes for the cache where it is not 0.
+// One sequence of `tokens` under `engine` ("sglang@0.4"), with `budget` bytes for the cache unless it is 0.
 inline Request request_for(const std::string& engine, std::uint64_t tokens, std::uint64_t budget = 0) {
   Request request;
   find_engine(engine, request);
@@ -20,7 +20,7 @@ inline Request request_for(const std::string& engine, std::uint64_t tokens, std:
   return request;
 }
 
-// The keys or values of one token, which windows end where they have one.
+// The keys or values of one token, in a window if `window` is given.
 inline Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
   Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
   out.shape = {.units = units, .vectors = 1, .width = width};
@@ -33,7 +33,7 @@ inline CacheTerms heads(std::uint64_t units, std::uint64_t width, std::uint64_t 
   return {term_of(Role::kKey, units, width, window), term_of(Role::kValue, units, width, window)};
 }
 
-// The line of this kind on the first GPU; 0 B where there is none.
+// The line of this kind on the first GPU; 0 B if there is none.
 inline LedgerLine line_of(const Plan& plan, LineId id) {
   for (const LedgerLine& line : plan.memory.front().lines)
     if (line.id == id) return line;

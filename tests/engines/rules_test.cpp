@@ -1,5 +1,4 @@
-// Rules of single engines that no model of the configs shows: types, blocks, states, groups, by hand from their
-// sources.
+// Engine rules that no config in testdata needs: types, blocks, states, groups, by hand from the engines' sources.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -57,7 +56,7 @@ std::vector<std::string> codes(const EngineInput& input) {
   return out;
 }
 
-// Why there is no layout, or why there is one and the engine does not start.
+// Why there is no layout, or why the engine does not start with it.
 std::string refusal(const EngineInput& input) {
   std::vector<Note> notes;
   const Engine& engine = engine_of(input.request);
@@ -79,7 +78,7 @@ CacheTypes types_of(const std::string& engine, const ModelShape& model, std::opt
 }
 
 TEST_CASE("rules: a ratio of one is a window alone") {
-  // compress_ratios holds 0 or 1 if a layer has its window and nothing else.
+  // compress_ratios is 0 or 1 for a layer with only its window.
   Compressed kind;
   kind.num_heads = 64;
   kind.head_dim = 512;
@@ -90,7 +89,7 @@ TEST_CASE("rules: a ratio of one is a window alone") {
     CHECK(kind.variant() == "window");
     CHECK(elements(kind, 100000) == 128 * 512);
   }
-  // One element of an index key is one, with a compressor's state of its own.
+  // Even one element of an index key is an index key, with its own compressor state.
   kind.compress_ratio = 4;
   kind.index_head_dim = 1;
   CHECK(kind.variant() == "csa");
@@ -113,7 +112,7 @@ TEST_CASE("rules: MLX") {
   CHECK(with(Dtype::kInt4) == 1024 * 2 * 8 * 72);
   input.caches[0].compact.own()[0].shape.width = 96;
   CHECK(refusal(input).find("groups of 64") != std::string::npos);
-  // A type for K alone.
+  // A type only for K.
   input = input_of("mlx", "llama", {heads(8, 128)});
   input.types.key = Dtype::kInt8;
   CHECK(reserved(input, 256) == 256 * (8 * 136 + 8 * 256));
@@ -231,7 +230,7 @@ TEST_CASE("rules: transformers") {
   CHECK(one("mamba", recurrence()) == 4 * 1024 * 2 + state);
   CHECK(one("zaya", recurrence()) == 3 * 1024 * 2 + state);
   CHECK(one("recurrent_gemma", recurrence()) == 3 * 1024 * 2 + state);
-  // A kernel of one column: the maths needs none of it.
+  // A kernel of one column: no past inputs are needed.
   CacheTerms single = recurrence();
   single[0].shape.columns = 1;
   CHECK(one("mamba", single) == 1024 * 2 + state);
@@ -244,10 +243,11 @@ TEST_CASE("rules: transformers") {
                      .front()
                      .gap.front()
                      .reason) == "kind: convolution states keep every kernel column");
-  // gpt_neo's config names no window to the cache.
+  // gpt_neo's config gives the cache no window.
   CHECK(one("mistral", heads(8, 128, 100), 5000) == 100 * 4096);
   CHECK(one("gpt_neo", heads(8, 128, 100), 5000) == 5000 * 4096);
-  // QuantizedCache: groups of 64 of a whole tensor, 4 B each; windows and odd rests keep the model's type or a group.
+  // QuantizedCache: groups of 64 of a whole tensor, 4 B each; windows and incomplete groups keep the model's type or
+  // take a group.
   EngineInput input = input_of("transformers", "llama", {heads(8, 128), heads(8, 128, 100)});
   input.types.key = input.types.value = Dtype::kInt8;
   CHECK(reserved(input, 1000) == 1000 * 2 * (1024 + 16 * 4) + 100 * 4096);
@@ -274,7 +274,7 @@ TEST_CASE("rules: transformers") {
   CHECK(codes(assisted) == std::vector<std::string>{"one_sequence"});
   assisted.request.num_seqs = 1;
   CHECK(codes(assisted).empty());
-  // Where it was not the latent that was kept: 4.57.
+  // 4.57 did not cache the latent.
   EngineInput latent = input_of("transformers@4.57", "deepseek_v3", {{term_of(Role::kKey, 1, 512)}});
   latent.caches[0].expanded = {term_of(Role::kKey, 16, 192), term_of(Role::kValue, 16, 128)};
   CHECK(reserved(latent, 10) == 10 * 16 * 320 * 2);
@@ -290,7 +290,7 @@ TEST_CASE("rules: transformers") {
 
 TEST_CASE("rules: an offloaded cache of transformers") {
   // Four full layers, a window and a state: two of the full ones, the window and the state stay on the GPU; the host
-  // holds the full ones, and nothing of the others.
+  // has the full ones, and nothing of the others.
   EngineInput input =
       input_of("transformers", "llama",
                {heads(8, 128), heads(8, 128), heads(8, 128, 100), heads(8, 128), recurrence(), heads(8, 128)});
@@ -339,13 +339,13 @@ TEST_CASE("rules: vLLM's types and shares") {
   Request wide = request_for("vllm", 4096);
   wide.dtype = Dtype::kFloat32;
   CHECK(engine_of(wide).resolve_types(model, wide).model == Dtype::kFloat32);
-  // NemotronHForCausalLMConfig: float32 where the config is silent.
+  // NemotronHForCausalLMConfig: float32 by default.
   model.dtype = Dtype::kBfloat16;
   model.arch = test_arch("nemotron_h");
   CHECK(types_of("vllm", model).state == Dtype::kFloat32);
   model.declared_state_dtype = Dtype::kBfloat16;
   CHECK(types_of("vllm", model).state == Dtype::kBfloat16);
-  // DeepSeek-V3.2: FP8 is fp8_ds_mla, 16 bit stays; DeepSeek-V4 has nothing else.
+  // DeepSeek-V3.2: FP8 is fp8_ds_mla, 16 bit stays; DeepSeek-V4 has only fp8_ds_mla.
   model = {};
   model.arch = test_arch("deepseek_v32");
   CHECK(types_of("vllm", model).key == Dtype::kBfloat16);
@@ -365,7 +365,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(refusal(input).find("no latents in int4") != std::string::npos);
   input.types.key = input.types.value = Dtype::kFp8E4m3;
   CHECK(refusal(input).empty());
-  // Entries for a number of tokens that a block of 256 does not hold whole.
+  // Entries for a number of tokens that does not divide a block of 256.
   CacheTerms packed = latent;
   packed[0].stride = 3;
   CHECK(refusal(input_of("vllm", "deepseek_v4", {packed})).find("do not divide") != std::string::npos);
@@ -379,7 +379,7 @@ TEST_CASE("rules: vLLM's types and shares") {
 }
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
-  // As stored where no GPU is named, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
+  // As stored without a GPU, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
   using Sides = Mxfp4Layout;
   Request request = request_for("vllm", 4096);
   CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
@@ -396,7 +396,7 @@ TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   request.engine_version = "0.26";
   request.card.gpu = &parse_gpu("b200");
   CHECK(vllm_mxfp4_layout(request) == Sides{256, 256});
-  // Until #46549 the checkpoint's scales stayed beside Triton's own.
+  // Until #46549 the checkpoint's scales stayed in addition to Triton's.
   request.card.gpu = &parse_gpu("h100-80gb");
   CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
   request.engine_version = "0.24";
@@ -507,13 +507,13 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK_FALSE(groups[0].block_size);
   CHECK(groups[1].block_size == 256);
   CHECK(engine_of(input.request).layout(input, notes)->block_size() == 256);
-  // One guessed token is one, and not the three of vLLM's examples.
+  // One requested draft token is one, not the three of vLLM's examples.
   input.draft_method = DraftMethod::kNgram;
   CHECK(vllm_speculative_tokens(input) == 3);
   input.request.num_speculative_tokens = 1;
   CHECK(vllm_speculative_tokens(input) == 1);
   input.draft_method.reset();
-  // Two guessed tokens: two states more.
+  // Two draft tokens: two states more.
   input.request.num_speculative_tokens = 2;
   CHECK(rank().reserved == Bytes(7 * 2 * kPage));
   CHECK(reason("more states of a sequence") == 2 * 2 * 1000000);
@@ -538,7 +538,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(rank().reserved == Bytes(5 * 2 * kPage));
   REQUIRE(notes.size() == 1);
   CHECK(notes.front().code == "no_mtp_layers");
-  // A draft of other heads is a separate group, without a line beside it.
+  // A draft with other heads is a separate group, without an extra line.
   EngineInput drafted = input_of("vllm", "llama", {heads(8, 128)});
   auto draft = std::make_shared<EngineInput>();
   draft->types = drafted.types;
@@ -547,13 +547,13 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   const auto beside = engine_of(drafted.request).layout(drafted, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
   REQUIRE(beside.lines.size() == 2);
   CHECK(in_words(beside.lines[1].what) == "draft model, 1 layer");
-  // States alone: as many requests as pages; "tokens" has no end.
+  // Only states: as many requests as pages; "tokens" is unlimited.
   EngineInput alone = input_of("vllm", "mamba", {{state}, {state}});
   const auto mamba = engine_of(alone.request).layout(alone, notes);
   const Capacity held = mamba->capacity(Bytes(20000000), {Tokens(1000), 1, Tokens(0)});
   CHECK(held.num_blocks == 10);
   CHECK(held.max_concurrency == 10.0);
-  CHECK(mamba->block_size() == alone.request.max_model_len->count());  // a state stands for the whole length
+  CHECK(mamba->block_size() == alone.request.max_model_len->count());  // one state for the whole length
   // No cache at all.
   EngineInput none = input_of("vllm", "llama", {{}, {}});
   const auto empty = engine_of(none.request).layout(none, notes);
@@ -634,7 +634,7 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   REQUIRE(layout->groups().size() == 2);
   CHECK(layout->groups()[1].layers == 2);
   CHECK(layout->groups()[1].page_bytes == Bytes(65536));
-  // A budget of 1,000 blocks and a rest: 1000 / 110 requests of 1,000 tokens.
+  // A budget of 1,000 blocks and a remainder: 1000 / 110 requests of 1,000 tokens.
   const Capacity held = layout->capacity(Bytes(1000 * 131072 + 131071), load);
   CHECK(held.num_blocks == 1000);
   CHECK(held.max_concurrency == doctest::Approx(1000.0 / 110));

@@ -1,5 +1,4 @@
-// What an engine is planned with, where nobody asks for anything else: defaults as the engines' own code and
-// documentation have them.
+// The engines' default settings, from their own code and documentation.
 #include <doctest/doctest.h>
 
 #include "engines/requests.h"

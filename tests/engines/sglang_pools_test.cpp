@@ -83,7 +83,7 @@ TEST_CASE("sglang pools: windows alone are one pool of windows") {
         std::string::npos);
   CHECK(in_words(layout->shortfall(Bytes(130 * 4096), load_for(4096, 5)))
             .find("645 tokens of the pool are needed and 130 fit") != std::string::npos);
-  // Five sequences want 645 tokens: 2,641,920 bytes.
+  // Five sequences need 645 tokens: 2,641,920 bytes.
   const std::string shortfall = in_words(layout->shortfall(Bytes(600 * 4096), load_for(4096, 5)));
   CHECK(shortfall.find("645 tokens of the pool are needed and 600 fit") != std::string::npos);
   CHECK(shortfall.find("give the cache 2.6 MiB") != std::string::npos);
@@ -99,7 +99,7 @@ TEST_CASE("sglang pools: pages of several tokens") {
   const Capacity held = layout->capacity(Bytes(4096 * 1000), load_for(100));
   CHECK(held.tokens == 15 * 64);
   CHECK(held.num_blocks == 15);
-  // Nothing is said about state slots where there are none.
+  // Models without states get no note about state slots.
   input.request.max_num_seqs = 100;
   CHECK(laid(input).notes.empty());
 }
@@ -117,13 +117,13 @@ TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   CHECK(reason(rank, "dummy page") == 2 * 64 * 2048);
   CHECK(reason(rank, "page rounding") == 0);
   CHECK(reason(laid(input).layout->explain(load_for(4000, 3)).front(), "page rounding") == 3 * 32 * 2048);
-  // Short sequences are held by the windows: 10 of 100 tokens want 10 * 128 tokens of the second pool, 1,600 of the
-  // first, in place of 1,280.
+  // Short sequences are limited by the windows: 10 of 100 tokens need 10 * 128 tokens of the second pool, so 1,600 of
+  // the first instead of 1,280.
   const RankCache many = layout->explain(load_for(100, 10)).front();
   CHECK(line_of(many, "KV pool: 1 layers") == Bytes(1600 * 2048));
   CHECK(line_of(many, "window pool: 1 layers") == Bytes(1280 * 2048));
   CHECK(reason(many, "KV pool required by the window pool's ratio") == 320 * 2048);
-  // A budget is shared out: full + 0.8 * windows for each token, whole pages.
+  // A budget is divided: full + 0.8 * windows for each token, whole pages.
   const Capacity held = layout->capacity(Bytes(1000000000), load_for(4096));
   CHECK(held.tokens == 1000000000ULL * 5 / (2048 * 5 + 2048 * 4) / 64 * 64);
   // Layers outside the list of hybrids keep every token.
@@ -147,7 +147,7 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   const auto layout = laid(input).layout;
   CHECK(layout->capacity(budget, load_for(100)).max_num_seqs == 10);
   CHECK(layout->reserved(load_for(500, 2)) == Bytes((1001 + 1230) * 2048));
-  // More sequences than may run have windows anyway.
+  // Sequences beyond the cap also have windows.
   CHECK(layout->reserved(load_for(500, 20)) == Bytes((10001 + 20 * 129 + 1) * 2048));
   CHECK(layout->capacity(Bytes(1000 * 2048), load_for(100)).tokens == 0);
   const RankCache rank = layout->explain(load_for(500, 2)).front();
@@ -156,11 +156,11 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   // Whole pages: 127 + 128 + 128 for each, 200 and 64 more are 1796, in 64 1856.
   input.request.block_size = 64;
   CHECK(laid(input).layout->reserved(load_for(500, 2)) == Bytes((1024 + 64 + 1856 + 64) * 2048));
-  // Not with guesses, nor before 0.5.14.
+  // Not with drafts, nor before 0.5.14.
   input.request.block_size = 1;
   input.draft_method = DraftMethod::kNgram;
   CHECK(tokens() == 2229 * 5 / 9);
-  input.request.extras.verify_tokens = 1;  // guesses are on, whatever they verify
+  input.request.extras.verify_tokens = 1;  // drafts are on, whatever they verify
   CHECK(tokens() == 2229 * 5 / 9);
   input.draft_method.reset();
   input.request.engine_version = "0.5.14";
@@ -209,7 +209,7 @@ TEST_CASE("sglang pools: state slots") {
   // Four slots and three for a request: 0.9 / 1.9 of 8,444,445 B.
   CHECK(layout->shortfall(Bytes(8444445), load_for(1)).empty());
   CHECK(in_words(layout->shortfall(Bytes(8444443), load_for(1))).find("give the cache 8.1 MiB") != std::string::npos);
-  // --max-num-seqs moves nothing, which is said.
+  // --max-num-seqs changes nothing, and a note says so.
   CHECK(laid(input).notes.empty());
   input.request.max_num_seqs = 100;
   REQUIRE(laid(input).notes.size() == 1);
@@ -225,7 +225,7 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(guessing->reserved(load_for(1000, 2)) == Bytes((2 * 3 + 1 + 3 * 4) * 1000000 + 2001 * 2048));
   // The rest of the budget: 60,000,000 - (10 + 1 + 4 * (10 / 3 + 1)) slots.
   CHECK(guessing->capacity(Bytes(60000000), load_for(100)).tokens == 33000000 / 2048);
-  // States alone: no tokens.
+  // Only states: no tokens.
   const auto mamba = laid(input_of("mamba", {state()})).layout;
   // A token costs nothing: as many as the context has (DefaultPoolConfigurator, _zero_kv_max_tokens).
   CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).tokens == 1000);
@@ -258,7 +258,7 @@ TEST_CASE("sglang pools: states of guesses are those of the requests that may ru
   CHECK(tokens() == (3800000001 - (769 + 1 + (2 + 1) * 4) * 1000000ULL) / 2048);
   input.request.max_num_seqs = 4;
   CHECK(tokens() == (3800000001 - (769 + 1 + (1 + 1) * 4) * 1000000ULL) / 2048);
-  // Until 0.5.16 the padding was in no budget: 1800 slots over 2 1/3 are 771.
+  // Until 0.5.16 the padding was outside the budget: 1800 slots over 2 1/3 are 771.
   input.request.engine_version = "0.5.16";
   CHECK(tokens() == (3800000001 - (771 + 1 * 4) * 1000000ULL) / 2048);
 }
@@ -371,7 +371,7 @@ TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own
   CHECK(line_of(rank, "draft model, 1 layer") == Bytes(2001 * 300));
   CHECK(reason(rank, "draft model, 1 layer") == 2001 * 300);
   CHECK(layout->reserved(load_for(1000, 2)) == Bytes(2001 * (4096 + 300)));
-  // Two layers of the draft count twice; beside windows alone the draft's own bytes count.
+  // Two layers of the draft count twice; with only windows the draft's own bytes count.
   draft->caches.push_back({1, "kind", {term_of(Role::kKey, 1, 150)}, {}});
   CHECK(laid(input).layout->capacity(Bytes(8192 * 100), load_for(10)).tokens == 100);
   EngineInput windows = input_of("gpt_oss", {heads(8, 64, 128)});
@@ -395,7 +395,7 @@ TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
     sum += buffer.bytes;
     names.push_back(in_words(buffer.line));
   }
-  // (6 slots, padding, 4 guesses of 3) states; K and V of two layers of 2001 tokens; the draft's pool.
+  // (6 slots, padding, 4 draft states of 3) states; K and V of two layers of 2001 tokens; the draft's pool.
   CHECK(sum == Bytes(19 * 1000000 + 2001 * (4096 + 300)));
   CHECK(names.size() == 7);
   CHECK(std::count(names.begin(), names.end(), "states of guessed tokens") == 1);
@@ -437,7 +437,7 @@ TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
   // They come out of the budget first.
   CHECK(layout->capacity(Bytes((1601 + 77) * 2048), load_for(10, 1, 1601)).tokens == 77);
   CHECK(layout->capacity(Bytes(1600 * 2048), load_for(10, 1, 1601)).tokens == 0);
-  // Mllama's lie among the tokens: Llama 3.2 Vision takes 40 layers of them (executed).
+  // Mllama's are among the tokens: Llama 3.2 Vision takes 40 layers of them (executed).
   const auto among = laid(input_of("mllama", {heads(8, 64), cross})).layout;
   CHECK(among->reserved(load_for(100, 3, 1601)) == Bytes(301 * 4096));
 }
@@ -469,10 +469,10 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   constexpr std::uint64_t kRow = 20ULL * 2 * 512 * 4;
   CHECK(tokens("sglang@0.5.20", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 + 1) == 128000);
   CHECK(tokens("sglang@0.5.20", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 - 1000) == 127872);
-  // 256 requests where nothing is said.
+  // 256 requests by default.
   CHECK(tokens("sglang@0.5.20", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 + 1) == 256);
   CHECK(tokens("sglang@0.5.20", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 - 1000) == 0);
-  // Guesses: rings of 16 and 256, a layer more is counted. (2 + 2) * 256 + 1 rows in whole 128.
+  // Drafts: rings of 16 and 256, and one more layer is counted. (2 + 2) * 256 + 1 rows in whole 128.
   Request guessing = request_for("sglang@0.5.20", 8192);
   guessing.mtp = true;
   guessing.max_num_seqs = 2;
@@ -489,7 +489,7 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   };
   Request three = request_for("sglang@0.5.20", 8192);
   three.num_seqs = 3;
-  three.max_num_seqs = 2;  // the load's own are held anyway
+  three.max_num_seqs = 2;  // the load's sequences are counted anyway
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(6 * 128 * kRow));
   three.max_num_seqs = 16;
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(19 * 128 * kRow));
@@ -523,7 +523,7 @@ TEST_CASE("sglang pools: DeepSeek-V4 since 0.5.21") {
 
 // DeepSeek-V4-Pro: 30 layers of ratio 4 and 31 of ratio 128.
 EngineInput v4_pro(const char* engine) {
-  static const ModelSpec model = test_model("deepseek-v4-flash");  // what is returned looks into it
+  static const ModelSpec model = test_model("deepseek-v4-flash");  // the result refers to it
   EngineInput out = engine_input(model, request_for(engine, 8192));
   const LayerCache four = out.caches[2];
   const LayerCache many = out.caches[3];
@@ -564,7 +564,7 @@ TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the
   CHECK(tokens("sglang@0.5.13", since + 12697.6, 0) == 25600);
   CHECK(tokens("sglang@0.5.14", since + 12697.6, 0) == 25600);
   CHECK(tokens("sglang@0.5.13", since + 12690, 0) < 25600);
-  // What the pool of windows takes of them: 80 windows of 128 sums each.
+  // The window pool's part of them: 80 windows of 128 sums each.
   const RankCache old = laid(v4_pro("sglang@0.5.13")).layout->explain(load_for(102400)).front();
   CHECK(line_of(old, "rings of compressors") == Bytes(0));
   CHECK(line_of(old, "sums of compressors") == Bytes(80ULL * (30 * 8 * 2560 * 4 + 31 * 128 * 2 * 512 * 4)));
@@ -627,8 +627,8 @@ TEST_CASE("SGLang refuses EXAONE-4 without one of three backends until it has a 
 
 TEST_CASE("sglang pools: types of the cache") {
   // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell (576 bytes per token, executed), in 16
-  // bit before, whatever the checkpoint tags; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config names
-  // a type.
+  // bit before, whatever the checkpoint declares; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config
+  // names a type.
   ModelShape model;
   Request request = request_for("sglang", 8192);
   const auto types = [&] { return sglang_types(model, request); };
@@ -642,7 +642,7 @@ TEST_CASE("sglang pools: types of the cache") {
   request.card.gpu = &parse_gpu("h100-80gb");
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kBfloat16);
-  // A word in a flat ModelOpt config is not read: Qwen3-32B in FP8 with 16 bit KV (executed).
+  // A string in a flat ModelOpt config is ignored: Qwen3-32B in FP8 with 16 bit KV (executed).
   model.arch = test_arch("qwen3");
   CHECK(types().key == Dtype::kFp8E4m3);
   model.quantization.dialect = "modelopt";
@@ -671,7 +671,7 @@ TEST_CASE("sglang pools: types of the cache") {
 
 TEST_CASE("SGLang refuses what its own code refused") {
   // Executed with 0.5.23: experts of 1,536 in blocks of 128 over eight ranks, on Blackwell where FlashInfer does not
-  // pad them; a model of two pools that names no sliding layer.
+  // pad them; a model of two pools whose config has no sliding layer.
   EngineInput input = input_of("qwen3_moe", {heads(8, 128)});
   input.model.quantization.dialect = "fp8";
   input.model.quantization.scheme = WeightScheme{.type = "fp8-block", .block_rows = 128, .block_columns = 128};
@@ -720,7 +720,7 @@ TEST_CASE("sglang pools: whose windows have a pool") {
   EngineInput input = input_of("llama", {heads(8, 64)});
   CHECK(sglang_verified(input) == 0);
   input.draft_method = DraftMethod::kEagle;
-  CHECK(sglang_verified(input) == 4);  // 3 guesses and the last real one
+  CHECK(sglang_verified(input) == 4);  // 3 draft tokens and the last accepted one
   input.request.num_speculative_tokens = 5;
   CHECK(sglang_verified(input) == 6);
   input.request.extras.verify_tokens = 9;

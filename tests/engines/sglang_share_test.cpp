@@ -1,5 +1,5 @@
-// The share of a GPU that SGLang picks, and what follows from it: figures of its own code on described GPUs (0.5.8
-// and 0.5.23 executed), older ones of logs.
+// The fraction of a GPU that SGLang picks, and what follows from it: from its own code on simulated GPUs (0.5.8 and
+// 0.5.23 executed), older ones from logs.
 #include "engines/sglang/share.h"
 
 #include <doctest/doctest.h>
@@ -50,7 +50,7 @@ TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of 
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6 * 0.85));
   request.engine_version = "0.5.8";  // Kimi-K2.5's log prints a fraction that is not lowered
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
-  // Latents go there with 16 or 128 heads of a rank: DeepSeek-V3 has 128.
+  // Latents use these kernels with 16 or 128 heads on a rank: DeepSeek-V3 has 128.
   request.engine_version = "0.5.20";
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.6 * 0.85));
   request.parallel.tensor = 4;
@@ -89,7 +89,7 @@ TEST_CASE("SGLang's share: less for a tower of images") {
   CHECK(share("gemma-4-26b", on_card("sglang@0.5.23", "h100-80gb")) == doctest::Approx(0.7596298340));
   CHECK(share("llama-3.2-vision-11b", on_card("sglang@0.5.8", "h100-80gb", 8)) == doctest::Approx(0.6929141667));
   CHECK(share("gemma-3n-e4b", on_card("sglang@0.5.23", "h100-80gb")) == doctest::Approx(0.6346));
-  // Llama 4 looks at images only when told to.
+  // Llama 4 serves images only with an option.
   CHECK(share("llama-4-scout", on_card("sglang@0.5.23", "h100-80gb", 8)) == doctest::Approx(0.812));
   CHECK(share("llama-4-scout", on_card("sglang@0.4.4", "h100-80gb", 8)) == doctest::Approx(0.81 * 0.95));
   // 100 MiB of the budget are kept back since 0.5.18.

@@ -57,7 +57,7 @@ TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the pla
   REQUIRE(reason_of(small.verdict).find(" MiB a GPU", at) != std::string::npos);
   const auto remedy = static_cast<std::uint64_t>(std::stod(reason_of(small.verdict).substr(at + 15)) * (1 << 20));
   CHECK(make_plan(model, request_for("sglang", 1024, remedy)).verdict.status == Verdict::kFits);
-  // It is rounded up to a tenth of a MiB.
+  // The suggestion is rounded up to a tenth of a MiB.
   CHECK(make_plan(model, request_for("sglang", 1024, remedy - (1 << 18))).verdict.status == Verdict::kDoesNotFit);
 }
 

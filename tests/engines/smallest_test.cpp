@@ -1,4 +1,4 @@
-// The smallest model there can be, one head of one element in 8 bit: every byte of a plan is one that can be counted.
+// The smallest possible model, one head of one element in 8 bit, so that every byte of a plan can be counted.
 #include <doctest/doctest.h>
 
 #include "engines/layer_buffers.h"
@@ -103,7 +103,8 @@ TEST_CASE("smallest: SGLang") {
   CHECK(window->explain(load_for(5)).front().lines.size() == 2);
   CHECK(sum(window->buffers(load_for(5), 0)) == Bytes(4));
   CHECK(window->capacity(Bytes(9), load_for(5)).tokens == 9);
-  // A state of one byte: without a radix cache one slot, and one of padding; half of a budget and less is theirs.
+  // A state of one byte: without a radix cache one slot, and one of padding; slightly less than half of the budget is
+  // for states.
   EngineInput state = byte_model("sglang", "mamba", {{state_byte()}});
   state.request.extras.disable_radix_cache = true;
   const auto slots = layout_of(state);
@@ -161,7 +162,7 @@ TEST_CASE("smallest: the logical engine and vLLM") {
   CHECK(vllm->capacity(Bytes(33), load_for(16)).tokens == 32);
   CHECK(vllm->explain(load_for(16)).front().gap.empty());
   CHECK(vllm->explain(load_for(15)).front().gap.front().bytes == 1);
-  // A state of one byte lies in a page of 16.
+  // A state of one byte is in a page of 16.
   const auto state = layout_of(byte_model("vllm@0.26", "jamba", {{state_byte()}, {byte_of(Role::kKey)}}));
   CHECK(state->reserved(load_for(16)) == Bytes(2 * 16));
   CHECK(state->explain(load_for(16)).front().gap.size() == 1);
@@ -169,7 +170,8 @@ TEST_CASE("smallest: the logical engine and vLLM") {
 }
 
 TEST_CASE("smallest: a window of one token") {
-  // Blocks of 32 tokens with TensorRT-LLM and mistral.rs, whatever the window; MLX and transformers keep the one.
+  // Blocks of 32 tokens with TensorRT-LLM and mistral.rs, whatever the window; MLX and transformers keep only the
+  // window's token.
   const auto rank = [](const char* engine) {
     EngineInput input = byte_model(engine, "tiny", {{byte_of(Role::kKey, 1)}});
     input.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
@@ -185,7 +187,7 @@ TEST_CASE("smallest: a window of one token") {
     CHECK(rank(engine).reserved == Bytes(2));
     CHECK(rank(engine).gap.empty());
   }
-  // A layer that grows beside it has what the window leaves.
+  // A growing layer next to it gets what the window leaves.
   const auto both = layout_of(byte_model("transformers", "tiny", {{byte_of(Role::kKey)}, {byte_of(Role::kKey, 1)}}));
   CHECK(both->capacity(Bytes(10), load_for(5)).tokens == 9);
 }
@@ -211,7 +213,7 @@ TEST_CASE("smallest: llama.cpp") {
   CHECK(layout_bytes(deci, 256) == 256 * 3 * 2);
   deci.request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(layout_bytes(deci, 256) == 256 * 2 * 2);
-  // One guess: one row more.
+  // One draft token: one row more.
   EngineInput state = byte_model("llama.cpp", "qwen35", {{state_byte()}});
   state.draft_method = DraftMethod::kEagle3;
   state.request.num_speculative_tokens = 1;
@@ -268,7 +270,7 @@ TEST_CASE("smallest: llama.cpp's compute buffer") {
   input.model.num_layers = 2;
   input.request.llama_cpp.gpu_layers = 2;
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);
-  // One guess beside a token: two rows of logits.
+  // One token and one draft token: two rows of logits.
   input.model.experts = {};
   input.request.llama_cpp.gpu_layers.reset();
   input.request.num_speculative_tokens = 1;

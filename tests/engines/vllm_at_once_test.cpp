@@ -1,5 +1,5 @@
-// What vLLM's scheduler ran together, by its own code (rows "at_once" of testdata/conformance/vllm-*.jsonl), against
-// the layout's rule. Exact, or one request off; the few that are further off are named.
+// How many requests vLLM's own scheduler ran together (rows "at_once" of testdata/conformance/vllm-*.jsonl), compared
+// with the layout's rule: exact, or one request off; the few exceptions are listed.
 #include "engines/vllm/at_once.h"
 
 #include <doctest/doctest.h>
@@ -63,14 +63,13 @@ void count(const std::string& model, const Json& row, const std::string& release
     const Json& ran = row.at("at_once").at(name);
     const auto planned = layout->runs_at_once(Bytes(row.at("mem").get<std::uint64_t>()), load, running);
     if (ran.is_null() || !planned) continue;
-    // What is reserved for so many sequences is what they hold while they run: the cache has room for them, and not for
-    // one more.
+    // The reserved bytes are what the running sequences need: they fit in the cache, and one more does not.
     const Bytes memory(row.at("mem").get<std::uint64_t>());
     if (name == "32k" && *planned > 1 && *planned < kAnyCount) {
       Load full = load;
       full.num_seqs = *planned;
       CHECK(layout->shortfall(memory, full).empty());
-      // Most pools are full then, but for less than another sequence and the reserve that admits it.
+      // Most pools are then full: the rest is smaller than another sequence and its admission reserve.
       Load one = load;
       one.num_seqs = 1;
       CHECK(layout->reserved(full) <= memory + layout->reserved(one));
@@ -116,7 +115,7 @@ TEST_CASE("vllm: requests that its scheduler ran at once") {
 }
 
 // allocate_slots, by hand: requests of 1,000 tokens whose prompt is 936, the first 512 of them shared. The first
-// request finds nothing in the cache; each after it finds two blocks of 256.
+// request finds nothing in the cache; each later one finds two blocks of 256.
 TEST_CASE("vllm: the smallest pool in which so many requests run at once") {
   VllmSpec full, state, window;
   full.block_size = state.block_size = 256;

@@ -1,5 +1,5 @@
-// What vLLM's classes make of a model's tensors. Numbers: the classes of 0.33.0 on the meta device, which
-// testdata/conformance holds in whole.
+// How vLLM's classes change a model's tensors. The numbers are from the classes of 0.33.0 on the meta device
+// (testdata/conformance).
 #include <doctest/doctest.h>
 
 #include "engines/requests.h"

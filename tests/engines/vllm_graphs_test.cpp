@@ -1,4 +1,4 @@
-// What vLLM's backends keep beside the graphs and for prefills of sparse attention, through whole plans.
+// What vLLM's backends keep in addition to the graphs, and for prefills of sparse attention, through whole plans.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -75,7 +75,7 @@ TEST_CASE("vllm: encoder-decoders capture whole decode steps alone (VllmConfig, 
 }
 
 TEST_CASE("vllm: ROCm's sampler sorts all logits until 0.16") {
-  // Qwen3-14B on a GPU of 48 GB in 0.16 has 13.49 GiB of room, as much as a sampler of 39 B an element leaves.
+  // Qwen3-14B on a GPU of 48 GB in 0.16 has 13.49 GiB left, as with a sampler of 39 B per element.
   const auto each = [](const char* engine, const char* gpu) {
     return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--gpu", gpu, "--max-num-batched-tokens",
                    "2048", "--max-num-seqs", "256", "--json"},

@@ -26,7 +26,7 @@ VllmSpec spec_of(SpecType type, std::uint64_t layer, std::uint64_t block, std::u
   return out;
 }
 
-// `count` specs behind those that are there.
+// Appends `count` specs.
 void append(std::vector<VllmSpec>& specs, std::size_t count, const VllmSpec& like) {
   for (std::size_t i = 0; i < count; ++i) {
     specs.push_back(like);
@@ -111,11 +111,11 @@ TEST_CASE("vllm groups: of the length of the shortest sort, or of the longest wh
     const VllmGroups groups = group_specs(specs, rules_of(row.engine));
     CHECK(groups.pool == Pool::kPaged);
     CHECK(lengths(groups) == row.lengths);
-    // Layers are dealt in strides: the second sort's first group has its layers 0, k, 2k ...
+    // Layers are distributed in strides: the second sort's first group has its layers 0, k, 2k ...
     const std::size_t ways = row.lengths.size() - 1;
     CHECK(groups.groups[1].members[1] - groups.groups[1].members[0] == ways);
     CHECK(groups.groups[1].members[0] == row.full);
-    // A block holds as many pages as the longest group has layers.
+    // A block has as many pages as the longest group has layers.
     const std::size_t longest = *std::max_element(row.lengths.begin(), row.lengths.end());
     CHECK(stage_pool(specs, groups, 0, kAll).block == Bytes(1000 * longest));
     CHECK(stage_pool(specs, groups, 0, kAll).slots.size() == longest);
@@ -131,7 +131,7 @@ TEST_CASE("vllm groups: pages become as large as the largest") {
   CHECK(specs[0].page == Bytes(131072));
   CHECK(specs[0].padded == Bytes(131072));
   CHECK(specs[1].block_size == 16);
-  // No multiple: padded since 0.24 (indexes_kv_by_block_stride), refused before; latents never are.
+  // Not a multiple: padded since 0.24 (indexes_kv_by_block_stride), refused before; latents never are.
   specs = {spec_of(SpecType::kFull, 0, 16, 60000), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
   group_specs(specs, rules_of("vllm@0.24"));
   CHECK(specs[0].block_size == 16);
@@ -150,7 +150,7 @@ TEST_CASE("vllm groups: pages become as large as the largest") {
 }
 
 TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
-  // 43 layers: 2 with a window alone, 21 of ratio 4, 20 of ratio 128. Pages of fp8_ds_mla in whole 576 B: windows 64 *
+  // 43 layers: 2 with only a window, 21 of ratio 4, 20 of ratio 128. Pages of fp8_ds_mla in whole 576 B: windows 64 *
   // 584 -> 37,440; ratio 4: entries 37,440, index keys 8,640, states 32,832 and 8,640; ratio 128: 1,728 and 32,832.
   const auto grouped = [](std::vector<VllmSpec>& specs) {
     for (VllmSpec& spec : specs)
@@ -172,7 +172,7 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   const VllmGroups groups = grouped(specs);
   CHECK(groups.pool == Pool::kPacked);
   CHECK(lengths(groups) == std::vector<std::size_t>{62, 22, 21, 42, 20});
-  // States of 32,832 B lie in pages of 37,440.
+  // States of 32,832 B are in pages of 37,440.
   std::set<Bytes> pages;
   for (const VllmSpec& spec : specs) pages.insert(spec.padded);
   CHECK(pages == std::set<Bytes>{Bytes(1728), Bytes(8640), Bytes(37440)});
@@ -190,7 +190,7 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   CHECK(pool.slots.size() == 62);
   CHECK(tuples.gate == Bytes(22 * (37440 + 8640 + 1728)));
   CHECK(tuples.slots.size() == 66);
-  // A stage holds its own layers of the groups: the first 23 have no page of ratio 128.
+  // A stage has its own layers of the groups: the first 23 have no page of ratio 128.
   const StagePool first = stage_pool(specs, groups, 0, 23);
   CHECK(first.gate == Bytes(21 * (37440 + 8640)));
   // The length that pads least: 10 entries and 39 windows are groups of 10, four of them for the windows.
@@ -224,7 +224,7 @@ TEST_CASE("vllm groups: blocks that a request is charged") {
   CHECK(blocks(chunk, 131072) == 1024);
   CHECK(blocks(chunk, 100) == 7);
   CHECK(blocks(spec_of(SpecType::kCross, 0, 16, 100), 131072) == 94);  // 1500 source tokens
-  // What tokens fill, without a batch beside them.
+  // Blocks that the tokens fill, without a batch in flight.
   CHECK(filled_blocks(window, charge, Load{Tokens(131072), 1, Tokens(0)}) == 64);
   CHECK(filled_blocks(window, charge, Load{Tokens(100), 1, Tokens(0)}) == 7);
   CHECK(filled_blocks(chunk, charge, Load{Tokens(131072), 1, Tokens(0)}) == 512);

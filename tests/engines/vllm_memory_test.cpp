@@ -1,4 +1,4 @@
-// What vLLM takes beside the cache: by hand from the rules that its logs show, and the figures that those logs print.
+// What vLLM takes besides the cache: by hand from the rules derived from its logs, and the figures in those logs.
 #include "engines/vllm/memory.h"
 
 #include <doctest/doctest.h>
@@ -152,7 +152,7 @@ TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every 
   input.request.max_num_seqs = 256;
   CHECK(over_images(6404) == Bytes(256ULL * 6404 * (6 * (1280 + 5120) + 24 * 1280 + 2 * 4096)));
   CHECK(over_images(0) == Bytes(0));
-  input.model.vision->width = 0;  // the config does not tell
+  input.model.vision->width = 0;  // the config does not give it
   CHECK(over_images(6404) == Bytes(0));
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("vllm: rows are sampled on the last stage alone, no more than a batch 
   CHECK(lines(input, 1).front().bytes == Bytes(1024ULL * 128256 * 10 + 8192 * 4096 * 2 + 32 * kMiB));
   input.request.max_num_batched_tokens = Tokens(100);
   CHECK(lines(input, 1).front().bytes == Bytes(100ULL * 128256 * 10 + 100 * 4096 * 2 + 32 * kMiB));
-  // A config that does not name the MLP's width: four times the hidden size, as in the first transformer.
+  // A config without the MLP's width: four times the hidden size, as in the first transformer.
   EngineInput plain = shaped("vllm", {4096, 0, 32, 0});
   CHECK(lines(plain).front().bytes == Bytes(8192ULL * 3 * (4096 + 4 * 4096) * 2 + 32 * kMiB));
 }
@@ -361,9 +361,9 @@ TEST_CASE("vllm: what it keeps for graphs beyond what they take comes out of the
   };
   CHECK(room("vllm@0.26", 8) == 0);
   CHECK(room("vllm@0.28", 8) == doctest::Approx(0.25).epsilon(1e-6));
-  // The new runner guesses nothing until 0.30: graphs are then no part of the budget.
+  // The new runner does not estimate graphs until 0.30, so they are not part of the budget.
   CHECK(room("vllm@0.28", 0) == 0);
-  // Since then the second of two whole graphs stands for each of the others: 51 of them here, 30 MiB each.
+  // Since then the second of two whole graphs is the estimate for each of the others: 51 of them here, 30 MiB each.
   CHECK(room("vllm@0.30", 0) > 4);
   // Llama-3.1-8B, A100: 1.44 printed with the peak, 0.23 taken.
   EngineInput input = shaped("vllm@0.31", kLlama8b);
@@ -387,7 +387,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   input.model.arch = test_arch("gemma3");
   input.model.vision = VisionShape{1152, 4304, 16, 256, 1};
   const auto encoder = [&](std::size_t at) { return lines(input).at(at); };
-  // compute_mm_encoder_budget: the larger of a batch and an item; whole items are held.
+  // compute_mm_encoder_budget: the larger of a batch and an item; whole items are stored.
   REQUIRE(lines(input).size() == 4);
   CHECK(in_words(encoder(2).what) == "encoder cache");
   CHECK(encoder(2).part == Section::kKvCache);
@@ -398,23 +398,22 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   CHECK(encoder(2).high == Bytes(1000ULL * 2560 * 2));
   input.request.max_num_batched_tokens = Tokens(100);
   CHECK(encoder(2).bytes == Bytes(256ULL * 2560 * 2));
-  // Its own pass: patches * 3 * (width + MLP) * 2 B, where that is more than the batch's peak and what it leaves
-  // behind.
+  // Its own pass: patches * 3 * (width + MLP) * 2 B, if that is more than the batch's peak and its outputs.
   const LedgerLine pass = encoder(3);
   CHECK(pass.part == Section::kActivation);
   CHECK(pass.bytes == Bytes(256ULL * 16 * 3 * (1152 + 4304) * 2) - encoder(0).bytes - encoder(2).bytes);
   CHECK(pass.low < pass.bytes);
   CHECK(pass.high > pass.bytes);
-  // On two ranks a third of the MLP's part is still each one's own.
+  // On two ranks a third of the MLP's part is on each rank.
   input.request.parallel.tensor = 2;
   CHECK(encoder(3).bytes ==
         Bytes(256ULL * 16 * (6 * 1152 + 2 * 4304 + 4 * 2152)) - encoder(0).bytes - encoder(2).bytes);
   input.request.parallel.tensor = 1;
-  // Deepstack hands a token's width on more than once (Qwen3-VL: 3 times beside the first).
+  // Deepstack outputs a token's width more than once (Qwen3-VL: 3 times beside the first).
   input.model.vision->copies = 4;
   CHECK(encoder(2).bytes == Bytes(256ULL * 2560 * 4 * 2));
   input.model.vision->copies = 1;
-  // A tower whose size the config does not tell has no pass; one that sizes no item fills the budget.
+  // A tower whose size the config does not give it has no pass; one that sizes no item fills the budget.
   input.model.vision->width = 0;
   CHECK(lines(input).size() == 3);
   input.model.vision->image_tokens = 0;

@@ -7,7 +7,7 @@
 //   KVPLAN_FAKE_NEIGHBOUR   "N:MIB": after N allocations the first of them holds so much more
 //   KVPLAN_FAKE_PIDS        "1": the library names this process among the programs
 //   KVPLAN_FAKE_SLICE       "1": the GPU is a slice, known by its UUID alone
-//   KVPLAN_FAKE_INTEGRATED  "1": its memory is the machine's
+//   KVPLAN_FAKE_INTEGRATED  "1": it uses main memory
 //   KVPLAN_FAKE_EXTRA       per mille that every allocation takes beyond what was requested
 //   KVPLAN_FAKE_FAIL        "CALL:N": the N-th call of that name fails with KVPLAN_FAKE_ERROR (2, out of memory)
 //   KVPLAN_FAKE_FORGET      "1": reads bring back what was never written

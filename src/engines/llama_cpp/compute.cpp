@@ -175,7 +175,7 @@ MlpShape mlp_shape(const ModelShape& model) {
   return out;
 }
 
-// What the moments of a graph are made of: elements of a token, unless said otherwise.
+// Sizes that the moments of a graph are computed from: elements per token, unless stated otherwise.
 struct Parts {
   const EngineInput& input;
   LlamaContext context;

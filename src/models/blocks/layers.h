@@ -61,7 +61,7 @@ void read_generic(Reader& reader);
 std::string_view kind_of_word(std::string_view word);
 // Whether `word` (a value of attention_type) names a kind and the config has the fields of that kind.
 bool names_a_kind(const Reader& reader, std::string_view word);
-// Whether a known architecture has plain attention in all layers: attention_type may then add to that.
+// Whether a known architecture has plain attention in all layers: attention_type can then change it.
 bool attends_plainly(const Family& family);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// llama.cpp's own fit, for one model and GPUs that hold nothing (stub.cpp): what -ngl, -c, -ts and -ot its programs
+// llama.cpp's own fit, for one model and GPUs without memory (stub.cpp): what -ngl, -c, -ts and -ot its programs
 // would be started with. Compiled with common/fit.cpp of the source, linked with a release's library.
 //
 //   STUB_DEVICES=1 STUB_MEMORY=12288 fit STUB CPU FILE < CASES      a case a line: "n_ctx=8192 n_seq=4 unified=1
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     context.n_seq_max = words.count("n_seq") != 0 ? words["n_seq"] : 1;
     context.kv_unified = words["unified"] != 0;
     context.n_outputs_max = words["n_outputs"];
-    context.swa_full = false;  // as the programs have it
+    context.swa_full = false;  // as in the programs
     context.n_batch = 2048;
     context.n_ubatch = 512;
     context.n_threads = context.n_threads_batch = 1;

@@ -1,5 +1,6 @@
-// Asks llama-server's own parser whether it takes an option. The parser is a C++ function of a library without headers,
-// so this is loaded beside it (options_taken.py), and compiled for the kind of strings that the library has.
+// Calls llama-server's own parser to see whether it accepts an option. The parser is a C++ function of a library
+// without headers, so this is loaded beside it (options_taken.py), and compiled for the kind of strings that the
+// library has.
 #include <exception>
 #include <map>
 #include <string>
@@ -14,7 +15,7 @@ using Parser = bool (*)(int argc, char** argv, int program, void* options);
 constexpr int kNotTaken = -1;
 constexpr int kNotTold = -2;
 
-// What the parser says against the words; nothing if it takes them.
+// The parser's error for the words; nothing if it accepts them.
 std::string against(Parser parser, int program, std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -29,7 +30,7 @@ std::string against(Parser parser, int program, std::vector<std::string> words) 
 
 }  // namespace
 
-// How many values the option takes (0 to 2); -1: it is not taken; -2: the parser said something else.
+// How many values the option takes (0 to 2); -1: it is not accepted; -2: another error.
 extern "C" int values_of_option(void* function, int program, const char* option) {
   const auto parser = reinterpret_cast<Parser>(function);
   const auto has = [](const std::string& said, const char* words) { return said.find(words) != std::string::npos; };

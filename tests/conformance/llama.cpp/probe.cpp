@@ -25,7 +25,7 @@ constexpr size_t kMostDevices = 128;
 
 using Lines = std::vector<std::string>;
 
-// What the library says, by line; of a line its first piece tells the level.
+// What the library says, by line; the first piece of a line gives its level.
 struct Log {
   Lines said, errors;
   std::string line;

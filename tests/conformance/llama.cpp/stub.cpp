@@ -1,4 +1,4 @@
-// A ggml backend whose GPUs hold no memory and compute nothing. It answers the scheduler's questions (which operations
+// A ggml backend whose GPUs have no memory and compute nothing. It answers the scheduler's questions (which operations
 // are supported, sizes of tensors, what is worth an upload) as ggml-cuda does, so that the real library places a model
 // on GPUs and sizes their buffers. STUB_DEVICES: how many; STUB_MEMORY: MiB of each.
 #include <cstdint>
@@ -17,7 +17,7 @@ constexpr size_t kMemory = size_t{64} << 40;  // of a GPU: more than any model h
 constexpr size_t kAlignment = 128;
 constexpr size_t kHostAlignment = 32;
 constexpr int64_t kRowPadding = 512;     // elements, of quantized rows
-constexpr int64_t kUploadFromRows = 32;  // fewer rows are computed where the weights lie
+constexpr int64_t kUploadFromRows = 32;  // fewer rows are computed where the weights are
 
 struct Device {
   ggml_backend_device device{};
@@ -69,7 +69,7 @@ size_t alignment(ggml_backend_buffer_type_t) {
   return kAlignment;
 }
 
-// Where flash attention wants 16-bit K and V and the cache has another type, copies of them follow its result.
+// If flash attention needs 16-bit K and V and the cache has another type, copies of them follow its result.
 size_t with_copies(const ggml_tensor* attention) {
   const ggml_tensor *q = attention->src[0], *k = attention->src[1], *v = attention->src[2];
   const bool vector_shape = q->ne[0] <= 256 && q->ne[0] % 64 == 0 && q->ne[0] != 192 && k->ne[1] % 256 == 0;
@@ -127,7 +127,7 @@ bool pinned_is_host(ggml_backend_buffer_type_t) {
   return true;
 }
 
-// --- The backend: whatever is asked of it is done at once.
+// --- The backend: every operation succeeds at once.
 
 ggml_guid guid = {7, 1, 7, 2, 7, 3, 7, 4, 7, 5, 7, 6, 7, 7, 7, 8};
 
@@ -154,7 +154,7 @@ ggml_backend_t make_backend(ggml_backend_dev_t device, const char*) {
   return new ggml_backend{&guid, calls, device, nullptr};
 }
 
-// --- The device: what it says about itself, and of an operation.
+// --- The device: its properties, and the operations it supports.
 
 const char* device_name(ggml_backend_dev_t device) {
   return of(device)->name.c_str();
