@@ -30,7 +30,7 @@ std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "
 std::optional<std::string> command_text(const OptionValues& command);
 // The same for MODEL: all ways of naming a model have the same command.
 std::optional<std::string> replay_text(const OptionValues& command);
-inline constexpr const char* kReplayed = "plans this again; MODEL stands for the source";
+inline constexpr const char* kReplayed = "plans this again; MODEL is the source";
 // For a table whose rows have these commands: their common part, with column names where they differ:
 // "Plan a row again: kvplan MODEL --engine vllm --gpu GPU". Nothing if no command was typed.
 Sentences how_to_repeat(const std::vector<const OptionValues*>& commands);

@@ -471,7 +471,7 @@ std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const L
   if (const auto buffers = llama_compute_buffers(input, load)) {
     compute = low = Bytes(buffers->back());
     high = compute + Bytes(compute.count() / 4);
-    formula = "what the graph of a micro-batch holds in host memory";
+    formula = "host memory for the graph of a micro-batch";
   }
   const Bytes logits(mul(mul(input.model.vocab_size, graph.context.num_seqs), kFloat));
   return {{Section::kActivation, "compute buffer of the host", compute, low, high, std::move(formula),
