@@ -1,4 +1,4 @@
-// The rules of the house that a compiler does not see: which room may include which, where third-party code stays,
+// Rules of the repository that a compiler does not check: which folder may include which, where third-party code stays,
 // and what a formula's header must say.
 #include <doctest/doctest.h>
 
@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A row of the table in docs/architecture.md: a folder, the rooms whose headers its files may include, and the
-// third-party code that may stand there.
+// A row of the table in docs/architecture.md: a folder, the folders whose headers its files may include, and its
+// third-party code.
 struct Room {
   std::string folder, rooms, third_party;
 };
@@ -93,7 +93,7 @@ TEST_CASE("rules: files include what their room may include") {
       const auto slash = include.find('/');
       if (slash == std::string::npos) continue;  // the standard library
       const std::string top = include.substr(1, slash - 1);
-      // A room, or a single header of one.
+      // A folder, or a single header of one.
       if (include.front() == '"')
         CHECK((lists(room->rooms, top) || lists(room->rooms, include.substr(1, include.size() - 2))));
       else if (top != "sys")
@@ -109,7 +109,7 @@ TEST_CASE("rules: the operating system is asked in one room, and by what measure
     if (asks) continue;
     CAPTURE(file.path);
     for (const std::string& include : includes(file.text)) {
-      // The standard library has no header of C++ that ends so.
+      // No C++ header of the standard library ends in this way.
       CAPTURE(include);
       CHECK_FALSE((include.ends_with(".h>") && !include.starts_with("<fmt/")));
     }
@@ -136,11 +136,11 @@ std::vector<std::string> literals(const std::string& text) {
   return out;
 }
 
-// Names of an architecture that are words of other things too: kinds, methods of drafting, a type of weights.
+// Names of an architecture that also have other meanings: kinds, methods of drafting, a type of weights.
 constexpr std::string_view kOtherWords =
     "dflash new git beam rwkv rwkv5 rwkv6 rwkv7 mamba mamba2 eagle3 deepseek_mtp bitnet";
 
-// Prose may speak of a model.
+// Prose may mention a model.
 bool is_sentence(std::string_view literal) {
   return std::any_of(literal.begin(), literal.end(),
                      [](char c) { return (c >= 'A' && c <= 'Z') || c == ',' || c == ';'; }) ||
@@ -177,7 +177,7 @@ TEST_CASE("rules: an architecture is asked, and its name compared nowhere but wh
         for (const std::string_view word : split(literal))
           CHECK_MESSAGE(names.count(std::string(word)) == 0,
                         file.path << ": \"" << word << "\" is an architecture's name");
-    // Nor is a model's name looked into.
+    // A model's name is not inspected either.
     for (const char* call : {"model_type.starts_with(", "model_type.find(", "model_type ==", "model_type !=",
                              "architecture ==", "architecture !=", "architecture.starts_with("})
       CHECK_MESSAGE(file.text.find(call) == std::string::npos, file.path << ": " << std::string(call));
@@ -198,7 +198,7 @@ TEST_CASE("rules: a release is compared in the engines' tables of rules alone") 
   }
 }
 
-// Whether the word stands by itself in the text.
+// Whether the text has the word as a whole identifier.
 bool has_identifier(std::string_view text, std::string_view word) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
@@ -211,7 +211,7 @@ TEST_CASE("rules: an architecture is named in its family and in the engines' tab
   const std::vector<File> files = sources();
   const std::string list = test_file("include/kvplan/architecture.h");
   const std::set<std::string> shared = {"kOther", "kQwen", "kDflash"};  // words of other enumerations too
-  // The header, the family, and of each engine the table of classes and that of tensors.
+  // The header, the family, and each engine's tables of classes and of tensors.
   constexpr std::size_t kMostFiles = 9;
   std::size_t count = 0;
   for (auto at = list.find("\n  k"); at != std::string::npos; at = list.find("\n  k", at + 1)) {
@@ -240,7 +240,7 @@ TEST_CASE("rules: what depends on an engine is in its folder, and its name compa
     names.emplace(engine.name);
     for (const std::string_view alias : split(engine.aliases)) names.emplace(alias);
   }
-  names.erase("none");  // a word of many things
+  names.erase("none");  // a word with many meanings
   CHECK(names.count("llama-cpp") == 1);
   // The public API's default, a quantization's name, and a group of options.
   const std::set<std::string> exceptions = {"include/kvplan/kvplan.h logical", "src/formats/quantization.cpp mlx",
@@ -265,7 +265,7 @@ TEST_CASE("rules: the map of the rooms is of this house") {
   }
   for (const auto& entry : fs::directory_iterator(root / "src"))
     if (entry.is_directory()) CHECK(folders.count("src/" + entry.path().filename().string() + "/") == 1);
-  // Every file and folder that the page names in code is there, from the top or in the room of the Hub's reader.
+  // Every file and folder that the page names in code exists, from the top or in src/sources.
   for (auto at = text.find('`'); at != std::string::npos;) {
     const auto end = text.find('`', at + 1);
     const std::string name = text.substr(at + 1, end - at - 1);
@@ -278,7 +278,7 @@ TEST_CASE("rules: the map of the rooms is of this house") {
       found = found || fs::exists(root / from / name);
     CHECK(found);
   }
-  // No room of the waist knows an engine or a format.
+  // No folder in between knows an engine or a format.
   for (const Room& room : rooms()) {
     if (room.folder == "formulas/" || room.folder == "include/kvplan/") {
       CHECK_FALSE(lists(room.rooms, "engines"));
@@ -298,7 +298,7 @@ TEST_CASE("rules: a formula says where it comes from and what it was checked aga
     CAPTURE(file.path);
     for (const std::string_view line : {"// Source: ", "// Checked against: ", "Engines differ: "})
       CHECK(file.text.find(line) != std::string::npos);
-    // A config that it names is there.
+    // A config that it names exists.
     for (auto at = file.text.find("testdata/configs/"); at != std::string::npos;
          at = file.text.find("testdata/configs/", at + 1)) {
       const std::string path = file.text.substr(at, file.text.find(".json", at) + 5 - at);

@@ -24,14 +24,14 @@ struct CardFacts {
   bool is_slice = false;       // part of a partitioned GPU (MIG)
   bool is_integrated = false;  // it uses main memory
   bool is_wsl = false;         // Windows pages its memory instead of refusing
-  // The context is the memory of our own process; else it is what the GPU's counter grew by.
+  // True: the context is our process's memory. False: it is the growth of the GPU's counter.
   bool is_by_process = false;
   std::optional<bool> corrects_errors;  // ECC
   std::optional<Bytes> reserved;        // kept by the driver
   std::vector<ContextStage> stages;     // of the context
 };
 
-// How much the counter grew when so many bytes were allocated.
+// The counter's growth for an allocation of `bytes`.
 struct SizeProbe {
   Bytes asked, took;
 };

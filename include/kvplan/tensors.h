@@ -1,5 +1,5 @@
-// The weights of a model as a short list of groups of like tensors. Parameters, active parameters, bytes and the share
-// of a rank all come from this one list; weight types turn it into bytes, and nothing else multiplies parameters.
+// The weights of a model as a short list of groups of like tensors. Parameters, active parameters, bytes and a rank's
+// part all come from this one list; weight types turn it into bytes, and nothing else multiplies parameters.
 #pragma once
 
 #include <cstdint>

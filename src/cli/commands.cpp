@@ -229,7 +229,7 @@ PlanDigest digest_of(const std::string& source, const Invocation& call) {
   return parse_plan(reply_of(plan_of(asked.model, asked.request)).json(), source);
 }
 
-// "measure card": only the GPU. A model with that name is "./card".
+// "measure card": only the GPU. A model with that name needs "./" in front.
 bool asks_card(const Invocation& call) {
   return call.models.size() == 1 && call.models[0] == "card" && !call.measuring.watch && !call.measuring.pid;
 }

@@ -22,7 +22,7 @@ enum class StartPhase : std::uint8_t {
   kServing
 };
 
-// Literal text with holes. A blank stands for any run of blanks and line breaks, or none beside a hole.
+// Literal text with holes. A blank matches any run of blanks and line breaks, and next to a hole also nothing.
 //   {name}        a number, with or without commas between thousands
 //   {name:UNIT}   the same in tokens, blocks, GiB, MiB, B, % ...: what the figure is
 //   {name:size}   a number and the unit that is printed behind it ("5.62 GiB", "253.6M")

@@ -95,7 +95,7 @@ struct AddCopy {
 using Change = std::variant<DropTensors, DropTowers, KeepAs, InFloat32, SetRole, SplitBy, SetRows, SetColumns, SetHead,
                             PutInEveryLayer, PadParts, AddBuffer, AddBeside, AddCopy, void (*)(EngineTensors&)>;
 
-// When a row holds: in releases from `since` until before `until`, if `holds` returns true.
+// When a row applies: in releases from `since` until before `until`, if `holds` returns true.
 template <class... Facts>
 struct When {
   Release since{}, until = kNoEnd;

@@ -35,7 +35,7 @@ class LineTemplate {
     const LogValue* value(std::string_view name) const;
   };
   // The first place in `text` (from plain_line) that the template matches, beginning before `limit`. A text at the
-  // template's end stops where its first line ends. The values' names point into the template.
+  // template's end stops at the end of its first line. The values' names point into the template.
   std::optional<Match> match(std::string_view text, std::size_t limit = std::string_view::npos) const;
 
   // The first literal, which every matching line contains.

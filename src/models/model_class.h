@@ -1,5 +1,5 @@
-// The class of a config's decoder: by its own name, by the composite around it, or the class that stands in for one
-// without a row.
+// The class of a config's decoder: by its own name, by the composite around it, or a substitute for a class without a
+// row.
 #pragma once
 
 #include <string>

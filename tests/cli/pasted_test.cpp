@@ -180,7 +180,7 @@ TEST_CASE("With --engine the engine's own spellings are options") {
   CHECK(plan.at("engine_settings").at("max_num_seqs") == 12);
   CHECK(run_program({kModel, "--engine", "llama.cpp", "--no-mmap", "-t", "8", "--ctx-size", "4096"}).exit == 0);
   check_refuses({kModel, "--engine", "mlx", "--page-size", "64"}, "--page-size");
-  // kvplan has this one for SGLang alone.
+  // kvplan has this one only for SGLang.
   CHECK(run_program({kModel, "--engine", "vllm", "--attention-backend", "FLASH_ATTN"}).exit == 0);
   // --draft is kvplan's before "--" and llama-server's number of tokens behind it.
   check_refuses({kModel, "--engine", "llama.cpp", "--draft", "/no/draft"}, "/no/draft");

@@ -9,7 +9,7 @@ namespace kvplan::conformance {
 
 namespace {
 
-// Tokens that a refused type of the cache is asked with.
+// The number of tokens for a refused cache type.
 constexpr const char* kAnyTokens = "5000";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// transformers: the parameters of a class and its cache after so many tokens of one sequence.
+// transformers: the parameters of a class and its cache after a number of tokens of one sequence.
 #include <algorithm>
 
 #include "conformance/engines.h"

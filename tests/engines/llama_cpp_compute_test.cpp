@@ -136,7 +136,7 @@ TEST_CASE("llama.cpp: a cache of another type is copied to 16 bit, a layer at a 
   EngineInput input = llama8b();
   input.types.key = input.types.value = Dtype::kQ8_0;
   check_run(compute(input, 131072), (512 + 128 + 32) * kMiB, static_cast<std::uint64_t>(672.09 * kMiB), 0.001);
-  // K or V alone: half the copy. Streams of several sequences are all copied.
+  // Only K or only V: half the copy. Streams of several sequences are all copied.
   input.types.key = Dtype::kFloat16;
   CHECK(compute(input, 131072).bytes == Bytes((256 + 128 + 32) * kMiB));
   input.types.key = Dtype::kQ8_0;
@@ -395,7 +395,7 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
   mla.caches[0].compact.own()[0].shape.width = 448;
   mla.model.num_layers = 1;
   CHECK_FALSE(llama_flash_attention(mla));
-  mla.request.llama_cpp.gpu_layers = 1;  // the output alone
+  mla.request.llama_cpp.gpu_layers = 1;  // only the output
   CHECK(llama_flash_attention(mla));
   // A layer without attention needs no kernel.
   EngineInput none = model_of("mamba", 512, 512, 1000, {0, 0, 0});

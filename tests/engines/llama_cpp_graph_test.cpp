@@ -131,7 +131,7 @@ std::vector<std::uint64_t> buffers(const EngineInput& input, std::uint64_t token
   return *out;
 }
 
-// Llama-2-7B, executed: v0.5.0 with a GPU that holds nothing.
+// Llama-2-7B, executed: v0.5.0 with a GPU that has no layers.
 constexpr Shape kLlama2{32, 4096, 11008, 32000, 32, 32, 128};
 
 Tensors llama2() {
@@ -161,7 +161,7 @@ TEST_CASE("llama.cpp: compute buffers of Llama-2-7B to the byte") {
 
 TEST_CASE("llama.cpp: compute buffers of a pipeline, as a run allocates them") {
   // llama.cpp's --fit counts four copies of the hidden state more on the second GPU (227058176): the norm of its first
-  // layer is not yet told where to run. The context itself allocates:
+  // layer has no device yet. The context itself allocates:
   const Tensors tensors = llama2();
   EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
   input.request.parallel.pipeline = 2;

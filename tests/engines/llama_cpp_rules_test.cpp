@@ -159,7 +159,7 @@ TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
   CHECK(LlamaCppLayout(input).explain(load_for(8192)).front().logical == Bytes(1472 * kMiB));
   input.model.num_nextn_layers = 2;
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 64) * kMiB));
-  // Neither index keys nor entries for several tokens belong to it, and a state is none.
+  // Neither index keys, entries for several tokens nor states are part of it.
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
   input.caches.back().compact.own().push_back(index);

@@ -189,7 +189,7 @@ TEST_CASE("llama.cpp: layers and the output are units that GPUs share") {
   CHECK(plan.memory[1].kv_cache == Bytes(std::uint64_t{15 * 64} << 20));
 
   request.parallel.pipeline = 1;
-  request.llama_cpp.gpu_layers = 1;  // the output alone
+  request.llama_cpp.gpu_layers = 1;  // only the output
   CHECK(reserved_mib("llama-3.1-8b", request) == 0);
   request.llama_cpp.gpu_layers = 11;
   CHECK(reserved_mib("llama-3.1-8b", request) == 10 * 64);

@@ -169,7 +169,7 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   CHECK(find(lines(eager, 2000), "attention scores") == nullptr);
   eager.request.attention = AttentionKernel::kNaive;
   CHECK(bytes_of(lines(eager, 2000), "attention scores") == Bytes(2000ULL * 2000 * 32 * 8));
-  // A latent is a key without values; values alone are not an attention.
+  // A latent is a key without values; only values are not an attention.
   EngineInput latent = llama("logical");
   for (LayerCache& cache : latent.caches) cache.compact.own().pop_back();
   const OverheadInput keys{&latent, Load{Tokens(100), 1, Tokens(0)}, 0, Bytes(0), std::nullopt};
@@ -338,7 +338,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
 TEST_CASE("SGLang: the static share of a card (server_args.py)") {
   // MiB that are left free: 512 + 1.5 * max(chunk, 2048) + 2 * batch + tp * pp / 8 * 1024; at least 10 GiB above 60
   // GiB. These are the rules of 0.5.5 to 0.5.11. DP attention: 3 * batch * dp more, and half of that again beyond
-  // batches of 300. The share has three digits.
+  // batches of 300. The fraction has three digits.
   struct Row {
     std::uint64_t gib, tp, pp, dp, chunk;
     bool dp_attention;

@@ -101,7 +101,7 @@ TEST_CASE("parts: layers of pipeline stages") {
   CHECK(shares[3].has_head);
   CHECK(shares[3].first_layer == 46);
   CHECK(shares[3].layers == 16);
-  // A stage holds the caches of its layers; one layer may have two.
+  // A stage has the caches of its layers; one layer may have two.
   EngineInput input;
   input.model.num_layers = 5;
   input.request.parallel.pipeline = 2;

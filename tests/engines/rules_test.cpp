@@ -164,8 +164,8 @@ TEST_CASE("rules: mistral.rs") {
 }
 
 TEST_CASE("rules: slots of LoRA adapters") {
-  // config/lora.py of vLLM: ranks of 1, 8, 16, 32, 64, 128, 256, 320 and 512, vocabularies up to 258,048 words where
-  // the head is wrapped; server_args.py of SGLang: --max-lora-rank holds every adapter's.
+  // config/lora.py of vLLM: ranks of 1, 8, 16, 32, 64, 128, 256, 320 and 512, vocabularies up to 258,048 tokens if the
+  // head is wrapped; server_args.py of SGLang: --max-lora-rank covers every adapter's.
   std::vector<Note> notes;
   LoraQuestion asked{Arch::kLlama, 128256, 20, {"q_proj"}};
   Request request = request_for("vllm", 4096);
@@ -226,7 +226,7 @@ TEST_CASE("rules: transformers") {
     return reserved(input_of("transformers", type, {terms}), tokens);
   };
   const std::uint64_t state = 8 * 64 * 128 * 4;
-  // Every kernel column of a convolution, but for two families that keep k - 1.
+  // Every kernel column of a convolution, except for two families that keep k - 1.
   CHECK(one("mamba", recurrence()) == 4 * 1024 * 2 + state);
   CHECK(one("zaya", recurrence()) == 3 * 1024 * 2 + state);
   CHECK(one("recurrent_gemma", recurrence()) == 3 * 1024 * 2 + state);

@@ -160,7 +160,7 @@ TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not"
 
 TEST_CASE("SGLang on AMD keeps the indices of packed experts' groups") {
   // CompressedTensorsWNA16TritonMoE: an index and an order of every input of an expert's two matrices, in 32 bit. A log
-  // of Kimi-K2.5 on eight MI35x prints 73.58 GiB per rank (1.6 GiB more than Marlin's form holds).
+  // of Kimi-K2.5 on eight MI35x prints 73.58 GiB per rank (1.6 GiB more than Marlin's form).
   const ModelSpec model = read_config(R"({"model_type":"qwen3_moe","architectures":["Qwen3MoeForCausalLM"],
       "hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":2,
       "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":128,"num_experts_per_tok":8,

@@ -228,7 +228,7 @@ TEST_CASE("smallest: llama.cpp") {
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_num_seqs == 10);
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_concurrency == 10.0);
   CHECK(fixed.capacity(Bytes(4000), load_for(1)).max_num_seqs == 1000);  // a plan caps it
-  // Capacity: 256 cells of 4 bytes hold one request of 256 tokens, and one less holds none.
+  // Capacity: 256 cells of 4 bytes fit one request of 256 tokens, and one less fits none.
   const LlamaCppLayout plain(input);
   CHECK(plain.capacity(Bytes(1024), load_for(1)).max_model_len == 256);
   CHECK(plain.capacity(Bytes(1024), load_for(1)).tokens == 256);

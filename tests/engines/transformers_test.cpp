@@ -76,7 +76,7 @@ TEST_CASE("transformers: MiMo-V2's window has a token more than its files say") 
   CHECK(planned("transformers@5.19") == 29406720);
 }
 
-// Executed: a prompt without an image holds 131,072 B per token.
+// Executed: a prompt without an image needs 131,072 B per token.
 TEST_CASE("transformers: an image's keys and values are no part of every prompt") {
   const ModelSpec model =
       read_config(R"({"model_type":"mllama","text_config":{"model_type":"mllama_text_model"}})", "", "test", {});

@@ -1,4 +1,4 @@
-// What vLLM refuses, asked of the rule itself: what no config at hand has.
+// What vLLM refuses, tested on the rule itself, for cases without a config in testdata.
 #include "engines/vllm/vllm.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-// FP8 in blocks of 128 x 128 with experts of `width`, beside 64 heads.
+// FP8 in blocks of 128 x 128, with experts of `width` and 64 heads.
 EngineInput blocks_of(std::uint64_t width, std::uint64_t ranks, const std::string& engine = "vllm") {
   EngineInput input;
   input.request = request_for(engine, 4096);
@@ -26,7 +26,7 @@ std::string_view id_of(const EngineInput& input) {
 }
 
 TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
-  // MiniMax-M2.5 (experts of 1,536) on 8 ranks, as executed: 192 columns are no whole blocks of 128. 0.26 refuses, 0.30
+  // MiniMax-M2.5 (experts of 1,536) on 8 ranks, as executed: 192 is not a multiple of 128. 0.26 refuses, 0.30
   // makes blocks of 64, which an A100 has no kernel for.
   CHECK(id_of(blocks_of(1536, 4)).empty());
   CHECK(id_of(blocks_of(1536, 8, "vllm@0.26")) == "fp8_blocks");
@@ -41,7 +41,7 @@ TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
   CHECK(id_of(on).empty());
   // No finer than 32.
   CHECK(id_of(blocks_of(1536, 32)) == "fp8_blocks");
-  // A dense MLP is cut no finer at all.
+  // A dense MLP does not get smaller blocks.
   EngineInput dense = blocks_of(0, 8);
   dense.model.experts = {};
   dense.model.intermediate_size = 1536;
@@ -177,7 +177,7 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
     input.caches = {{0, "kind", {index}, {}}};
     return id_of(input);
   };
-  // GLM-5.1-NVFP4 declares FP8: no kernel of Hopper takes it plain before 0.30.
+  // GLM-5.1-NVFP4 declares FP8: before 0.30 no Hopper kernel supports it unpacked.
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.26", true) == "no_kernel");
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.29", true) == "no_kernel");
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.30", true).empty());

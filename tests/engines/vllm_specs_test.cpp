@@ -1,5 +1,5 @@
-// What a layer costs vLLM: pages of states beside attention (platforms/interface.py, models/config.py), modes of prefix
-// caching, drafts, widths of values, the manager that is switched off. Figures follow from published configs.
+// A layer's memory in vLLM: pages of states next to attention (platforms/interface.py, models/config.py), modes of
+// prefix caching, drafts, widths of values, without the hybrid manager. Figures follow from published configs.
 #include "engines/vllm/specs.h"
 #include "engines/vllm/vllm.h"
 
@@ -105,14 +105,15 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
     CHECK(state.padded == attention.page);
     CHECK(list.charge.state_slots == 1);
   }
-  // A block that was requested and holds the state stays; in steps of it where it does not.
+  // A requested block stays if it fits the state; else the block is a multiple of it.
   EngineInput input = jamba("vllm@0.26");
   input.request.block_size = 96;
   CHECK(specs_of(input).specs[1].block_size == 96);
   input.request.block_size = 32;
   CHECK(specs_of(input).specs[1].block_size == 96);
   CHECK(specs_of(input).specs[0].padded == Bytes(96 * 4096));
-  // Checkpoints of a prefill fall on a block's end: since 0.33 delta rules have a multiple of 64 with prefix caching.
+  // Checkpoints of a prefill are at the end of a block: since 0.33 delta rules have a multiple of 64 with prefix
+  // caching.
   CHECK(specs_of(qwen3_next("vllm@0.30")).specs[1].block_size == 544);
   CHECK(specs_of(qwen3_next("vllm@0.33")).specs[1].block_size == 576);
   EngineInput uncached = qwen3_next("vllm@0.33");
@@ -132,7 +133,7 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
 }
 
 TEST_CASE("vllm specs: states with prefix caching") {
-  // mode none: one slot; align: two, a block's end and the running one; all: one for each block. Drafts add theirs.
+  // mode none: one slot; align: two, a block's end and the running one; all: one for each block. Drafts add slots.
   const auto charge = [](EngineInput input, const char* mode, std::uint64_t drafts) {
     if (*mode != '\0') input.request.vllm.mamba_cache_mode = mode;
     input.request.num_speculative_tokens = drafts;
@@ -153,13 +154,13 @@ TEST_CASE("vllm specs: states with prefix caching") {
           return gone;
         }())
             .find("all") != std::string::npos);
-  // Since 0.28 prefix caching is on beside attention: none stands for align there (#50991).
+  // Since 0.28 prefix caching is on next to attention, and none means align (#50991).
   CHECK(charge(jamba("vllm@0.28"), "", 0).state_slots == 2);
   CHECK(charge(jamba("vllm@0.28"), "none", 0).state_slots == 2);
   CHECK(charge(jamba("vllm@0.27"), "", 0).state_slots == 1);
   CHECK(charge(input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}}), "", 0).state_slots == 1);
   // A third state, for a checkpoint of the prefill: Mamba 2 since 0.32, delta rules since 0.33, FlashKDA's from the
-  // first; where the GPU has the kernel. As executed (specs and plans of testdata/conformance).
+  // first; if the GPU has the kernel. As executed (specs and plans of testdata/conformance).
   const auto slots = [](EngineInput input, const char* card) {
     if (*card != '\0') input.request.card.gpu = &parse_gpu(card);
     return specs_of(input).charge.state_slots;
@@ -207,11 +208,11 @@ TEST_CASE("vllm specs: states with prefix caching") {
   EngineInput odd = jamba("vllm@0.30");
   odd.request.block_size = 48;
   CHECK(blocks(odd, "all") == Pair{6144, 6144});  // lcm(2048, 48)
-  // Nothing attends: a state for each block of 16, where there is more than one.
+  // Without attention: a state for each block of 16, if there is more than one.
   const EngineInput mamba = input_of("vllm@0.30", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
   CHECK(blocks(mamba, "none") == Pair{0, 0});
   CHECK(blocks(mamba, "all") == Pair{16, 16});
-  // Nemotron-H's configs name chunks of 128 (executed, 0.26: Nano with TP 2 2,176).
+  // Nemotron-H's configs have chunks of 128 (executed, 0.26: Nano with TP 2 2,176).
   const EngineInput nemotron =
       input_of("vllm@0.26", "nemotron_h", {{state_of("ssm state", 64, 64, 128)}, heads(2, 128)});
   CHECK(blocks(nemotron, "all") == Pair{1024, 1024});
@@ -227,16 +228,15 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   const EngineInput lfm = input_of("vllm", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)});
   CHECK(state(lfm, 2) == state(lfm, 0));
   CHECK(state(jamba("vllm"), 2) == state(jamba("vllm"), 0));
-  // Three tokens where a draft is named without a number.
+  // Three tokens for a draft without a number.
   EngineInput guessing = qwen3_next("vllm");
   guessing.draft_method = DraftMethod::kNgram;
   CHECK(specs_of(guessing).specs.front().page - state(qwen3_next("vllm"), 0) == Bytes(3 * 8192 * 2));
-  // Mamba-2 whose B and C pass no convolution: a matrix for each head anyway.
+  // Mamba-2 whose B and C pass no convolution: still a matrix for each head.
   const EngineInput mamba2 =
       input_of("vllm", "plamo2", {{state_of("conv state", 1024, 1, 1, 4), state_of("ssm state", 8, 64, 128)}});
   CHECK(state(mamba2, 2) - state(mamba2, 0) == Bytes(2 * 1024 * 2));
-  // Ranks share the heads of a state; those that do not divide them are refused, and planned with the most that one
-  // has.
+  // Ranks divide the heads of a state. Ranks that do not divide them are refused, and planned for the fullest rank.
   EngineInput two = qwen3_next("vllm");
   two.request.parallel.tensor = 2;
   CHECK(specs_of(two).specs.front().page == Bytes(1097728 / 2));
@@ -283,13 +283,13 @@ TEST_CASE("vllm specs: what makes a layer's type") {
   CacheTerms chunk = heads(8, 128, 8192);
   for (Term& term : chunk) term.limit.kind = LimitKind::kChunk;
   CHECK(type(chunk).type == SpecType::kChunked);
-  // vLLM forgets nothing in the middle of a sequence: sinks are kept at full length.
+  // vLLM drops nothing in the middle of a sequence: sinks are kept at full length.
   CacheTerms sink = heads(8, 128, 1020);
   for (Term& term : sink) term.limit = {LimitKind::kSink, Tokens(1020), Tokens(4)};
   CHECK(type(sink).type == SpecType::kFull);
   CHECK(type(sink).promoted);
   CHECK_FALSE(type(heads(8, 128)).promoted);
-  // A layer with two mixers is two specs; one without a cache is none.
+  // A layer with two mixers is two specs; one without a cache has no spec.
   CacheTerms both = heads(8, 128);
   both.push_back(state_of("ssm state", 48, 64, 256));
   CHECK(specs_of(input_of("vllm", "falcon_h1", {both, {}})).specs.size() == 2);
@@ -324,9 +324,9 @@ TEST_CASE("vllm specs: without the hybrid manager windows are kept at full lengt
   const EngineInput mixed = input_of("vllm", "gpt_oss", {heads(8, 64), heads(8, 64, 128)});
   CHECK(types(mixed, true) == Types{SpecType::kFull, SpecType::kSliding});
   CHECK(types(mixed, false) == Types{SpecType::kFull, SpecType::kFull});
-  // Windows alone share one block table as they are.
+  // Only windows share one block table unchanged.
   CHECK(types(input_of("vllm", "mistral", {heads(8, 128, 4096)}), false) == Types{SpecType::kSliding});
-  // Before 0.10 there was no manager; chunks had groups of their own since 0.13, and lose them to a draft.
+  // Before 0.10 there was no manager; chunks had separate groups since 0.13, and lose them with a draft.
   const auto promoted = [](const char* engine, LimitKind kind, std::uint64_t drafts) {
     EngineInput input = input_of(engine, "llama4_text", {heads(8, 128), heads(8, 128, 8192)});
     for (Term& term : input.caches[1].compact.own()) term.limit.kind = kind;
@@ -363,7 +363,7 @@ TEST_CASE("vllm specs: decode context parallelism") {
   CHECK(refused(1, 8, 3).find("divides 8") != std::string::npos);
   CHECK(refused(2, 8, 4, 1024).find("windows") != std::string::npos);
   CHECK(refused(2, 8, 1, 1024).empty());
-  // Nor are source tokens shared: eight heads of cross attention beside one of its own.
+  // Source tokens are not split either: eight heads of cross attention and one of self-attention.
   CacheTerms cross = heads(8, 128);
   for (Term& term : cross) term.growth = Growth::kSourceToken;
   EngineInput encoder = input_of("vllm", "mllama", {heads(1, 128), cross});
@@ -390,7 +390,7 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   CacheTerms latent{term_of("latent", Role::kKey, 1, 512)};
   latent[0].part = Part::kLatent;
   CHECK(block("llama", heads(8, 128)) == 16);
-  // FlashMLA where no GPU is named; FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As
+  // FlashMLA without a GPU; FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As
   // executed (DeepSeek-V3).
   CHECK(block("deepseek_v3", latent) == 64);
   CHECK(on("vllm@0.26", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
@@ -405,7 +405,7 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   CHECK(on("vllm@0.30", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
   CHECK(on("vllm", "rtx-4090", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
   CHECK(on("vllm", "h100-80gb", Dtype::kBfloat16, "gemma4_text", heads(4, 512)) == 16);
-  // TRITON_FLASHINFER, where an image's tokens see each other: heads of 256 and 512 alone, on a B200 since 0.30.
+  // TRITON_FLASHINFER, if an image's tokens attend to each other: only heads of 256 and 512, on a B200 since 0.30.
   const auto masked = [](const char* engine, const char* card, std::uint64_t head_dim) {
     EngineInput input = input_of(engine, "gemma3_text", {heads(4, head_dim)});
     input.request.card.gpu = &parse_gpu(card);
@@ -445,7 +445,7 @@ TEST_CASE("vllm specs: TurboQuant leaves two layers at either end of a dense mod
   CHECK(entries == std::vector<std::uint64_t>{4096, 4096, 1568, 1568, 4096, 4096});
   input.types.model = Dtype::kFloat32;  // which is kept in bfloat16
   CHECK(specs_of(input).specs.front().entry == Bytes(4096));
-  // Models with states leave none out.
+  // Models with states leave no layers out.
   input.caches.push_back({6, "ssm", {state_of("ssm state", 8, 16, 16)}, {}});
   input.model.num_layers = 7;
   CHECK(specs_of(input).specs.front().entry == Bytes(1568));

@@ -1,4 +1,4 @@
-// vLLM's engine against figures that vLLM printed, against the arithmetic of its source, and against an allocator that
+// vLLM's engine compared with figures that vLLM printed, with arithmetic from its source, and with an allocator that
 // hands out blocks batch by batch.
 #include <doctest/doctest.h>
 
@@ -45,7 +45,7 @@ Laid laid(const std::string& model, const Request& request) {
   return out;
 }
 
-// Why there is no plan, or one of what does not start.
+// Why there is no plan, or why the plan does not start.
 std::string refusal(const std::string& model, const Request& request) {
   try {
     const Plan plan = planned(model, request);
@@ -216,7 +216,7 @@ TEST_CASE("vllm: a model of several sorts of layers charges what an allocator ha
     for (const std::uint64_t batch : {16U, 100U, 2048U}) {
       CAPTURE(tokens);
       CAPTURE(batch);
-      // Each group is charged its own worst moment.
+      // Each group is charged its largest moment.
       std::uint64_t most_full = 0;
       std::uint64_t most_window = 0;
       for (std::uint64_t first = 1; first <= std::min<std::uint64_t>(kBlock, batch); ++first) {
@@ -344,7 +344,7 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
   CHECK(four.capacity->max_concurrency == doctest::Approx(173.01).epsilon(0.0005));
   CHECK(static_cast<double>(four.memory[0].weights->count()) / kGiB == doctest::Approx(0.83).epsilon(0.01));
   CHECK(plan_of("vllm@0.12", 4.0, "rtx-4090").capacity->max_concurrency == doctest::Approx(12.75).epsilon(0.0005));
-  // V0's pass over every prompt's image is of models that see.
+  // V0's pass over every prompt's image is only for models with vision.
   const Plan old = plan_of("vllm@0.7", 10.14, "rtx-4090");
   for (const LedgerLine& line : old.memory[0].lines) CHECK(in_words(line.what).find("image") == std::string::npos);
 }
@@ -374,7 +374,7 @@ TEST_CASE("vllm: a batch holds the largest item where images attend both ways, u
 }
 
 TEST_CASE("vllm: blocks of 64 for images that attend both ways on data centre Blackwells, since 0.30") {
-  // TRITON_FLASHINFER stands in the registry of 0.30's source distribution, and not in that of 0.29.
+  // TRITON_FLASHINFER is in the registry of 0.30's source distribution, and not in that of 0.29.
   ModelSpec model = test_model("gemma-4-26b");
   Request request = asking("vllm@0.30", 8192);
   const auto block = [&] { return make_plan(model, request).kv_cache.block_size; };

@@ -1,6 +1,6 @@
-// An engine's start as vLLM's log tells it, with memory that is really taken: fake_engine WEIGHTS_MIB CACHE_MIB
-// [die|mute]. If KVPLAN_FAKE_SEEN names a file, it goes on behind a stage once the file says that so many were seen:
-// a watcher on a busy machine sees each of them.
+// An engine's start as vLLM logs it, with real allocations: fake_engine WEIGHTS_MIB CACHE_MIB
+// [die|mute]. If KVPLAN_FAKE_SEEN names a file, it continues after a stage only once the file says that the watcher has
+// seen it, even on a busy machine.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +26,7 @@ void say(const char* line) {
   std::fflush(stdout);
 }
 
-// The stage's line, and time to look.
+// Prints the stage's line, and waits for the watcher.
 void end_stage(const char* line) {
   static int told = 0;
   say(line);

@@ -1,12 +1,12 @@
-// A driver without a GPU: it plays libcuda.so.1, libamdhip64.so and the management library in one, so that the real
-// program can be led through everything that --measure does. The environment says what it has and how it fails:
+// A driver without a GPU: it replaces libcuda.so.1, libamdhip64.so and the management library, so that the real
+// program can run everything that --measure does. The environment sets its GPUs and how it fails:
 //   KVPLAN_FAKE_GPUS        "NAME=MIB,NAME=MIB": what programs see of each GPU
 //   KVPLAN_FAKE_GRANULE     bytes to which an allocation is rounded (2 MiB)
 //   KVPLAN_FAKE_CONTEXT     MiB that a context takes (400)
-//   KVPLAN_FAKE_OTHERS      MiB that other programs hold (0); KVPLAN_FAKE_PROCESSES how many they are
-//   KVPLAN_FAKE_NEIGHBOUR   "N:MIB": after N allocations the first of them holds so much more
+//   KVPLAN_FAKE_OTHERS      MiB that other programs use (0); KVPLAN_FAKE_PROCESSES: their number
+//   KVPLAN_FAKE_NEIGHBOUR   "N:MIB": after N allocations the first of them uses that much more
 //   KVPLAN_FAKE_PIDS        "1": the library names this process among the programs
-//   KVPLAN_FAKE_SLICE       "1": the GPU is a slice, known by its UUID alone
+//   KVPLAN_FAKE_SLICE       "1": the GPU is a slice, known only by its UUID
 //   KVPLAN_FAKE_INTEGRATED  "1": it uses main memory
 //   KVPLAN_FAKE_EXTRA       per mille that every allocation takes beyond what was requested
 //   KVPLAN_FAKE_FAIL        "CALL:N": the N-th call of that name fails with KVPLAN_FAKE_ERROR (2, out of memory)
@@ -195,7 +195,7 @@ int make_event(void** out) {
   return 0;
 }
 int elapsed(float* out) {
-  // 3 TB/s, read and written; 3.2 where it is read alone.
+  // 3 TB/s, read and written; 3.2 if it is only read.
   const double seconds = static_cast<double>(copied) * 2 / 3e12 + static_cast<double>(read_bytes) / 3.2e12;
   *out = static_cast<float>(seconds * 1000);
   return 0;

@@ -1,7 +1,7 @@
 // A management library without a driver: the GPUs that KVPLAN_FAKE_CARDS names, "NAME=MIB,NAME=MIB"; 0 MiB answers
 // "not supported", as GPUs of unified memory do. "NAME=MIB+USED" is a GPU in use; a name with " MIG " in it is a
-// slice of the GPU before it. The processes on the first GPU stand in the file that KVPLAN_FAKE_PROCESSES names, a
-// line "PID MIB" each, read anew at every question.
+// slice of the GPU before it. The processes on the first GPU are in the file that KVPLAN_FAKE_PROCESSES names, one line
+// "PID MIB" per process, read at every call.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -275,7 +275,7 @@ TEST_CASE("bounds: a line of a log") {
   };
   const Run longest = log(64 << 20);
   CAPTURE(longest.err);
-  CHECK(longest.exit == 3);  // weights alone tell no start
+  CHECK(longest.exit == 3);  // weights are not enough for a start
   CHECK(longest.peak_mib < 50 * kSanitizerFactor);
   const auto refused = [](const Run& run) {
     CAPTURE(run.err);

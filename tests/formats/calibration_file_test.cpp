@@ -149,7 +149,7 @@ TEST_CASE("calibration: the user's own folder") {
   CHECK(run_program(other, "/dev/null", environment).out.find("\"calibration\": null") != std::string::npos);
   std::vector<std::string> none = plan;
   none.insert(none.end(), {"--calibration", "none"});
-  // All but the command that plans it again.
+  // Everything except the command that plans it again.
   const auto plan_of = [](const std::string& out) { return out.substr(0, out.rfind("\"command\"")); };
   CHECK(plan_of(run_program(none, "/dev/null", environment).out) == plan_of(before.out));
 }

@@ -18,14 +18,14 @@ TEST_CASE("a look-up goes from the file to aliases to the class default") {
   CHECK_FALSE(config.find_count("sliding_window"));
   const Fields mistral = with_class(config, "mistral");
   CHECK(mistral.find_count("sliding_window") == 4096);
-  // A null is an answer: it keeps the class default away.
+  // A null is a value: no class default replaces it.
   CHECK_FALSE(mistral.find_count("head_dim"));
 }
 
 TEST_CASE("Python's bare Infinity and NaN are no values, and words in strings stay") {
   const Fields config = Fields::parse(
       R"({"time_step_limit": [0.0, Infinity], "x": -Infinity, "y": NaN, "z": "NaN Infinity \" NaN", "n": 4})");
-  // Where a number is requested they are refused: null would be "not said".
+  // They are refused as numbers: null would mean "not given".
   CHECK_THROWS_AS(config.find_count("y"), Error);
   CHECK_THROWS_AS(config.find_real("x"), Error);
   CHECK_FALSE(config.is_number("x"));
@@ -112,7 +112,7 @@ TEST_CASE("a key of another type than any that it was asked for is told") {
   (void)config.strings("e");
   (void)config.child("in")->strings("f");
   CHECK(config.misread() == std::vector<std::string>{"a (5)", "b ([1])", "c (\"x\")", "e (7)", "in.f (true)"});
-  CHECK(config.find_count("e") == 7);  // a number in the place of a list
+  CHECK(config.find_count("e") == 7);  // a number instead of a list
   CHECK(config.counts("b")->size() == 1);
   CHECK(config.misread() == std::vector<std::string>{"a (5)", "c (\"x\")", "in.f (true)"});
   CHECK(config.facts().size() == 2);

@@ -1,4 +1,4 @@
-// The GGUF container: what is read, and what is refused.
+// The GGUF container: valid and refused files.
 #include "formats/gguf.h"
 
 #include <doctest/doctest.h>
@@ -154,7 +154,7 @@ TEST_CASE("a split set is read whole, and a missing part is named") {
     CHECK(set.tensors()[2].name == "c");
     CHECK(set.tensors()[2].shard == 2);
   }
-  // Parts that are not what their names say.
+  // Parts whose contents do not match their names.
   folder.write("m-00003-of-00003.gguf", part(1, "c"));
   CHECK_THROWS_WITH(Gguf::open(first), doctest::Contains("part 3 of 3"));
   folder.write("m-00003-of-00003.gguf", part(2, "a"));
@@ -198,7 +198,7 @@ TEST_CASE("a file that becomes shorter while it is read is an error") {
   std::byte piece[100];
   reader.read(900, piece);
   CHECK_THROWS_WITH(reader.read(901, piece), doctest::Contains("became shorter while it was read"));
-  // Whatever the moment; a mapped file would end the test by a signal.
+  // At any moment; a mapped file would end the test with a signal.
   std::atomic<bool> is_over = false;
   std::thread other([&] {
     while (!is_over) {

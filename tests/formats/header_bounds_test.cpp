@@ -1,5 +1,5 @@
-// The bounds of headers of weights and of their indexes: just within each it is read, one beyond it is an error that
-// names the bound.
+// The limits for headers of weights and their indexes: at the limit a file is read, one beyond it is an error that
+// names the limit.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -79,7 +79,7 @@ TEST_CASE("bounds: headers and tensors of a checkpoint's files in all") {
   const std::string small = folder.write("small.safetensors", with_length(2, "{}"));
   CHECK(read({longest, longest}) == 0);
   CHECK(has(error_of([&] { read({longest, longest, small}); }), "longer than 128 MiB in all"));
-  // A pipeline has several checkpoints: links to one, as often as one likes.
+  // A pipeline has several checkpoints: any number of links to one.
   const auto part = [&](const std::string& name) {
     std::filesystem::create_directory(folder.path() + "/" + name);
     std::filesystem::create_symlink("../longest.safetensors", folder.path() + "/" + name + "/model.safetensors");
@@ -151,7 +151,7 @@ TEST_CASE("bounds: strings, keys and tensors of a GGUF") {
   };
   CHECK(parse(tensors(262144)).empty());
   CHECK(has(parse(tensors(262145)), "claims 262145 tensors"));
-  // Of all parts of a set.
+  // For all parts of a set.
   const auto parts = [](std::uint64_t all_keys, std::uint64_t all_strings) {
     std::vector<std::string> files;
     std::vector<Gguf::Beginning> out;

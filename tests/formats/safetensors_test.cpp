@@ -1,4 +1,4 @@
-// Headers that tell the truth, and headers that lie.
+// Valid headers, and headers with false claims.
 #include "formats/safetensors.h"
 
 #include <doctest/doctest.h>
@@ -67,7 +67,7 @@ TEST_CASE("an index names files beside it") {
     CAPTURE(bad);
     CHECK_THROWS_AS(parse_safetensors_index(bad), Error);
   }
-  // What else an index holds is nobody's business here.
+  // Other keys of an index are ignored.
   const SafetensorsIndex more = parse_safetensors_index(
       R"({"x":[{"weight_map":{"a":9}}],"weight_map":{"b":"2.safetensors","a":"1.safetensors","c":"2.safetensors"},
           "metadata":{"total_size":8.0,"in":{"total_size":9}},"total_size":10})");

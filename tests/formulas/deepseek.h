@@ -1,4 +1,4 @@
-// Dimensions of a model that several tests take.
+// Dimensions of a model that several tests use.
 #pragma once
 
 #include "formulas/mla.h"

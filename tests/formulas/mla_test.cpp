@@ -21,7 +21,7 @@ TEST_CASE("MLA: one latent and one rope key a token and layer") {
 TEST_CASE("MLA: expanded, as engines hold it that do not fold the maps") {
   CHECK(elements(Mla{kDeepSeekV3}, 1, 0, Form::kExpanded) == 128 * (128 + 64 + 128));
   CHECK(elements(Mla{{64, 512, 64, 192, 256, 2048}}, 1, 0, Form::kExpanded) == 32768);  // GLM-5
-  // dots.note's sliding layers, of 550 tokens: transformers 5.23 holds 1,114,112 B, executed.
+  // dots.note's sliding layers, of 550 tokens: transformers 5.23 has 1,114,112 B, executed.
   CHECK(2 * elements(Mla{{64, 1024, 64, 192, 128, 1024}, Tokens(512)}, 550) == 1114112);
 }
 

@@ -107,7 +107,7 @@ TEST_CASE("projections: states") {
 }
 
 TEST_CASE("projections: Kimi-K3's convolution and norm are kept twice, the second time in float32") {
-  // vLLM models/kimi_k3: decode_conv1d of 3 * 96 * 128 rows of 4 and decode_norm of 128, of which no checkpoint knows.
+  // vLLM models/kimi_k3: decode_conv1d of 3 * 96 * 128 rows of 4 and decode_norm of 128, which no checkpoint has.
   const Linear kda{Linear::Rule::kKda, 96, 128, 96, 128, 4};
   ModelSpec model;
   Plain family(model, 7168);

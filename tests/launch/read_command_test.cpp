@@ -17,7 +17,7 @@ namespace {
 ReadCommand read(const std::string& text) {
   return read_command(find_commands(text).at(0), "");
 }
-// What a command asks of kvplan: "--option value; --flag".
+// A command as kvplan's options: "--option value; --flag".
 std::string asks(const std::string& text) {
   return join(read(text).settings.settings, "; ",
               [](const CommandSetting& each) { return each.option + (each.value.empty() ? "" : " " + each.value); });
@@ -118,7 +118,7 @@ TEST_CASE("The edited command keeps the rest, and hides secrets") {
         "docker run ... vllm/vllm-openai:v0.8.4 --model m --tensor-parallel-size 2");
 }
 
-// Every option that a parser has or had stands in the engine's table, or pasting it would be an error.
+// Every option that a parser has or had is in the engine's table; otherwise pasting it would be an error.
 TEST_CASE("The tables of options are complete") {
   struct Parser {
     std::string engine;

@@ -2,8 +2,8 @@
 //
 // usage: kvplan_launcher FILE PROGRAM ARGUMENTS...
 //
-// The system counts to a program's memory what the process had that became it. The tests have hundreds of MiB at times;
-// this one is small.
+// The system counts the memory of the process that calls exec. The tests can use hundreds of MiB; this program is
+// small.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

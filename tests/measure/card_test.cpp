@@ -1,4 +1,4 @@
-// kvplan measure card with a driver that is played (tests/fakes/fake_gpu.cpp), and what keeps a run from harm.
+// kvplan measure card with a simulated driver (tests/fakes/fake_gpu.cpp), and its safeguards.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -45,7 +45,7 @@ TEST_CASE("measure card: what a card is, what it takes and how fast it is") {
   CHECK(seen["copy_gb_s"]["mean"].get<double>() == doctest::Approx(3000).epsilon(0.001));
   CHECK(seen["probes"][0] == Json{{"asked_bytes", 1}, {"took_bytes", 2 << 20}});
   CHECK(seen["is_disturbed"] == false);
-  // The first screen says that no GPU has seen it.
+  // The first screen says that it was not tested on a real GPU.
   CHECK(card({}).out.find("never yet run on a real card") != std::string::npos);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("measure card: nothing is kept where a neighbour moves, and no context
   const Run still = card({"--json", "--share", "--save-calibration", file}, neighbour);
   CHECK(still.exit == 0);
   CHECK(std::filesystem::exists(file));
-  // What was kept is read again, for any engine.
+  // The saved figures apply to every engine.
   for (const char* engine : {"transformers", "llama.cpp"}) {
     const Run later = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--gpu", "h100-80gb",
                                    "--max-model-len", "8k", "--json", "--calibration", file});
@@ -77,10 +77,10 @@ TEST_CASE("measure card: nothing is kept where a neighbour moves, and no context
     CHECK(later.exit == 0);
     CHECK(json_of(later)["calibration"]["figures"].size() >= 1);
   }
-  // 6 GiB are an engine that started meanwhile, and no context.
+  // 6 GiB are another engine that started meanwhile, not a context.
   const Json large = json_of(card({"--json"}, {"KVPLAN_FAKE_CONTEXT=6000"}));
   CHECK(large["context_bytes"].is_null());
-  // The plan's run keeps nothing either.
+  // A measured plan saves nothing either.
   const std::string other = folder.path() + "/d.json";
   const Run plan = played({"testdata/configs/llama-3.1-8b.json", "--measure", "--share", "--max-model-len", "8k",
                            "--save-calibration", other},
@@ -97,7 +97,7 @@ TEST_CASE("measure: a card that others compute on is refused without --share") {
     CHECK(run.err.find("1 program computes on it") != std::string::npos);
     CHECK(run.err.find("--share") != std::string::npos);
   }
-  // In a container nobody is named, and much is in use anyway.
+  // In a container no process is listed, but much memory is in use.
   CHECK(card({}, {"KVPLAN_FAKE_OTHERS=3000"}).exit == 5);
   CHECK(card({"--share"}, busy).exit == 0);
 }

@@ -1,4 +1,4 @@
-// A log against the plan: what agrees, what does not, and what cannot be told.
+// A log compared with the plan: what agrees, what differs, and what cannot be compared.
 #include "measure/check_log.h"
 
 #include <doctest/doctest.h>
@@ -82,7 +82,7 @@ TEST_CASE("check-log: bytes of the printed tokens") {
   check = checked(arguments +
                   "[16:37:06 TP0] KV Cache is allocated. #tokens: 442750, K size: 27.04 GB, V size: 27.02 GB\n");
   CHECK(check.disagreements == 1);
-  // Half the bytes of 16 bit: FP8, where no line names the type.
+  // Half the bytes of 16 bit: FP8, if no line names the type.
   check =
       checked("[TensorRT-LLM][INFO] [MemUsageChange] Allocated 16.05 GiB for max tokens in paged KV cache (263008)\n");
   CHECK(check.compared == 1);
@@ -112,7 +112,7 @@ TEST_CASE("check-log: tokens of what the fraction leaves") {
   CHECK(check.compared == 1);
   CHECK(check.disagreements == 0);
   CHECK(check.read.back() == "--mem-fraction-static 0.88, by the figures");
-  // No share of two digits leaves room for these.
+  // No fraction of two digits leaves memory for these.
   check = checked(weights + "[16:43:22 TP0] max_total_num_tokens=55000" + end);
   CHECK(check.compared == 0);
   CHECK(check.disagreements == 0);

@@ -1,4 +1,4 @@
-// --gpu auto against a management library of our own (tests/fakes/fake_nvml.cpp) and a made-up sysfs.
+// --gpu auto with a fake management library (tests/fakes/fake_nvml.cpp) and a fake sysfs.
 #include "measure/detect.h"
 
 #include <doctest/doctest.h>
@@ -80,7 +80,7 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(cards[0].name == "NVIDIA GeForce RTX 4090");
   CHECK(cards[0].memory == Bytes(24564 * kMiB));
   CHECK(cards[1].memory == Bytes(0));
-  // A GPU that is cut is its slices; what a program sees of them is what the environment names.
+  // A partitioned GPU counts as its slices; a program sees those that the environment names.
   setenv("KVPLAN_FAKE_CARDS",
          "NVIDIA A100-SXM4-40GB=40960,NVIDIA A100-SXM4-40GB MIG 3g.20gb=20096+2048,NVIDIA A100-SXM4-40GB MIG "
          "1g.5gb=4864,NVIDIA GeForce RTX 3060=12288",
@@ -110,7 +110,7 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(within[1].name == "NVIDIA GeForce RTX 3060");
   CHECK(within[1].memory == Bytes(12288 * kMiB));
   CHECK(detect_cards_within(milliseconds(0)).empty());
-  // What goes to a pipe never speaks of this machine.
+  // Output to a pipe never mentions this machine.
   CHECK(run_program({"testdata/configs/llama-3.1-8b.json"}).out.find("this machine") == std::string::npos);
   unsetenv("KVPLAN_NVML");
   unsetenv("KVPLAN_FAKE_CARDS");

@@ -1,5 +1,5 @@
-// Failing starts: the cause, the figures and the remedies that follow from the log alone. The lines are those of
-// public issue threads; if arithmetic is asserted, it stands beside the row.
+// Failing starts: the cause, the figures and the remedies that follow from only the log. The lines are from public
+// issue threads; arithmetic is next to its row.
 #include "measure/diagnosis.h"
 
 #include <doctest/doctest.h>
@@ -71,7 +71,7 @@ const Case kCases[] = {
      "free_memory_short",
      {"3.86", "16.0"},
      {"--gpu-memory-utilization 0.24"}},
-    // the frame of a model's constructor tells that weights were being made
+    // the frame of a model's constructor shows that weights were being allocated
     {"ERROR 10-13 09:46:06 [core.py:708] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 462.00 MiB. GPU "
      "0 has a total capacity of 79.44 GiB of which 145.19 MiB is free. Including non-PyTorch memory, this process has "
      "79.29 GiB memory in use. Of the allocated memory 78.78 GiB is allocated by PyTorch, and 13.27 MiB is reserved by "
@@ -163,7 +163,7 @@ const Case kCases[] = {
      "buffer_limit",
      {"8753520640"},
      {"-ub"}},
-    // it was tried again with less, and started
+    // it was retried with less, and started
     {"ggml_gallocr_reserve_n_impl: failed to allocate CUDA1 buffer of size 54262464512\n"
      "graph_reserve: failed to allocate compute buffers\n"
      "sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism\n"
@@ -217,7 +217,7 @@ const Case kCases[] = {
      "request_too_long",
      {"91541", "2048"},
      {"OLLAMA_CONTEXT_LENGTH=91541"}},
-    // the size stands before the first words that are the same in every release
+    // the size comes before the first words that are the same in every release
     {"ValueError: 8.00 GiB KV cache is needed, which is larger than the available KV cache memory (5.62 GiB). Based on "
      "the available memory, the estimated maximum model length is 23008.\n",
      kDidNotStart,
@@ -253,14 +253,14 @@ const Case kCases[] = {
      "",
      {},
      {}},
-    // the same failure after a start is one of that start
+    // the same failure after a start belongs to that start
     {"CUDA error: out of memory\nllama runner started in 3.01 seconds\nCUDA error: out of memory\n",
      kDied,
      "out_of_memory",
      {},
      {}},
     {"CUDA error: out of memory\nllama runner started in 3.01 seconds\n", kStarted, "", {}, {}},
-    // llama-server v0.5.0, whose port another has
+    // llama-server v0.5.0, whose port is in use
     {"0.00.017.738 I srv          init: using 5 threads for HTTP server\n"
      "0.00.061.644 E srv         start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8124\n"
      "0.00.062.971 E srv  llama_server: exiting due to HTTP server error\n",
@@ -286,7 +286,7 @@ const Case kCases[] = {
      "heads_do_not_divide",
      {"97"},
      {}},
-    // vLLM on processors: no GPU to take more of; 4.38 GiB are five of the whole ones that the variable takes
+    // vLLM on CPUs: a larger GPU would not help; 4.38 GiB are five of the whole GiB that the variable takes
     {"INFO [__init__.py:216] Automatically detected platform cpu.\nValueError: To serve at least one request with the "
      "model's max seq len (40960), (4.38 GiB KV cache is needed, which is larger than the available KV cache memory "
      "(4.00 GiB). Based on the available memory, the estimated maximum model length is 37440.\n",
@@ -358,7 +358,7 @@ TEST_CASE("a failing start has its cause, its figures and remedies from the log 
 }
 
 TEST_CASE("a remedy that the log's own figures rule out is none") {
-  // 16 GiB needed, half of it still more than 5.26: 8 bits alone do not start it.
+  // 16 GiB needed, half of it still more than 5.26: 8 bits are not enough.
   const Diagnosis half = diagnose(read_log(
       "ValueError: To serve at least one request with the models's max seq len (131072), (16.0 GiB KV cache is "
       "needed, which is larger than the available KV cache memory (5.26 GiB). Based on the available memory, "

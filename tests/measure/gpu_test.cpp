@@ -1,4 +1,4 @@
-// The real program with a driver that is none (tests/fakes/fake_gpu.cpp): CUDA, HIP, and what goes wrong.
+// The real program with a fake driver (tests/fakes/fake_gpu.cpp): CUDA, HIP, and failures.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 #ifdef KVPLAN_FAKE_GPU
 
-// One library plays all three.
+// One library replaces all three.
 const std::string kFake = KVPLAN_FAKE_GPU;
 const std::string kCuda = "KVPLAN_LIBCUDA=" + kFake;
 const std::string kHip = "KVPLAN_LIBHIP=" + kFake;
@@ -49,7 +49,7 @@ TEST_CASE("gpu: a card that behaves") {
   CHECK(says(run, "\"status\": \"agrees\""));
   // Then the start is rehearsed: libraries, weights, the 64 buffers again, activations.
   CHECK(says(run, "\"status\": \"starts\""));
-  // 64 buffers and the one that warms the driver up, and those of the start; none is left when the context goes.
+  // 64 buffers, the one that warms the driver up, and those of the start; all are freed before the context is released.
   CHECK(file_text(folder.path() + "/log") == "context released, 0 buffers live, 132 allocated\n");
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled do
   CHECK(large.exit == 0);
   CHECK(says(large, "\"measured_bytes\": " + std::to_string(60ull << 30)));
   CHECK(says(large, "\"scaled\": null"));
-  // The GPU is the plan's where none is named: 128 GiB do not fit it, and the start stops.
+  // Without --gpu the plan is for the measured GPU: 128 GiB do not fit, and the rehearsal fails.
   const Run beyond = measure({"--num-seqs", "32"}, {kH100});
   CHECK(beyond.exit == 1);
   CHECK(says(beyond, "\"status\": \"agrees\""));
@@ -102,7 +102,7 @@ TEST_CASE("gpu: HIP by the same table of calls") {
   CHECK(run.exit == 0);
   CHECK(says(run, "\"id\": \"hip:0\""));
   CHECK(says(run, "\"driver\": \"HIP 6.3\""));
-  CHECK(says(run, "\"context_bytes\": null"));  // nobody counts it here
+  CHECK(says(run, "\"context_bytes\": null"));  // it is not counted here
   CHECK(says(run, "\"status\": \"agrees\""));
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("gpu: no device is exit 5 and one line") {
                                {"KVPLAN_LIBCUDA=/nonexistent.so", "KVPLAN_LIBHIP=/nonexistent.so"});
   CHECK(none.exit == 5);
   CHECK(none.err.find("--device host") != std::string::npos);
-  // A library that is none.
+  // A file that is not a library.
   CHECK(run_program({"testdata/configs/llama-3.1-8b.json", "--measure", "--device", "cuda"}, "/dev/null",
                     {"KVPLAN_LIBCUDA=" + std::string(KVPLAN_SOURCE_DIR) + "/CMakeLists.txt"})
             .exit == 5);
@@ -153,14 +153,14 @@ TEST_CASE("gpu: a driver that takes more, and memory that forgets") {
 TEST_CASE("gpu: others on the card are seen and keep theirs") {
   const Run run =
       measure({"--num-seqs", "8", "--share"}, {kH100, "KVPLAN_FAKE_OTHERS=60000", "KVPLAN_FAKE_PROCESSES=2"});
-  CHECK(run.exit == 1);  // it would fit the GPU alone
+  CHECK(run.exit == 1);  // it would fit an empty GPU
   CHECK(says(run, "\"status\": \"fits\""));
   CHECK(says(run, "\"status\": \"agrees\""));
   CHECK(says(run, "\"status\": \"stops\""));
   CHECK(says(run, "\"used_by_others_bytes\": " + std::to_string(60000ull << 20)));
   CHECK(says(run, "\"other_processes\": 2"));
   CHECK_FALSE(says(run, "\"scaled\": null"));
-  // A GPU without room: refused, with nothing allocated but the driver's warm-up.
+  // A full GPU: refused, with nothing allocated except the driver's warm-up.
   const Run full = measure({"--share"}, {kH100, "KVPLAN_FAKE_OTHERS=80500"});
   CHECK(full.exit == 1);
   CHECK(says(full, "\"status\": \"refused\""));
@@ -179,7 +179,7 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   CHECK(measure({"--save-calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=460"}).exit == 0);
   const std::string saved = file_text(file);
   CHECK(saved.find("\"n\": 2") != std::string::npos);
-  CHECK(saved.find("bandwidth") == std::string::npos);  // copying buffers is not a bound of reading them
+  CHECK(saved.find("bandwidth") == std::string::npos);  // copying buffers does not bound reading them
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no lock, no half-written file
   const Run plan = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "h100-80gb", "--calibration", file});
   CHECK(plan.exit == 0);
@@ -187,11 +187,11 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   CHECK(plan.out.find("450.0 MiB  measured 2 times on") != std::string::npos);
   const Run again = measure({"--calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
   CHECK(says(again, "\"context_bytes\": " + std::to_string(450ull << 20)));
-  // Libraries stand in the plan's line too: a bare context never lowers it.
+  // The plan's line also includes libraries: a bare context never lowers it.
   const Run without = measure({"--calibration", "none"}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
   const std::string planned = without.out.substr(without.out.find("\"planned_context_bytes\""), 40);
   CHECK(says(again, planned.substr(0, planned.find('\n'))));
-  // A file that is none is not a place to save to, and stays as it is.
+  // A file that is not a calibration is not overwritten.
   const std::string other = folder.write("other.json", "{}");
   const Run refused = measure({"--save-calibration", other}, {kH100});
   CHECK(refused.exit == 2);

@@ -55,12 +55,12 @@ TEST_CASE("host: a control group's limit is the memory that there is") {
   CHECK(memory.limit == memory.total);
   CHECK(memory.available == Bytes(40960000ull * 1024));
   put(root + "/sys/fs/cgroup/a/b/memory.max", "max\n");
-  put(root + "/sys/fs/cgroup/a/memory.max", "4294967296\n");  // the one above limits too
+  put(root + "/sys/fs/cgroup/a/memory.max", "4294967296\n");  // the parent group also limits
   put(root + "/sys/fs/cgroup/a/memory.current", "3221225472\n");
   put(root + "/sys/fs/cgroup/a/memory.stat", "anon 1073741824\ninactive_file 2147483648\n");
   memory = host_memory(root);
   CHECK(memory.limit == Bytes(4294967296));
-  CHECK(memory.available == Bytes(4294967296 - 1073741824));  // what the kernel gives back is not held
+  CHECK(memory.available == Bytes(4294967296 - 1073741824));  // reclaimable memory is available
 }
 
 TEST_CASE("host: the first version of control groups") {
@@ -75,7 +75,7 @@ TEST_CASE("host: the first version of control groups") {
   CHECK(memory.available == Bytes(1000000000));
 }
 
-// Nothing here may frighten a small machine: 200 to 400 MiB each.
+// Small enough for any machine: 200 to 400 MiB each.
 TEST_CASE("host: bundled models agree within 0.1 %") {
   struct Case {
     const char *config, *engine, *tokens;

@@ -1,4 +1,4 @@
-// Templates of log lines against lines as engines print them.
+// Templates of log lines, matched with lines that engines print.
 #include "measure/line_template.h"
 
 #include <doctest/doctest.h>

@@ -73,7 +73,7 @@ TEST_CASE("log failures: an exception that no row knows is why it did not start,
   CHECK(has(cures_of(found), "Try setting VLLM_FROB=2"));
   CHECK(diagnosis_of(trace + "INFO Application startup complete.\n").verdict == LogVerdict::kStarted);
   CHECK(diagnosis_of("INFO Application startup complete.\n" + trace).verdict == LogVerdict::kStarted);
-  // The type alone: the line of code says more.
+  // Only a type: the line of code says more.
   const Diagnosis bare = diagnosis_of(
       "  File \"/x/sglang/srt/mem_cache/pool.py\", line 117, in create_buffer\n    assert self.width == 7\n"
       "AssertionError\n");

@@ -1,4 +1,4 @@
-// Lines as engines print them, from public issue threads; the figures are the lines' own.
+// Lines that engines print, from public issue threads; the figures are in the lines.
 #include "measure/log_reader.h"
 #include "kvplan/error.h"
 
@@ -41,7 +41,7 @@ constexpr Row kRows[] = {
      "PyTorch "
      "activation peak memory takes 1.66GiB; the rest of the memory reserved for KV Cache is 3.88GiB.",
      "activation", 1.66, LogUnit::kGibibytes},
-    // noonghunna/club-3090#1087: since 0.27 (0.26.0 has it not) weights and what is outside PyTorch are one figure
+    // noonghunna/club-3090#1087: since 0.27 (not in 0.26.0) weights and memory outside PyTorch are one figure
     {"(Worker_TP0 pid=223) INFO 08-22 04:42:13 [gpu_worker.py:789] Free memory on device (30.27/31.4 GiB) on startup. "
      "Desired GPU memory utilization is (0.92, 28.88 GiB). Actual usage is 15.03 GiB for consumed memory (weights + "
      "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory. Replace",
@@ -195,7 +195,7 @@ TEST_CASE("log reader: ranks of every prefix") {
     CHECK(reading.options.ranks == row.ranks);
     CHECK(reading.options.tensor_parallel == row.ranks);
   }
-  // A line without a figure names ranks too, and the arguments know better than the highest rank of an excerpt.
+  // A line without a figure also has ranks, and the arguments are more reliable than the highest rank of an excerpt.
   CHECK(read_log("(Worker_TP1 pid=9) x\nAvailable KV cache memory: 1 GiB").options.tensor_parallel == 2);
   CHECK(read_log("tensor_parallel_size=16\n[TP10] KV Cache is allocated. #tokens: 5").options.tensor_parallel == 16);
   CHECK(read_log("world_size=2 rank=1 local_rank=1\nAvailable KV cache memory: 1 GiB").options.tensor_parallel == 2);
@@ -290,7 +290,7 @@ TEST_CASE("log reader: SGLang's pools") {
   CHECK(reading.options.since == "0.5.14");
   CHECK(value(reading, "kv_tokens") == 67553);
   CHECK(value(reading, "swa_tokens") == 54042);
-  CHECK(figure(reading, "k_bytes") == nullptr);  // neither pool is all of it
+  CHECK(figure(reading, "k_bytes") == nullptr);  // neither pool is the whole cache
   CHECK(value(reading, "swa_pool_bytes") == 11.6);
   CHECK(value(reading, "state_slots") == 228);
   CHECK(value(reading, "state_bytes") == 16.1);
@@ -339,13 +339,13 @@ TEST_CASE("log reader: the last of several starts counts") {
   CHECK(reading.observations.front().value == 2.5);
   CHECK(reading.observations.front().line_number == 8);
   CHECK(reading.options.version == "0.20.1");
-  // A program that makes one engine after another has no banner: the last engine's arguments count.
+  // A program that creates one engine after another prints no banner: the last engine's arguments count.
   const std::string engine = "Initializing a V1 LLM engine (v0.11.0) with config: model='a', tensor_parallel_size=";
   reading = read_log(engine + "2,\nModel loading took 1.5 GiB\nGPU KV cache size: 9 tokens\n" + engine + "4,\n");
   CHECK(reading.starts == 2);
   CHECK(reading.options.tensor_parallel == 4);
   CHECK(reading.observations.empty());
-  // Without a banner: the weights of a start follow no cache (vllm-project/vllm#16348).
+  // Without a banner: weights after a cache are a new start (vllm-project/vllm#16348).
   reading =
       read_log("Model loading took 1.5 GiB\n# cuda blocks: 5, # CPU blocks: 6\nModel loading took 0.2393 GiB and\n");
   CHECK(reading.starts == 2);

@@ -1,4 +1,4 @@
-// The tables of log lines: each row is found by the line that it quotes, says something, and names cures that exist.
+// The tables of log lines: each row matches the line that it quotes, has a meaning, and names cures that exist.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -39,7 +39,7 @@ void check_remedies(std::string_view remedies) {
   }
 }
 
-// The names in braces, where they are names of values.
+// The names in braces that are names of values.
 void check_holes(std::string_view text, const LogTemplate& row) {
   for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
     const std::string_view rest = text.substr(open + 1);

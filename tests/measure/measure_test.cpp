@@ -1,4 +1,4 @@
-// --measure against a device of our own: what it allocates, compares, refuses and frees.
+// --measure with a fake device: what it allocates, compares, refuses and frees.
 #include "measure/measure.h"
 
 #include <doctest/doctest.h>
@@ -202,7 +202,7 @@ TEST_CASE("measure: the largest context is the one that allocates") {
   CHECK(device.most_used <= Bytes(16 * kGiB - 256 * kMiB));
   CHECK(device.live() == 0);
 
-  // A device that refuses far below what it calls free: found by trying.
+  // A device that refuses far below its free memory: found by trying.
   class Lying : public FakeDevice {
    public:
     using FakeDevice::FakeDevice;

@@ -1,4 +1,4 @@
-// A start without the engine, on a device of our own: PyTorch's segments, one buffer in llama.cpp, and where it stops.
+// A rehearsed start on a fake device: PyTorch's segments, one buffer in llama.cpp, and where it fails.
 #include "measure/measure.h"
 
 #include <doctest/doctest.h>
@@ -47,13 +47,13 @@ TEST_CASE("rehearsal: vLLM's start on a card of 80 GiB, in PyTorch's segments") 
   CHECK(weights.held == weights.blocks);
   CHECK(weights.asked >= weights.planned);
   CHECK(weights.asked.count() - weights.planned.count() < 4 * kMiB);
-  // Its pool is what its own budget leaves, and not the 4 GiB of the request: 32 tensors.
+  // The pool is the engine's budget, not the 4 GiB of the request: 32 tensors.
   const RehearsedStep& cache = step_of(*seen, "cache");
   CHECK(cache.what == "cache, the whole pool");
   CHECK(cache.blocks == 32);
   CHECK(cache.planned > Bytes(45 * kGiB));
   CHECK(step_of(*seen, "graphs").held == 1);
-  // Everything was there together, and is given back; the spare is what vLLM's share leaves.
+  // Everything was allocated at the same time, and freed; the rest is what vLLM's fraction leaves.
   CHECK(device.most_used > Bytes(70 * kGiB));
   CHECK(seen->spare == Bytes(80 * kGiB) - device.most_used);
   CHECK(device.live() == 0);
@@ -80,7 +80,7 @@ TEST_CASE("rehearsal: where a neighbour holds memory it stops, and says at which
   CHECK(seen->stopped.starts_with("cache, the whole pool, block "));
   CHECK(seen->missing > Bytes(10 * kGiB));
   CHECK(seen->spare == Bytes(0));
-  // Never more than what is left to others allows.
+  // Never more than the margin for other programs allows.
   CHECK(device.most_used <= Bytes(20 * kGiB) + usable_room(Bytes(60 * kGiB), 0.02));
   CHECK(device.live() == 0);
 }

@@ -24,7 +24,7 @@ const WatchedStage* stage(const Watched& seen, StartStage wanted) {
   return nullptr;
 }
 
-// Tells the played engine which stages were seen.
+// Tells the fake engine which stages were seen.
 class Seen {
  public:
   Seen() { setenv("KVPLAN_FAKE_SEEN", place_.c_str(), 1); }
@@ -71,7 +71,7 @@ TEST_CASE("watch: a tree is read from /proc, whatever a process is called") {
   };
   add("10", "10 (engine) S 1 10 10 0", "900 100 1 1 0 1 0");
   add("11", "11 (a ) S 9 (b) R 10 10 10 0", "900 200 1 1 0 1 0");
-  add("12", "12 (orphan) S 1 12 10 0", "900 300 1 1 0 1 0");  // of the session alone
+  add("12", "12 (orphan) S 1 12 10 0", "900 300 1 1 0 1 0");  // only of the session
   add("13", "13 (zombie) Z 10 10 10 0", "0 0 0 0 0 0 0");
   add("14", "14 (stranger) S 1 14 14 0", "900 400 1 1 0 1 0");
   add("self", "", "");
@@ -95,7 +95,7 @@ TEST_CASE("watch: each stage of a start takes what it was given") {
   CHECK(is_about(static_cast<std::int64_t>(start.seen.last.count()), 192 + 96));
   CHECK(start.seen.samples >= 10);
   CHECK(start.log.options.version == "0.11.0");
-  // It was ended, and its log is gone.
+  // It was stopped, and its log is deleted.
   CHECK(process_tree(static_cast<pid_t>(start.seen.pid)).empty());
   CHECK(start.seen.log_file.empty());
 }
@@ -226,7 +226,7 @@ TEST_CASE("watch: what an engine left behind is ended with it, or when kvplan is
     else
       folder.write("go", "");
     waitpid(kvplan, nullptr, 0);
-    // Where kvplan ends by itself, they are gone before it.
+    // If kvplan ends normally, they end before it.
     for (int i = 0; i < 400 && is_killed && !(process_tree(daemon).empty() && process_tree(child).empty()); ++i)
       usleep(25000);
     CHECK(process_tree(daemon).empty());
@@ -354,7 +354,7 @@ TEST_CASE("watch: a start is judged by what was planned") {
   report.seen.stages = {{StartStage::kProcess, 1, Bytes(0), Bytes(300 * kMiB), Bytes(300 * kMiB)},
                         {StartStage::kWeights, 2, Bytes(300 * kMiB), Bytes(1310 * kMiB), Bytes(1310 * kMiB)}};
   report.seen.last = Bytes(1500 * kMiB);
-  compare_start(report);  // a GPU: context and all count
+  compare_start(report);  // a GPU: the context and everything else count
   REQUIRE(report.lines.size() == 3);
   CHECK(report.lines[0].is_inside);
   CHECK(report.lines[2].is_whole);
@@ -363,7 +363,7 @@ TEST_CASE("watch: a start is judged by what was planned") {
   report.seen.last = Bytes(1600 * kMiB);
   compare_start(report);
   CHECK_FALSE(report.agrees);
-  report.seen.is_host = true;  // resident memory: weights alone are judged
+  report.seen.is_host = true;  // resident memory: only weights are judged
   compare_start(report);
   CHECK(report.agrees);
   report.seen.stages[1].after = Bytes(1600 * kMiB);

@@ -1,5 +1,5 @@
-// Starts of real engines on a CPU, watched by resident memory (testdata/measured/starts/host.jsonl): today's plan
-// and today's reader of logs still say about them what was seen.
+// Starts of real engines on a CPU, watched by resident memory (testdata/measured/starts/host.jsonl): today's plan and
+// log reader still match what was seen.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ TEST_CASE("watched starts: what real engines took is what is planned for them") 
     const WatchedLine* const weights = line_of(report, StartStage::kWeights);
     REQUIRE(weights != nullptr);
     CHECK(weights->is_judged);
-    // An interpreter's own growth, and what allocators keep, comes on top of the tensors.
+    // An interpreter's growth, and the memory that allocators keep, come on top of the tensors.
     const bool is_llama = start.at("engine") == "llama.cpp";
     // How far it is beyond the range.
     const auto size = static_cast<double>(weights->high.count());
@@ -97,16 +97,16 @@ TEST_CASE("watched starts: what real engines took is what is planned for them") 
     } else {
       CHECK(std::abs(off) <= std::max(0.10 * size, 70.0 * kMiB));
     }
-    // The stages in the order in which they were seen end with the lines of the log that is kept.
+    // The stages end with lines of the recorded log, in the same order.
     std::vector<StartStage> told;
     for (const Json& line : start.at("log"))
       if (const auto ended = stage_ended_by(report.plan.engine, line.get<std::string>()))
         if (told.empty() || told.back() < *ended) told.push_back(*ended);
     std::vector<StartStage> seen;
     for (const WatchedStage& stage : report.seen.stages) seen.push_back(stage.stage);
-    if (report.seen.status == WatchStatus::kSteady) seen.pop_back();  // ended by stillness, and by no line
+    if (report.seen.status == WatchStatus::kSteady) seen.pop_back();  // ended because memory was stable, not by a line
     CHECK(told == seen);
-    // vLLM writes its cache when it takes it, so that it shows.
+    // vLLM writes its cache when it allocates it, so it is resident.
     if (start.at("engine") == "vllm") {
       const WatchedLine* const cache = line_of(report, StartStage::kCache);
       REQUIRE(cache != nullptr);

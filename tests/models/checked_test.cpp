@@ -1,5 +1,5 @@
-// What a family's row says that it was checked against is so: an executed class whose parameters kvplan gives to the
-// last one, or a published total. A row without evidence says nothing, and the plan says "unverified".
+// A family's row names what it was checked against: an executed class with exactly kvplan's parameters, or a published
+// total. Without evidence the row is empty and the plan says "unverified".
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ std::set<std::string> executed_types() {
       }
       try {
         const ModelSpec model = read_config(config.dump(), "", "test", {.assume = true});
-        // Both are true: a router's biases are tensors of the checkpoint, and buffers of the class.
+        // Both are true: a router's biases are tensors in the checkpoint and buffers in the class.
         const double planned = static_cast<double>(count_parameters(model).total);
         const double executed = row["parameters"];
         if (planned >= executed && planned <= executed + row.value("kept_buffers", 0.0))
@@ -82,7 +82,7 @@ std::set<std::string> executed_types() {
   return out;
 }
 
-// Types with a published total: recorded ones, and those of the tables beside this file.
+// Types with a published total: recorded ones, and those of the tables in this folder.
 std::set<std::string> published_types() {
   std::set<std::string> out;
   const Json recorded = Json::parse(test_file("testdata/observations/parameters.json"));
@@ -110,11 +110,11 @@ std::set<std::string> published_types() {
   return out;
 }
 
-// Rows that are read by the same code, and whose tensors are said alike or beside one another in one file.
+// Rows read by the same code, with equal traits or next to each other in one file.
 bool alike(const Family& a, const Family& b, bool of_one_file) {
   if (of_one_file) return a.layers == b.layers;
   Traits tensors = a.tensors;
-  tensors.mtp_repeats_ends = b.tensors.mtp_repeats_ends;  // layers that predict further tokens are counted apart
+  tensors.mtp_repeats_ends = b.tensors.mtp_repeats_ends;  // layers that predict further tokens are counted separately
   return a.layers == b.layers && a.extras == b.extras && a.mixer == b.mixer && tensors == b.tensors;
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("what a family was checked against") {
         CHECK((row.is.checked == "executed class" || row.is.checked == "published total"));
         CHECK(holds(row));
       }
-      // What could be said is said, but of types whose own blocks are known to differ.
+      // A row has all evidence that exists, except for types whose blocks are known to differ.
       if (row.is.checked.empty()) CHECK_FALSE((has_one(row, executed) || has_one(row, published)));
     }
 }

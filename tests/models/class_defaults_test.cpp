@@ -1,4 +1,4 @@
-// The class defaults that the build embeds: their form, and their values beside what the library wrote itself.
+// The class defaults that the build embeds: their form, and their values compared with what the library itself wrote.
 #include "models/class_defaults.h"
 
 #include <doctest/doctest.h>

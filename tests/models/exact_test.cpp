@@ -1,4 +1,4 @@
-// Parameters that a config determines to the last one: totals of published files, or sums over the tensors that the
+// Parameters that a config determines exactly: totals of published files, or sums over the tensors that the
 // modelling code makes. Nothing here may be an estimate.
 #include <doctest/doctest.h>
 
@@ -153,7 +153,7 @@ TEST_CASE("decoders that are another's with a key or a norm of their own") {
   for (const Exact& row : kRows) check(row);
 }
 
-// Old files leave out what equals their class: the table of words is there anyway.
+// Old files leave out what equals their class: the word embedding still exists.
 TEST_CASE("encoders without a vocab_size have their class's") {
   struct Row {
     std::string_view model_type;

@@ -1,5 +1,5 @@
-// Families that are spelled in separate ways: what a sequence keeps, worked out by hand from the model's code.
-// The rows name the source of the rule; the numbers are products written out, in a 16 bit model with a 16 bit cache.
+// Families with unusual configs: a sequence's cache, computed by hand from the model's code. The rows name the source
+// of the rule; the numbers are written-out products, for a 16-bit model with a 16-bit cache.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -264,7 +264,7 @@ TEST_CASE("Nanbeige's loops have caches of their own; Grok-2 calls itself git") 
   CHECK(three_bytes_of(grok).beyond_windows == 64 * 2 * 8 * 128 * 2);
 }
 
-// 11 latents of 512 without a rotary part, 34 KDA layers of 64 heads: vLLM's glm5_next. An index key stands for four
+// 11 latents of 512 without a rotary part, 34 KDA layers of 64 heads: vLLM's glm5_next. An index key covers four
 // tokens.
 std::ptrdiff_t warnings_of(const ModelSpec& model) {
   return std::count_if(model.notes.begin(), model.notes.end(),

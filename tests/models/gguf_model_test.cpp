@@ -1,5 +1,5 @@
 // GGUF architectures as models. The figures of caches are those that llama.cpp v0.5.0 printed for the same
-// hyperparameters, divided by what its log says about cells and sequences.
+// hyperparameters, divided by the cells and sequences in its log.
 #include "models/read.h"
 
 #include <doctest/doctest.h>
@@ -107,7 +107,7 @@ std::string fact(const ModelSpec& model, std::string_view key, Origin origin = O
   return "";
 }
 
-// Mistral-7B-v0.1's header, with the window that its config names.
+// Mistral-7B-v0.1's header, with the window in its config.
 GgufWriter mistral() {
   return attending("llama", 32, 4096, 32, 8).u32(".feed_forward_length", 14336).u32(".attention.sliding_window", 4096);
 }
@@ -129,7 +129,7 @@ TEST_CASE("a llama GGUF gives its facts under the file's keys, and keeps its win
   CHECK(fact(model, "llama.vocab_size", Origin::kDerived) == "32000");
   CHECK(fact(model, "llama.attention.key_length", Origin::kDerived) == "128");
   for (const ConfigFact& each : model.facts) CHECK_MESSAGE(each.key.find('.') != std::string::npos, each.key);
-  // A file without the key has no window, whatever Mistral's class has.
+  // A file without the key has no window, whatever the default of Mistral's class.
   const ModelSpec plain = read(attending("llama", 32, 4096, 32, 8));
   CHECK(model_attention(plain) == "gqa");
   CHECK(plain.known_as->id == Arch::kLlama);
@@ -164,7 +164,7 @@ TEST_CASE("windows stand in the pattern of the architecture unless the file list
   CHECK(windows(with("cohere2", 32)) == 24);
   CHECK(windows(with("olmo2", 32)) == 24);
   CHECK(windows(with("exaone4", 64)) == 48);
-  CHECK(windows(with("exaone4", 30)) == 23);  // i % 4 < 3 of 30; llama.cpp has windows in the model of 64 layers alone
+  CHECK(windows(with("exaone4", 30)) == 23);  // i % 4 < 3 of 30; llama.cpp has windows only in the model of 64 layers
   CHECK(windows(attending("exaone4", 30, 4096, 32, 8, 128)) == 0);
   CHECK(windows(with("phi3", 32)) == 32);
   CHECK(windows(with("qwen2", 28)) == 28);
@@ -178,7 +178,8 @@ TEST_CASE("windows stand in the pattern of the architecture unless the file list
   const ModelSpec first = read(with("cohere2moe", 8));
   CHECK(kind_info(first.layers[0].mixers[0]).name == "gqa");
   CHECK(kind_info(first.layers[3].mixers[0]).name == "sliding_window");
-  // A window that covers the model's longest context is one beside full attention, and none if all layers have it.
+  // A window that covers the model's longest context stays a window next to full attention, and is full attention if
+  // all layers have it.
   CHECK(windows(attending("gemma2", 2, 4096, 32, 8, 128).u32(".attention.sliding_window", 131072)) == 1);
   const ModelSpec scout = read(attending("llama4", 48, 5120, 40, 8, 128));
   CHECK(count_of(scout, "chunked") == 36);
@@ -214,11 +215,11 @@ Cache cache(const ModelSpec& model, const std::string& engine) {
           static_cast<double>(plan.kv_cache.reserved.count()) / kGiB};
 }
 
-// What an engine does with a model is the engine's: each gives what it gives for the model's config.json.
+// Engines treat a GGUF like the model's config.json.
 TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the file") {
   const auto near = [](double gib) { return doctest::Approx(gib).epsilon(0.0005); };
   // 32 layers of 2 x 8 x 128 numbers in 16 bits are 128 KiB per token: 0.5 GiB of a window, 4 GiB of all. vLLM keeps a
-  // chunk of 16384 tokens beside the window, llama.cpp knows no window of a llama.
+  // chunk of 16384 tokens in addition to the window; llama.cpp has no windows for llama.
   const ModelSpec window = read(mistral());
   CHECK(cache(window, "logical").reserved == near(0.5));
   CHECK(cache(window, "vllm").reserved == near(2.502));  // and one page
@@ -243,7 +244,7 @@ TEST_CASE("a latent is cached where the file was converted with it") {
                                  .u32(".attention.value_length", 128));
   CHECK(token_elements(old) * 2 * 8192 == 2160ULL << 20);
   CHECK(old.notes.at(0).code == "expanded_mla");
-  // With the rotated width the latent is known anyway, and what llama.cpp caches of such a file is its own rule:
+  // With the rotated width the latent is still known, and llama.cpp has its own rule for such a file:
   // 27 layers of 512 + 64 numbers, or of 16 x (192 + 128).
   const ModelSpec lite = read(base("deepseek2", 27, 2048)
                                   .u32(".attention.head_count", 16)
@@ -364,7 +365,7 @@ TEST_CASE("recurrent state is what llama.cpp's RS buffer holds for a sequence") 
   CHECK(h1.layers[0].mixers.size() == 2);
   CHECK(state_mib(h1) == near(133.80));
 
-  // Layers of a feed-forward part alone keep nothing.
+  // Layers with only a feed-forward part have no cache.
   const ModelSpec nemotron = read(ssm(mixed("nemotron_h", 4096, 32, {0, 0, 8, 0}), 8192, 128, 128, 8)
                                       .array(".feed_forward_length", {0, 21504, 0, 21504}));
   CHECK(count_of(nemotron, "none") == 2);
@@ -430,7 +431,7 @@ TEST_CASE("a GGUF whose counts cannot be is refused with the key") {
   names(GgufWriter("clip"), "clip");
 }
 
-// ggml grows types faster than kvplan learns them: the cache is known anyway, the weights are not.
+// ggml may have newer types than kvplan: the cache is still known, the weights are not.
 TEST_CASE("gguf: tensors of a type that is not known leave the weights open") {
   const ModelSpec some = read(attending("llama", 1, 4096, 32, 8)
                                   .tensor({"token_embd.weight", {4096, 32}, 0, 4096 * 32 * 4})

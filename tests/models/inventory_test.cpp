@@ -19,7 +19,7 @@ struct Total {
 };
 
 // transformers 5.16, models built from their config class without arguments, shapes only. There a tied head is a
-// tensor of its own, and a router's correction bias is a buffer and not counted.
+// separate tensor, and a router's correction bias is a buffer and not counted.
 constexpr Total kClassTotals[] = {
     {"apertus", 6979596352},
     {"arcee", 4022766080},
@@ -131,7 +131,7 @@ ModelSpec assumed(const std::string& text) {
   return read_config(text, "", "test", options);
 }
 
-// What the constructors count twice or not at all.
+// Parameters that the constructors count twice or not at all.
 std::uint64_t as_constructed(const ModelSpec& model) {
   std::uint64_t total = count_parameters(model).total;
   for (const TensorGroup& group : model.tensors) {
@@ -151,7 +151,7 @@ TEST_CASE("class defaults have the parameters that transformers constructs") {
 
 struct PublishedParts {
   std::string_view name, config;
-  std::uint64_t total, active, mtp;  // 0: nobody says
+  std::uint64_t total, active, mtp;  // 0: not published
 };
 
 // Totals of the Hub's safetensors metadata and of model GPUs.
@@ -240,7 +240,7 @@ TEST_CASE("a tower that nobody knows is a range, not a zero") {
   CHECK(count_parameters(model).total == 6738415616);
 }
 
-// Parts with a width: behind an encoder, behind an encoder and decoder, under a key that no rule reads.
+// Parts with a width: after an encoder, after an encoder and decoder, under a key that no rule reads.
 TEST_CASE("a part that nobody reads is a range or a note") {
   for (const char* const config :
        {R"({"model_type":"modernvbert","text_config":{"model_type":"modernbert","hidden_size":768,

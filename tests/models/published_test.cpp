@@ -22,9 +22,9 @@ TEST_CASE("published totals of unusual blocks") {
   constexpr Published kRows[] = {
       {"hunyuan-a13b", 80393183232},    // lists with an entry for each layer
       {"phi-3-small", 7392272384},      // biases and layer norms everywhere, the head tied by the base class
-      {"falcon-mamba-7b", 7272665088},  // "expand" says 16, the mixer is twice as wide as the model
+      {"falcon-mamba-7b", 7272665088},  // "expand" is 16, but the mixer is twice as wide as the model
       {"jetmoe-8b", 8522237952},        // experts of attention
-      {"rwkv6-1.6b", 1599873024},      {"molmo-7b-d", 8021025280},  // a tower that the config does not name
+      {"rwkv6-1.6b", 1599873024},      {"molmo-7b-d", 8021025280},  // a tower that the config does not mention
   };
   for (const Published& row : kRows) {
     CAPTURE(row.file);
@@ -215,7 +215,7 @@ TEST_CASE("two sorts of experts") {
   CHECK(count_parameters(model).total == 28624635776);
 }
 
-// Grok-2 keeps an MLP beside the experts of each layer; Skywork-MoE names its experts in a list of one.
+// Grok-2 has an MLP in addition to the experts of each layer; Skywork-MoE gives its experts in a list of one.
 TEST_CASE("experts and an MLP side by side") {
   const ModelSpec grok = parse_model(
       R"({"model_type":"git","architectures":["Grok1ForCausalLM"],"hidden_size":8192,"intermediate_size":32768,
@@ -235,7 +235,7 @@ TEST_CASE("experts and an MLP side by side") {
         52 * (4 * 4608ULL * 4608 + 16 * (3 * 4608ULL * 12288 + 4608) + 2 * 4608) + 2 * 65532ULL * 4608 + 4608);
 }
 
-// Snowflake Arctic: 10 billion in attention and the MLPs beside, 128 experts of 3.66 billion, 480 billion in all.
+// Snowflake Arctic: 10 billion in attention and the dense MLPs, 128 experts of 3.66 billion, 480 billion in all.
 TEST_CASE("a mixture beside a dense transformer") {
   const ModelSpec model = parse_model(
       R"({"model_type":"arctic","hidden_size":7168,"intermediate_size":4864,"num_hidden_layers":35,

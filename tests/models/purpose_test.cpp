@@ -1,4 +1,4 @@
-// Models that are not writers: what they keep, and how they are told.
+// Models that generate no text: their cache, and how they are recognised.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -19,18 +19,18 @@ std::string config(const std::string& architecture, const std::string& more = ""
 }
 
 TEST_CASE("attention both ways keeps no cache") {
-  // 28 layers x 2 heads x 128 x 2 x 2 bytes, where each token sees the earlier ones alone.
+  // 28 layers x 2 heads x 128 x 2 x 2 bytes, where each token sees only earlier ones.
   CHECK(figures(parse_model(config("Qwen2ForCausalLM")), 1000, k16Bit).per_token == 28672);
   // gte-Qwen2: vLLM makes its layers AttentionType.ENCODER_ONLY, which get no KV cache spec (models/qwen2.py).
   const ModelSpec gte = parse_model(config("Qwen2ForCausalLM", R"(, "is_causal": false)"));
   CHECK(figures(gte, 1000, k16Bit).at_length == 0);
   CHECK(gte.embeds);
   CHECK(model_attention(gte) == "none");
-  // Its weights are those of the other.
+  // Its weights are the same as the other's.
   CHECK(gte.tensors.size() == parse_model(config("Qwen2ForCausalLM")).tensors.size());
   CHECK(figures(parse_model(config("Qwen2Model", R"(, "use_bidirectional_attention": true)")), 9, k16Bit).at_length ==
         0);
-  // PaliGemma's text says so of its prompt, and writes.
+  // PaliGemma's flag is only for its prompt: it generates text.
   const ModelSpec pali =
       parse_model(R"({"model_type": "paligemma", "architectures": ["PaliGemmaForConditionalGeneration"],
     "text_config": {"model_type": "gemma", "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 18,
@@ -58,7 +58,7 @@ TEST_CASE("embedding and reranking models over decoders keep their cache, and wr
   CHECK(run.exit == 0);
   CHECK(run.out.find("tokens/s") == std::string::npos);
   CHECK(run.out.find("no token is written") != std::string::npos);
-  // A sentence-transformers folder says so by its list of modules.
+  // A sentence-transformers folder is recognised by its list of modules.
   const TemporaryFolder modules;
   modules.write("config.json", config("Qwen2ForCausalLM"));
   modules.write("modules.json", "[]");

@@ -10,7 +10,7 @@
 namespace kvplan {
 namespace {
 
-// What a model's cache must be. `kind` and `count`: one of its kinds of layers.
+// The expected cache of a model. `kind` and `count`: one of its kinds of layers.
 struct Expected {
   const char* attention;  // "" if it is not the point
   std::uint64_t per_token, per_sequence;
@@ -224,7 +224,7 @@ TEST_CASE("the KV type that a checkpoint declares") {
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
           "torch_dtype": "bfloat16")";
   CHECK_FALSE(parse_model(base + "}").declared_kv_dtype);
-  // FP8 weights alone do not mean an FP8 cache.
+  // FP8 weights do not imply an FP8 cache.
   CHECK_FALSE(parse_model(base + R"(, "quantization_config": {"quant_method": "fp8"}})").declared_kv_dtype);
   const auto scheme = parse_model(base + R"(, "quantization_config": {"quant_method": "compressed-tensors",
                  "kv_cache_scheme": {"num_bits": 8, "type": "float"}}})");
@@ -357,7 +357,7 @@ TEST_CASE("what was read is written down, with where it came from") {
 }
 
 // params.json of Mistral-7B-v0.1 and Mixtral-8x7B-v0.1: the published totals of parameters, and a window only where the
-// file has one, whatever the class has.
+// file has one, whatever the class's default.
 TEST_CASE("Mistral's own format is read as the model's config.json") {
   const std::string dense =
       R"({"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336, "n_heads": 32, "n_kv_heads": 8,

@@ -1,5 +1,5 @@
-// Tables of cosines and sines, by figures that came from vLLM: what its pull request 44738 says that a bound of 32,768
-// positions saves, and loads whose log has them as the only difference from the checkpoint's tensors.
+// Tables of cosines and sines, by figures that came from vLLM: the savings that pull request 44738 states for a limit
+// of 32,768 positions, and logs in which they are the only difference from the checkpoint's tensors.
 #include "kvplan/rotary.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// A family as CONTRIBUTING.md says that one is added: this file, and its line in registry.cpp.
+// A family added as CONTRIBUTING.md describes: this file, and its line in registry.cpp.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {

@@ -1,5 +1,5 @@
-// A new family is one file and one line: with both, and nothing else, its models are planned and counted, and say that
-// nothing was compared with them. CMakeLists.txt beside this folder writes the line.
+// A new family is one file and one line: they are enough to plan and count its models, with the note that they are
+// unverified. CMakeLists.txt beside this folder writes the line.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

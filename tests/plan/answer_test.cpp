@@ -1,5 +1,5 @@
-// What an answer says beside the numbers of its plan: what a model is called, whether the engine starts, what makes it
-// fit, and what a line stands for.
+// The facts in an answer besides numbers: the model's name, whether the engine starts, what makes it fit, and the
+// identity of a line.
 #include "plan/answer.h"
 
 #include <doctest/doctest.h>
@@ -101,7 +101,7 @@ TEST_CASE("a line says what it stands for, and what it rests on") {
 }
 
 TEST_CASE("weights of one card do not answer for another") {
-  // vLLM pads MXFP4 experts as the GPU's kernels take them.
+  // vLLM pads MXFP4 experts for the GPU's kernels.
   const ModelSpec model = test_model("gpt-oss-20b");
   PlanCache cache(model);
   std::set<std::uint64_t> seen;

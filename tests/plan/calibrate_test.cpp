@@ -55,13 +55,14 @@ TEST_CASE("calibrate: a card's context is the least of its line, and libraries s
   CHECK(context->bytes == line_of(estimated, "context")->bytes);
   CHECK(context->bytes > Bytes(410 * kMiB));
   CHECK(context->low == Bytes(400 * kMiB));
-  CHECK(context->high == Bytes(1024 * kMiB));  // libraries come beside it
+  CHECK(context->high == Bytes(1024 * kMiB));  // libraries come in addition
   CHECK(context->source.find("measured 2 times on NVIDIA H100 80GB HBM3") != std::string::npos);
   REQUIRE(plan.calibrated.size() == 3);
-  CHECK(plan.roofline->bandwidth_gb_s == doctest::Approx(3350));  // the maker's: what was read is below, and no bound
+  CHECK(plan.roofline->bandwidth_gb_s ==
+        doctest::Approx(3350));  // the maker's figure: the measured one is lower, and not a bound
   CHECK(plan.calibrated[0].what == in_words(context->what));
   CHECK(plan.calibrated[1].what == "memory of the card");
-  // The total of a program is the measured one: 80000 MiB less what does not belong to the cache.
+  // The total memory is the measured one: 80000 MiB less everything but the cache.
   REQUIRE(plan.capacity);
   const Bytes beside = plan.memory[0].total - *plan.memory[0].kv_cache;
   CHECK(plan.capacity->kv_cache_memory == Bytes(80000 * kMiB) - beside);
@@ -83,7 +84,7 @@ TEST_CASE("calibrate: another card's figures change nothing") {
   half.memory = Bytes(40000 * kMiB);
   half.add(kContextFigure, 1.0 * kMiB);
   CHECK(make_plan(model, on("h100-80gb", "transformers", {half})).calibrated.empty());
-  // A size alone names no GPU.
+  // A size does not identify a GPU.
   Request size = on("h100-80gb", "transformers", {other});
   size.card.gpu = nullptr;
   size.card.memory = Bytes(80000 * kMiB);
@@ -113,12 +114,12 @@ TEST_CASE("calibrate: an engine's figures want its release, a model's also the m
   older.engine_version = "0.20";
   CHECK(make_plan(model, older).calibrated.empty());
   CHECK(make_plan(model, on("h100-80gb", "sglang", {log, process})).calibrated.empty());
-  // Another model: what a process takes beside its tensors holds, its activations do not.
+  // Another model: the process's memory outside its tensors still applies, its activations do not.
   const ModelSpec qwen = test_model("qwen3-0.6b");
   const Plan another = make_plan(qwen, on("h100-80gb", "vllm", {log, process}));
   REQUIRE(another.calibrated.size() == 1);
   CHECK(another.calibrated[0].name == kNonTorchFigure);
-  // Two ranks talk to each other: neither holds.
+  // Two ranks communicate: neither figure applies.
   Request ranks = on("h100-80gb", "vllm", {log, process});
   ranks.parallel.tensor = 2;
   CHECK(make_plan(model, ranks).calibrated.empty());
@@ -161,7 +162,7 @@ TEST_CASE("calibrate: a start-up log teaches activations, graphs and what lies o
   CHECK(records[0].find(kActivationFigure)->mean_bytes() == Bytes(1280 * kMiB));
   CHECK(records[0].find(kGraphsFigure)->mean_bytes() == Bytes(256 * kMiB));
   CHECK(records[1].find(kNonTorchFigure)->mean_bytes() == Bytes(512 * kMiB));
-  // And the plan that follows says what the log said.
+  // The next plan has the log's figures.
   Request next = check.plan.request;
   auto calibration = std::make_shared<Calibration>();
   for (const CalibrationRecord& record : records) calibration->merge(record);
@@ -205,7 +206,7 @@ TEST_CASE("calibrate: what kvplan verify heard of weights and blocks") {
   CHECK_THROWS_AS(said_by_engine(model, request, "block_bytes=-1", "2026-11-28"), Error);
 }
 
-// One sequence fits by kvplan's rules, and by the engine's blocks half of one does.
+// By kvplan's rules one sequence fits, by the engine's blocks only half of one.
 TEST_CASE("calibrate: a verdict that the engine's own figures contradict is open") {
   const ModelSpec model = test_model("qwen3-0.6b");
   Request request = on("h100-80gb", "vllm", {});

@@ -29,7 +29,7 @@ json published(std::string_view id) {
   return json::parse(file_text(std::string(KVPLAN_SOURCE_DIR) + "/testdata/published/" + name + ".json"));
 }
 
-// The report of a plan without what names the catalogue. Lists of modules are in another order there.
+// A plan's report without mentions of the catalogue. Lists of modules are in another order there.
 std::string report_of(ModelSpec model, std::string_view engine) {
   std::erase_if(model.notes, [](const Note& note) { return note.code == "catalogue"; });
   std::erase_if(model.facts, [](const ConfigFact& fact) { return has(fact.value, "layers."); });
@@ -150,7 +150,7 @@ TEST_CASE("catalogue: a name without a network") {
   CHECK(has(by_name.out, "\"catalogue\""));
   CHECK(offline({"hf.co/Qwen/Qwen3-8B", "--json"}).out == by_name.out);
   CHECK(offline({"Qwen/Qwen3-8B", "--json"}).out == by_name.out);
-  // A tag is ollama's file: its engine, and its usual type.
+  // A tag means ollama's file: ollama as the engine, and its usual type.
   const Run tag = offline({"qwen3:8b", "--json", "--gpu", "rtx-3060", "-c", "32k"});
   CAPTURE(tag.err);
   CHECK(has(tag.out, "\"engine\": \"ollama\""));
@@ -193,7 +193,7 @@ TEST_CASE("pick: what runs on a card, in the stated order, within a second") {
     CHECK(row["max_model_len"] >= 8192);
     CHECK(row["command"].size() > 1);
   }
-  // Each row is what a plan of it says.
+  // Each row agrees with its plan.
   const json& first = rows.front();
   CHECK(!first["weights_dtype"].get<std::string>().empty());
   // More are shown with --all, and a part in main memory needs its size.

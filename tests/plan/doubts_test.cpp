@@ -1,4 +1,4 @@
-// Known errors, latents that no list names, and models that an engine was never run with.
+// Known errors, latents that are on no list, and models that an engine was never run with.
 #include "plan/doubts.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ const std::string kPools =
         "compress_ratios": [0, 2, 1, 1], "kv_source_layer_ids": [1, 2], "index_source_layer_ids": [1, 2, 3],
         "moe_intermediate_size": 256, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1,
         "vocab_size": 1024, "max_position_embeddings": 65536}})";
-// An MLA model that no engine's list names.
+// An MLA model that is on no engine's list.
 constexpr const char* kLatents = R"({"text_config": {"model_type": "youtu"}})";
 
 std::vector<std::string> codes(const std::string& config, Request request) {
@@ -109,7 +109,7 @@ TEST_CASE("doubts: latents that no list of the engine names are unknown") {
     CHECK(verdict(kLatents, on_card).fails());
   }
   CHECK(codes(kLatents, request_for("transformers", 4096)).empty());                   // executed
-  CHECK(codes(kLatents, request_for("tensorrt-llm", 4096)) == Codes{"not_verified"});  // goes by kv_lora_rank
+  CHECK(codes(kLatents, request_for("tensorrt-llm", 4096)) == Codes{"not_verified"});  // decided by kv_lora_rank
   CHECK(codes(kLatents, request_for("llama.cpp", 4096)) == Codes{"not_verified"});     // converted to deepseek2
   for (const char* engine : {"vllm", "sglang", "mlx", "transformers", "llama.cpp"})
     CHECK(codes(R"({"text_config": {"model_type": "deepseek_v3"}})", request_for(engine, 4096)).empty());

@@ -1,5 +1,5 @@
-// What fit says fits, the plan says fits; one token or one sequence more does not. Over every bundled config, the
-// engines and GPUs of several sizes.
+// `fit` and `plan` agree: its answer fits, and one token or sequence more does not. For every bundled config, the
+// engines, and GPUs of several sizes.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -43,14 +43,14 @@ TEST_CASE("fit is the exact inverse of the plan") {
       for (const std::uint64_t gib : {8U, 24U, 80U, 192U}) {
         Request request;
         request.engine = &engine;
-        request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
+        request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);
         CAPTURE(entry.path().filename().string());
         CAPTURE(engine.name);
         CAPTURE(gib);
-        if (!fits(model, with_context(request, 1))) continue;  // the weights alone are too much, or it is refused
+        if (!fits(model, with_context(request, 1))) continue;  // the weights are too large, or it is refused
         ++answered;
         check_longest(model, request);
         if (!fits(model, request)) continue;
@@ -64,7 +64,7 @@ TEST_CASE("fit is the exact inverse of the plan") {
   CHECK(answered > 100);
 }
 
-// Prefills, compute buffers and scores grow with the load: the room at another load is not the request's.
+// Prefills, compute buffers and scores grow with the load, so another load leaves another budget.
 TEST_CASE("a plan's room is what plans of that length and of that many sequences fit") {
   for (const char* name : {"llama-3.1-8b", "lfm2-1.2b", "mamba-2.8b", "t5-large"}) {
     const ModelSpec model = load_model(std::string(KVPLAN_SOURCE_DIR "/testdata/configs/") + name + ".json", {});
@@ -72,7 +72,7 @@ TEST_CASE("a plan's room is what plans of that length and of that many sequences
       for (const std::uint64_t copies : {1U, 3U}) {
         Request request;
         request.engine = &engine;
-        request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
+        request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
         request.card.memory = Bytes(std::uint64_t{24} << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(8192);
@@ -116,7 +116,7 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
         for (const char* card : {"rtx-4090", "h100-80gb"}) {
           Request request;
           request.engine = &engine;
-          request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
+          request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
           request.card.gpu = &parse_gpu(card);
           request.card.count = tensor * pipeline;
           request.parallel.given = true;
@@ -148,7 +148,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
       for (const std::uint64_t gib : {24U, 80U, 192U}) {
         Request request;
         request.engine = &engine;
-        request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
+        request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);

@@ -1,4 +1,4 @@
-// The catalogue of GPUs: its rows make sense, names are found as people type them, own GPUs come first.
+// The catalogue of GPUs: its rows are consistent, names are found as people type them, and the user's GPUs come first.
 #include "kvplan/gpus.h"
 #include "formats/gpu_file.h"
 #include "kvplan/strings.h"
@@ -38,7 +38,7 @@ TEST_CASE("gpus: every row makes sense") {
     CHECK(gpu.bandwidth_gb_s <= 10000);
     CHECK_FALSE(gpu.source.empty());
     CHECK(gpu.usable_mib <= gpu.memory_mib);
-    // What CUDA sees is within 5 % of the GPU; shared memory gives a half at least.
+    // What CUDA sees is within 5 % of the GPU; with shared memory it is at least half.
     if (gpu.usable_mib != 0) CHECK(gpu.usable_mib * 100 >= gpu.memory_mib * (gpu.unified ? 50 : 94));
     CHECK(gpu.budget() > Bytes(0));
   }
@@ -92,7 +92,7 @@ TEST_CASE("gpus: budgets start from what a program sees") {
   CHECK(parse_gpu("m1-max-32gb").usable_mib == 21845);
   CHECK(parse_gpu("m2-max-96gb").usable_mib == 73728);
   CHECK(parse_gpu("m4-max-36gb").budget() == Bytes(28991029248));
-  CHECK(parse_gpu("a40").budget() == Bytes(std::uint64_t{46068} << 20));  // nobody recorded more
+  CHECK(parse_gpu("a40").budget() == Bytes(std::uint64_t{46068} << 20));  // no other figure was recorded
 }
 
 TEST_CASE("gpus: names as people and drivers write them") {

@@ -1,4 +1,4 @@
-// Layouts of several GPUs: which come first, and what they hold.
+// Layouts of several GPUs: their order, and what fits in them.
 #include "plan/layouts.h"
 
 #include <doctest/doctest.h>
@@ -28,8 +28,8 @@ Request deepseek(std::uint64_t gpus, std::uint64_t seqs) {
 }
 
 TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tensor parallelism") {
-  // 70,272 B per token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks holds all of it, each of 8
-  // copies an eighth.
+  // 70,272 B per token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks has all of it, each of 8 copies
+  // an eighth.
   const std::uint64_t all = 70272ULL * 16384 * 64;
   const ModelSpec model = test_model("deepseek-v3");
   Request tensor = deepseek(8, 64);
@@ -44,7 +44,7 @@ TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tens
   CHECK(chosen.verdict.status == Verdict::kFits);
   CHECK(chosen.memory.size() == 8);
   CHECK(chosen.verdict.runs_at_once >= 64);  // over all copies
-  // One sequence has nothing to deal out to copies.
+  // One sequence cannot be divided over copies.
   CHECK(layout_name(make_plan(model, deepseek(8, 1)).request.parallel) == "TP 8");
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("layouts: no fewer cards hold a request than its lower bound says") {
     }
   }
   CHECK(held > 50);
-  CHECK(bounded > 10);  // a bound of 1 would be none
+  CHECK(bounded > 10);  // a bound of 1 would mean nothing
 }
 
 TEST_CASE("reserve: what is kept free is no part of the budget, and capacity keeps none") {
@@ -141,7 +141,7 @@ TEST_CASE("reserve: what is kept free is no part of the budget, and capacity kee
     request.engine = engine_named(engine);
     request.card.gpu = &parse_gpu("l40s");
     request.max_model_len = Tokens(8192);
-    request.llama_cpp.placement = Placement::kNone;  // else what does not fit moves to main memory
+    request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
     const Plan plain = make_plan(model, request);
     request.limits.reserve = Reserve{Bytes(kGiB), 0};
     const Plan kept = make_plan(model, request);
@@ -272,7 +272,7 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
     sum += entry.plan->request.memory_utilization.value_or(1);
   }
   CHECK(sum <= 1.0 + 1e-9);
-  // Two that do not fit beside each other.
+  // Two that do not fit together.
   request.card.gpu = &parse_gpu("rtx-4090");
   request.max_model_len = Tokens(8192);
   CHECK(share_card({{&large, request}, {&large, further_request(large, request)}}).status == Verdict::kDoesNotFit);

@@ -1,4 +1,4 @@
-// One number for the longest context: the plan's, whatever the question and the form.
+// One number for the longest context: the plan's, for every command and output format.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool starts_at(PlanCache& cache, Request request, std::uint64_t tokens) {
   return make_plan(cache, request).verdict.status == Verdict::kFits;
 }
 
-// Kinds of requests that each decide in another way what fits.
+// Kinds of requests for which different rules decide what fits.
 std::vector<Request> kinds_of_requests() {
   std::vector<Request> out(7);
   out[1].num_seqs = 16;
@@ -52,7 +52,7 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
         Request request = kinds[turn++ % kinds.size()];
         request.engine = &engine;
         request.card.gpu = &parse_gpu(card);
-        request.llama_cpp.placement = Placement::kNone;  // what lies in main memory may be more at another length
+        request.llama_cpp.placement = Placement::kNone;  // more may be in main memory at another length
         CAPTURE(name);
         CAPTURE(engine.name);
         CAPTURE(card);
@@ -77,7 +77,7 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
         CHECK(rows.front().cells.front().most_seqs == plan->capacity->max_num_seqs);
         for (const Answer& answer : compare_types(model, request, {}).rows)
           if (answer.changes.empty()) CHECK(answer.plan.capacity->max_model_len == longest);
-        // A refusal is not a question of length, and an encoder may run without its weights being known.
+        // A refusal does not depend on the length, and an encoder may run although its weights are unknown.
         if (plan->verdict.refusal || longest == 0) continue;
         ++answered;
         capped += by_memory > longest ? 1 : 0;

@@ -1,4 +1,4 @@
-// Ranges, naive attention, what lies in host memory, bounds of speed: against arithmetic on published figures.
+// Ranges, naive attention, host memory, bounds of speed: compared with arithmetic on published figures.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ TEST_CASE("Every estimate has a range that holds it, exact lines none, and total
       low += line["low_bytes"].get<std::uint64_t>();
       high += line["high_bytes"].get<std::uint64_t>();
     }
-    // Errors hardly go together: closer to the total than the ends are.
+    // Errors hardly correlate: the range is narrower than the sum of the ends.
     CHECK(out["total"]["low_bytes"] >= low);
     CHECK(out["total"]["high_bytes"] <= high);
     CHECK(out["total"]["low_bytes"] <= out["total"]["bytes"]);
@@ -86,7 +86,7 @@ TEST_CASE("Memory that the processor shares: a note, and a part for the host") {
   for (const Json& note : spark["notes"]) told = told || note["code"] == "unified_memory";
   CHECK(told);
   CHECK_FALSE(line_of(spark["memory"][0]["lines"], "what the host takes").is_null());
-  // SGLang goes by what is free: 111.73 GiB printed before 51.86 of weights are loaded.
+  // SGLang uses the free memory: 111.73 GiB printed before 51.86 of weights are loaded.
   const Json sglang = plan("llama-3.1-8b", {"--engine", "sglang", "--gpu", "dgx-spark-128gb", "--max-model-len", "8k",
                                             "--mem-fraction-static", "0.8"});
   const double held =
@@ -129,7 +129,7 @@ TEST_CASE("A verdict inside the range says so, and its advice makes the high end
     const std::vector<std::string> base{"--engine", engine, "--max-model-len", "16k", "--num-seqs", "2"};
     const Json open = plan("llama-3.1-8b", base);
     const auto total = open["memory"][0]["total_bytes"].get<std::uint64_t>();
-    // Room for the estimate, not for the high end.
+    // Enough for the estimate, not for the high end.
     const std::uint64_t limit = (total + high_of(open)) / 2;
     std::vector<std::string> limited = base;
     limited.insert(limited.end(), {"--max-vram", std::to_string(limit)});
@@ -145,7 +145,7 @@ TEST_CASE("A verdict inside the range says so, and its advice makes the high end
     const Json safe = plan("llama-3.1-8b", heeded);
     CHECK(high_of(safe) <= limit);
     CHECK(safe["verdict"]["close"] == false);
-    // Far from the limit nothing is close.
+    // Far from the limit nothing is too close to call.
     std::vector<std::string> roomy = base;
     roomy.insert(roomy.end(), {"--max-vram", "500GiB"});
     CHECK(plan("llama-3.1-8b", roomy)["verdict"]["close"] == false);
@@ -188,7 +188,8 @@ TEST_CASE("--cpu-offload-gb moves weights of the layers to the host") {
   const Json ranks =
       plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "4", "-tp", "2"});
   CHECK(ranks["host_memory"]["total_bytes"] == 8 * kGiB);
-  // More than there is: the embedding and the head stay, 2 * 128,256 * 4,096 * 2 B, and the rotary table of 32 MiB.
+  // More than the layers have: the embedding and the head stay, 2 * 128,256 * 4,096 * 2 B, and the rotary table of 32
+  // MiB.
   const Json most = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "100"});
   CHECK(weights(most) <= 2 * 128256ULL * 4096 * 2 + 4096 * 2 + 34 * kGiB / 1024);
   CHECK(weights(most) + most["host_memory"]["total_bytes"].get<std::uint64_t>() == weights(all));
@@ -252,7 +253,7 @@ TEST_CASE("Caches in host memory: offloaded, swap space of V0") {
   const Json now = plan("llama-3.1-8b", {"--engine", "vllm", "--kv-offloading-size", "16", "-tp", "2"});
   CHECK(now["host_memory"]["total_bytes"] == 16 * kGiB);  // all ranks together
   const Json old = plan("llama-3.1-8b", {"--engine", "vllm@0.8", "-tp", "2"});
-  CHECK(old["host_memory"]["total_bytes"] == 8 * kGiB);  // 4 GiB each, as "CPU blocks" say
+  CHECK(old["host_memory"]["total_bytes"] == 8 * kGiB);  // 4 GiB each, as in "CPU blocks"
   CHECK(plan("llama-3.1-8b", {"--engine", "vllm@0.8", "--swap-space", "0"})["host_memory"].is_null());
 }
 
@@ -268,8 +269,8 @@ TEST_CASE("A checkpoint in float32 is loaded in 16 bit where the engine does so"
         sum += line["bytes"].get<std::uint64_t>();
     return sum;
   };
-  // Both fuse queries, keys and values with one bias: 1,024 more in each of 24 + 2 x 24 attentions. SGLang has a head
-  // of its own since 0.5.23, of 51,865 rows and 39 of padding (executed, testdata/conformance).
+  // Both fuse queries, keys and values with one bias: 1,024 more in each of 24 + 2 x 24 attentions. SGLang has a
+  // separate head since 0.5.23, of 51,865 rows and 39 of padding (executed, testdata/conformance).
   for (const auto& [engine, more] : {std::pair{"vllm", 72ULL * 1024}, {"sglang", (72ULL + 51904) * 1024}}) {
     CHECK(weights("whisper-medium", engine, {}) == (763857920ULL + more) * 2);
     CHECK(weights("whisper-medium", engine, {"--dtype", "float32"}) == (763857920ULL + more) * 4);
@@ -293,7 +294,7 @@ TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own")
 }
 
 TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for caches") {
-  // load_tensors counts it: of 61 + 1 layers and the output, the last two are none of the decoder's.
+  // load_tensors counts it: of 61 + 1 layers and the output, the last two are not in the decoder.
   const Json out =
       plan("deepseek-v3", {"--engine", "llama.cpp", "--weights", "q4_k_m", "-ngl", "2", "--max-model-len", "4k"});
   CHECK(line_of(out["memory"][0]["lines"], "attention").is_null());
@@ -306,7 +307,7 @@ TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for 
 }
 
 TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
-  // Nobody says how wide its MLPs are: 80 layers guess ten squares of 8,192 each, 53,687,091,200 elements.
+  // The width of its MLPs is unknown: 80 layers are estimated as ten squares of 8,192 each, 53,687,091,200 elements.
   const auto line = [](std::vector<std::string> more) {
     more.insert(more.end(), {"testdata/claims/sinks.json", "--assume", "--max-model-len", "4k", "--json"});
     return line_of(Json::parse(run_program(more).out)["memory"][0]["lines"], "mlp");
@@ -338,13 +339,13 @@ TEST_CASE("Where lengths are stated they decide, and not every sequence at full 
   const Run run = run_program(stated);
   CHECK(run.exit == 0);
   CHECK(Json::parse(run.out)["verdict"]["runs_at_once"] >= 64);
-  // The page shows what they take: 16.00 GiB of cache, and not 1,024.
+  // The page shows their memory: 16.00 GiB of cache, and not 1,024.
   stated.erase(std::find(stated.begin(), stated.end(), "--json"));
   const std::string page = run_program(stated).out;
   CHECK(page.find("KV cache     16.00") != std::string::npos);
   CHECK(page.find("If every sequence grows to 131,072 tokens you") != std::string::npos);
   stated.push_back("--json");
-  // vLLM starts only where a sequence of the whole length has room.
+  // vLLM starts only if a sequence of the full length fits.
   stated.insert(stated.end(), {"--kv-cache-memory-bytes", "15GiB"});
   CHECK(run_program(stated).exit == 1);
 }
@@ -430,7 +431,7 @@ TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
   // Of sparse attention 2,048 latents are read, and every index key: 61 * (1152 * 2048 + 132 * n).
   const Json sparse = plan("deepseek-v3.2", {"--gpu-bandwidth", "1000", "--max-model-len", "32k"})["bounds"];
   CHECK(sparse["cache_read_bytes"] == 61ULL * (1152 * 2048 + 132 * 32768));
-  // What lies in host memory is read anyway.
+  // Weights in host memory are also read.
   for (const std::vector<std::string>& moved : {std::vector<std::string>{"--cpu-moe"}, {"-ngl", "10"}}) {
     std::vector<std::string> options{"--engine", "llama.cpp", "-q", "f16", "--gpu-bandwidth", "1000", "-c", "4k"};
     const Json all = plan("mixtral-8x7b", options);
@@ -452,7 +453,7 @@ TEST_CASE("explain shows the floor of a prefill and the bounds") {
   CHECK(run.out.find("Speed, upper bounds") != std::string::npos);
 }
 
-// What is exact stays so: a fraction of 3.3 GiB left lines whose high end was above their bytes.
+// Exact lines stay exact: a fraction of 3.3 GiB once left lines whose high end was above their bytes.
 TEST_CASE("--cpu-offload-gb leaves exact lines exact, and moves what it says to the byte") {
   const Json all = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k"});
   const Json moved = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "3.3"});

@@ -42,11 +42,11 @@ TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
   request.engine = engine_named("logical");
   const Plan bytes = make_plan(test_model("llama-3.1-8b"), request);
   CHECK(bytes.kv_cache.reserved == Bytes(std::uint64_t{1003 + 8 * (3001 - 1003)} * 131072));
-  // Every sequence has a separate state: nothing is spared.
+  // Every sequence has a separate state: nothing is saved.
   const Plan states = make_plan(test_model("falcon-mamba-7b"), request);
   CHECK(states.kv_cache.reserved > Bytes(0));
   CHECK(states.verdict.spared == Bytes(0));
-  // A window of 128 tokens behind the prefix is a sequence's own.
+  // A window of 128 tokens after the prefix belongs to one sequence.
   const Plan windows = make_plan(test_model("gpt-oss-20b"), request);
   const std::uint64_t full = 1003 + 8 * (3001 - 1003);
   CHECK(windows.kv_cache.reserved == Bytes((full + 8 * 128) * 24576));
@@ -62,12 +62,12 @@ TEST_CASE("A mix of mean length stands for every sequence") {
   CHECK(plan.mix->needed == Bytes(std::uint64_t{4 * 100} * 49152));
   CHECK(plan.mix->block_size == 16);
   CHECK_FALSE(plan.mix->engine_pages);
-  // A slab holds all tokens of the full layers and the window of the others.
+  // A slab has all tokens of the full layers and the window of the others.
   CHECK(plan.mix->slab == Bytes(std::uint64_t{4 * 24576} * (4096 + 128)));
   CHECK_FALSE(make_plan(model, request_for("transformers", 4096)).mix.has_value());
 }
 
-// Until here half of the engines ended in an error: contexts below a stated length were tried, and taken to fit.
+// In half of the engines this was once an error: contexts below a given length were tried and counted as fitting.
 TEST_CASE("Users of a mean length are placed in every engine, in no context that is shorter or beyond the model's") {
   const ModelSpec model = test_model("llama-3.1-8b");
   for (const Engine& engine : engines()) {

@@ -1,4 +1,4 @@
-// Models larger than a GPU: what stays in host memory, what that takes and how slow it is, and what makes it fit.
+// Models larger than a GPU: what stays in host memory, its size and speed, and what makes it fit.
 #include "plan/offload.h"
 #include "plan/layouts.h"
 
@@ -101,7 +101,7 @@ TEST_CASE("what a card does not hold starts partly on the CPU, as the engine pla
   CHECK(with({"-ngl", layers, "--no-offload"}, 1)["verdict"]["status"] == "does_not_fit");
   const Json old = planned({"--engine", "llama.cpp@b6122", "--gpu", "rtx-3060", "-c", "8192"}, 1);
   CHECK_MESSAGE(old["verdict"]["status"] == "does_not_fit", "no --fit before December 2025");
-  // Without a context the model's own is shortened first: 128k tokens do not fit beside 4.6 GiB, 12 GiB hold some.
+  // Without a context the model's own is shortened first: 128k tokens do not fit beside 4.6 GiB, some fit in 12 GiB.
   const Json shorter = planned({"--engine", "llama.cpp", "--gpu", "rtx-3060", "-q", "q4_k_m"});
   CHECK(shorter["verdict"]["status"] == "fits");
   CHECK(shorter["request"]["max_model_len"].get<int>() < 131072);
@@ -126,7 +126,7 @@ TEST_CASE("options of --fit move what it places") {
   CHECK(gib(two, 0) > gib(two, 1) + 2);
   CHECK(placed_with({})["request"]["max_model_len"] == 4096);
   CHECK(placed_with({"--fit-ctx", "16k"})["request"]["max_model_len"] == 16384);
-  // -c 0 names the model's own context.
+  // -c 0 means the model's maximum context.
   const Run whole = run_program({"--json", "--gpu", "rtx-3060", "--model-source", "testdata/configs/llama-3.1-8b.json",
                                  "--", "llama-server", "-m", "x.gguf", "-c", "0"});
   CHECK(Json::parse(whole.out)["request"]["max_model_len"] == 131072);
@@ -221,7 +221,7 @@ TEST_CASE("a machine without a card is planned by its memory") {
   CHECK(host_bytes(plan, "activation") > 512 * 4096 * 4.0);  // at least the hidden states of a micro-batch
   CHECK(planned({"--engine", "llama.cpp", "-c", "8192", "--host-memory", "16GiB"}, 1)["verdict"]["status"] ==
         "does_not_fit");
-  // Its page has no rows of a GPU that is not there: 14.96 GiB of weights, and 1 GiB of cache.
+  // Its page has no rows for an absent GPU: 14.96 GiB of weights, and 1 GiB of cache.
   const std::string page = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "llama.cpp", "-c", "8192",
                                         "--host-memory", "32GiB"})
                                .out;
@@ -234,7 +234,7 @@ TEST_CASE("a step takes as long as the GPU and the host take one after the other
   const Json plan = planned({"--engine", "llama.cpp", "--gpu", "rtx-4090", "-c", "8192", "-ngl", "17",
                              "--gpu-bandwidth", "1000", "--host-bandwidth", "50"});
   const Json& bounds = plan["bounds"];
-  // 16 layers and the cache of them at 50 GB/s; the others and the head at 1,000. Norms count.
+  // 16 layers and the cache of them at 50 GB/s; the others and the head at 1,000. Norms are included.
   const double layer = 2 * 218112000.0, head = 2 * (128256.0 * 4096 + 4096), cache = 8192 * 2 * 8 * 128 * 2.0;
   CHECK(bounds["host_read_bytes"] == 16 * (layer + cache));
   CHECK(bounds["host_bandwidth_gb_s"] == 50);
@@ -259,7 +259,7 @@ TEST_CASE("Apple's working set is taken once, and a laptop stays one") {
   for (const Json& remedy : large["verdict"]["suggestions"]) CHECK(!remedy["changes"].contains("-tp"));
 }
 
-// Every model that llama.cpp's fit was run over, on GPUs of all sizes.
+// Every model that llama.cpp's fit was run with, on GPUs of all sizes.
 TEST_CASE("what makes a model fit does, and one step less does not") {
   const TemporaryFolder folder;
   std::vector<std::string> files;

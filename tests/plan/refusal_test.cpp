@@ -95,11 +95,11 @@ TEST_CASE("vLLM refuses cards without a kernel") {
     CHECK(refused(model, {"--engine", "vllm", "--gpu", "a100-80gb"}).empty());
   }
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "a100-80gb", "--kv-cache-dtype", "fp8"}).empty());
-  // Types that a GPU does not compute in.
+  // Types that a GPU cannot compute in.
   CHECK(has(refused("gpt-oss-20b", {"--engine", "vllm", "--gpu", "t4"}), "Minimum capability: 80"));
   CHECK(has(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4", "--dtype", "bfloat16"}), "Bfloat16"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4"}).empty());
-  // The class of 0.26 asks for the option.
+  // The class of 0.26 requires the option.
   CHECK(has(refused("deepseek-v4-flash", {"--engine", "vllm@0.26"}), "got auto"));
   CHECK(refused("deepseek-v4-flash", {"--engine", "vllm@0.26", "--kv-cache-dtype", "fp8"}).empty());
   CHECK(refused("deepseek-v4-flash", {"--engine", "vllm"}).empty());

@@ -1,5 +1,5 @@
-// What is suggested holds, over many plans that nobody chose: its options, added to the command with the same
-// --reserve, make it fit, and one step less does not.
+// Suggestions work, for many random plans: the options, added to the command with the same --reserve, make it fit, and
+// one step less does not.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -81,8 +81,7 @@ std::uint64_t gpus_of(const Json& changes) {
   return out;
 }
 
-// The command on the next smaller number of GPUs that people rent, in its best layout; none if that is the command's
-// own number.
+// The command on the next smaller usual number of GPUs, in its best layout; none if that is the command's own number.
 Words on_fewer_gpus(Words command, std::uint64_t gpus) {
   constexpr std::array<std::uint64_t, 11> kCounts{1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64};
   std::uint64_t own = 1;

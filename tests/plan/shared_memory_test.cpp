@@ -1,5 +1,4 @@
-// Where processor and GPU share one memory, what lies on the host's side is gone for the GPU's: a capacity holds it
-// too.
+// If CPU and GPU share one memory, host memory reduces the GPU's part, also in the capacity.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +21,7 @@ std::uint64_t host_bytes(const Json& plan) {
 
 TEST_CASE("shared memory: a partial offload's capacity counts both sides") {
   const TemporaryFolder folder;
-  // 70e9 parameters in 16 bits, 131 GiB: more than the machine has, whichever side holds them.
+  // 70e9 parameters in 16 bits, 131 GiB: more than the machine has, on either side.
   const std::string model = folder.write(
       "x.json", R"({"model_type":"llama","hidden_size":8192,"num_hidden_layers":80,"num_attention_heads":64,
                     "num_key_value_heads":8,"intermediate_size":28672,"vocab_size":128256,
@@ -34,7 +33,7 @@ TEST_CASE("shared memory: a partial offload's capacity counts both sides") {
     CHECK(plan["capacity"]["max_model_len"] == 0);
     CHECK(plan["capacity"]["max_num_seqs"] == 0);
   }
-  // In 4 bits it fits; the longest that does is planned again, and a token more does not fit.
+  // In 4 bits it fits; the longest context is planned again, and one token more does not fit.
   for (const char* layers : {"10", "40"}) {
     CAPTURE(layers);
     const Json plan = plan_of(model, {"-ngl", layers, "--max-model-len", "4k", "-q", "q4_k_m"});

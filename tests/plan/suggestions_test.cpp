@@ -1,4 +1,4 @@
-// What kvplan suggests holds: its options, added to the user's own command, make the plan that was promised.
+// Suggestions work: the options, added to the user's command, give the promised plan.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -80,7 +80,7 @@ TEST_CASE("suggestions: every answer of fit and compare is the plan of its optio
       const Json report = Json::parse(run.out);
       int turn = 0;
       for (const Json& answer : report["answers"]) {
-        // Every third is enough of what differs in numbers alone.
+        // Every third is enough if only numbers differ.
         if (std::string(question) == "compare" && turn++ % (kSanitized ? 12 : 3) != 0) continue;
         Words options;
         for (const auto& [option, value] : answer["changes"].items()) {
@@ -109,12 +109,12 @@ Words remedy(const Words& command) {
 TEST_CASE("suggestions: what the user asked for is given up last") {
   const std::string llama = "testdata/configs/llama-3.1-8b.json";
   const Words tight{"--engine", "vllm", "--gpu-memory", "12GiB", "--weights", "nvfp4", "--kv", "fp8"};
-  // A length that was named stays, whatever it takes.
+  // A given length stays, whatever it needs.
   const Words named = remedy(joined(joined({llama}, tight), {"--max-model-len", "128k", "--num-seqs", "2"}));
   REQUIRE(!named.empty());
   CHECK(named.front() != "--max-model-len");
   CHECK(named.front() != "--num-seqs");
-  // The model's own maximum was nobody's wish.
+  // The model's maximum is only a default.
   const Words unnamed = remedy(joined({llama}, {"--engine", "vllm", "--gpu", "l4", "--kv", "fp8"}));
   if (!unnamed.empty()) CHECK(unnamed.front() == "--max-model-len");
 }
@@ -164,8 +164,8 @@ TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, ex
 }
 
 TEST_CASE("suggestions: what loses nothing comes first, and as little of it as is needed") {
-  // SGLang deals its pool to layers of a window and the others: fewer tokens for the windows, and a larger share of the
-  // GPU, before any type, length or GPU.
+  // SGLang divides its pool between window layers and the others: suggests fewer tokens for the windows, and a larger
+  // fraction of the GPU, before any type, length or GPU.
   const auto suggestions = [](const Words& command) {
     return Json::parse(plan(command, {}).out)["verdict"]["suggestions"];
   };
@@ -238,17 +238,17 @@ TEST_CASE("suggestions: llama.cpp's in its own words") {
 TEST_CASE("cards that differ: layers by memory, each GPU against its own card") {
   const Words model{"testdata/configs/llama-3.1-8b.json", "-c", "16k"};
   const auto report = [&](const Words& options) { return Json::parse(plan(model, options).out); };
-  // Alike by name is alike: the plan of two of them, split evenly.
+  // GPUs of equal names are equal: the plan of two of them, split evenly.
   const Json twice = report({"--gpu", "rtx-3090+rtx-3090"});
   const Json two = report({"--gpu", "2x3090", "--engine", "llama.cpp", "-pp", "2", "-ts", "1,1"});
   CHECK(twice["request"]["engine"] == "llama.cpp");
   CHECK(twice["total"] == two["total"]);
   CHECK(twice["memory"] == two["memory"]);
-  // 23.5 and 11.6 GiB of memory are the shares.
+  // They are split by 23.5 and 11.6 GiB of memory.
   const Json uneven = report({"--gpu", "rtx-4090+rtx-3060"});
   CHECK(uneven["memory"] ==
         report({"--engine", "llama.cpp", "--gpu", "2x4090", "-pp", "2", "-ts", "23.5,11.6"})["memory"]);
-  // The larger GPU alone holds the most, the smaller one decides.
+  // The smaller GPU decides.
   CHECK(uneven["verdict"]["budget_bytes"] < 12LL << 30);
   // Each has a row, and a bound of speed takes one after the other: 1,008 and 360 GB/s.
   const Run page = run_program(joined(model, {"--gpu", "rtx-4090+rtx-3060"}));
@@ -277,7 +277,7 @@ TEST_CASE("layouts: the most tensor parallelism that fits, within a node") {
   CHECK(layout(joined(vllm, {"16"})) == std::pair(8, 2));
   // Two copies of two.
   CHECK(layout(joined(vllm, {"4", "-dp", "2"})) == std::pair(2, 1));
-  // llama.cpp splits by layers alone.
+  // llama.cpp splits only by layers.
   CHECK(layout({llama, "--engine", "llama.cpp", "--gpu", "rtx-4090", "--gpu-count", "2"}) == std::pair(1, 2));
 }
 

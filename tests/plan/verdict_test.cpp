@@ -1,4 +1,4 @@
-// What a verdict says, and that the short way to it (numbers alone, one GPU of a stage) agrees with the whole plan.
+// Verdicts, and that the fast computation (only numbers, one GPU per stage) agrees with the whole plan.
 #include "plan/verdict.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ std::string outcome(const Ask& ask, std::string& why) {
   }
 }
 
-// Sizes from one token to beyond what 64 bits hold of any model.
+// Sizes from one token to beyond 64 bits for any model.
 Request any_request(std::mt19937& random, const std::string& engine) {
   const auto pick = [&](std::initializer_list<std::uint64_t> from) {
     return *(from.begin() + static_cast<std::ptrdiff_t>(random() % from.size()));
@@ -86,7 +86,7 @@ TEST_CASE("the short way to a verdict agrees with the plan, whatever the sizes")
         CAPTURE(engine.name);
         CAPTURE(i);
         // What only the whole plan counts (every GPU, every copy, the logical bytes) may be beyond 64 bits; then the
-        // request fits nothing, and the short way must not say that it does.
+        // request fits nothing, and the fast computation must agree.
         if (whole == "refused")
           CHECK_FALSE(quick.starts_with("fits"));
         else
@@ -111,7 +111,7 @@ TEST_CASE("a broken limit says what fits, with its unit") {
   request.limits.min_seqs.reset();
   request.limits.min_context = Tokens(1 << 20);
   CHECK(reason(request).find(" tokens fit, fewer than --min-context 1048576") != std::string::npos);
-  // Nothing but the request to go by.
+  // Only the request is known.
   Request alone = request_for("vllm", 8192);
   alone.limits.min_seqs = 8;
   CHECK(reason(alone) == "1 sequence is asked for, fewer than --min-seqs 8");
@@ -120,7 +120,7 @@ TEST_CASE("a broken limit says what fits, with its unit") {
 }
 
 TEST_CASE("a shortfall is told in GiB") {
-  // 8,192 tokens of 131,072 B are 1 GiB; a page short of it, and a page that the pool keeps, less than that is missing.
+  // 8,192 tokens of 131,072 B are 1 GiB; a page short of it, and the pool's reserved page.
   const std::string text = reason(request_for("vllm", 8192, kGiB - (2 << 20)));
   CHECK(text == "the cache needs 1.00 GiB a GPU, 4.0 MiB more than the 1020.0 MiB that are there");
   const std::string pool = reason(request_for("sglang", 8192, kGiB / 2));

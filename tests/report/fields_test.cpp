@@ -1,4 +1,4 @@
-// A field is one row: JSON, the schema and CSV all have it. And how values are spelled.
+// A field is one row: JSON, the schema and CSV all have it. And the form of values.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -38,7 +38,7 @@ FieldRows rows() {
           {"count", [](const Room& room) { return room.shelves.size(); }, csv_only()}};
 }
 
-// What a table of the rows says in each form: the room as JSON, the schema's properties, the first line of CSV.
+// A table of rows in each format: JSON, the schema's properties, the first line of CSV.
 struct Said {
   Json json, required, properties;
   std::string csv;
@@ -96,7 +96,7 @@ TEST_CASE("fields: a field that is added as a row is in all forms") {
 TEST_CASE("fields: a cell is no formula") {
   for (const std::string text : {"=1+1", "+1", "-1", "@a"}) CHECK(cell_text(text) == "'" + text);
   for (const std::string text : {"\tb", "\rb"})
-    CHECK(cell_text(text) == "?b");  // a control character is none's beginning
+    CHECK(cell_text(text) == "?b");  // a formula does not start with a control character
   for (const std::string text : {"", "a=1", "model.json", "1+1"}) CHECK(cell_text(text) == text);
   CHECK(cell_text(-5) == "-5");
   CHECK(cell_text(2.9) == "2");
@@ -104,7 +104,7 @@ TEST_CASE("fields: a cell is no formula") {
   CHECK(cell_text(true) == "true");
 }
 
-// An enumerator without its word would move the words of all that follow.
+// An enumerator without a word would shift the words after it.
 TEST_CASE("fields: the last enumerators have the last words") {
   const auto is_last = [](auto last, std::string_view word) {
     CAPTURE(word);

@@ -1,4 +1,4 @@
-// What a line's formula says is what the line has: every formula that ends in bytes is computed from its text.
+// A line's formula gives its bytes: every formula that ends in bytes is computed from its text.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -140,7 +140,7 @@ TEST_CASE("formulas: what is written computes to the bytes of its line") {
         }
         for (const LedgerLine& line : plan->fullest().lines) {
           ++lines;
-          // A cache may have no tokens; beside it no line says nothing.
+          // A cache may have no tokens; every other line has bytes.
           if (line.part != Section::kKvCache && plan->verdict.status == Verdict::kFits) CHECK(line.high > Bytes(0));
           const std::string text = in_words(line.formula);
           const std::optional<double> said = Formula(text).bytes();

@@ -1,4 +1,4 @@
-// Folders that hold more than one file: the model is the one that can be it, or nobody guesses.
+// Folders with several files: the model is the only possible one; otherwise kvplan does not guess.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The same against a hub that does not behave, caches that are damaged, and several runs at once.
+// The same with a misbehaving hub, damaged caches, and several runs at once.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -98,7 +98,7 @@ TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, n
   }
 }
 
-// A gzip file that holds the text as it is.
+// A gzip file with the text uncompressed.
 std::string gzipped(const std::string& text) {
   std::uint32_t crc = 0xFFFFFFFF;
   for (const char c : text) {

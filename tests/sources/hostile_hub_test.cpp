@@ -1,4 +1,4 @@
-// A hub that asks for more than a model is worth, sends on to others, or claims what nobody could hold.
+// A hub that sends too much, redirects to other hosts, or claims impossible sizes.
 #include <doctest/doctest.h>
 
 #include "sources/site.h"
@@ -74,7 +74,7 @@ std::string part_name(int number, int count) {
   return name;
 }
 
-// A part of a set whose header has `padding` bytes of nothing.
+// A part of a set whose header has `padding` extra bytes.
 std::string gguf_part(int number, int count, std::size_t padding) {
   GgufWriter out = number == 1 ? GgufWriter("llama") : GgufWriter();
   out.u16("split.no", static_cast<std::uint16_t>(number - 1)).u16("split.count", static_cast<std::uint16_t>(count));
@@ -133,7 +133,7 @@ TEST_CASE("hub: the parts of a set are bounded in number, and their headers in a
 TEST_CASE("hub: a model takes so many requests and no more") {
   if (!has_curl()) return;
   Site site;
-  // Attempts count too: each of the shards is answered with nothing first.
+  // Attempts count too: the first answer for each shard is empty.
   site.serve("org/large",
              {{"config.json", with_commit(kConfig)}, {"model.safetensors.index.json", with_commit(index_of(400, 0))}});
   const std::string shard = safetensors(R"({"a": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}})", 2);

@@ -1,5 +1,5 @@
-// Each bound on what a server may send: just within it a model is planned, one beyond it is a line and exit 4 (2 where
-// the user's own words are too long).
+// Each limit on what a server may send: at the limit a model is planned, beyond it there is one error line and exit 4
+// (2 if the user's input is too long).
 #include <cstdint>
 
 #include "formats/gguf.h"

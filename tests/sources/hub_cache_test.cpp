@@ -1,4 +1,4 @@
-// kvplan's own cache with everything in it that can be wrong: as if it were not there, and sound again afterwards.
+// kvplan's own cache with every kind of damage: it is treated as missing, and repaired.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 

@@ -77,7 +77,7 @@ TEST_CASE("hub: an adapter becomes a local folder with the header of its weights
   CHECK(local_companion("org/adapter@" + kCommit, Companion::kAdapter, {}).path == folder);
   CHECK(site.hub.seen().empty());
   CHECK_FALSE(has(site.all_files(), kSecret));
-  // Half a file is none, and is mended.
+  // Half a file counts as missing, and is replaced.
   fs::resize_file(folder + "/adapter_model.safetensors", 20);
   check_fails("org/adapter", Companion::kAdapter, offline(), Exit::kHub);
   CHECK(local_companion("org/adapter", Companion::kAdapter, {}).path == folder);
@@ -125,7 +125,7 @@ TEST_CASE("hub: paths stay what they are, and what is missing has its line") {
   site.hub.fallback(with_commit("<html>"));
   check_fails("org/page", Companion::kAdapter, {}, Exit::kHub);
   check_fails("org/page", Companion::kProjector, {}, Exit::kHub);
-  // The whole length is the server's word: one that no file has is a lie.
+  // The full length comes from the server: an impossible one is refused.
   Answer liar = with_commit(GgufWriter("clip").file());
   liar.content_range = "bytes 0-31/18446744073709551615";
   site.hub.fallback(liar);

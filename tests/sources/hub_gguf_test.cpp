@@ -69,7 +69,7 @@ TEST_CASE("hub: a list of files on several pages is read to its end") {
     Site site;
     HubServer elsewhere;
     site.serve("org/x-GGUF", {{"x-Q4_K_M.gguf", with_commit(file)}});
-    // A mirror hands the Hub's own address through: the query of it counts, the host does not.
+    // A mirror may pass on the Hub's own address: its query is used, its host is not.
     site.hub.on(tree + "?recursive=true",
                 {page("README.md", "<" + elsewhere.url() + tree + "?recursive=true&cursor=a%3D%3D>; rel=\"next\"")});
     site.hub.on(tree + "?recursive=true&cursor=a%3D%3D",
@@ -82,12 +82,12 @@ TEST_CASE("hub: a list of files on several pages is read to its end") {
     CHECK(has(run.out, "planned from x-Q4_K_M.gguf"));
     CHECK(site.hub.seen().size() == 4);
     CHECK(elsewhere.seen().empty());
-    // A model without a config takes the same way.
+    // A model without a config is fetched in the same way.
     site.hub.forget();
     CHECK(site.run({"org/x-GGUF", "--json"}).exit == 0);
     CHECK(site.hub.seen().size() == 5);
   }
-  // A page that is its own next one, and pages without end: a bounded number of requests.
+  // A page that links to itself, and pages without end: a limited number of requests.
   for (const std::string& link :
        {"<" + tree + "?recursive=true>; rel=\"next\"", "<" + tree + "?cursor=same>; rel=\"next\""}) {
     Site site;
@@ -104,7 +104,7 @@ TEST_CASE("hub: a list of files on several pages is read to its end") {
     check_refused(site.run({"org/x-GGUF:Q4_K_M"}), Exit::kHub, "the list of files has no end");
     CHECK(site.hub.seen().size() == 40);
   }
-  // Links that are none end the list.
+  // Invalid links end the list.
   for (const std::string link : {"<", "<>; rel=\"next\"", "nonsense", "<http://x/a b?c>; rel=\"next\"",
                                  "<http://x/?\x01>; rel=\"next\"", "<http://x/?a>; rel=\"last\""}) {
     CAPTURE(link);

@@ -1,4 +1,4 @@
-// Hub ids through the real program, against a hub on loopback that behaves. What these tests cannot see is TLS: a
+// Hub ids through the real program, with a well-behaved hub on loopback. What these tests cannot see is TLS: a
 // certificate for loopback would have to be trusted by the machine.
 #include <doctest/doctest.h>
 
@@ -30,7 +30,7 @@ TEST_CASE("hub: a model of 163 shards in two requests, and offline in none") {
   CHECK(site.run({"org/large", "--json"}).out == first.out);
   CHECK(site.hub.seen().size() == 1);
 
-  // Offline, and a commit that is known: nothing is asked.
+  // Offline, and with a known commit: no requests.
   site.hub.forget();
   CHECK(site.run({"org/large", "--json", "--offline"}).out == first.out);
   CHECK(site.run({"org/large", "--json"}, {"HF_HUB_OFFLINE=1"}).out == first.out);
@@ -197,7 +197,7 @@ TEST_CASE("hub: each refusal has its own line") {
   check_refused(site.run({"org/model"}), Exit::kHub, "refuses access");
   site.hub.fallback(refusal(418, ""));
   check_refused(site.run({"org/model"}), Exit::kHub, "418");
-  // A closed port. A name that does not resolve is left out: how long that takes is the name server's choice.
+  // A closed port. A name that does not resolve is left out: its duration depends on the name server.
   check_refused(site.run({"org/model"}, {"HF_ENDPOINT=http://127.0.0.1:1"}), Exit::kHub, "no connection to");
   check_refused(site.run({"org/model"}, {"HF_ENDPOINT=ftp://hub.example"}), Exit::kBadInput, "HF_ENDPOINT");
   CHECK_FALSE(site.has_cached_model());
@@ -236,7 +236,7 @@ TEST_CASE("hub: the token goes to the endpoint and nowhere else") {
   CHECK(site.run({"org/small"}).exit == 0);
   for (const Seen& seen : site.hub.seen()) CHECK(seen.authorization.empty());
   CHECK_FALSE(has(site.all_files(), kSecret));
-  // In errors neither.
+  // Nor in errors.
   site.hub.fallback(refusal(401, ""));
   const Run refused = site.run({"org/none"}, {"HF_TOKEN=" + kSecret});
   CHECK(refused.exit == 4);
@@ -281,14 +281,14 @@ TEST_CASE("hub: the HF tools' cache comes first and needs no network") {
   CHECK(site.run({"org/local@" + kCommit}).exit == 0);
   CHECK(site.run({"org/local"}, {"HF_HOME=/nowhere", "HF_HUB_CACHE=" + site.home.path() + "/hf/hub"}).exit == 0);
   CHECK(site.hub.seen().empty());
-  // A shard whose blob is gone, as in a download that broke off: the index's sum stands in.
+  // A shard whose blob is gone, as in an interrupted download: the index's sum is used.
   std::ofstream(snapshot + "/model.safetensors.index.json") << index_of(2, 16060522496);
   fs::create_symlink("../../blobs/gone", snapshot + "/model-00001-of-000002.safetensors");
   const Run broken = site.run({"org/local", "--json"});
   CHECK(broken.exit == 0);
   CHECK(has(broken.out, "\"weights_bytes\": 16060522496"));
   CHECK(has(broken.out, "the checkpoint's index"));
-  // Half a config, a link to nothing, a ref that is none: as if nothing were there.
+  // Half a config, a broken link, an invalid ref: treated as missing.
   for (const std::string& damage : {kConfig.substr(0, 50), std::string()}) {
     site.home.write("hf/hub/models--org--local/blobs/aa", damage);
     check_refused(site.run({"org/local", "--offline"}), Exit::kHub, "no copy");

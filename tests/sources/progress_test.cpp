@@ -1,4 +1,4 @@
-// The progress line: on a terminal alone, after half a second, and gone at the end.
+// The progress line: only on a terminal, after half a second, and removed at the end.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

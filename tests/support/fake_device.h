@@ -1,4 +1,4 @@
-// A device for tests: it counts what is held, rounds it, and fails if it is told to.
+// A device for tests: it counts and rounds allocations, and fails on request.
 #pragma once
 
 #include <cstring>
@@ -31,7 +31,7 @@ class FakeDevice : public Device {
   Bytes others_grow;                  // with every allocation
   double bytes_a_second = 1e12;
 
-  // What was asked of it.
+  // Calls so far.
   std::uint64_t allocations = 0, frees = 0, reads = 0, fills = 0;
   Bytes most_used;
 

@@ -1,4 +1,4 @@
-// What tests ask of terms: bytes of a layer or of a model, worked out here a second time from the terms alone.
+// Figures from terms, for tests: bytes of a layer or of a model, calculated here a second time only from the terms.
 #pragma once
 
 #include <cstdint>

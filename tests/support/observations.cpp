@@ -25,7 +25,7 @@ Json read_json(const std::string& path) {
   return Json::parse(file);
 }
 
-// Metadata alone, as a reader of caches needs it.
+// Only metadata, as a reader of caches needs it.
 std::string gguf_file(const Json& metadata) {
   GgufWriter file(metadata.at("general.architecture").get<std::string>());
   for (const auto& [key, value] : metadata.items()) {

@@ -53,7 +53,7 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::vector<std::string> variables = environment;
-  // A calibration in the user's own folder is none of a test's.
+  // Tests ignore a calibration in the user's folder.
   if (std::none_of(environment.begin(), environment.end(),
                    [](const std::string& v) { return v.starts_with("XDG_CONFIG_HOME="); }))
     variables.emplace_back("XDG_CONFIG_HOME=/nonexistent");

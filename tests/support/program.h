@@ -1,4 +1,4 @@
-// Runs the real program and says what a shell would see of it.
+// Runs the real program and returns what a shell would see.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
 // The text of a file; empty if there is none.
 std::string file_text(const std::string& path);
 
-// A folder of its own for a test's files; gone with the object.
+// A temporary folder for a test's files; the destructor deletes it.
 class TemporaryFolder {
  public:
   TemporaryFolder();

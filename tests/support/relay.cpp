@@ -115,7 +115,7 @@ std::vector<std::string> Relay::heads() const {
 }
 
 void Relay::accept_all() {
-  // OpenSSL writes to clients that are gone; this thread and those that it starts take no signal for it.
+  // OpenSSL writes to clients that are gone; this thread, and those that it starts, do not get the signal.
   sigset_t pipe;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);

@@ -31,7 +31,7 @@ class Relay {
 
   int port() const { return port_; }
   std::string url() const { return (tls_ == nullptr ? "http" : "https") + ("://127.0.0.1:" + std::to_string(port_)); }
-  // The proxy's answer to all that it is asked: "" to do as requested, "silent" for none.
+  // The proxy's answer to every request: "" to do as requested, "silent" for none.
   void answer(const std::string& text);
   // Heads of the requests that a proxy got, CONNECT and others.
   std::vector<std::string> heads() const;

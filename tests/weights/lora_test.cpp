@@ -61,7 +61,7 @@ TEST_CASE("LoRA: ranks share what create_lora_weights shares") {
   CHECK(weigh_lora(model, request).elements.count() == 32 * (16ULL * 4096 + 4096 / 4 * 64));
   request.targets = {"down_proj"};
   CHECK(weigh_lora(model, request).elements.count() == 32 * (64ULL * 14336 / 4 + 4096 / 4 * 64));
-  // Eight KV heads on 16 ranks: each rank holds one.
+  // Eight KV heads on 16 ranks: one per rank.
   request.fully_sharded = false;
   request.share.tensor_parallel = 16;
   request.targets = {"k_proj"};
@@ -85,7 +85,7 @@ TEST_CASE("vLLM: slots of every linear layer, the embedding and the head") {
   for (const char* engine : {"vllm", "vllm@0.12"})
     CHECK(slots_of(test_model("llama-3.1-8b"), engine, extras) == Bytes((41943040 + tables) * 2));
   CHECK(slots_of(read_config(kQwen, "", "qwen2.5-7b", {}), "vllm", extras) == Bytes(40370176ULL * 2));
-  // Until 0.11: 256 more words, embeddings of their own for them, and B of the head padded to 256.
+  // Until 0.11: 256 more tokens, with separate embeddings, and B of the head padded to 256.
   const std::uint64_t more = 16 * (128512ULL + 4096) + 256 * 4096;
   for (const char* engine : {"vllm@0.10", "vllm@0.11"})  // lora_extra_vocab_size, gone in 0.12.0
     CHECK(slots_of(test_model("llama-3.1-8b"), engine, extras) == Bytes((41943040 + 2 * more) * 2));
@@ -106,7 +106,7 @@ TEST_CASE("SGLang: eight slots, of the modules that are named") {
   extras.max_lora_rank = 16;
   for (const std::vector<std::string>& targets :
        {std::vector<std::string>{"qkv_proj"}, std::vector<std::string>{"q_proj", "v_proj"}}) {
-    // get_normalized_target_modules: a part stands for the fused layer.
+    // get_normalized_target_modules: naming a part selects the fused layer.
     extras.lora_targets = targets;
     CHECK(slots_of(test_model("llama-3.1-8b"), "sglang", extras) == Bytes(8 * 32 * 16ULL * (3 * 4096 + 6144) * 2));
   }

@@ -24,7 +24,7 @@ Rules numbered(std::string_view before, std::size_t count, std::string_view behi
   return out;
 }
 
-// Every module of every layer, as a plan asks; the line of the Error that ends it.
+// Every module of every layer, as a plan does; the line of the Error that ends it.
 std::string refusal(const Rules& rules, std::uint64_t layers) {
   try {
     const RuleBook book(rules);
@@ -79,7 +79,7 @@ TEST_CASE("expressions tell layers apart by what stands for a digit") {
   CHECK(layers("mlp.gate") == "");                    // from the beginning, not anywhere
 }
 
-// An expression that is asked once for all layers says about each what it says about that layer's own name.
+// An expression that is matched once for all layers gives the same result as a match with each layer's name.
 TEST_CASE("what is asked once for all layers is the same in each") {
   std::mt19937 random(20261123);
   std::size_t alike = 0, apart = 0;

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// "layers.{0..2}.w{1..3}" as the nine names that it stands for.
+// "layers.{0..2}.w{1..3}" expanded to its nine names.
 std::vector<std::string> expanded(const std::string& name) {
   const std::size_t open = name.find('{');
   if (open == std::string::npos) return {name};
@@ -156,7 +156,7 @@ TEST_CASE("modules go by the names of their files and classes") {
     const std::uint64_t packed = weights_of(read_config(config + "}}", "", "test", {}));
     const std::uint64_t spared =
         weights_of(read_config(config + R"(,"modules_to_not_convert":[")" + name + "\"]}}", "", "test", {}));
-    return (spared - packed + 512) / 1024 * 1024;  // but for the scales of whole matrices
+    return (spared - packed + 512) / 1024 * 1024;  // except the scales of whole matrices
   };
   const std::string four = R"(,"num_experts":4,"num_local_experts":4,"n_routed_experts":4,"num_experts_per_tok":2,
       "moe_intermediate_size":2048)";

@@ -219,7 +219,7 @@ TEST_CASE("a skip list asked once for all layers") {
   CHECK(gate.find(110) == nullptr);
   CHECK(gate.find(9) == &rules[6]);
   CHECK(gate.find(7) == nullptr);
-  // Experts are asked by their first.
+  // Only the first expert is matched.
   CHECK(book.named("model.layers.*.mlp.experts.*.up_proj").find(5) == nullptr);
   CHECK(book.find("model.layers.5.mlp.experts.3.up_proj") == &rules[3]);
   CHECK(book.find("model.layers.5.mlp.experts.4.up_proj") == &rules[4]);

@@ -13,8 +13,8 @@
 // window moves. --swa-full gives them n_ctx_seq. Architectures that run as "llama", "qwen2", "qwen3", "phi3" and the
 // like keep every token, whatever window their config names. Other rules:
 //
-//   - a row of a quantized type is ggml's: blocks of 32 over all heads of the layer. Keys and values have types of
-//     their own; MLA and DeepSeek-V4 want them equal. A quantized V needs flash attention.
+//   - a row of a quantized type is ggml's: blocks of 32 over all heads of the layer. Keys and values can have different
+//     types, except with MLA and DeepSeek-V4. A quantized V needs flash attention.
 //   - MLA keeps the latent with its rope part as K, and no V. Index keys (DSA) are a cache of K rows of one head, of
 //     the K type and not in FP8.
 //   - without flash attention V is transposed, and each layer's V is as wide as the widest layer's.

@@ -11,7 +11,7 @@
 // - Caches in a list (CacheList) are never quantized.
 // - Quantized (int8, int4 by --kv-cache-dtype): groups of 64 with a scale and a bias in the model's type. Rotating
 //   caches refuse; chunks stay as they are.
-// - ArraysCache has convolution states in the model's type, and recurrent ones in float32 but for Mamba 1.
+// - ArraysCache has convolution states in the model's type, and recurrent ones in float32, except for Mamba 1.
 // - Sparse MLA has a second cache for index keys in every layer.
 #include <algorithm>
 

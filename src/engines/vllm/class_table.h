@@ -46,7 +46,7 @@ struct VllmClass {
   // Batches, graphs and the runner.
   bool names_largest_graph = false;     // VllmRules::gpt_oss_graphs
   bool takes_videos_whole = false;      // the default batch fits a whole video: VllmRules::whole_items
-  bool sizes_images_by_pixels = false;  // the largest image follows from the processor's max_pixels
+  bool sizes_images_by_pixels = false;  // the largest image follows from max_pixels in the processor config
   bool takes_no_videos = false;         // a limit for images excludes the tower
   bool has_new_runner = false;          // even with experts
   bool has_old_runner_on_rocm = false;

@@ -3,7 +3,7 @@
 // What it does. Every layer states the bytes of a block of tokens and how many blocks one request of the maximum length
 // may hold (specs.h). Layers with equal needs form a group with one block table; a model with several types of layers
 // gets several groups of equal length, and all pages get one size, so that any block can serve any group (groups.h).
-// Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
+// Bytes per GPU for a request are then blocks of all groups x the bytes of a block:
 //
 //   reserved(L) = sum over groups of (blocks(L) + further sequences * running(L)) * pages of a block * page
 //
@@ -24,7 +24,7 @@
 // in flight), engine/arg_utils.py (defaults).
 //
 // Checked against executed releases (testdata/conformance) and start-up logs (testdata/observations/capacity.json). Not
-// modelled: DeepSeek-V4's speculative caches of its own draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
+// modelled: speculative caches of DeepSeek-V4's draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
 #include "engines/vllm/vllm.h"
 
 #include <algorithm>
