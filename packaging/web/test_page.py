@@ -165,7 +165,7 @@ def test_broken_configs_are_refused_alike(open_page):
     (["llama-3.1-8b.json", "--measure"], "kvplan measures on Linux only"),
     (["measure", "llama-3.1-8b.json", "--engine", "vllm", "--watch", "--", "vllm", "serve"], "kvplan measures on Linux only"),
     (["check-log", "start.log"], "check-log is no part of this page"),
-    (["llama-3.1-8b.json", "--gpu", "auto"], "kvplan finds cards on Linux alone"),
+    (["llama-3.1-8b.json", "--gpu", "auto"], "kvplan finds GPUs on Linux only"),
 ])
 def test_what_a_browser_cannot(open_page, words, says):
     reply = from_page(open_page, *words)

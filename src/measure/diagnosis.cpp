@@ -408,7 +408,7 @@ void conclude(const LogReading& reading, LogCheck& check) {
   const LogProgram* const program = log_program(check.engine);
   check.planned_as = program != nullptr && program->engine != nullptr ? program->engine->name : "";
   check.program =
-      program != nullptr && !check.engine.empty() ? std::string(program->title) : "a log of an unnamed program";
+      program != nullptr && !check.engine.empty() ? std::string(program->title) : "unknown program";
   const bool is_python = std::any_of(reading.events.begin(), reading.events.end(), [](const LogEvent& event) {
     return event.value("allocated") != nullptr || (event.id == kRaised && event.value("kind") != nullptr);
   });

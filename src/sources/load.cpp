@@ -114,7 +114,8 @@ ModelSpec load_published_or_fetch(const std::string& argument, const SourceOptio
     const std::string near = is_hub_url(argument) || known.model != nullptr ? "" : nearest_published(argument);
     if (argument.find('/') == std::string::npos)
       fail("no such file, and no model of that name",
-           (near.empty() ? "" : near + " ") + "For a model of the Hub write org/name; kvplan models lists other names");
+           (near.empty() ? "for" : near + " For") +
+               " a model of the Hub write org/name; kvplan models lists other names");
     if (near.empty()) throw;
     fail(error.code(), what.substr(0, what.find("; ")), near);
   }

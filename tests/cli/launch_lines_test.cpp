@@ -289,7 +289,7 @@ TEST_CASE("launch lines: fit prints the command of what fits") {
   const Run longest = fit({"--gpu", "rtx-4090"});
   CHECK(longest.exit == 1);
   CHECK(!has(longest.out, "--max-model-len 131072"));
-  CHECK(has(longest.err, "the one you asked for: --max-model-len"));
+  CHECK(has(longest.err, "than you requested: --max-model-len"));
   // A length that was named stays: more GPUs hold it.
   const Run layout = fit({"--gpu", "rtx-4090", "--max-model-len", "128k"});
   CHECK(has(layout.out, "--max-model-len 131072 "));

@@ -147,8 +147,8 @@ TEST_CASE("a list file names models") {
   CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlamaConfig + "\n")}).exit == 0);
   check_refuses({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
   check_refuses({"@" + folder.write("empty", "# none\n")}, "names no model");
-  check_refuses({"@" + folder.write("nested.txt", "@" + list + "\n")}, "further list");
-  check_refuses({"@" + folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
+  check_refuses({"@" + folder.write("nested.txt", "@" + list + "\n")}, "another list");
+  check_refuses({"@" + folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "not a list of models");
   check_refuses({"@" + folder.path() + "/none"}, "none");
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("--gpu takes what people type") {
   CHECK(report({"--gpu", "NVIDIA A100-SXM4-40GB MIG 3g.20gb"}) == report({"--gpu", "a100-3g.20gb"}));
   CHECK(has(run_program({"gpus", "3g.40gb"}).out, "39.50"));
   check_refuses({kLlamaConfig, "--gpu", "2x"}, "is not a size");
-  check_refuses({kLlamaConfig, "--gpu", "2xnone"}, "there is no card \"none\"");
+  check_refuses({kLlamaConfig, "--gpu", "2xnone"}, "no GPU \"none\"");
   check_refuses({kLlamaConfig, "--vram", "24GB"}, "use --gpu-memory SIZE");
 }
 
@@ -304,14 +304,14 @@ TEST_CASE("options that contradict each other") {
   check_refuses({kLlamaConfig, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
   check_refuses({kLlamaConfig, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
   check_refuses({kLlamaConfig, "--num-seqs", "2", "--min-seqs", "4"}, "--num-seqs 2");
-  check_refuses({kLlamaConfig, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several cards");
+  check_refuses({kLlamaConfig, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several GPUs");
   check_refuses({kLlamaConfig, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "of 30.00 GiB is more than the 22.");
   check_refuses({kLlamaConfig, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
   check_refuses({kLlamaConfig, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
-  check_refuses({kLlamaConfig, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");
+  check_refuses({kLlamaConfig, "--mtp", "--speculative-method", "ngram"}, "two drafting methods");
   CHECK(run_program({kLlamaConfig, "--mtp", "--speculative-method", "mtp", "--max-model-len", "8k"}).exit == 0);
   check_refuses({kLlamaConfig, "-c", "4k", "--max-model-len", "8k"}, "the same option");
-  check_refuses({kLlamaConfig, "--gpu", "l4,auto"}, "auto stands alone");
+  check_refuses({kLlamaConfig, "--gpu", "l4,auto"}, "auto cannot be combined");
   check_refuses({"explain", kLlamaConfig, "--gpu", "l4,a10"}, "takes one --gpu");
   // A request that does not fit is not an error, and neither is a limit that the GPU could keep.
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==

@@ -40,7 +40,7 @@ TEST_CASE("kvplan's options stand before --, and win") {
   const Json plan =
       asked({"--max-model-len", "1024", "--json", "--", "vllm", "serve", kModel, "--max-model-len", "2048"});
   CHECK(plan.at("request").at("max_model_len") == 1024);
-  check_refuses({kModel, "--", "vllm", "serve", kModel}, "two questions");
+  check_refuses({kModel, "--", "vllm", "serve", kModel}, "leave one of them out");
   check_refuses({"--", "vllm", "serve", kModel, "--nope"}, "--nope");
   check_refuses({"--", "no", "command"}, "no engine command");
   check_refuses({"--command", "/no/such/file"}, "/no/such/file");

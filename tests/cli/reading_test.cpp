@@ -100,7 +100,7 @@ TEST_CASE("reading: help offers what the command takes") {
   CHECK_FALSE(has(compare, "W[,W...]"));
   CHECK_FALSE(has(compare, "NAME[,...]"));
   CHECK(has(run_program({"fit", "--help"}).out, "NAME[,...]"));
-  CHECK(has(run_program({"diff", "--help", "all"}).out, "the form of the answer: table, json, markdown,"));
+  CHECK(has(run_program({"diff", "--help", "all"}).out, "output format: table, json, markdown,"));
   const Run fits = run_program({"fit", kLlamaConfig, "--engine", "vllm", "--gpu", "l4,h100"});
   CHECK(has(fits.out.substr(0, fits.out.find("max context:")), "GPUs") == has(fits.out, "; GPUs: "));
 }
@@ -122,7 +122,7 @@ TEST_CASE("reading: compare lists a type once, and its loss only where it is pub
   CHECK_FALSE(has(run_program({"compare", half, "--engine", "llama.cpp"}).out, "typical loss"));
   const Run bits = run_program({"compare", half});
   CHECK(has(bits.out, "under 0.5 %"));
-  CHECK(has(bits.out, "by the weight type alone"));
+  CHECK(has(bits.out, "published for the weight type"));
 }
 
 TEST_CASE("reading: types that differ by layer are named, not the tool that wrote them") {

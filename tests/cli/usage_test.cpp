@@ -64,7 +64,7 @@ TEST_CASE("training, diffusion and vision are out of scope, and the error says s
             "kvplan plans language models"));
   CHECK(has(refusal("vit.json", R"({"architectures": ["ViTForImageClassification"], "model_type": "vit",
     "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072})"),
-            "\"vit\" is a model of images or sound"));
+            "\"vit\" is an image or audio model"));
   CHECK(has(refusal("clip.json", R"({"architectures": ["CLIPModel"], "model_type": "clip",
     "text_config": {"model_type": "clip_text_model"}, "vision_config": {"model_type": "clip_vision_model"}})"),
             "kvplan plans language models"));

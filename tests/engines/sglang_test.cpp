@@ -52,10 +52,10 @@ TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the pla
   const Plan small = make_plan(model, request_for("sglang", 1024, 5 << 20));
   CHECK(small.verdict.status == Verdict::kDoesNotFit);
   CHECK(reason_of(small.verdict).find("window") != std::string::npos);
-  const auto at = reason_of(small.verdict).find("give the cache ");
+  const auto at = reason_of(small.verdict).find("give the KV cache ");
   REQUIRE(at != std::string::npos);
-  REQUIRE(reason_of(small.verdict).find(" MiB a GPU", at) != std::string::npos);
-  const auto remedy = static_cast<std::uint64_t>(std::stod(reason_of(small.verdict).substr(at + 15)) * (1 << 20));
+  REQUIRE(reason_of(small.verdict).find(" MiB per GPU", at) != std::string::npos);
+  const auto remedy = static_cast<std::uint64_t>(std::stod(reason_of(small.verdict).substr(at + 18)) * (1 << 20));
   CHECK(make_plan(model, request_for("sglang", 1024, remedy)).verdict.status == Verdict::kFits);
   // The suggestion is rounded up to a tenth of a MiB.
   CHECK(make_plan(model, request_for("sglang", 1024, remedy - (1 << 18))).verdict.status == Verdict::kDoesNotFit);

@@ -96,7 +96,7 @@ TEST_CASE("smallest: SGLang") {
   CHECK(full->capacity(Bytes(5), load_for(1)).tokens == 5);
   CHECK(full->capacity(Bytes(5), load_for(1)).max_num_seqs == 5);
   CHECK(full->reserved(load_for(0)) == Bytes(0));
-  CHECK(in_words(full->shortfall(Bytes(0), load_for(1))).find("give the cache 0.1 MiB") != std::string::npos);
+  CHECK(in_words(full->shortfall(Bytes(0), load_for(1))).find("give the KV cache 0.1 MiB") != std::string::npos);
   // A window of one token: a pool of three, and its dummy.
   const auto window = layout_of(byte_model("sglang", "gpt_oss", {{byte_of(Role::kKey, 1)}}));
   CHECK(window->reserved(load_for(5)) == Bytes(3 + 1));

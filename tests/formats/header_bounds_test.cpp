@@ -36,11 +36,11 @@ TEST_CASE("bounds: files and tensors of an index") {
   CHECK(has(error_of([&] { parse_safetensors_index(index(2'000'001 - kOthers, 1)); }), "more than 2000000 values"));
   const auto named = [](std::size_t length) { return R"({"weight_map":{"a":")" + std::string(length, 'x') + "\"}}"; };
   CHECK(parse_safetensors_index(named(255)).files.size() == 1);
-  CHECK(has(error_of([&] { parse_safetensors_index(named(256)); }), "which is no file beside it"));
+  CHECK(has(error_of([&] { parse_safetensors_index(named(256)); }), "which is not a file in the same directory"));
   for (const char* name : {".", "..", "", "a/b", "a\\\\b", "a\\u0000b"}) {
     CAPTURE(name);
     CHECK(has(error_of([&] { parse_safetensors_index(std::string(R"({"weight_map":{"a":")") + name + "\"}}"); }),
-              "which is no file beside it"));
+              "which is not a file in the same directory"));
   }
 }
 

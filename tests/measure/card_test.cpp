@@ -46,7 +46,7 @@ TEST_CASE("measure card: what a card is, what it takes and how fast it is") {
   CHECK(seen["probes"][0] == Json{{"asked_bytes", 1}, {"took_bytes", 2 << 20}});
   CHECK(seen["is_disturbed"] == false);
   // The first screen says that it was not tested on a real GPU.
-  CHECK(card({}).out.find("never yet run on a real card") != std::string::npos);
+  CHECK(card({}).out.find("not yet tested on a real GPU") != std::string::npos);
 }
 
 TEST_CASE("measure card: a slice is asked by its UUID, for its card refuses") {
@@ -102,14 +102,14 @@ TEST_CASE("measure: a card that others compute on is refused without --share") {
   CHECK(card({"--share"}, busy).exit == 0);
 }
 
-TEST_CASE("measure: memory that is the machine's, or that Windows pages, is never filled") {
+TEST_CASE("measure: memory that is the machine's, or that Windows swaps, is never filled") {
   const Words words = {"testdata/configs/llama-3.1-8b.json", "--measure-max", "--max-model-len", "4k"};
   const Run integrated = played(words, {"KVPLAN_FAKE_INTEGRATED=1"});
   CHECK(integrated.exit == 2);
-  CHECK(integrated.err.find("memory is the machine's") != std::string::npos);
+  CHECK(integrated.err.find("this GPU uses main memory") != std::string::npos);
   const Run paged = played(words, {"KVPLAN_DXG=/dev/null"});
   CHECK(paged.exit == 2);
-  CHECK(paged.err.find("Windows pages") != std::string::npos);
+  CHECK(paged.err.find("Windows swaps") != std::string::npos);
   const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_INTEGRATED=1"}));
   CHECK(seen["is_integrated"] == true);
 }

@@ -36,7 +36,7 @@ TEST_CASE("check-log: a budget below zero is no agreement") {
   const LogCheck check = checked("INFO Available KV cache memory: -12.21 GiB\n");
   CHECK(check.compared == 0);
   REQUIRE(check.remarks.size() == 1);
-  CHECK(check.remarks[0].find("nothing left") != std::string::npos);
+  CHECK(check.remarks[0].find("no memory left") != std::string::npos);
 }
 
 // 131,072 bytes per token in 16 bit.

@@ -22,13 +22,13 @@ TEST_CASE("detect: the catalogue brings what a program sees") {
   CHECK(request.card.note.find("smallest") == std::string::npos);
 }
 
-TEST_CASE("detect: of uneven cards the smallest decides") {
+TEST_CASE("detect: of uneven cards planned for the smallest") {
   Request request;
   use_cards({{"NVIDIA GeForce RTX 4090", Bytes(24564 * kMiB)}, {"NVIDIA GeForce RTX 3060", Bytes(12288 * kMiB)}},
             request);
   CHECK(request.card.gpu->name == "rtx-3060");
   CHECK(request.card.count == 2);
-  CHECK(request.card.note.find("the smallest decides") != std::string::npos);
+  CHECK(request.card.note.find("planned for the smallest") != std::string::npos);
 }
 
 TEST_CASE("detect: a card of another size than its name in the catalogue keeps its own") {
@@ -102,7 +102,7 @@ TEST_CASE("detect: NVML, card by card") {
   setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GeForce RTX 3060=12288", 1);
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "auto", "--json"});
   CHECK(run.exit <= 1);
-  CHECK(run.out.find("the smallest decides for all") != std::string::npos);
+  CHECK(run.out.find("planned for the smallest") != std::string::npos);
   // With a time limit: the same GPUs, or none.
   using std::chrono::milliseconds;
   const auto within = detect_cards_within(milliseconds(60'000));

@@ -64,7 +64,7 @@ const Case kCases[] = {
      kDidNotStart,
      "free_memory_short",
      {"3.25", "23.43", "22.49"},
-     {"stop what else runs", "--gpu-memory-utilization 0.13"}},
+     {"stop other programs on the GPU", "--gpu-memory-utilization 0.13"}},
     {"ValueError: Available memory on node 0 (3.86/16.0 GiB) on startup is less than desired CPU memory utilization "
      "(0.92, 14.72 GiB). On the CPU backend, the `--gpu-memory-utilization` flag\n",
      kDidNotStart,
@@ -127,7 +127,7 @@ const Case kCases[] = {
      kDidNotStart,
      "no_attention_backend",
      {"FLASHMLA"},
-     {"another card"}},
+     {"another GPU, or more GPUs"}},
     {"The Python process exited with exit code 137 (SIGKILL). This may have been cause by OOM error.\n",
      kDidNotStart,
      "exited",
@@ -237,7 +237,7 @@ const Case kCases[] = {
      kDidNotStart,
      "out_of_memory",
      {"100.00 MiB", "30.00 MiB"},
-     {"stop what else runs"}},
+     {"stop other programs on the GPU"}},
     // the root cause, and not the line that refers to it
     {"(EngineCore pid=7) KeyError: 'layers.0.mlp.experts.w2_weight'\n"
      "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n",

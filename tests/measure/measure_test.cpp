@@ -54,7 +54,7 @@ TEST_CASE("measure: what is planned is what is allocated, and all of it is freed
   CHECK(out.seen.others_moved == 0);
 }
 
-TEST_CASE("measure: whole granules are a reason, more is not") {
+TEST_CASE("measure: whole multiples are a reason, more is not") {
   // 1000 tokens: 64 buffers of 2,048,000 bytes, each in a granule of 2 MiB.
   FakeDevice device(Bytes(8 * kGiB), Bytes(2 * kMiB));
   Measured out;
@@ -64,14 +64,14 @@ TEST_CASE("measure: whole granules are a reason, more is not") {
   CHECK(out.seen.measured == Bytes(kMiB * 64 * 2));
   CHECK(out.seen.lines[0].rounding == Bytes(kMiB * 64 * 2 - 131072000));
   CHECK(out.seen.lines[0].unexplained() == Bytes(0));
-  CHECK(out.seen.lines[0].reason.find("whole granules") != std::string::npos);
+  CHECK(out.seen.lines[0].reason.find("whole multiples") != std::string::npos);
   CHECK(out.seen.reason.find("granularity") != std::string::npos);
   CHECK(out.seen.difference() == doctest::Approx(0.024).epsilon(0.01));
 
   device.extra_per_mille = 30;  // a driver that takes 3 % for itself
   measure(out, device, tokens(32768));
   CHECK(out.seen.status == MeasureStatus::kDisagrees);
-  CHECK(out.seen.lines[0].reason.find("not explained") != std::string::npos);
+  CHECK(out.seen.lines[0].reason.find("unexplained") != std::string::npos);
   CHECK(device.live() == 0);
   MeasureOptions loose;
   loose.tolerance = 0.05;
@@ -121,7 +121,7 @@ TEST_CASE("measure: memory that does not keep what was written is a failure") {
   Measured out;
   measure(out, device, tokens(32768));
   CHECK(out.seen.status == MeasureStatus::kFailed);
-  CHECK(out.seen.reason.find("did not come back") != std::string::npos);
+  CHECK(out.seen.reason.find("could not be read back") != std::string::npos);
   CHECK(device.live() == 0);
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("measure: others that grow meanwhile are named as a cause") {
   measure(out, device, tokens(32768));
   CHECK(out.seen.status == MeasureStatus::kDisagrees);
   CHECK(out.seen.others_moved == static_cast<std::int64_t>(kMiB * 64 * 32));
-  CHECK(out.seen.reason.find("others moved") != std::string::npos);
+  CHECK(out.seen.reason.find("other programs changed memory") != std::string::npos);
 }
 
 TEST_CASE("measure: the share of one GPU of several") {

@@ -119,7 +119,7 @@ TEST_CASE("watch: what cannot be started or joined is refused, and Ctrl-C ends t
   CHECK_THROWS_WITH_AS(watch_start(options, *counter), doctest::Contains("cannot be started"), Error);
   options.command.clear();
   options.pid = 1 << 30;
-  CHECK_THROWS_WITH_AS(watch_start(options, *counter), doctest::Contains("there is no such process"), Error);
+  CHECK_THROWS_WITH_AS(watch_start(options, *counter), doctest::Contains("no such process"), Error);
 
   WatchOptions stopped = start_of({"16", "16"});
   std::int64_t pid = 0;

@@ -61,7 +61,7 @@ TEST_CASE("calibrate: a card's context is the least of its line, and libraries s
   CHECK(plan.roofline->bandwidth_gb_s ==
         doctest::Approx(3350));  // the maker's figure: the measured one is lower, and not a bound
   CHECK(plan.calibrated[0].what == in_words(context->what));
-  CHECK(plan.calibrated[1].what == "memory of the card");
+  CHECK(plan.calibrated[1].what == "memory of the GPU");
   // The total memory is the measured one: 80000 MiB less everything but the cache.
   REQUIRE(plan.capacity);
   const Bytes beside = plan.memory[0].total - *plan.memory[0].kv_cache;

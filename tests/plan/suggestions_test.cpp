@@ -19,7 +19,7 @@ Run plan(const Words& command, const Words& more) {
 // The options of "; -tp 8 -pp 2 (16 GPUs) makes it fit"; none if the reason has no remedy.
 Words remedy_of(const std::string& reason) {
   const auto end = reason.find(" makes it fit");
-  if (end == std::string::npos || reason.find("no one change") != std::string::npos) return {};
+  if (end == std::string::npos || reason.find("no single change") != std::string::npos) return {};
   std::string text = reason.substr(0, end);
   text = text.substr(text.rfind("; ") + 2);
   if (const auto gpus = text.find(" ("); gpus != std::string::npos) text.resize(gpus);
@@ -262,7 +262,7 @@ TEST_CASE("cards that differ: layers by memory, each GPU against its own card") 
         doctest::Approx((held(0) + held(1)) / (held(0) / 1008 + held(1) / 360)).epsilon(0.001));
   const Run evenly = plan(model, {"--engine", "vllm", "--gpu", "rtx-4090+rtx-3060"});
   CHECK(evenly.exit == 2);
-  CHECK(evenly.err.find("deals evenly") != std::string::npos);
+  CHECK(evenly.err.find("splits evenly") != std::string::npos);
 }
 
 TEST_CASE("layouts: the most tensor parallelism that fits, within a node") {

@@ -114,17 +114,17 @@ TEST_CASE("a broken limit says what fits, with its unit") {
   // Only the request is known.
   Request alone = request_for("vllm", 8192);
   alone.limits.min_seqs = 8;
-  CHECK(reason(alone) == "1 sequence is asked for, fewer than --min-seqs 8");
+  CHECK(reason(alone) == "1 sequence is requested, fewer than --min-seqs 8");
   alone.num_seqs = 9;
-  CHECK(reason(alone) == "9 sequences are asked for, at least --min-seqs 8");
+  CHECK(reason(alone) == "9 sequences are requested, at least --min-seqs 8");
 }
 
 TEST_CASE("a shortfall is told in GiB") {
   // 8,192 tokens of 131,072 B are 1 GiB; a page short of it, and the pool's reserved page.
   const std::string text = reason(request_for("vllm", 8192, kGiB - (2 << 20)));
-  CHECK(text == "the cache needs 1.00 GiB a GPU, 4.0 MiB more than the 1020.0 MiB that are there");
+  CHECK(text == "the KV cache needs 1.00 GiB per GPU, 4.0 MiB more than the 1020.0 MiB available");
   const std::string pool = reason(request_for("sglang", 8192, kGiB / 2));
-  CHECK(pool.find("iB a GPU") != std::string::npos);
+  CHECK(pool.find("iB per GPU") != std::string::npos);
   CHECK(pool.find("bytes") == std::string::npos);
 }
 

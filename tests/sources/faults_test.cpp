@@ -53,7 +53,7 @@ TEST_CASE("hub: redirects that lead nowhere") {
     CAPTURE(location);
     loop.headers = {location};
     site.hub.fallback(loop);
-    check_refused(site.run({"org/small"}), Exit::kHub, "no address that can be followed");
+    check_refused(site.run({"org/small"}), Exit::kHub, "redirects to an invalid address");
   }
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, n
       {"headers without end", faulty(Fault::kHeaders, ""), "headers without end"},
       {"half the body", faulty(Fault::kTruncate, kConfig), "closed the connection early"},
       {"hang-up", faulty(Fault::kHangUp, ""), "closed the connection early"},
-      {"bad compression", gzip, "no sound answer"},
+      {"bad compression", gzip, "no valid answer"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.what);
@@ -147,11 +147,11 @@ TEST_CASE("hub: a body is gzip, once, or as it is") {
   for (const std::vector<std::string>& headers : refused) {
     CAPTURE(headers[0]);
     const Run run = served(twice, headers);
-    check_refused(run, Exit::kHub, "a header that kvplan does not take");
+    check_refused(run, Exit::kHub, "a header that kvplan rejects");
   }
   // A part of a file is never compressed.
   check_refused(served(gzipped("x"), {"Content-Encoding: gzip"}, true), Exit::kHub,
-                "a header that kvplan does not take");
+                "a header that kvplan rejects");
 }
 
 TEST_CASE("hub: weights that a server lies about") {

@@ -23,11 +23,11 @@ TEST_CASE("hub: an error names the host that failed, not the one that sent us th
   const std::string local = "http://localhost:" + std::to_string(other.port()) + "/x";
   for (const int status : {401, 403, 407, 418}) {
     other.fallback(refusal(status, ""));
-    check(local, "localhost, where 127.0.0.1 redirects, answers " + std::to_string(status), "token");
+    check(local, "localhost, to which 127.0.0.1 redirects, answers " + std::to_string(status), "token");
   }
   // Another port of the hub's own name is another host.
   other.fallback(refusal(401, ""));
-  check(other.url() + "/x", "127.0.0.1:" + std::to_string(other.port()) + ", where 127.0.0.1 sends the request on",
+  check(other.url() + "/x", "127.0.0.1:" + std::to_string(other.port()) + ", to which 127.0.0.1 redirects",
         "token");
   other.fallback(refusal(503, ""));
   check(local, "localhost answers 503 after 4 attempts", "127.0.0.1");

@@ -60,8 +60,8 @@ TEST_CASE("hub bounds: the size of a file that a server claims") {
     return site.run({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--lora", "org/adapter"});
   };
   constexpr std::uint64_t kMost = std::uint64_t{1} << 44;
-  CHECK_FALSE(has(claiming(kMost).err, "does not hold together"));
-  check_refused(claiming(kMost + 1), Exit::kHub, "does not hold together");
+  CHECK_FALSE(has(claiming(kMost).err, "is inconsistent"));
+  check_refused(claiming(kMost + 1), Exit::kHub, "is inconsistent");
 }
 
 TEST_CASE("hub bounds: bytes of a config, of a list of files and of an index") {

@@ -125,8 +125,8 @@ TEST_CASE("hub: addresses and revisions") {
     CHECK(run.exit == 0);
   }
   CHECK(site.run({"org/small", "--revision", "v1.0"}).exit == 0);
-  check_refused(site.run({"https://elsewhere.example/org/small"}), Exit::kBadInput, "no model's page");
-  check_refused(site.run({"https://huggingface.co/datasets/org/data"}), Exit::kBadInput, "no model's page");
+  check_refused(site.run({"https://elsewhere.example/org/small"}), Exit::kBadInput, "not a model's page");
+  check_refused(site.run({"https://huggingface.co/datasets/org/data"}), Exit::kBadInput, "not a model's page");
 }
 
 TEST_CASE("hub: libcurl is opened for what must be fetched, and for nothing else") {
@@ -192,7 +192,7 @@ TEST_CASE("hub: each refusal has its own line") {
   check_refused(site.run({"org/model"}), Exit::kHub, "no such model at");
   site.hub.fallback(refusal(401, ""));
   check_refused(site.run({"org/model"}, token), Exit::kHub, "refuses the token");
-  check_refused(site.run({"org/model"}), Exit::kHub, "asks who you are");
+  check_refused(site.run({"org/model"}), Exit::kHub, "requires a login");
   site.hub.fallback(refusal(403, ""));
   check_refused(site.run({"org/model"}), Exit::kHub, "refuses access");
   site.hub.fallback(refusal(418, ""));

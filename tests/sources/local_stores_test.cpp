@@ -131,7 +131,7 @@ TEST_CASE("stores: ollama's manifests and blobs") {
   stores.check_refused("ollama:bad:a", "kvplan: ollama:bad:a");
   stores.check_refused("ollama:bad:b", "names no GGUF");
   stores.check_refused("ollama:bad:c", "names a blob by");
-  stores.check_refused("ollama:bad:d", "blob of the model is gone");
+  stores.check_refused("ollama:bad:d", "blob is missing from ollama");
 }
 
 TEST_CASE("stores: LM Studio's folders") {
@@ -144,8 +144,8 @@ TEST_CASE("stores: LM Studio's folders") {
     stores.check_found(name);
   stores.check_refused("lmstudio:pub/two", "several files");
   stores.check_refused("lmstudio:pub/two@q2", "no model of that name");
-  stores.check_refused("lmstudio:pub/../two", "is no model");
-  stores.check_refused("lmstudio:../..", "is no model");
+  stores.check_refused("lmstudio:pub/../two", "is not a");
+  stores.check_refused("lmstudio:../..", "is not a");
 }
 
 TEST_CASE("stores: llama.cpp's cache, as it was and as it is") {
@@ -160,7 +160,7 @@ TEST_CASE("stores: llama.cpp's cache, as it was and as it is") {
                            "llama.cpp:org/new-GGUF:q8_0"})
     stores.check_found(name);
   stores.check_refused("llama.cpp:org/none", "no model of that name");
-  stores.check_refused("llama.cpp:org/../x", "no name of a model");
+  stores.check_refused("llama.cpp:org/../x", "not the name of a model");
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST_CASE("hub: proxies that are gone, refuse or say nothing: one line each") {
                                            {"HF_ENDPOINT=https://hub.example", "KVPLAN_HTTP_TIMEOUT_MS=200"}));
   };
   check_refused(run("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"), Exit::kHub, "the proxy refuses");
-  check_refused(run("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n"), Exit::kHub, "the proxy asks who you are");
+  check_refused(run("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n"), Exit::kHub, "the proxy requires a login");
   check_refused(run("HTTP/1.1 502 Bad\r\nContent-Length: 5\r\n\r\n<htm>"), Exit::kHub, "the proxy refuses");
   check_refused(run("no HTTP at all\r\n\r\n"), Exit::kHub, "");
   const Run silent = run("silent");

@@ -135,7 +135,7 @@ TEST_CASE("a list may bring so many expressions and globs, and not one more") {
 
 // A model may list 10,000 layers.
 TEST_CASE("what a list takes has an end") {
-  constexpr std::string_view kTooLong = "which take too long to hold against every module of every layer";
+  constexpr std::string_view kTooLong = "which take too long to match against every module of every layer";
   const auto takes_too_long = [&](const Rules& rules, std::uint64_t layers) {
     return refusal(rules, layers).find(kTooLong) != std::string::npos;
   };

@@ -23,7 +23,7 @@ std::string left_text(const VerdictReport& verdict) {
 
 // The title of a row of fit.
 std::string title_of(const Answer& answer) {
-  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "more sequences"},
+  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "context with N seqs"},
                                                                        {"change", "one change"},
                                                                        {"card", "GPU"},
                                                                        {"users", "all users at once"},
@@ -231,8 +231,9 @@ Page fit_page(const Answers& answers) {
         titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}));
   if (!layouts.empty())
     page.add("Valid layouts, best first", Detail::kComment,
-             titled_table({"layout", "GPUs", "max context", "max seqs", "total GiB", "free GiB", "why"}, 0b0111110,
-                          layouts, {4, 3, 6}));
+             without_columns_of(
+                 "-", titled_table({"layout", "GPUs", "max context", "max seqs", "total GiB", "free GiB", "why"},
+                                   0b0111110, layouts, {4, 3, 6})));
   add_contexts_by_sequences(answers.contexts_by_sequences, page);
   page.notes = notes_of(answers.asked.notes);
   return page;
