@@ -32,7 +32,7 @@ struct Gpu {
   std::string_view vendor;   // "NVIDIA"; the table is sorted by it
   std::string_view name;     // "h100-80gb"
   std::string_view aliases;  // separated by spaces
-  std::uint64_t memory_mib;  // as the driver reports it, where known; else the nominal size
+  std::uint64_t memory_mib;  // as the driver reports it, if known; else the nominal size
   std::uint64_t usable_mib;  // as a program sees it (CUDA's total, Metal's working set); 0 if not recorded
   bool reported;             // memory_mib is what a driver reports
   bool unified;              // shared with the CPU

@@ -13,7 +13,7 @@ struct Load {
   std::uint64_t num_seqs = 1;
   Tokens source_tokens;
   bool pooled = false;  // max_model_len is a pool that all sequences share
-  // Tokens of one sequence: an equal part of the pool where it is one.
+  // Tokens of one sequence: an equal part of the pool if it is one.
   Tokens tokens_of_sequence() const {
     return pooled && num_seqs > 0 ? Tokens(max_model_len.count() / num_seqs) : max_model_len;
   }

@@ -41,7 +41,7 @@ struct Observation {
 struct LogOptions {
   std::string engine;          // "" if no line names it
   std::string version;         // "0.8.3", "b4277"
-  std::string since, until;    // releases whose wording the lines have, where no line names the release
+  std::string since, until;    // releases whose wording the lines have, if no line names the release
   bool has_arguments = false;  // it lists them: an option that is not there is the engine's default
   std::string model;           // as the log spells it
   std::string card;            // "NVIDIA GeForce RTX 4090"
@@ -179,7 +179,7 @@ struct LogEvent {
   std::string words;        // of the log, from the place that the template matches; truncated
   std::vector<LogValue> values;
   std::string_view meaning = {}, remedies = {};  // of the table's row (engines/log_lines.h)
-  std::string frames = {};                       // of an exception: where it was raised
+  std::string frames = {};                       // of an exception: if it was raised
 
   const LogValue* value(std::string_view name) const;
   double number(std::string_view name) const;                // 0 if it has none
@@ -197,7 +197,7 @@ struct LogReading {
   // The first figure of that name, and the smallest.
   std::optional<double> first(std::string_view what) const;
   std::optional<double> smallest(std::string_view what) const;
-  std::optional<std::uint64_t> count(std::string_view what) const;  // the first, where it is a count
+  std::optional<std::uint64_t> count(std::string_view what) const;  // the first, if it is a count
   const LogEvent* first(LogEventId id) const;                       // null if there is none
 };
 

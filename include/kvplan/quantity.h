@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// a * b, a + b, a - b; throw Error(kBadInput) that names `what` where the result does not fit 64 bits.
+// a * b, a + b, a - b; throw Error(kBadInput) that names `what` if the result does not fit 64 bits.
 std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, std::string_view what);
 std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view what);
 // a - b with its sign; Error if 63 bits do not hold it.

@@ -14,7 +14,7 @@ namespace kvplan {
 // How the matrix of one linear layer is stored.
 struct WeightScheme {
   std::string type;               // a name of the table of weight types: "gptq-int4", "fp8-block", "mxfp4"
-  std::uint64_t millibits = 0;    // 1000 * bits where the checkpoint gives its own; 0: as the type has it
+  std::uint64_t millibits = 0;    // 1000 * bits if the checkpoint gives its own; 0: as the type has it
   std::uint64_t group_size = 0;   // 0: as the type has it
   std::uint64_t zero_bits = 0;    // of a group's zero point; 0: as the type has it
   std::uint64_t tensor_bits = 0;  // of what a matrix has besides (codebooks); 0: as the type has it
@@ -40,7 +40,7 @@ struct QuantDeclaration {
   bool has_head = false;
   bool experts_only = false;
   std::optional<WeightScheme> scheme;         // of linear layers that no rule matches
-  std::optional<WeightScheme> expert_scheme;  // of routed experts where it differs (DeepSeek-V4: expert_dtype)
+  std::optional<WeightScheme> expert_scheme;  // of routed experts if it differs (DeepSeek-V4: expert_dtype)
   std::optional<WeightScheme> head_scheme;    // EXL2, EXL3
   std::vector<SchemeRule> rules;              // the first that matches decides
   friend bool is_declared(const QuantDeclaration& q) { return !q.dialect.empty(); }

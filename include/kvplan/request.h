@@ -52,7 +52,7 @@ struct CardRequest {
   std::string note;                     // --gpu auto: what was found, for the report
   std::uint64_t count = 1;              // GPUs available
   bool count_given = false;             // --gpu-count was given: a suggestion with another number must say so
-  std::optional<std::string> measured;  // --measure: the device's name, where no GPU is named
+  std::optional<std::string> measured;  // --measure: the device's name, if no GPU is named
   std::optional<double> bandwidth;      // 10^9 bytes per second; absent: the GPU's
   std::optional<double> tflops;         // dense, of the compute type; absent: the GPU's
   std::optional<Bytes> host_memory;  // of the machine around them, for what the engine keeps there; absent: not judged

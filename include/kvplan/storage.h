@@ -65,7 +65,7 @@ inline std::string_view name(Dtype type) {
 std::optional<Dtype> find_dtype(std::string_view text);
 // The same, or Error(kBadInput) that names `option` and lists the known types.
 Dtype parse_dtype(std::string_view text, std::string_view option);
-// Bytes of one element where the type has no blocks or scales (float32, bfloat16, fp8_e4m3 ...); 0 if it has some.
+// Bytes of one element if the type has no blocks or scales (float32, bfloat16, fp8_e4m3 ...); 0 if it has some.
 std::uint64_t plain_bytes(Dtype type);
 // Mean bytes of an element of a vector of `width`, as people read it.
 double bytes_per_element(const PackRule& rule, std::uint64_t width);
@@ -88,7 +88,7 @@ Dtype term_dtype(const Term& term, const CacheTypes& types);
 std::string term_dtype_name(const Term& term, const CacheTypes& types);
 
 // Bytes of one entry of the term with `units` of its units (a rank's part; term.shape.units for all) and
-// `columns_kept` convolution columns (ignored where the term has none).
+// `columns_kept` convolution columns (ignored if the term has none).
 // Throws Error(kBadInput) if the type cannot store the term (fp8_ds_mla of a layer without MLA).
 Bytes entry_bytes(const Term& term, const CacheTypes& types, std::uint64_t units, std::uint64_t columns_kept);
 // The same for the whole term and columns - 1.

@@ -18,7 +18,7 @@ enum class Role { kKey, kValue, kState, kIndex };
 enum class Part { kPlain, kLatent, kRope, kScan };
 
 // units x vectors x width elements per entry.
-//   units    heads or groups: what tensor parallelism splits, or repeats where there are fewer units than ranks
+//   units    heads or groups: what tensor parallelism splits, or repeats if there are fewer units than ranks
 //   vectors  rows of one unit (head_dim rows of an SSM state; 1 for keys and values)
 //   width    elements of one row
 //   columns  0, or the kernel size of a convolution: the maths needs columns - 1 past inputs of the row, engines

@@ -48,7 +48,7 @@ std::size_t token_bytes(std::string_view text) {
 
 namespace {
 
-// Appends the character at `at` of a JSON string, escaped where it is hidden; returns its length in bytes.
+// Appends the character at `at` of a JSON string, escaped if it is hidden; returns its length in bytes.
 std::size_t add_character(std::string& out, std::string_view text, std::size_t at) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   constexpr char32_t kLastOfFourDigits = 0xFFFF;

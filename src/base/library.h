@@ -1,4 +1,4 @@
-// A library that is opened at run time, so that the program also runs where it is not installed.
+// A library that is opened at run time, so that the program also runs if it is not installed.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class Library {
   std::string error_;
 };
 
-// The value of an environment variable, or `fallback` where it is unset or empty.
+// The value of an environment variable, or `fallback` if it is unset or empty.
 std::string environment_or(const char* variable, const char* fallback);
 
 }  // namespace kvplan

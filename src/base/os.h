@@ -70,7 +70,7 @@ bool make_own_folder(const std::string& path);  // private: other users cannot l
 int lock_folder(const std::string& path);
 
 // Replaces this process by another program: the one beside this one where `self` is a path, else one of PATH. Returns
-// where there is none. `arguments` end with a null.
+// if there is none. `arguments` end with a null.
 void become(const std::string& program, const std::string& self, char* const* arguments);
 
 bool is_terminal(int file);

@@ -32,7 +32,7 @@ bool value_is(const void* node, std::string_view key, bool (Json::*kind)() const
   return value != nullptr && (value->*kind)();
 }
 
-// Python's json module writes bare Infinity, -Infinity and NaN. They become strings: they are refused where a number is
+// Python's json module writes bare Infinity, -Infinity and NaN. They become strings: they are refused if a number is
 // requested, and do no harm elsewhere.
 std::string without_python_numbers(std::string_view text) {
   std::string out;

@@ -20,7 +20,7 @@ namespace kvplan {
 
 namespace {
 
-// `out`: what was read before; `hint`: the total size, where known.
+// `out`: what was read before; `hint`: the total size, if known.
 std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
   std::size_t size = out.size();
   for (;;) {

@@ -51,7 +51,7 @@ class FileReader {
   // Throws Error(kBadInput) if the path is not a regular file or cannot be read.
   explicit FileReader(const std::string& path);
   std::uint64_t bytes() const { return bytes_; }  // as of its opening
-  // Throws Error(kBadInput), also where the file has become shorter.
+  // Throws Error(kBadInput), also if the file has become shorter.
   void read(std::uint64_t at, std::span<std::byte> to) const;
 
  private:

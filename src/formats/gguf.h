@@ -57,7 +57,7 @@ class Gguf {
 
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   bool is_array(std::string_view key) const;
-  // Each returns nothing if the key is absent, and throws Error(kBadInput) with the key where the value is of
+  // Each returns nothing if the key is absent, and throws Error(kBadInput) with the key if the value is of
   // another kind. A count is any integer that is not negative; in an array also a bool.
   std::optional<std::uint64_t> count(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;

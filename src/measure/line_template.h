@@ -72,7 +72,7 @@ class TemplateIndex {
     const LogProgram* program;  // null for a line that any program may print
     Kind kind;
   };
-  // Throws std::logic_error where an anchor is too short.
+  // Throws std::logic_error if an anchor is too short.
   void add(std::span<const LogTemplate> rows, const LogProgram* program, Kind kind);
   // The entries whose anchor may be in the text, each once, in the order in which they were added.
   std::vector<const Entry*> candidates(std::string_view text) const;

@@ -50,7 +50,7 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
 }
 
 // The weights, with the packed copies of the embedding and the head that some make for a CPU's kernels, even
-// where the two are one tensor.
+// if the two are one tensor.
 PlannedRange planned_weights(const WatchReport& report) {
   PlannedRange out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
   if (!report.seen.is_host || !engine_of(report.plan.request).loading.packs_embedding_on_cpu) return out;

@@ -90,7 +90,7 @@ void push_attention(Reader& reader, const std::vector<Label>& labels, const Head
 // A whole decoder of plain attention: labels by the pattern, the same heads in every layer except for overrides.
 void read_decoder(Reader& reader, const PatternRule& rule);
 
-// Experts have the dense MLP's width where the config does not give theirs.
+// Experts have the dense MLP's width if the config does not give theirs.
 ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size);
 
 // Mamba fields in all spellings. `hidden_size` determines the inner width where only an expansion factor is given.

@@ -313,7 +313,7 @@ struct LogLine {
   Observation seen;
   std::optional<double> predicted;  // in the line's unit; absent: the plan has no such figure
   bool exact = false;               // exact arithmetic: any difference is a disagreement
-  std::string reason;               // why they differ, or what the line means, where known
+  std::string reason;               // why they differ, or what the line means, if known
   double low = 0, high = 0;         // of an estimate, in the line's unit; both 0: it has no range
 
   double difference() const;  // (predicted - seen) / seen

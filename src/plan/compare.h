@@ -11,7 +11,7 @@ namespace kvplan {
 // Types to compare; if a list is empty, those in use with the engine. "auto" is the model's own.
 struct TypeLists {
   std::vector<std::string> weights, kv;
-  // Models in local stores, to be named where they have the weights of another checkpoint.
+  // Models in local stores, to be named if they have the weights of another checkpoint.
   std::vector<std::string> stored;
 };
 // Weight types x KV types in the request's layout, smallest loss of quality first. The checkpoint's own types are

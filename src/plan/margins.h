@@ -20,7 +20,7 @@ void apply_margin(LedgerLine& line, const std::optional<double>& margin);
 Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over);
 
 // The range of the cache's budget: as uncertain as the parts beside the cache, and as the GPU's free memory at the
-// start where the engine uses that. Absent if the user gave the budget.
+// start if the engine uses that. Absent if the user gave the budget.
 std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget);
 
 }  // namespace kvplan

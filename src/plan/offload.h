@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-// The request as the engine itself places it where no option does (Engine::places). For llama.cpp that is --fit, which
+// The request as the engine itself places it if no option does (Engine::places). For llama.cpp that is --fit, which
 // leaves 1 GiB of every GPU free. A named context stays; the model's own is shortened to no less than 4096 tokens a
 // sequence. Then layers go to the GPUs from the last one back; for a mixture of experts first all of them without
 // their experts, then with them, from the first one on. Layers that the user places stay where they are.
@@ -28,7 +28,7 @@ Request placed(PlanCache& cache, const Request& request);
 // The request with everything on the GPUs, except what one of its options leaves in host memory.
 Request on_gpus(Request request);
 
-// The request with uneven shares: layers fill the GPUs from the last one back, "-ts 20,13", with -ngl where not all
+// The request with uneven shares: layers fill the GPUs from the last one back, "-ts 20,13", with -ngl if not all
 // fit.
 std::optional<Request> unevenly_split(PlanCache& cache, const Request& request);
 

@@ -15,7 +15,7 @@
 namespace kvplan {
 
 struct PickQuestion {
-  Request request;  // the GPU, the length, the sequences; the engine where one was named
+  Request request;  // the GPU, the length, the sequences; the engine if one was named
   bool engine_given = false;
   std::string task = "chat";
   bool all = false;  // older generations, too

@@ -35,7 +35,7 @@ void set_stage(const StageShare& stage, WeightShare& share);
 // The model with the tensors that the request's engine makes of it.
 ModelSpec as_made(const ModelSpec& model, const Request& request);
 
-// --weights, or the type used where the engine does not know the checkpoint's quantization.
+// --weights, or the type used if the engine does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);
 
 // `weigher` is the model's, for the request's types. If a stage is named, the lines of the others stay empty.

@@ -14,7 +14,7 @@ struct UsersPlan {
   Request copy;
 };
 
-// The layouts of the fewest GPUs that serve all users (of --gpu-count where that is given), best first; empty if not
+// The layouts of the fewest GPUs that serve all users (of --gpu-count if that is given), best first; empty if not
 // even one user fits.
 std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request);
 Template sentence_of(const UsersPlan& plan);

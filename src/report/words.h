@@ -31,7 +31,7 @@ std::optional<std::string> command_text(const OptionValues& command);
 // The same for MODEL: all ways of naming a model have the same command.
 std::optional<std::string> replay_text(const OptionValues& command);
 inline constexpr const char* kReplayed = "plans this again; MODEL is the source";
-// For a table whose rows have these commands: their common part, with column names where they differ:
+// For a table whose rows have these commands: their common part, with column names if they differ:
 // "To plan a row: kvplan MODEL --engine vllm --gpu GPU". Nothing if no command was typed.
 Sentences how_to_repeat(const std::vector<const OptionValues*>& commands);
 

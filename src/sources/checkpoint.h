@@ -22,7 +22,7 @@ void read_stored_index(const std::string& directory, ModelSpec& model);
 void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec& model);
 
 // Throws Error that says what a directory without a decoder contains and how much (a LoRA adapter, a diffusers
-// pipeline); returns where it is neither.
+// pipeline); returns if it is neither.
 void refuse_layout(const std::string& directory);
 // Whether refuse_layout would throw.
 bool is_other_layout(const std::string& directory);

@@ -122,7 +122,7 @@ std::uint64_t elements_of(const ModelSpec& model) {
 }
 
 // Finds the GGUF that the name means in the list of files; false if the repository has no GGUF. `commit` is set
-// where the server gives it.
+// if the server gives it.
 bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
   const auto listing = client.listing(id.revision, missing);
   if (!listing) return false;

@@ -21,7 +21,7 @@ struct CompanionFile {
   std::uint64_t file_bytes = 0;
 };
 
-// `argument` itself where it is a path; for a Hub id or address the folder (safetensors) or file (GGUF) in a cache.
+// `argument` itself if it is a path; for a Hub id or address the folder (safetensors) or file (GGUF) in a cache.
 // Throws Error with the source set: kBadInput for an invalid name, kHub where fetching failed.
 CompanionFile local_companion(const std::string& argument, Companion what, const SourceOptions& options);
 

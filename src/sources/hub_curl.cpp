@@ -115,7 +115,7 @@ struct Transfer {
 
 // Whether a header is accepted. libcurl undoes every encoding that it knows, one inside another, whatever was
 // requested; with the windows of several decoders a small body takes hundreds of megabytes. So gzip is taken, once,
-// where it was requested. A header continued on the next line could hide another header.
+// if it was requested. A header continued on the next line could hide another header.
 bool is_taken(std::string_view line, Transfer& transfer) {
   if (line.starts_with(' ') || line.starts_with('\t')) return false;
   const auto colon = line.find(':');

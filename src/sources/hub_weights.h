@@ -27,7 +27,7 @@ void check_json(const HubFile& file, const std::string& name);
 // such list.
 std::vector<std::string> gguf_paths(const std::vector<std::string>& pages);
 
-// Fetches the headers of a file, or of all files of a split set if it is the first. `commit` is set where the server
+// Fetches the headers of a file, or of all files of a split set if it is the first. `commit` is set if the server
 // gives it. Throws Error(kHub).
 std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revision, const std::string& path,
                                    std::string& commit);

@@ -34,7 +34,7 @@ ModelSpec load_gguf(const std::string& path, const ReadOptions& options);
 ModelSpec load_snapshot(const std::string& directory, const std::string& source, const SourceOptions& options);
 
 // Expands MODEL arguments: a directory that has no model becomes the configs in it, by name; a list (@FILE)
-// becomes the MODELs on its lines. `is_fleet` is set where the answer is a list even if it has one entry. Throws
+// becomes the MODELs on its lines. `is_fleet` is set if the answer is a list even if it has one entry. Throws
 // Error for an empty directory or list.
 std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet);
 

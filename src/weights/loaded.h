@@ -60,10 +60,10 @@ struct LoadedWeights {
 };
 
 // One rank's part, allocated in the order of vLLM and SGLang: the embedding, the layers, the head. Queries, keys and
-// values are one tensor there, gate and up another, and all experts of a layer a third. Zeros where the config does not
+// values are one tensor there, gate and up another, and all experts of a layer a third. Zeros if the config does not
 // determine the tensors.
 //
-// MLA multiplies by the two halves of kv_b_proj. vLLM views the matrix itself, and makes a copy only where it is
+// MLA multiplies by the two halves of kv_b_proj. vLLM views the matrix itself, and makes a copy only if it is
 // quantized; SGLang always makes one (`copies_latents`).
 //
 // `tables`: bytes of each rotary table.

@@ -34,7 +34,7 @@ struct WeightShare {
   Mxfp4Layout mxfp4;
   bool keeps_types = false;        // applies TensorGroup::kept, and counts derived tensors
   bool pads_vocab = false;         // to a multiple of 64, even on one rank
-  bool refines_blocks = false;     // of FP8 experts, where they do not divide the split width
+  bool refines_blocks = false;     // of FP8 experts, if they do not divide the split width
   bool embedding_on_host = false;  // the table is in host memory; a tied head is a copy of it
 };
 

@@ -34,7 +34,7 @@ struct Figure {
   std::optional<std::pair<double, double>> range{};  // the plan's range, if the figure is an estimate
 
   bool is_exact() const;
-  // (planned - truth) / truth; infinite where the truth is 0; nothing if one of them is not a number.
+  // (planned - truth) / truth; infinite if the truth is 0; nothing if one of them is not a number.
   std::optional<double> off() const;
   // The first of kBands that it lies in.
   std::size_t band() const;

@@ -69,7 +69,7 @@ Words options_of(const Json& row, const std::string& engine, Planner& planner) {
   return out;
 }
 
-// Half the number of graphs, where the report has no number of sizes: each is captured twice, whole and in pieces.
+// Half the number of graphs, if the report has no number of sizes: each is captured twice, whole and in pieces.
 std::optional<double> graph_sizes(const Reply& reply) {
   if (const auto sizes = reply.number(kGraphSizes)) return sizes;
   if (!reply.is_report()) return std::nullopt;

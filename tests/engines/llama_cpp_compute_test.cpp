@@ -229,7 +229,7 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
 }
 
 TEST_CASE("llama.cpp: compute of experts, by hand and as runs had it") {
-  // ub * 4 B * (3 u Fe + 3 E), with u E where that is more than 2 u Fe, and the mask.
+  // ub * 4 B * (3 u Fe + 3 E), with u E if that is more than 2 u Fe, and the mask.
   EngineInput qwen = model_of("qwen35moe", 2048, 0, 248320, {16, 2, 256});
   qwen.model.experts = {256, 8, 512, 0};
   check_run(compute(qwen, 16384), 512 * 4 * (3 * 8 * 512 + 8 * 2048 + 3 * 2048) + 512 * 16384 * 2, 88097024, 0.001);

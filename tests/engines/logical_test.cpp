@@ -111,11 +111,11 @@ TEST_CASE("engines: what the documentation of each says it has") {
     LoraStorage lora;
     bool drafts, cache_budget, cuts_towers;
   };
-  // gpu_memory_utilization of vLLM; mem_fraction_static where no GPU is known (SGLang); the wired limit of macOS;
+  // gpu_memory_utilization of vLLM; mem_fraction_static if no GPU is known (SGLang); the wired limit of macOS;
   // mistral.rs's 0.9. Experts of data parallel copies: vLLM's docs on expert parallel deployment ("DP x TP"). Beams:
   // vLLM, TensorRT-LLM, transformers. Image projectors (mmproj) and --ctx-size over all slots: llama.cpp. token_embd
   // stays on the host with llama.cpp ("always keep the input layer on the CPU"), and its graph has the scores where
-  // attention is naive, as eager attention of transformers, and MLX's where no kernel is fused. Adapters: slots of
+  // attention is naive, as eager attention of transformers, and MLX's if no kernel is fused. Adapters: slots of
   // --max-loras, or files; PEFT loads in float32. Vision towers are cut like the decoder by vLLM (mm_encoder_tp_mode
   // "weights") and SGLang, whose towers are made of parallel layers.
   const Row rows[] = {

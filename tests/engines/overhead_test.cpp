@@ -218,7 +218,7 @@ TEST_CASE("overhead: what nobody checked widens the range by a tenth of the cach
 }
 
 TEST_CASE("overhead: what transformers copies") {
-  // torch.cat of one layer's K, 8 heads of 128 in 16 bit; the wider V where it is wider; divided over ranks.
+  // torch.cat of one layer's K, 8 heads of 128 in 16 bit; the wider V if it is wider; divided over ranks.
   EngineInput input = llama("transformers");
   CHECK(range_of(find(lines(input, 1000, 3), "concatenation")) == spread(3ULL * 1000 * 2048, 0, 1));
   input.caches[3].compact.own()[1].shape.width = 192;

@@ -56,7 +56,7 @@ TEST_CASE("decoders whose blocks differ from a Llama's in a few tensors") {
   for (const Exact& row : kRows) check(row);
 }
 
-// Text models: totals of the Hub where they are plain numbers, else sums over the tensors of vLLM's modelling code.
+// Text models: totals of the Hub if they are plain numbers, else sums over the tensors of vLLM's modelling code.
 TEST_CASE("decoders that are another's with a key or a norm of their own") {
   constexpr Exact kRows[] = {
       {"LLaDA-8B: OLMo's names for a Llama",

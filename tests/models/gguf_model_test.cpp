@@ -157,7 +157,7 @@ TEST_CASE("windows stand in the pattern of the architecture unless the file list
     return attending(name, layers, 4096, 32, 8, 128).u32(".attention.sliding_window", 512);
   };
   CHECK(windows(with("gemma2", 42)) == 21);
-  CHECK(windows(attending("gemma2", 42, 4096, 32, 8, 128)) == 21);  // 4096 where the key is absent
+  CHECK(windows(attending("gemma2", 42, 4096, 32, 8, 128)) == 21);  // 4096 if the key is absent
   CHECK(windows(with("gemma3", 62)) == 52);
   CHECK(windows(attending("gemma3", 62, 4096, 32, 8, 128)) == 0);
   CHECK(windows(with("gpt-oss", 24)) == 12);

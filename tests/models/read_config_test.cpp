@@ -356,7 +356,7 @@ TEST_CASE("what was read is written down, with where it came from") {
   CHECK(origin("dtype") == "derived");
 }
 
-// params.json of Mistral-7B-v0.1 and Mixtral-8x7B-v0.1: the published totals of parameters, and a window only where the
+// params.json of Mistral-7B-v0.1 and Mixtral-8x7B-v0.1: the published totals of parameters, and a window only if the
 // file has one, whatever the class's default.
 TEST_CASE("Mistral's own format is read as the model's config.json") {
   const std::string dense =

@@ -9,7 +9,7 @@ namespace kvplan {
 
 enum class Closeness { kExact, kWithin1, kWithin5, kWrong };
 
-// A number as it was printed, in bytes where it has a unit, and the interval that its digits leave.
+// A number as it was printed, in bytes if it has a unit, and the interval that its digits leave.
 struct Printed {
   double value = 0, low = 0, high = 0;
 };

@@ -8,7 +8,7 @@
 //   logits     rows * (V + E)                                       rows: one for each slot of a server
 //   MLP        ub * (3F + R) + mask; F + R without a gate              R what a layer keeps throughout: 3E, or 4E where
 //   experts    ub * (3u*Fe + R) + mask                              a batch may mix tokens and embeddings
-//              + ub * uE where that is more than 2u*Fe
+//              + ub * uE if that is more than 2u*Fe
 //   attention  ub * (2E + q + o) + mask                             with flash attention
 //              ub * (2E + 2q + kv) + mask + n_kv * ub * H           without: the scores
 //   latents    ub * (R + H * (k + 2l)) + mask                       k a head's key, l the latent with its rope part
@@ -16,7 +16,7 @@
 //   recurrence ub * (4I + 2C) + rows of states                      I inner width, C channels of the convolution
 //   RWKV-7     ub * 18E + rows of states; RWKV-6 ub * 13E + twice the rows of states
 //
-// plus a copy in 16 bit of one layer's K and V where the cache has another type (CUDA's kernels read no other), and of
+// plus a copy in 16 bit of one layer's K and V if the cache has another type (CUDA's kernels read no other), and of
 // one layer's K and V where the host keeps them. Several GPUs with all layers on them run as a pipeline, four copies of
 // the inputs on each. Layers left on the host are still multiplied on the first GPU, by batches of 32 tokens and
 // more: their largest matrix is copied there as stored (8B in f16, -ngl 16: 84 + 112 MiB; the experts of Qwen3-30B-A3B

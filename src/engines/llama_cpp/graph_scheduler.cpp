@@ -1,5 +1,5 @@
 // ggml's scheduler: each node gets a device; a run of nodes on one device is a split, and what a split reads from
-// another device's memory is copied when it starts. Operations go to the device of their weights, or to a GPU where the
+// another device's memory is copied when it starts. Operations go to the device of their weights, or to a GPU if the
 // weights are in host memory and the batch is large; others go to the device of their neighbours.
 //
 // Source: ggml-backend.cpp (ggml_backend_sched_split_graph) of v0.5.0 and v0.6.0; ggml-cuda.cu (supports_op,

@@ -145,7 +145,7 @@ void check_types(const EngineInput& input) {
   check_blocks(input, llama_flash_attention(input));
 }
 
-// The draft's context; -cd where given.
+// The draft's context; -cd if given.
 std::function<Load(const Load&)> draft_load(const Request& request) {
   const bool one = !llama_rules(request).whole_draft;
   return [one, own = request.extras.draft_ctx](const Load& load) {

@@ -10,7 +10,7 @@
 // The first sequence is charged for its admission, the others for what they hold while running (at_once.h). That is
 // more than the architecture needs, for reasons that the plan names: the last block is not full; a window is charged
 // for the batches in flight, and one block more; a recurrent state takes a whole page; layers that do not fill the last
-// group leave padding. KV heads are replicated where there are more ranks; latents, index keys and DeepSeek-V4's caches
+// group leave padding. KV heads are replicated if there are more ranks; latents, index keys and DeepSeek-V4's caches
 // are whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage keeps
 // its layers of them; the stage with the largest block decides how many there are.
 //

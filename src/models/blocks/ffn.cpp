@@ -212,7 +212,7 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
   return out;
 }
 
-// The letter of each layer where a layer has either a mixer or an MLP (Nemotron-H).
+// The letter of each layer if a layer has either a mixer or an MLP (Nemotron-H).
 std::optional<std::vector<char>> single_letters(const Inventory& inventory, std::uint64_t layers) {
   if (!inventory.traits.alternates) return std::nullopt;
   std::vector<char> out;

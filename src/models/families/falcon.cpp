@@ -20,7 +20,7 @@ static void read_falcon(Reader& reader) {
 }
 
 // Falcon-H1: attention and Mamba 2 in parallel in every layer; the inner width is mamba_d_ssm, or follows from
-// mamba_expand where that is null.
+// mamba_expand if that is null.
 static void read_falcon_h1(Reader& reader) {
   const Fields& text = reader.text;
   Ssm ssm = read_mamba2(text);

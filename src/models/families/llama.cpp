@@ -1,5 +1,5 @@
 // Llama and the decoders of its shape: RMS norms, a gated MLP, heads in groups. Sources: transformers' modelling files
-// of the types named, and the checkpoints' own where they have one.
+// of the types named, and the checkpoints' own if they have one.
 #include <cmath>
 
 #include "models/blocks/blocks.h"

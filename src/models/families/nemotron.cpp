@@ -103,7 +103,7 @@ static bool write_jet_nemotron(Inventory& out, const Mixer& mixer) {
 constexpr std::string_view kNemotronHModules = "self_attn=mixer";
 
 // Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share keys and values. Meta
-// tokens are put before the first forward pass (its modeling_hymba.py, HymbaModel.forward, where the cache is empty),
+// tokens are put before the first forward pass (its modeling_hymba.py, HymbaModel.forward, if the cache is empty),
 // so their keys and values are cached like any token's, and every window includes them (the prefix mask of its flex
 // attention).
 static void read_hymba(Reader& reader) {

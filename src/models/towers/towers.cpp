@@ -138,7 +138,7 @@ void note_speakers(Inventory& out, const Fields& root) {
       out.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
 }
 
-// The default tower that a class builds where the file has no vision_config. Gemma 4's class builds none.
+// The default tower that a class builds if the file has no vision_config. Gemma 4's class builds none.
 bool write_default_vision(Inventory& out, const Fields& root, const std::string& root_type) {
   if (root_type.starts_with("gemma4")) return false;
   for (const std::string& own : {root_type + "_vision_model", root_type + "_vision"})
@@ -150,7 +150,7 @@ bool write_default_vision(Inventory& out, const Fields& root, const std::string&
   return false;
 }
 
-// Notes for composites whose class has a tower where the file names none.
+// Notes for composites whose class has a tower if the file names none.
 void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
                         bool seen_audio) {
   constexpr std::string_view kLooking =

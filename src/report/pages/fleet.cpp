@@ -9,7 +9,7 @@ namespace kvplan {
 
 namespace {
 
-// The length of the folder that all names begin with, where it is left out: one of them is long.
+// The length of the folder that all names begin with, if it is left out: one of them is long.
 std::size_t left_out(const std::vector<FleetEntry>& entries) {
   constexpr std::size_t kLong = 24;
   std::vector<std::string_view> sources;

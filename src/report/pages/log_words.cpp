@@ -199,7 +199,7 @@ struct CureWords {
   LogCure cure;
   std::string_view noun;  // where no option does it
   std::string_view effect;
-  std::string_view with_figure = "";  // the effect where the figure is known
+  std::string_view with_figure = "";  // the effect if the figure is known
 };
 constexpr CureWords kCures[] = {
     {LogCure::kShorterLength, "a shorter context", "needs less cache and smaller buffers",

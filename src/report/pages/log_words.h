@@ -13,7 +13,7 @@ namespace kvplan {
 std::string cause_text(const Diagnosis& diagnosis);
 // The sentence for an event that is not a fault; "" if it is not worth a line.
 std::string event_text(const LogEvent& event);
-// "--max-model-len 122080", or a description where no option does it.
+// "--max-model-len 122080", or a description if no option does it.
 std::string cure_option(const LogRemedy& remedy);
 std::string cure_effect(const LogRemedy& remedy);
 // "it started, with less room than planned".

@@ -8,7 +8,7 @@
 
 namespace kvplan {
 
-// The forms of an answer: its page, its fields as JSON, and as CSV where it is made of plans.
+// The forms of an answer: its page, its fields as JSON, and as CSV if it is made of plans.
 template <class Answer>
 Reply reply_with(Page (*page)(const Answer&), const Answer& answer) {
   Reply out{[page, &answer] { return page(answer); }, [&answer] { return json_of(answer); }, {}};

@@ -4,7 +4,7 @@
 //
 // A case is a line of words, "n_ctx=8192 n_seq=4 ngl=20 ot=exps" (cases.py); for each a JSON object is printed:
 // {"buffers": {type: [weights, KV and states, compute]}, "said": [lines]} or {"errors": [lines]}. CPU.so is the backend
-// of the CPU where the library has it in a separate file. Nothing is allocated: the mode of the library's own --fit.
+// of the CPU if the library has it in a separate file. Nothing is allocated: the mode of the library's own --fit.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
