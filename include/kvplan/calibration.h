@@ -26,7 +26,7 @@ struct Figure {
 
 // The figures' names, as the file spells them.
 // Figures of a GPU and its driver, whatever runs on it:
-constexpr std::string_view kContextFigure = "context_bytes";  // what opening the GPU takes before anything is allocated
+constexpr std::string_view kContextFigure = "context_bytes";  // memory used by opening the GPU, before any allocation
 constexpr std::string_view kUsableFigure = "usable_bytes";    // the GPU's whole memory, as a program sees it
 // Bytes read and written while streaming through the cache.
 constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";

@@ -52,8 +52,8 @@ inline const Gpu& parse_gpu(std::string_view text) {
   return built_in_catalogue().parse(text);
 }
 
-// Slices of GPUs (MIG), which a program sees as GPUs. They are found only by name: no search offers one, since
-// nobody rents a slice in place of a GPU.
+// Slices of GPUs (MIG), which a program sees as GPUs. They are found only by name: no search offers one, since nobody
+// rents a slice instead of a GPU.
 std::span<const Gpu> gpu_slices();
 std::span<const std::string_view> gpu_lines();  // gpus.txt
 

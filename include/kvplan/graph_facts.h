@@ -12,7 +12,7 @@ enum class RotaryLayers : std::uint8_t { kAll, kNone, kWindowed, kAllButEveryFou
 struct GraphFacts {
   bool norms_subtract_mean = false;  // LayerNorm, for models whose norms have no bias to tell it by
   bool scales_embedding = false;     // the embedding is multiplied before the first layer
-  bool scales_tokens = false;        // the same, but not where a batch brings embeddings
+  bool scales_tokens = false;        // the same, but not if a batch contains embeddings
   bool scales_by_position = false;   // queries are multiplied by a factor that depends on their position
   RotaryLayers rotary = RotaryLayers::kAll;
   std::uint64_t position_axes = 1;  // numbers in one position: 3 for time, height and width of images

@@ -37,11 +37,11 @@ struct Observation {
   double bytes() const;  // of a figure in GiB, MiB or bytes
 };
 
-// What the log tells about how the engine was started.
+// How the engine was started, as far as the log shows.
 struct LogOptions {
   std::string engine;          // "" if no line names it
   std::string version;         // "0.8.3", "b4277"
-  std::string since, until;    // releases whose wording the lines have, if no line names the release
+  std::string since, until;    // if no line names the release: the releases with the wording of the lines
   bool has_arguments = false;  // it lists them: an option that is not there is the engine's default
   std::string model;           // as the log spells it
   std::string card;            // "NVIDIA GeForce RTX 4090"

@@ -10,7 +10,7 @@
 
 namespace kvplan {
 
-// What a term is to the layer: engines keep keys, values, states and index keys in different pools and types.
+// A term's role in the layer: engines keep keys, values, states and index keys in different pools and types.
 enum class Role { kKey, kValue, kState, kIndex };
 
 // Parts that a packed storage type stores differently (fp8_ds_mla: latent in FP8 with scales, rope part in 16 bit), and
@@ -31,7 +31,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// What there is one entry for.
+// What one entry is for.
 enum class Growth {
   kToken,        // one entry for every `stride` tokens of the sequence
   kSourceToken,  // one entry for every encoder or image token (cross attention)

@@ -1,4 +1,4 @@
-// Where a report goes: standard output, or a file, which is replaced whole where the system allows that. SECURITY.md
+// Where a report goes: standard output, or a file, which is replaced atomically if the system can. SECURITY.md
 // has the rules.
 #pragma once
 

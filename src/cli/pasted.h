@@ -18,7 +18,7 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments);
 // Adds what was read of a command to the options that were given; those win.
 void add_settings(const ReadCommand& read, ParsedArguments& given);
 
-// The commands of a text, or of the words behind "--"; empty if those are not an engine's command.
+// The commands of a text, or of the words after "--"; empty if those are not an engine's command.
 std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words);
 
 // The command that a log begins with, as a script prints it with set -x or a terminal shows it; nothing if there are

@@ -25,7 +25,7 @@ enum class StartPhase : std::uint8_t {
 // Literal text with holes. A blank matches any run of blanks and line breaks, and next to a hole also nothing.
 //   {name}        a number, with or without commas between thousands
 //   {name:UNIT}   the same in tokens, blocks, GiB, MiB, B, % ...: what the figure is
-//   {name:size}   a number and the unit that is printed behind it ("5.62 GiB", "253.6M")
+//   {name:size}   a number and the unit that is printed after it ("5.62 GiB", "253.6M")
 //   {name:word}   up to a blank, a comma, a quote or a bracket; a quote before it is passed over
 //   {name:text}   up to what follows the hole
 //   {=}           what is between an argument's name and its value: "=", "': ", " = "

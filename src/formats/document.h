@@ -1,4 +1,4 @@
-// The JSON behind a Fields, for those who write it: the parser, and translators of other formats.
+// The JSON that a Fields reads, for code that writes it: the parser, and translators of other formats.
 #pragma once
 
 #include <memory>

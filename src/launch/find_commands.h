@@ -17,7 +17,7 @@ struct LaunchCommand {
   const Engine* engine = nullptr;
   std::string release;                // of the container's tag: "0.8.4"; "" if nothing names it
   std::vector<ShellWord> words;       // from the program on
-  std::size_t arguments = 0;          // index of the first word behind the program
+  std::size_t arguments = 0;          // index of the first word after the program
   Assignments environment;            // assignments that apply to it; the last of a name wins
   std::optional<std::uint64_t> gpus;  // that the container is given
   std::string container;              // "docker run ... IMAGE", where the arguments of an image are the command

@@ -71,7 +71,7 @@ class CommandReader {
     const EngineOption* row = nullptr;
     bool off = false;
     std::string name;                  // "--speculative-config.method"
-    std::optional<std::string> value;  // behind "=" or in the word itself
+    std::optional<std::string> value;  // after "=" or in the word itself
   };
   Found find(string_view word) const {
     const auto equals = word.find('=');
@@ -99,7 +99,7 @@ class CommandReader {
     return out;
   }
 
-  // Reads the option at words[at]; returns the index behind its values.
+  // Reads the option at words[at]; returns the index after its values.
   std::size_t read(const Found& found, std::size_t at) {
     const std::vector<ShellWord>& words = out_.command.words;
     const std::size_t from = at++;

@@ -164,7 +164,7 @@ void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   sum("kv_buffer", "kv");
 }
 
-// Whether it is a line of vLLM's CPU backend, whose frames are not where a failure was.
+// Whether it is a line of vLLM's CPU backend, whose stack frames do not locate a failure.
 bool tells_cpu(const LogEvent& event) {
   return event.id == kPhase && (event.words.find("cpu") != std::string::npos || event.words.starts_with("VLLM_CPU_"));
 }
@@ -407,8 +407,7 @@ void conclude(const LogReading& reading, LogCheck& check) {
   check.engine = engine_of_log(reading);
   const LogProgram* const program = log_program(check.engine);
   check.planned_as = program != nullptr && program->engine != nullptr ? program->engine->name : "";
-  check.program =
-      program != nullptr && !check.engine.empty() ? std::string(program->title) : "unknown program";
+  check.program = program != nullptr && !check.engine.empty() ? std::string(program->title) : "unknown program";
   const bool is_python = std::any_of(reading.events.begin(), reading.events.end(), [](const LogEvent& event) {
     return event.value("allocated") != nullptr || (event.id == kRaised && event.value("kind") != nullptr);
   });

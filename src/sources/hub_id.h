@@ -16,7 +16,7 @@ struct HubId {
 bool is_hub_url(std::string_view argument);
 // Whether an argument names something on this machine rather than on the Hub.
 bool is_local_path(std::string_view argument);
-// Whether it can be one part of a path that leads out of no folder: letters, digits, '.', '_' and '-'.
+// Whether it is safe as one part of a path: letters, digits, '.', '_' and '-', and it cannot leave the folder.
 bool is_plain_name(std::string_view name);
 // Throws Error(kBadInput) for anything else. `endpoint` is a mirror whose addresses are accepted in addition to the
 // Hub's.

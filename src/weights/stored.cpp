@@ -31,7 +31,7 @@ StoredSizes::StoredSizes(const std::vector<StoredTensors>& stored, const PartByt
   }
   stored_ = sum_of(files);
   declared_ = sum_of(declared);
-  // Whether an index counts MTP layers is not said: the nearer of the two sums is taken.
+  // An index does not say whether it counts MTP layers: the nearer of the two sums is used.
   PartBytes expected = declared;
   if (const auto mtp = declared.find(Component::kMtp); is_index_ && mtp != declared.end()) {
     const Bytes without = declared_ - mtp->second;

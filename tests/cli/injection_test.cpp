@@ -93,7 +93,7 @@ void check_markdown(const std::string& text) {
 }
 
 void check_csv(const std::string& text) {
-  // A field begins at the start, behind a comma or behind a line's end.
+  // A field begins at the start, after a comma or after a line's end.
   CHECK_FALSE(std::regex_search(text, std::regex("(^|[,\n])\"? *[=+@]")));
 }
 

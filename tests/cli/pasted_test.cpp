@@ -182,7 +182,7 @@ TEST_CASE("With --engine the engine's own spellings are options") {
   check_refuses({kModel, "--engine", "mlx", "--page-size", "64"}, "--page-size");
   // kvplan has this one only for SGLang.
   CHECK(run_program({kModel, "--engine", "vllm", "--attention-backend", "FLASH_ATTN"}).exit == 0);
-  // --draft is kvplan's before "--" and llama-server's number of tokens behind it.
+  // Before "--", --draft is kvplan's option; after it, llama-server's number of tokens.
   check_refuses({kModel, "--engine", "llama.cpp", "--draft", "/no/draft"}, "/no/draft");
   const Json after = asked({"--json", "--", "llama-server", "-m", kModel, "-md", kModel, "--draft", "7"});
   CHECK(after.at("request").at("num_speculative_tokens") == 7);

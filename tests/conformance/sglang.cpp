@@ -111,7 +111,7 @@ std::optional<Words> words_of(const Json& row) {
   return out;
 }
 
-// Both; an option that `more` names again has its value there. (Options of `more` all have one.)
+// `words` and `more`; a value in `more` replaces the one in `words`. Every option in `more` has a value.
 Words with(Words words, const Words& more) {
   for (std::size_t i = 0; i < more.size(); i += 2) {
     const auto named = std::find(words.begin(), words.end(), more[i]);

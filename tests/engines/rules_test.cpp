@@ -332,7 +332,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   Request mixed = request_for("vllm", 4096);
   mixed.cache_type_k = Dtype::kFp8E4m3;
   CHECK_THROWS_AS(engine_of(mixed).resolve_types(model, mixed), Error);
-  // A checkpoint in float32 is served in bfloat16; --dtype float32 is kept for what is not a cache.
+  // A checkpoint in float32 is served in bfloat16; --dtype float32 applies to everything but the cache.
   model.dtype = Dtype::kFloat32;
   CHECK(types_of("vllm", model).model == Dtype::kBfloat16);
   CHECK(types_of("vllm", model).state == Dtype::kBfloat16);

@@ -462,7 +462,7 @@ TEST_CASE("vllm: a budget that weights or graphs use up is none") {
   input.request = request;
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(30 * kGiB), Bytes(0)) == Bytes(10 * kGiB));
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(41 * kGiB), Bytes(0)) == Bytes(0));
-  // Graphs came out of what the budget leaves.
+  // Graphs used the memory outside of the budget.
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(30 * kGiB), Bytes(kGiB)) == Bytes(11 * kGiB));
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(kGiB), Bytes(2 * kGiB)) == Bytes(40 * kGiB));
 }

@@ -18,7 +18,7 @@ struct Card {
   unsigned long long mib;
   unsigned long long used_mib = 0;
   bool is_slice = false;
-  unsigned int slices = 0;  // that stand behind it
+  unsigned int slices = 0;  // that follow it
 };
 std::vector<Card> cards;
 std::vector<std::size_t> whole;  // places of those that are not slices

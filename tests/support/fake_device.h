@@ -22,7 +22,7 @@ class FakeDevice : public Device {
     facts_.context = Bytes(0);
   }
 
-  // What it does wrong, or who else is there.
+  // Simulated faults, and memory of other processes.
   std::uint64_t fail_at_allocation = 0;  // from 1
   std::uint64_t fail_at_read = 0;
   std::uint64_t corrupt_at_read = 0;

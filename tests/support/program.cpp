@@ -23,7 +23,7 @@ std::string file_text(const std::string& path) {
 
 namespace {
 
-// Between fork and exec only what is safe there.
+// Only async-signal-safe calls, since it runs between fork and exec.
 [[noreturn]] void become(char* const* arguments, char* const* environment, const char* in, const char* out,
                          const char* err) {
   const int from = open(in, O_RDONLY);

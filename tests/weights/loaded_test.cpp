@@ -43,7 +43,7 @@ LoadedWeights load(const std::string& config, std::uint64_t ranks, bool copies_l
   return loaded_weights(model, Weigher(model, std::nullopt, std::nullopt), request, copies_latents, tables);
 }
 
-// Four digits behind the point, as vLLM prints them.
+// Four decimals, as vLLM prints them.
 std::string gib(Bytes bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4f", static_cast<double>(bytes.count()) / static_cast<double>(1024 * kMiB));

@@ -145,7 +145,7 @@ TEST_CASE("what a list takes has an end") {
   std::string stars;
   for (int i = 0; i < 100; ++i) stars += ".*";
   CHECK(takes_too_long(numbered("re:" + stars + "x", 5000, ""), 32));
-  // Those that end at their first character cost something too.
+  // Expressions that fail at the first character also cost a little.
   CHECK(takes_too_long(numbered("re:x", 5000, ""), 10000));
   CHECK(takes_too_long(numbered("x*", 50000, "y"), 10000));
 }

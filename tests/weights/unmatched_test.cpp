@@ -140,7 +140,7 @@ TEST_CASE("what a list names in vain is said, with its share of the list") {
   CHECK(in_words(most.message).starts_with("4 of 5 names in"));
   // An expression that cannot be read names nothing.
   CHECK(in_words(note(R"(["re:.*(up_proj"])").message).starts_with("1 of 1 names in"));
-  // What stays as it is anyway, and the layer behind the last, which predicts a token.
+  // Parts that are never quantized, and the layer after the last one, which predicts a token.
   CHECK(note(R"(["model.layers.0.post_attention_layernorm", "model.vision_tower*", "visual.blocks.0.attn.qkv",
       "mtp*", "model.layers.4*", "model.layers.4.eh_proj"])")
             .message.empty());
