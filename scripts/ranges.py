@@ -59,7 +59,7 @@ def term_of(engine, line, engine_word=""):
     release = re.search(r"@0\.(\d+)", engine_word)
     minor = int(release.group(1)) if engine == "vllm" and release else 99
     if line["id"] == "cuda_graphs":
-        shares = engine == "vllm" and "the host takes" in line["source"]
+        shares = engine == "vllm" and "unified memory" in line["source"]
         several = "on several GPUs" in line["source"]
         if engine == "sglang":  # since then only weak references to what a graph returns are kept
             return "sglang graphs" + ("" if "* 310 KiB" in line["formula"] else " until 0.5.5"), "cuda_graphs"

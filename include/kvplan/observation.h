@@ -179,7 +179,7 @@ struct LogEvent {
   std::string words;        // of the log, from the place that the template matches; truncated
   std::vector<LogValue> values;
   std::string_view meaning = {}, remedies = {};  // of the table's row (engines/log_lines.h)
-  std::string frames = {};                       // of an exception: if it was raised
+  std::string frames = {};                       // of an exception: the stack frames
 
   const LogValue* value(std::string_view name) const;
   double number(std::string_view name) const;                // 0 if it has none

@@ -23,7 +23,7 @@ constexpr string_view kHub = "Hub";
 
 constexpr Option kOptions[]{
     {"--engine", "E[,E...]", kLoad,
-     "vllm, sglang, llama.cpp ... (kvplan engines), or a release: vllm@0.20; default: logical, without an engine",
+     "vllm, sglang ... (kvplan engines), or a release: vllm@0.20; default: logical, without an engine",
      set_engines},
     {"--max-model-len --context --context-length", "N", kLoad,
      "tokens per sequence (32k, 1M); auto: the longest that fits",
@@ -38,7 +38,7 @@ constexpr Option kOptions[]{
        c.request.num_seqs = parse_count(v, n);
        c.request.users = true;
      }},
-    {"--num-seqs --parallel -np", "N", kLoad, "sequences at once, each at full length (default 1)",
+    {"--num-seqs --parallel -np", "N", kLoad, "sequences at once, full length (default 1)",
      set<parse_count, &R::num_seqs>},
     {"--max-num-seqs", "N", kLoad,
      "the scheduler's limit; changes CUDA graphs and logits, not the KV cache (--num-seqs)",
@@ -95,7 +95,7 @@ constexpr Option kOptions[]{
      }},
     {"--gpu", "NAME[,...]", kCard, "rtx-4090, h100-80gb (kvplan gpus), auto or none", set_gpus},
     {"--gpu-memory", "SIZE", kCard, "memory of a GPU that has no name here: 24GiB", set<parse_size, &C::memory>},
-    {"--gpu-count", "N", kCard, "number of GPUs; without -tp or -pp kvplan picks the layout",
+    {"--gpu-count", "N", kCard, "number of GPUs, in the layout that fits best",
      [](Invocation& c, string_view v, string_view n) {
        c.request.card.count = parse_count(v, n);
        c.request.card.count_given = true;

@@ -263,7 +263,7 @@ LayerBuffer block_buffer(const Term& term, const CacheTypes& types, std::uint64_
   const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
   LayerBuffer out = plain_buffer(term, entry_bytes(term, types, units, columns));
   if (term.growth != Growth::kToken || term.role == Role::kState) return out;
-  out.reason = out.limit > 0 ? "windows keep every token" : "block rounding";
+  out.reason = out.limit > 0 ? "sliding windows cache every token" : "block rounding";
   out.limit = 0;
   out.step = block;
   return out;

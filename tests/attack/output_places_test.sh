@@ -97,8 +97,8 @@ as 2002 ln -s "$work/alice/none" shared/dangling
 as 2002 mkfifo -m 666 shared/pipe
 as 2002 sh -c 'echo theirs >shared/file && chmod 666 shared/file'
 for name in link dangling pipe file; do
-  refused "belongs to somebody else\|Permission denied" as 2001 ./kvplan $model -o shared/$name
-  refused "belongs to somebody else\|Permission denied" ./kvplan $model -o shared/$name
+  refused "belongs to another user\|Permission denied" as 2001 ./kvplan $model -o shared/$name
+  refused "belongs to another user\|Permission denied" ./kvplan $model -o shared/$name
 done
 [ "$(cat alice/file shared/file)" = "ALICE
 theirs" ] && [ ! -e alice/none ] || fail "a stranger's name in a shared folder is written through"

@@ -53,7 +53,7 @@ TEST_CASE("workload: without a measured speed there is a bound and no verdict") 
 TEST_CASE("workload: a price is an input") {
   const Run run = fit_of({"--users", "4", "--price", "2.5"});
   CHECK(run.exit == 0);
-  CHECK(has(run.out, "1 GPU: 2.50 an hour"));
+  CHECK(has(run.out, "1 GPU: 2.50 per hour"));
 }
 
 TEST_CASE("workload: rates and times are positive and finite") {

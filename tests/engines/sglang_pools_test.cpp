@@ -86,7 +86,7 @@ TEST_CASE("sglang pools: windows alone are one pool of windows") {
   // Five sequences need 645 tokens: 2,641,920 bytes.
   const std::string shortfall = in_words(layout->shortfall(Bytes(600 * 4096), load_for(4096, 5)));
   CHECK(shortfall.find("645 tokens of the pool are needed and 600 fit") != std::string::npos);
-  CHECK(shortfall.find("give the cache 2.6 MiB") != std::string::npos);
+  CHECK(shortfall.find("give the KV cache 2.6 MiB") != std::string::npos);
 }
 
 TEST_CASE("sglang pools: pages of several tokens") {
@@ -205,10 +205,10 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(in_words(layout->shortfall(Bytes(38000001), load_for(1000, 6))).find("18 state slots are needed and 17 fit") !=
         std::string::npos);
   CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("no state slot fits") != std::string::npos);
-  CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("take 1.9 MiB") != std::string::npos);
+  CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("takes 1.9 MiB") != std::string::npos);
   // Four slots and three for a request: 0.9 / 1.9 of 8,444,445 B.
   CHECK(layout->shortfall(Bytes(8444445), load_for(1)).empty());
-  CHECK(in_words(layout->shortfall(Bytes(8444443), load_for(1))).find("give the cache 8.1 MiB") != std::string::npos);
+  CHECK(in_words(layout->shortfall(Bytes(8444443), load_for(1))).find("give the KV cache 8.1 MiB") != std::string::npos);
   // --max-num-seqs changes nothing, and a note says so.
   CHECK(laid(input).notes.empty());
   input.request.max_num_seqs = 100;

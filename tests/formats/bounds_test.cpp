@@ -145,7 +145,7 @@ TEST_CASE("bounds: cards of a file, their names, aliases and sizes") {
   };
   const auto read = [](const std::string& cards) { return error_of([&] { parse_gpu_file("[" + cards + "]"); }); };
   CHECK(read(repeated(card("a", "1GiB", 0), 1000)).empty());
-  CHECK(has(read(repeated(card("a", "1GiB", 0), 1001)), "more than 1000 cards"));
+  CHECK(has(read(repeated(card("a", "1GiB", 0), 1001)), "more than 1000 GPUs"));
   CHECK(read(card(std::string(80, 'a'), "64TiB", 20)).empty());
   CHECK(has(read(card(std::string(81, 'a'), "1GiB", 0)), "is not a word of letters"));
   CHECK(has(read(card("a", "64.001TiB", 0)), "not between 64 MiB and 64 TiB"));

@@ -132,7 +132,7 @@ const Case kCases[] = {
      kDidNotStart,
      "exited",
      {"137", "RAM"},
-     {"more system memory"}},
+     {"more main memory"}},
     // SGLang: 125.65 / (125.65 + 12.25) = 0.9112 of the GPU are weights
     {"Load weight end. quant=fp8, fmt=e4m3, avail mem=12.25 GB, mem usage=125.65 GB.\n"
      "ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.88.\n",
@@ -309,7 +309,7 @@ const Case kCases[] = {
      kDidNotStart,
      "host_out_of_memory",
      {"44.0 GiB", "7.6 GiB"},
-     {"more system memory"}},
+     {"more main memory"}},
     // vllm/v1/worker/gpu_model_runner.py raises the second line from PyTorch's: half of the 1024 is the first cure
     {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 44.40 "
      "GiB "

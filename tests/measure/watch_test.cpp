@@ -153,7 +153,7 @@ TEST_CASE("watch: an engine that prints no line that is known is not waited for 
   const WatchedStart start = watch_start(options, *counter);
   CHECK(start.seen.status == WatchStatus::kSteady);
   REQUIRE(start.seen.remarks.size() == 1);
-  CHECK(start.seen.remarks[0].find("stood still for 1 s") != std::string::npos);
+  CHECK(start.seen.remarks[0].find("did not change for 1 s") != std::string::npos);
 }
 
 TEST_CASE("watch: an engine ends with kvplan, however that ends, unless it was asked to go on") {
@@ -295,7 +295,7 @@ TEST_CASE("watch: memory of cards, by process or by the card's counter") {
     processes("77 500\n5 2048\n");
     CHECK(counter->of({5}) == Bytes(2048 * kMiB));
     CHECK(counter->disturbances().empty());
-    CHECK(counter->describe() == "memory of its processes on the card");
+    CHECK(counter->describe() == "memory of its processes on the GPU");
     processes("77 700\n5 2048\n");
     CHECK(counter->of({5}) == Bytes(2048 * kMiB));
     CHECK(counter->disturbances().size() == 1);
@@ -304,7 +304,7 @@ TEST_CASE("watch: memory of cards, by process or by the card's counter") {
     processes("77 500\n40005 3000\n");
     CHECK(counter->of({5}) == Bytes(3000 * kMiB));
     CHECK(counter->disturbances().empty());
-    CHECK(counter->describe() == "what the counter of the card grew by");
+    CHECK(counter->describe() == "what the counter of the GPU grew by");
   }
   SUBCASE("a newcomer") {
     processes("77 500\n5 2048\n78 10\n");

@@ -43,7 +43,7 @@ TEST_CASE("hub bounds: the length of names, revisions and tokens") {
   check_refused(site.run({name}), Exit::kHub, "no such model");
   check_refused(site.run({name + "x"}), Exit::kBadInput, "longer than 96 characters");
   check_refused(site.run({"org/x@" + std::string(200, 'x')}), Exit::kHub, "");
-  check_refused(site.run({"org/x@" + std::string(201, 'x')}), Exit::kBadInput, "no revision");
+  check_refused(site.run({"org/x@" + std::string(201, 'x')}), Exit::kBadInput, "is not a revision");
   check_refused(site.run({"org/x"}, {"HF_TOKEN=" + std::string(2048, 'x')}), Exit::kHub, "");
   check_refused(site.run({"org/x"}, {"HF_TOKEN=" + std::string(2049, 'x')}), Exit::kBadInput, "is malformed");
 }

@@ -167,8 +167,8 @@ TEST_CASE("hub: names that are tricks are refused before anything is asked") {
     check_refused(site.run({name}), Exit::kBadInput, "");
   }
   check_refused(site.run({"org/" + std::string(100, 'x')}), Exit::kBadInput, "96");
-  check_refused(site.run({"org/name@" + std::string(1000, 'x')}), Exit::kBadInput, "no revision");
-  check_refused(site.run({"org/name", "--revision", "../.."}), Exit::kBadInput, "no revision");
+  check_refused(site.run({"org/name@" + std::string(1000, 'x')}), Exit::kBadInput, "is not a revision");
+  check_refused(site.run({"org/name", "--revision", "../.."}), Exit::kBadInput, "is not a revision");
   CHECK(site.hub.seen().empty());
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("stores: ollama's manifests and blobs") {
 
   for (const char* name : {"ollama:../../x", "ollama:a/../b", "ollama:", "ollama::", "ollama:a:", "ollama:a/b/c/d",
                            "ollama:.x:8b", "ollama:x%2f"})
-    stores.check_refused(name, "no model");
+    stores.check_refused(name, "is not a");
   stores.put(root + "manifests/registry.ollama.ai/library/bad/a", "{\"layers\": [");
   stores.put(root + "manifests/registry.ollama.ai/library/bad/b", "{\"layers\": []}");
   stores.put(

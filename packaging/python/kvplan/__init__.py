@@ -5,8 +5,8 @@
     >>> plan["verdict"]["status"], plan["kv_cache"]["reserved_bytes"]
 
 Each function runs the command of the same name and returns its JSON as a dict with typed keys (kvplan.results). Bytes are
-integers and their keys end in _bytes. What does not apply is None, never absent. answer.rows() is a list of flat dicts for a
-data frame, and a notebook shows an answer as a table. "Does not fit" is an answer. Where there is none, KvplanError has the
+integers and their keys end in _bytes. A value that does not apply is None, never absent. answer.rows() is a list of flat dicts for a
+data frame, and a notebook shows an answer as a table. "Does not fit" is an answer. If there is no answer, KvplanError has the
 program's message and exit code.
 
 A MODEL is a path (config.json, a folder with one, *.gguf), a name that models() lists, org/name[@revision] of the Hugging Face
@@ -40,7 +40,7 @@ _Form = TypeVar("_Form", bound=Result)
 
 
 def _typed(kind: "type[_Form]", text: str) -> _Form:
-    """An answer in the class of its form, which is `kind` unless several models, cards or types were asked about."""
+    """An answer in the class of its form, which is `kind` unless several models, GPUs or types were requested."""
     return cast(_Form, _classed(answer(text)))
 
 
@@ -86,28 +86,28 @@ def plan(model: Any = None, *, command: Any = None, **options: Any) -> Result:
     """The memory of a model, part by part.
 
     model: one model, or a list of models
-    command: an engine's launch command in place of the model, "vllm serve Qwen/Qwen3-8B -tp 2", or its words; a model given
-        too stands for the one that the command names
-    engine: "vllm", "sglang", "llama.cpp" ..., with a release "vllm@0.20"; without one, what the architecture needs
-    gpu: a card, "h100-80gb", "2x4090"; "auto" for those of this machine; a list of cards for a grid
-    gpu_memory: the memory of a card instead, "24GiB", or bytes
-    gpu_count: cards; without a parallel size the layout that fits best is planned
-    max_model_len: tokens of a sequence, 32768 or "32k" (k is 1024); "auto" for the most that fit
-    num_seqs: live sequences, each at full length
-    weights, kv_cache_dtype: types, "fp8", "q4_k_m"; as the checkpoint and the engine have them where not given
+    command: an engine's launch command instead of a model, "vllm serve Qwen/Qwen3-8B -tp 2", or its words; with a model
+        too, that one replaces the one in the command
+    engine: "vllm", "sglang", "llama.cpp" ..., with a release "vllm@0.20"; without one, the minimum for the architecture
+    gpu: a GPU, "h100-80gb", "2x4090"; "auto" for those of this machine; a list of GPUs for a grid
+    gpu_memory: a GPU's memory instead of its name, "24GiB", or bytes
+    gpu_count: number of GPUs; without a parallel size the layout that fits best is planned
+    max_model_len: tokens of a sequence, 32768 or "32k" (k is 1024); "auto" for the longest that fits
+    num_seqs: sequences at once, each at full length
+    weights, kv_cache_dtype: types, "fp8", "q4_k_m"; without them the checkpoint's and the engine's own
     tensor_parallel_size: tensor parallel ranks
 
-    answer["memory"] has a row for each GPU, answer["kv_cache"] the cache, answer["capacity"] what fits the card in tokens
-    and sequences, answer["verdict"] whether it fits.
+    answer["memory"] has a row for each GPU, answer["kv_cache"] the cache, answer["capacity"] how many tokens
+    and sequences fit the GPU, answer["verdict"] whether it fits.
 
-    A list of models gives a Fleet, whose answer["plans"] has a plan or an error for each. Two cards or more give a Grid. So do,
-    at run time, a folder of models, and names with commas between them.
+    A list of models gives a Fleet, whose answer["plans"] has a plan or an error for each. Two or more GPUs give a Grid. So do
+    a folder of models, and names with commas between them.
     """
     if model is None and command is None:
         raise TypeError("plan takes a model, or an engine's launch command")
     got = _typed(results.Plan, ask("plan", model, options, launch=command))
     rows: List[Any] = got.get("rows", got.get("plans", []))
-    if rows and not isinstance(model, (list, tuple)) and all("exit" in row for row in rows):  # several cards, and no plan
+    if rows and not isinstance(model, (list, tuple)) and all("exit" in row for row in rows):  # several GPUs, and no plan
         raise KvplanError(f"kvplan: {rows[0]['error']}", rows[0]["exit"])
     if isinstance(model, (list, tuple)) and isinstance(got, results.Plan):
         return results.Fleet(schema_version=1, kvplan_version=got["kvplan_version"], plans=[got], shared_card=None)
@@ -117,10 +117,10 @@ def plan(model: Any = None, *, command: Any = None, **options: Any) -> Result:
 def fit(model: Optional[Model] = None, *, command: _Command = None, engine: Optional[str] = None, gpu: Optional[str] = None,
         gpu_memory: _Size = None, max_model_len: _Size = None, num_seqs: Optional[int] = None, users: Optional[int] = None,
         **options: Value) -> results.Answers:
-    """What fits a card: the longest context, the most sequences, the fewest GPUs, layouts.
+    """What fits a GPU: the longest context, the most sequences, the fewest GPUs, layouts.
 
     The options are those of plan(). Each row of answer["answers"] names the options that it changes, and has the parts of
-    a plan. With users=N, answer["users"] has the GPUs and nodes for so many at once.
+    a plan. With users=N, answer["users"] has the GPUs and nodes for that many users at once.
     """
     given = dict(engine=engine, gpu=gpu, gpu_memory=gpu_memory, max_model_len=max_model_len, num_seqs=num_seqs, users=users, **options)
     return _typed(results.Answers, ask("fit", model, given, launch=command))
@@ -128,13 +128,13 @@ def fit(model: Optional[Model] = None, *, command: _Command = None, engine: Opti
 
 def compare(model: Optional[Model] = None, *, command: _Command = None, engine: Optional[str] = None, gpu: Optional[str] = None,
             gpu_memory: _Size = None, max_model_len: _Size = None, num_seqs: Optional[int] = None, **options: Value) -> results.Answers:
-    """Weight types and KV types side by side: a row of answer["answers"] for each pair, as fit() has them."""
+    """Weight types and KV types side by side: one row of answer["answers"] per pair, as in fit()."""
     given = dict(engine=engine, gpu=gpu, gpu_memory=gpu_memory, max_model_len=max_model_len, num_seqs=num_seqs, **options)
     return _typed(results.Answers, ask("compare", model, given, launch=command))
 
 
 def explain(model: Model, **options: Value) -> str:
-    """Every layer and formula with its numbers put in and where each came from: text, in the Markdown of the program."""
+    """Every layer, every formula with its numbers, and where each number comes from, as Markdown."""
     return ask("explain", model, options, form="markdown")
 
 
@@ -146,11 +146,11 @@ def diff(old: Model, new: Model, **options: Value) -> results.Diff:
 def pick(*, gpu: Optional[str] = None, gpu_memory: _Size = None, gpu_count: Optional[int] = None, host_memory: _Size = None,
          engine: Optional[str] = None, task: Optional[str] = None, max_model_len: _Size = None, users: Optional[int] = None,
          all: bool = False, **options: Value) -> results.Pick:
-    """Models that run on a card, or on this machine where no card is given; a row of answer["picks"] for each.
+    """Models that run on a GPU, or on this machine if no GPU is given; one row of answer["picks"] per model.
 
-    host_memory: the machine's own memory, for weights that do not fit the card
+    host_memory: main memory, for weights that do not fit the GPU
     task: "chat" (the default), "code", "vision", "embedding", "reranking" or "speech"
-    all: older generations too
+    all: also older generations
     """
     given = dict(gpu=gpu, gpu_memory=gpu_memory, gpu_count=gpu_count, host_memory=host_memory, engine=engine, task=task,
                  max_model_len=max_model_len, users=users, all=all or None, **options)
@@ -170,7 +170,7 @@ def check_log(log: Union[str, "os.PathLike[str]", None] = None, model: Optional[
 
 
 def models(*words: str) -> results.Models:
-    """The models that kvplan knows by name; with words, those that have all of them in name, family or task."""
+    """The models that kvplan knows by name; with words, those with all of them in their name, family or task."""
     return _table(results.Models, "models", words)
 
 
@@ -180,7 +180,7 @@ def formulas(*kinds: str) -> results.Formulas:
 
 
 def gpus(*names: str) -> results.Gpus:
-    """The catalogue of cards; bytes of memory, GB/s of bandwidth."""
+    """The GPUs that kvplan knows; memory in bytes, bandwidth in GB/s."""
     return _table(results.Gpus, "gpus", names)
 
 

@@ -24,9 +24,9 @@ _FORM = frozenset({"format", "json", "output", "color", "help"})
 
 
 class KvplanError(Exception):
-    """No answer: the program's one line, and its exit code.
+    """No answer: the program's error line, and its exit code.
 
-    exit_code: 2 bad input or usage, 3 an architecture that is not known, 4 the Hub refuses or cannot be reached,
+    exit_code: 2 bad input or usage, 3 unknown architecture, 4 the Hub refuses or cannot be reached,
     5 no device to measure on.
     """
 
@@ -41,7 +41,7 @@ class KvplanError(Exception):
 
 @functools.lru_cache(maxsize=None)
 def program() -> str:
-    """The path of the program: the one that was installed with this package, else the one that PATH names."""
+    """The path of the program: the one installed with this package, else the one in PATH."""
     name = "kvplan.exe" if sys.platform == "win32" else "kvplan"
     try:
         files = importlib.metadata.distribution("kvplan").files or []
@@ -59,7 +59,7 @@ def program() -> str:
 def arguments(options: Mapping[str, Value]) -> List[str]:
     """The command line of keyword options: max_model_len="32k" is --max-model-len 32k.
 
-    True gives the option alone, False its opposite (--no-...), a list its values with commas between them, and None
+    True gives the option without a value, False its opposite (--no-...), a list its values with commas, and None
     nothing.
     """
     out: List[str] = []
@@ -79,7 +79,7 @@ def arguments(options: Mapping[str, Value]) -> List[str]:
 
 
 def _word(value: Any) -> str:
-    """A value on the command line; 1e9 is 1000000000 there, and a number of another library is one like Python's own."""
+    """A value on the command line; 1e9 becomes 1000000000, and numbers of other libraries are accepted."""
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real):
@@ -89,13 +89,13 @@ def _word(value: Any) -> str:
 
 
 class TooLarge(KvplanError):
-    """The answer goes beyond its bounds."""
+    """The answer exceeds its limits."""
 
 
 class Bounds:
-    """The limits of a question that a stranger asks: how many bytes it may print, the folder it runs in, and stop(), which ends it.
+    """Limits for a command from an untrusted user: the bytes it may print, the folder it runs in, and stop(), which ends it.
 
-    Where `of_files` is set, several plans of which one fails have no answer: the row of that one would quote its file.
+    If `of_files` is set and one of several plans fails, there is no answer, since its row would quote its file.
     """
 
     def __init__(self, most: int) -> None:
@@ -107,7 +107,7 @@ class Bounds:
         self._process: Optional["subprocess.Popen[bytes]"] = None
 
     def environment(self) -> Dict[str, str]:
-        """ollama's store is empty: a stranger may name its models, and not ask what lies there."""
+        """ollama's store is empty: an untrusted user may name its models, but not list this machine's."""
         return {**os.environ, "OLLAMA_MODELS": self.folder or os.devnull}
 
     def started(self, process: "subprocess.Popen[bytes]") -> None:
@@ -124,8 +124,8 @@ class Bounds:
 
 
 def run(words: Sequence[str], stdin: Optional[str] = None, bounds: Optional[Bounds] = None) -> str:
-    """What the program prints; KvplanError where it has no answer."""
-    # Only standard output is a pipe, so nothing waits for somebody who does not read or write.
+    """The program's output; KvplanError if it has no answer."""
+    # Only standard output is a pipe, so nothing waits for a reader or writer.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
         given.write(b"" if stdin is None else stdin.encode("utf-8"))
         given.seek(0)
@@ -164,9 +164,9 @@ def _model(name: Union[str, "os.PathLike[str]"]) -> str:
 def ask(command: str, model: Union[Model, Models, None], options: Mapping[str, Value], log: Optional[str] = None,
         log_text: Optional[str] = None, form: str = "json", bounds: Optional[Bounds] = None,
         launch: Union[str, Sequence[str], None] = None) -> str:
-    """One question to the program, as text in the form that is named.
+    """Runs one command and returns its output in the given format.
 
-    launch: an engine's launch command, as text or as words, in place of the model or to be planned with it
+    launch: an engine's launch command, as text or as words, instead of the model or together with it
     """
     words = [command, f"--format={form}", *arguments(options)]
     models: Sequence[Model] = model if isinstance(model, (list, tuple)) else [] if model is None else [model]

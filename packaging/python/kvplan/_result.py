@@ -1,4 +1,4 @@
-"""What every answer can do: rows for a data frame, and a table in a notebook."""
+"""Methods of every answer: rows for a data frame, and a table in a notebook."""
 
 import html
 from typing import Any, Dict, Iterator, List, Mapping, Union
@@ -12,7 +12,7 @@ _MOST_SHOWN = 200  # rows in a notebook
 
 
 def _flat(data: Mapping[str, Any], prefix: str = "") -> Row:
-    """The values of an object, those of objects in it under joined names. A list of words is one text."""
+    """An object's values; nested objects get joined names, and a list of words becomes one text."""
     row: Row = {}
     for key, value in data.items():
         if isinstance(value, Mapping):
@@ -25,7 +25,7 @@ def _flat(data: Mapping[str, Any], prefix: str = "") -> Row:
 
 
 def _planned(answer: Mapping[str, Any], part: Mapping[str, Any]) -> Row:
-    """A plan, or one of an answer's, whose model and request are the answer's. Memory is the fullest GPU's."""
+    """A plan, or one plan of an answer (the answer has the model and the request). Memory is that of the fullest GPU."""
     model, request, capacity, bounds = answer["model"], answer["request"], part["capacity"] or {}, part.get("bounds") or {}
     gpu = max(part["memory"], key=lambda each: int(each["total_bytes"]))
     row: Row = {"source": model["source"]}
@@ -73,14 +73,14 @@ class Result(Dict[str, Any]):
     """An answer: the program's JSON as a dict, whose keys have types in kvplan.results."""
 
     def rows(self) -> List[Row]:
-        """Flat dicts, as pandas.DataFrame takes them: one for each plan, answer, pair of model and card, or row of a table.
+        """Flat dicts for pandas.DataFrame: one per plan, answer, pair of model and GPU, or table row.
 
         Bytes of memory are those of the fullest GPU.
         """
         return list(_rows(self))
 
     def _repr_html_(self) -> str:
-        """A table for a notebook. A single row stands upright; a column without values is left out."""
+        """A table for a notebook. A single row is shown as a column; columns without values are left out."""
         rows = self.rows()
         names = [name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) is not None for row in rows)]
         shown = rows[:_MOST_SHOWN]

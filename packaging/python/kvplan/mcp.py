@@ -60,21 +60,21 @@ _INPUTS: Dict[str, Tuple[Mapping[str, Any], str]] = {
               "the server's --root"),
     "old": ({"type": ["string", "object"]}, "a model, or a saved plan as an object"),
     "new": ({"type": ["string", "object"]}, "the same, planned with the same options"),
-    "command": (_TEXT, "an engine's launch command in place of the model: vllm serve org/name -tp 2. No paths"),
+    "command": (_TEXT, "an engine's launch command instead of the model: vllm serve org/name -tp 2. No paths"),
     "log": (_TEXT, "path of a start-up log below --root"),
     "text": (_TEXT, "the log itself"),
     "names": (_TEXT, "words to search for, such as h100 or qwen3"),
-    "engine": (_TEXT, "vllm, sglang, llama.cpp, ollama, transformers, mlx, mistralrs or tensorrt-llm, or a release, vllm@0.20; default: what the "
-                      "architecture needs"),
+    "engine": (_TEXT, "vllm, sglang, llama.cpp, ollama, transformers, mlx, mistralrs or tensorrt-llm, or a release, vllm@0.20; default: the "
+                      "architecture's minimum"),
     "gpu": (_TEXT, "a name from the tool gpus, 2x4090, several with commas, or auto for those of this machine"),
-    "gpu_memory": (_SIZE, "a card's memory instead of its name: 24GiB"),
+    "gpu_memory": (_SIZE, "a GPU's memory instead of its name: 24GiB"),
     "gpu_count": (_COUNT, "without a parallel size the best layout is planned"),
     "gpu_memory_utilization": ({"type": "number"}, "as 0.9"),
     "kv_cache_memory_bytes": (_SIZE, "KV budget per GPU"),
-    "host_memory": (_SIZE, "main memory for weights that do not fit the card: 32GiB"),
+    "host_memory": (_SIZE, "main memory for weights that do not fit the GPU: 32GiB"),
     "max_model_len": (_SIZE, "tokens per sequence, 32k; auto: the longest that fits"),
-    "num_seqs": (_COUNT, "live sequences, each at full length"),
-    "avg_len": (_SIZE, "tokens that a sequence really holds"),
+    "num_seqs": (_COUNT, "sequences at once, each at full length"),
+    "avg_len": (_SIZE, "average tokens per sequence"),
     "users": (_COUNT, "users at once"),
     "task": ({"enum": ["chat", "code", "vision", "embedding", "reranking", "speech"]}, "default chat"),
     "all": (_TRUE, "older generations too"),
@@ -118,14 +118,14 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question("plan", "GPU memory of a model in an engine: weights, KV cache, activations, runtime; whether it fits a card, and how many tokens "
+    Question("plan", "GPU memory of a model in an engine: weights, KV cache, activations, runtime; whether it fits a GPU, and how many tokens "
                      "and sequences do.", _ASKED),
-    Question("fit", "What fits a card: longest context, most sequences, fewest GPUs, layouts; with users, the GPUs for so many. "
+    Question("fit", "What fits a GPU: longest context, most sequences, fewest GPUs, layouts; with users, the GPUs for them. "
                     "Inputs as in plan.", (*_ASKED, "users")),
     Question("compare", "Weight types and KV types side by side. Inputs as in plan.", _ASKED),
     Question("explain", "Every layer and formula of a plan with its numbers, and where each came from. Inputs as in plan.", _ASKED),
     Question("diff", "What changed between two models or plans. Options as in plan.", ("old", "new", *_OF_PLAN), ("old", "new")),
-    Question("pick", "Models of the catalogue that run on a card, best first, with the command that starts each.",
+    Question("pick", "Models of the catalogue that run on a GPU, best first, with the command that starts each.",
              ("gpu", "gpu_memory", "gpu_count", "host_memory", "engine", "task", "max_model_len", "users", "all", "detail")),
     Question("check_log", "Why an engine did not start, with remedies, from its log; with a model, its start against the plan. Options as in plan.",
              ("log", "text", "model", *_OF_PLAN)),
@@ -180,7 +180,7 @@ def _check_beside(path: str, root: str) -> None:
                 if os.path.isdir(path):
                     folders.append(entry.path)
             elif not entry.is_file() and os.path.exists(entry.path):
-                raise KvplanError("kvplan: the model's folder holds a pipe, a socket or a device; remove it", 2)
+                raise KvplanError("kvplan: the model's folder has a pipe, a socket or a device; remove it", 2)
 
 
 def _below(roots: Tuple[str, ...], name: Optional[str]) -> Optional[str]:
@@ -310,7 +310,7 @@ def call(roots: Tuple[str, ...], name: str, given: Mapping[str, Any], bounds: Bo
     except KvplanError as error:
         return _failed(error.line)
     except (OSError, ValueError, RecursionError) as error:  # a NUL, half a surrogate, or more than a command line may have
-        return _failed(f"kvplan: {name}: the question cannot be asked ({type(error).__name__}); shorten it")
+        return _failed(f"kvplan: {name}: the request failed ({type(error).__name__}); shorten it")
 
 
 _PENDING: Set[Bounds] = set()

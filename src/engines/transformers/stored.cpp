@@ -124,7 +124,7 @@ std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<Laye
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term) {
   const TransformersClass its = transformers_class(input.model);
   if (its.learned_prompt) return term.growth == Growth::kSequence ? "a learned prompt before every text" : "";
-  if (its.whole_windows) return "windows keep every token";
+  if (its.whole_windows) return "sliding windows cache every token";
   if (its.copied_states) return term.name == kOffset ? "the length" : "states in the model's type";
   if (its.compressed) {
     if (term.role == Role::kState) return "the compressor keeps what fills no window yet, in the model's type";
