@@ -39,7 +39,7 @@ class Plan(Result):
         def __getitem__(self, key: Literal["bounds"], /) -> Optional["Bounds"]: ...
         @overload
         def __getitem__(self, key: Literal["verdict"], /) -> "Verdict": ...
-        # estimates that figures of a calibration replaced
+        # estimates replaced by measured figures
         @overload
         def __getitem__(self, key: Literal["calibration"], /) -> Optional["Calibration"]: ...
         # --measure: the plan's cache, allocated on a device
@@ -47,21 +47,21 @@ class Plan(Result):
         def __getitem__(self, key: Literal["measurement"], /) -> Optional["Measurement"]: ...
         @overload
         def __getitem__(self, key: Literal["notes"], /) -> List["Note"]: ...
-        # plans this again, with the source in place of MODEL
+        # plans this again; MODEL is the source
         @overload
         def __getitem__(self, key: Literal["command"], /) -> Optional[str]: ...
         def __getitem__(self, key: Any, /) -> Any: ...
 
 
 class FleetSharedCard(TypedDict):
-    """kvplan MODEL + MODEL: models that share a card"""
+    """kvplan MODEL + MODEL: models that share a GPU"""
 
     gpu: Optional[str]
-    # of one card
+    # of one GPU
     gpu_memory_bytes: int
-    # that all models claim of it
+    # what all models need of it
     total_bytes: int
-    # of it, less what is kept free
+    # of it, without what is kept free
     budget_bytes: int
     headroom_bytes: int
     status: Literal["fits", "partly_on_cpu", "does_not_fit", "unknown"]
@@ -77,7 +77,7 @@ class Fleet(Result):
         def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
         @overload
         def __getitem__(self, key: Literal["plans"], /) -> List[Union["Plan", "Failed"]]: ...
-        # kvplan MODEL + MODEL: models that share a card
+        # kvplan MODEL + MODEL: models that share a GPU
         @overload
         def __getitem__(self, key: Literal["shared_card"], /) -> Optional["FleetSharedCard"]: ...
         def __getitem__(self, key: Any, /) -> Any: ...
@@ -86,12 +86,12 @@ class Fleet(Result):
 class GridCard(TypedDict):
     gpu: str
     gpu_count: int
-    # of one card
+    # of one GPU
     gpu_memory_bytes: int
 
 
 class Grid(Result):
-    """kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns"""
+    """kvplan MODEL... --gpu A,B: models, engines and weight types as rows, GPUs as columns"""
 
     if TYPE_CHECKING:
         @overload  # type: ignore[override]
@@ -106,7 +106,7 @@ class Grid(Result):
 
 
 class AnswersUsers(TypedDict):
-    """--users: what holds them all at once"""
+    """--users: what serves them all at once"""
 
     # at once
     users: int
@@ -117,7 +117,7 @@ class AnswersUsers(TypedDict):
     gpus: int
     # of 8 GPUs
     nodes: int
-    # that so many GPUs serve at once
+    # users that these GPUs serve at once
     max_users: Optional[int]
     # --price: of all GPUs
     price_per_hour: Optional[float]
@@ -137,7 +137,7 @@ class Answers(Result):
         def __getitem__(self, key: Literal["request"], /) -> "Request": ...
         @overload
         def __getitem__(self, key: Literal["answers"], /) -> List["Answer"]: ...
-        # --users: what holds them all at once
+        # --users: what serves them all at once
         @overload
         def __getitem__(self, key: Literal["users"], /) -> Optional["AnswersUsers"]: ...
         @overload
@@ -146,7 +146,7 @@ class Answers(Result):
 
 
 class Fits(Result):
-    """kvplan fit with several engines or cards: an answer of fit for each"""
+    """kvplan fit with several engines or GPUs: one answer for each"""
 
     if TYPE_CHECKING:
         @overload  # type: ignore[override]
@@ -213,7 +213,7 @@ class Diff(Result):
         # parts that changed, biggest first
         @overload
         def __getitem__(self, key: Literal["memory"], /) -> List["DiffMemory"]: ...
-        # what the card holds, where that changed
+        # capacity of the GPU, if it changed
         @overload
         def __getitem__(self, key: Literal["capacity"], /) -> List["DiffCapacity"]: ...
         @overload
@@ -234,7 +234,7 @@ class Diff(Result):
 
 class CheckLogDiagnosisCauseValue(TypedDict):
     name: str
-    # as the log prints it; null: worked out
+    # as the log prints it; null: computed
     text: Optional[str]
     # in the unit; 0 for a word
     value: float
@@ -242,19 +242,19 @@ class CheckLogDiagnosisCauseValue(TypedDict):
 
 
 class CheckLogDiagnosisCause(TypedDict):
-    """null where nothing went wrong"""
+    """null if nothing went wrong"""
 
     id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
     # from 1
     line_number: int
-    # of the log
+    # the log's line
     words: str
     values: List["CheckLogDiagnosisCauseValue"]
 
 
 class CheckLogDiagnosisFigure(TypedDict):
     name: str
-    # as the log prints it; null: worked out
+    # as the log prints it; null: computed
     text: Optional[str]
     # in the unit; 0 for a word
     value: float
@@ -263,7 +263,7 @@ class CheckLogDiagnosisFigure(TypedDict):
 
 class CheckLogDiagnosisOtherFailureValue(TypedDict):
     name: str
-    # as the log prints it; null: worked out
+    # as the log prints it; null: computed
     text: Optional[str]
     # in the unit; 0 for a word
     value: float
@@ -274,14 +274,14 @@ class CheckLogDiagnosisOtherFailure(TypedDict):
     id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
     # from 1
     line_number: int
-    # of the log
+    # the log's line
     words: str
     values: List["CheckLogDiagnosisOtherFailureValue"]
 
 
 class CheckLogDiagnosisHintValue(TypedDict):
     name: str
-    # as the log prints it; null: worked out
+    # as the log prints it; null: computed
     text: Optional[str]
     # in the unit; 0 for a word
     value: float
@@ -292,20 +292,20 @@ class CheckLogDiagnosisHint(TypedDict):
     id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
     # from 1
     line_number: int
-    # of the log
+    # the log's line
     words: str
     values: List["CheckLogDiagnosisHintValue"]
 
 
 class CheckLogDiagnosisRemedy(TypedDict):
     cure: Literal["nothing", "shorter_length", "larger_share", "smaller_share", "smaller_cache_type", "plain_cache_type", "more_ranks", "ranks_that_divide", "pipeline_instead", "whole_experts", "smaller_batch", "larger_batch", "chunked_prefill", "fewer_sequences", "fewer_images", "flash_attention", "no_graphs", "free_the_card", "fixed_cache", "smaller_weights", "other_weights", "across_nodes", "ranks_for_blocks", "fewer_layers_on_gpu", "other_split", "fit_by_itself", "float16", "longer_by_override", "longer_context", "shorter_input", "other_kernels", "other_build", "newer_release", "other_card", "more_host_memory", "as_the_log_says", "other"]
-    # of the engine; null where none does it
+    # the engine's option; null if there is none
     option: Optional[str]
-    # null where the log does not tell which
+    # null if the log does not give it
     value: Optional[str]
-    # tokens, ranks or a share: what the cure is about
+    # tokens, ranks or a fraction, depending on the cure
     figure: Optional[float]
-    # whether a plan with it fits; null where none was made
+    # whether a plan with it fits; null if not planned
     fits: Optional[bool]
     # what it does, for the cure `other`
     effect: Optional[str]
@@ -313,7 +313,7 @@ class CheckLogDiagnosisRemedy(TypedDict):
 
 class CheckLogDiagnosisOtherEventValue(TypedDict):
     name: str
-    # as the log prints it; null: worked out
+    # as the log prints it; null: computed
     text: Optional[str]
     # in the unit; 0 for a word
     value: float
@@ -324,30 +324,30 @@ class CheckLogDiagnosisOtherEvent(TypedDict):
     id: Literal["cache_too_small", "no_cache_memory", "free_memory_short", "out_of_memory", "graphs_failed", "buffer_failed", "compute_failed", "cache_failed", "weights_failed", "buffer_limit", "weights_limit", "fit_failed", "does_not_fit_devices", "component_failed", "memory_unbalanced", "host_out_of_memory", "exited", "leak", "no_bfloat16", "quantization_needs_card", "no_attention_backend", "block_does_not_divide", "heads_do_not_divide", "length_beyond_model", "batch_below_length", "too_few_cards", "cache_type_needs_flash", "no_kernel", "shared_memory", "unknown_architecture", "too_many_sequences", "refused", "died", "raised", "retried", "fit_reduced", "breakdown", "device_free", "projected", "flash_forced_off", "spilled", "no_gpu", "graphs_done", "started", "request_too_long", "preempted", "projector_failed", "traffic", "memory_hint", "room_left", "phase", "compiled", "mark"]
     # from 1
     line_number: int
-    # of the log
+    # the log's line
     words: str
     values: List["CheckLogDiagnosisOtherEventValue"]
 
 
 class CheckLogDiagnosis(TypedDict):
-    """what became of the start, and why"""
+    """how the start went, and why"""
 
     verdict: Literal["started", "as_planned", "less_room", "more_room", "differs", "serves_with_trouble", "did_not_start", "died", "cannot_tell"]
-    # what the engine was at when it failed
+    # what the engine was doing when it failed
     phase: Literal["unknown", "loading", "profiling", "cache", "graphs", "serving"]
-    # null where nothing went wrong
+    # null if nothing went wrong
     cause: Optional["CheckLogDiagnosisCause"]
-    # memory that is short; null where the log does not tell
+    # memory that is short; null if the log does not tell
     missing_bytes: Optional[int]
-    # worked out of the log's own
+    # computed from the log's figures
     figures: List["CheckLogDiagnosisFigure"]
-    # lines that failed beside the cause
+    # other lines that report a failure
     other_failures: List["CheckLogDiagnosisOtherFailure"]
-    # other lines that say why it came to that
+    # other lines that help to explain the cause
     hints: List["CheckLogDiagnosisHint"]
-    # what the log suggests, then least loss first
+    # first what the log suggests, then the smallest change first
     remedies: List["CheckLogDiagnosisRemedy"]
-    # what else the log tells, and no fault
+    # other events in the log, not faults
     other_events: List["CheckLogDiagnosisOtherEvent"]
 
 
@@ -357,15 +357,15 @@ class CheckLogLine(TypedDict):
     what: str
     # in the unit
     value: float
-    # GiB, tokens ...; empty for a share
+    # GiB, tokens ...; empty for a fraction
     unit: str
     device: Optional[str]
     rank: Optional[int]
-    # by the plan, in the unit; null where it says nothing of it
+    # the plan's value, in the unit; null if the plan has none
     predicted: Optional[float]
-    # arithmetic: a difference is a disagreement
+    # not an estimate: any difference is a disagreement
     exact: bool
-    # an estimate that misses its own range
+    # outside the estimate's range
     outside: bool
     reason: Optional[str]
 
@@ -380,7 +380,7 @@ class CheckLogTotalPart(TypedDict):
 
 
 class CheckLogTotal(TypedDict):
-    """one GPU's memory beside the cache; null where the log prints none of it"""
+    """one GPU's memory without the KV cache; null if the log prints none of it"""
 
     observed_bytes: int
     predicted_bytes: int
@@ -397,7 +397,7 @@ class CheckLog(Result):
         def __getitem__(self, key: Literal["schema_version"], /) -> Literal[1]: ...
         @overload
         def __getitem__(self, key: Literal["kvplan_version"], /) -> str: ...
-        # null where no line tells
+        # null if no line names it
         @overload
         def __getitem__(self, key: Literal["engine"], /) -> Optional[str]: ...
         @overload
@@ -409,30 +409,30 @@ class CheckLog(Result):
         def __getitem__(self, key: Literal["max_model_len"], /) -> Optional[int]: ...
         @overload
         def __getitem__(self, key: Literal["tensor_parallel_size"], /) -> Optional[int]: ...
-        # what became of the start, and why
+        # how the start went, and why
         @overload
         def __getitem__(self, key: Literal["diagnosis"], /) -> "CheckLogDiagnosis": ...
-        # options that the log tells
+        # options read from the log
         @overload
         def __getitem__(self, key: Literal["read"], /) -> List[str]: ...
-        # what it does not tell
+        # options that the log does not give
         @overload
         def __getitem__(self, key: Literal["assumed"], /) -> List[str]: ...
         @overload
         def __getitem__(self, key: Literal["lines"], /) -> List["CheckLogLine"]: ...
-        # one GPU's memory beside the cache; null where the log prints none of it
+        # one GPU's memory without the KV cache; null if the log prints none of it
         @overload
         def __getitem__(self, key: Literal["total"], /) -> Optional["CheckLogTotal"]: ...
-        # exact lines that the plan has a figure for
+        # exact lines that the plan has a value for
         @overload
         def __getitem__(self, key: Literal["compared"], /) -> int: ...
-        # exact lines that are off by more than what rounding leaves
+        # exact lines that differ by more than rounding
         @overload
         def __getitem__(self, key: Literal["disagreements"], /) -> int: ...
-        # estimates that miss their own range
+        # estimates outside their range
         @overload
         def __getitem__(self, key: Literal["outside"], /) -> int: ...
-        # an option or release with which they are inside it
+        # an option or release with which they are inside their range
         @overload
         def __getitem__(self, key: Literal["agrees_with"], /) -> Optional[str]: ...
         @overload
@@ -450,11 +450,11 @@ class PickPick(TypedDict):
     max_model_len: int
     # on the fullest GPU
     gpu_bytes: int
-    # weights in main memory; 0 where all of it is on the GPUs
+    # weights in main memory; 0 if everything is on the GPUs
     host_bytes: int
-    # at most, of all users together; null without a bandwidth
+    # upper bound for all users together; null without a bandwidth
     tokens_per_s: Optional[float]
-    # what starts it, a word each
+    # the start command, one string per argument
     command: List[str]
 
 
@@ -470,10 +470,10 @@ class Pick(Result):
         def __getitem__(self, key: Literal["catalogue_date"], /) -> str: ...
         @overload
         def __getitem__(self, key: Literal["card"], /) -> str: ...
-        # of one card
+        # of one GPU
         @overload
         def __getitem__(self, key: Literal["memory_bytes"], /) -> int: ...
-        # null: nothing is put there
+        # null: not used
         @overload
         def __getitem__(self, key: Literal["host_memory_bytes"], /) -> Optional[int]: ...
         @overload
@@ -488,7 +488,7 @@ class Pick(Result):
         def __getitem__(self, key: Literal["users"], /) -> int: ...
         @overload
         def __getitem__(self, key: Literal["picks"], /) -> List["PickPick"]: ...
-        # of older generations, which --all shows
+        # models of older generations, which --all shows
         @overload
         def __getitem__(self, key: Literal["left_out"], /) -> int: ...
         def __getitem__(self, key: Any, /) -> Any: ...
@@ -502,13 +502,13 @@ class ModelsModel(TypedDict):
     generation: Optional[str]
     tasks: List[str]
     license: Optional[str]
-    # of its publication
+    # of publication
     date: Optional[str]
-    # that its files store
+    # in the weights' files
     parameters: Optional[int]
-    # a repository of its GGUF files
+    # repository with GGUF files
     gguf: Optional[str]
-    # its tag in ollama's library
+    # tag in ollama's library
     ollama_tag: Optional[str]
 
 
@@ -531,15 +531,15 @@ class GpusGpu(TypedDict):
     vendor: str
     name: str
     aliases: List[str]
-    # of one card
+    # of one GPU
     memory_bytes: int
     # memory_bytes is what a driver reports; else the nominal size
     memory_reported: bool
-    # that a program sees
+    # memory that a program sees
     usable_bytes: Optional[int]
     # 10^9 bytes a second
     bandwidth_gb_s: Optional[float]
-    # of an NVIDIA card, times ten: 90 for 9.0
+    # compute capability of an NVIDIA GPU, times ten: 90 for 9.0
     compute_capability: Optional[int]
     kind: Literal["unified", "discrete"]
     source: str
@@ -584,7 +584,7 @@ class Formulas(Result):
 class ModelParameters(TypedDict):
     # unique parameters of the main model
     total: int
-    # those that one token passes through
+    # parameters used for one token
     active: int
     mtp: Optional[int]
 
@@ -602,18 +602,18 @@ class ModelTower(TypedDict):
 
 
 class Model(TypedDict):
-    # a file, - or an id of the Hub
+    # a file, - or a Hub id
     source: str
     model_type: Optional[str]
     architecture: Optional[str]
     name: str
-    # what its weights were held against; null: unverified
+    # what its weights were compared with; null: unverified
     checked: Optional[str]
-    # the one kind of all caching layers, or hybrid where they differ
+    # the kind of all caching layers, or hybrid if they differ
     attention: Union["Kind", Literal["hybrid"]]
     dtype: str
     num_layers: int
-    # null where nobody names one
+    # null if the config has none
     max_model_len: Optional[int]
     parameters: Optional["ModelParameters"]
     # what the plan read, and from where
@@ -654,7 +654,7 @@ class Request(TypedDict):
     enforce_eager: bool
     # as --attention named it
     attention: Optional[Literal["naive", "flash"]]
-    # --margin as a share
+    # --margin as a fraction
     margin: Optional[float]
     num_beams: int
     num_samples: int
@@ -668,7 +668,7 @@ class Request(TypedDict):
     gpu: Optional[str]
     gpu_count: int
     gpu_memory_bytes: Optional[int]
-    # the share of the card that the engine may use
+    # the fraction of GPU memory that the engine may use
     gpu_memory_utilization: Optional[float]
     kv_cache_memory_bytes: Optional[int]
 
@@ -688,15 +688,15 @@ class KvCacheGroup(TypedDict):
 
 
 class KvCache(TypedDict):
-    # what one more token of one sequence adds beyond every window
+    # what one more token adds once every sliding window is full
     bytes_per_token: int
-    # the same while every window still grows
+    # the same while every window is still filling
     bytes_per_token_in_window: int
     # fixed state of one sequence
     bytes_per_sequence: int
     # what the architecture needs for the request, whole model
     logical_bytes: int
-    # the fullest GPU's share of it
+    # the part of it on the fullest GPU
     logical_bytes_per_gpu: int
     # what the engine takes on the fullest GPU
     reserved_bytes: int
@@ -710,13 +710,13 @@ class KvCache(TypedDict):
 
 
 class EngineSettings(TypedDict):
-    """what the engine is planned with, whether asked for or its own default; null where it has no such thing"""
+    """the engine's settings, requested or default; null if the engine has no such setting"""
 
-    # of a step: a prefill chunk, n_batch
+    # tokens per step: a prefill chunk, n_batch
     max_num_batched_tokens: Optional[int]
     # the scheduler's cap; null: as many as fit
     max_num_seqs: Optional[int]
-    # of the card, or of what is free
+    # of GPU memory, or of what is free
     memory_fraction: Optional[float]
     # batch sizes that are captured
     cuda_graph_sizes: Optional[int]
@@ -725,7 +725,7 @@ class EngineSettings(TypedDict):
     state_slots_per_sequence: Optional[int]
     prefix_caching: Optional[bool]
     attention_backend: Optional[str]
-    # tokens that pass the layers at once
+    # tokens computed at once
     n_ubatch: Optional[int]
 
 
@@ -742,17 +742,16 @@ class GpuMemory(TypedDict):
 
 
 class HostMemory(TypedDict):
-    """what an engine keeps in host memory besides: no part of the GPUs' totals; null where it keeps nothing
-    there"""
+    """what the engine also keeps in host memory, not part of the GPUs' totals; null if nothing"""
 
     total_bytes: int
-    # --host-memory, or this machine's with --gpu auto; null where it is not judged
+    # --host-memory, or this machine's with --gpu auto; null: not checked
     limit_bytes: Optional[int]
     lines: List["Line"]
 
 
 class Total(TypedDict):
-    """all GPUs; the range comes from what is estimated"""
+    """all GPUs; the range comes from the estimates"""
 
     bytes: int
     low_bytes: int
@@ -764,11 +763,11 @@ class Capacity(TypedDict):
 
     # per GPU
     kv_cache_memory_bytes: int
-    # null where the budget was given, or is the engine's by no rule
+    # null if the budget was given or kvplan has no rule for it
     kv_cache_memory_low_bytes: Optional[int]
     kv_cache_memory_high_bytes: Optional[int]
     num_blocks: Optional[int]
-    # as the engine's own log prints them
+    # as the engine's log prints it
     tokens: Optional[int]
     tokens_low: Optional[int]
     tokens_high: Optional[int]
@@ -783,18 +782,18 @@ class Capacity(TypedDict):
 
 
 class Mix(TypedDict):
-    """what contiguous and paged caches waste over a mix of sequence lengths; null without one"""
+    """what contiguous and paged caches waste with different sequence lengths; null if all are equal"""
 
     sequences: int
     # of all sequences
     tokens: int
-    # exactly the tokens that there are
+    # exactly the tokens in use
     needed_bytes: int
     # max_model_len for every sequence
     slab_bytes: int
     slab_waste_bytes: int
     block_size: int
-    # block_size is the engine's own
+    # block_size is the engine's
     engine_pages: bool
     # whole pages
     page_bytes: int
@@ -807,8 +806,8 @@ class Mix(TypedDict):
 
 
 class Bounds(TypedDict):
-    """bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where
-    no bandwidth is known"""
+    """bounds of speed from the GPU's bandwidth: upper for tokens a second, lower for the first token; null where no
+    bandwidth is known"""
 
     # 10^9 bytes a second of one GPU
     bandwidth_gb_s: float
@@ -832,23 +831,23 @@ class Bounds(TypedDict):
     # 10^12 a second of one GPU, dense
     tflops: Optional[float]
     first_token_s: Optional[float]
-    # of a step of one sequence at full length, from host memory
+    # read from host memory in a step of one sequence at full length
     host_read_bytes: int
-    # at which that is read; null where nothing lies there
+    # bandwidth of that read; null if nothing is there
     host_bandwidth_gb_s: Optional[float]
 
 
 class VerdictSuggestion(TypedDict):
     # option and value
     changes: Dict[str, str]
-    # of the fullest GPU, then
+    # of the fullest GPU, with the change
     total_bytes: int
     headroom_bytes: Optional[int]
-    # by which the headroom grows
+    # growth of the headroom
     frees_bytes: Optional[int]
-    # what the change gives up; null where it says so itself
+    # what the change costs; null if it is obvious
     cost: Optional[str]
-    # the launch command with the changes, where one was asked about
+    # the launch command with the changes, if a command was given
     engine_command: Optional[str]
 
 
@@ -857,28 +856,27 @@ class Verdict(TypedDict):
     # the limit lies inside the range
     close: bool
     reason: str
-    # negative where memory is missing
+    # negative if memory is missing
     headroom_bytes: Optional[int]
-    # the engine starts, whether or not all sequences run at once; null where not known
+    # the engine starts, whether or not all sequences run at once; null if not known
     starts: Optional[bool]
-    # why it does not start, where that is not memory
+    # why it does not start, if not for memory
     refusal: Optional[str]
-    # the same as a stable word
+    # the same as a stable name
     refusal_code: Optional[str]
-    # sequences like the request's that the engine's scheduler runs together; null where not known
+    # sequences like the request's that the engine's scheduler runs together; null if not known
     runs_at_once: Optional[int]
-    # the largest cap on sequences that the engine starts with, where its cache sets one
+    # the largest --max-num-seqs that the engine starts with, if its cache limits it
     largest_max_num_seqs: Optional[int]
-    # what the verdict was held against
+    # what the verdict compares with
     budget_bytes: Optional[int]
-    # kept free of budget_bytes, where --reserve asks for it
+    # part of budget_bytes that --reserve keeps free
     reserve_bytes: Optional[int]
-    # what makes it fit: one change each, the one that gives up least first
+    # what makes it fit: one change each, smallest change first
     suggestions: List["VerdictSuggestion"]
-    # where it is close: half the width of the range of what a GPU needs
+    # if it is close: half the width of the range of what a GPU needs
     either_way_bytes: Optional[int]
-    # where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for:
-    # whether it fits
+    # if it is close: what to lower first; if the verdict is not for the given mix of lengths: whether that fits
     advice: Optional[str]
 
 
@@ -902,13 +900,13 @@ class MeasurementDevice(TypedDict):
     id: str
     name: str
     driver: Optional[str]
-    # that the driver's own tools report
+    # memory that the driver's tools report
     nominal_bytes: Optional[int]
-    # that a program sees in all
+    # memory that a program sees
     usable_bytes: int
-    # taken by opening the device
+    # memory taken by opening the device
     context_bytes: Optional[int]
-    # of an allocation
+    # allocations are multiples of it
     granularity_bytes: int
     # before anything was allocated
     free_bytes: int
@@ -920,7 +918,7 @@ class MeasurementLine(TypedDict):
     what: str
     buffers: int
     planned_bytes: int
-    # at most, by the granularity
+    # at most this much, from the granularity
     rounding_bytes: int
     measured_bytes: int
     difference_bytes: int
@@ -928,7 +926,7 @@ class MeasurementLine(TypedDict):
 
 
 class MeasurementBandwidthGbS(TypedDict):
-    """read and written, streaming the cache; null where it is too small to say"""
+    """reading and writing the cache; null if the cache is too small to tell"""
 
     n: int
     low: float
@@ -954,28 +952,28 @@ class MeasurementRehearsalStepSize(TypedDict):
 class MeasurementRehearsalStep(TypedDict):
     what: str
     planned_bytes: int
-    # in the blocks of the engine's allocator
+    # in whole blocks of the engine's allocator
     asked_bytes: int
     blocks: int
-    # blocks that were to be had
+    # blocks that were allocated
     held: int
-    # of the blocks, in the order of the first
+    # block sizes, in the order of the first of each
     sizes: List["MeasurementRehearsalStepSize"]
 
 
 class MeasurementRehearsal(TypedDict):
-    """what the engine takes at its start, held on the device"""
+    """what the engine allocates at its start, allocated on the device"""
 
     status: Literal["starts", "tight", "stops"]
     # before the first step
     free_bytes: int
-    # left of them behind the last step
+    # left after the last step
     spare_bytes: int
-    # that all steps ask for beyond them
+    # what all steps need beyond them
     missing_bytes: int
-    # the block that was not to be had, or that the margin kept
+    # the block that could not be allocated, or that the safety margin kept back
     stopped_at: Optional[str]
-    # the driver's words
+    # the driver's message
     reason: Optional[str]
     # in the engine's order
     steps: List["MeasurementRehearsalStep"]
@@ -983,28 +981,28 @@ class MeasurementRehearsal(TypedDict):
 
 class Measurement(TypedDict):
     device: "MeasurementDevice"
-    # what the plan says of opening the device
+    # planned for opening the device
     planned_context_bytes: Optional[int]
-    # of the plan: the one whose share was allocated
+    # the planned GPU whose memory was allocated
     gpu: int
     # as measured
     max_model_len: int
     num_seqs: int
-    # why that is less than the plan
+    # why less was measured than planned
     scaled: Optional[str]
     lines: List["MeasurementLine"]
     planned_bytes: int
     measured_bytes: int
-    # what the device's counter had changed by when all was freed: memory of others
+    # change of the device's counter after everything was freed: memory of other programs
     left_bytes: int
-    # of measured from planned, as a share
+    # (measured - planned) / planned
     difference: float
     tolerance: float
-    # read and written, streaming the cache; null where it is too small to say
+    # reading and writing the cache; null if the cache is too small to tell
     bandwidth_gb_s: Optional["MeasurementBandwidthGbS"]
     # --measure-max: the largest context whose cache allocates
     maximum: Optional["MeasurementMaximum"]
-    # what the engine takes at its start, held on the device
+    # what the engine allocates at its start, allocated on the device
     rehearsal: Optional["MeasurementRehearsal"]
     status: Literal["agrees", "disagrees", "refused", "failed"]
     reason: Optional[str]
@@ -1022,18 +1020,17 @@ class Failed(TypedDict):
 
     source: str
     error: str
-    # the exit code that this model alone would have
+    # the exit code for only this model
     exit: int
 
 
 class GridRowCell(TypedDict):
-    """null but for gpu, error and command where the engine refuses"""
+    """if the engine refuses, all but gpu, error and command are null"""
 
     gpu: str
     # why the engine refuses
     error: Optional[str]
-    # tokens of a sequence that it was planned with: the row's max_model_len, or the cell's own where that is
-    # auto
+    # tokens of a sequence that it was planned with: the row's max_model_len, or the cell's, if that is auto
     planned_model_len: int
     tensor_parallel_size: Optional[int]
     pipeline_parallel_size: Optional[int]
@@ -1050,7 +1047,7 @@ class GridRowCell(TypedDict):
     # the most at the requested length
     max_num_seqs: Optional[int]
     verdict: Optional["Verdict"]
-    # plans this again, with the source in place of MODEL
+    # plans this again; MODEL is the source
     command: Optional[str]
 
 
@@ -1063,7 +1060,7 @@ class GridRow(TypedDict):
     # as requested
     max_model_len: int
     num_seqs: int
-    # one for each card, in the order of cards
+    # one per GPU, in the order of `cards`
     cells: List["GridRowCell"]
 
 
@@ -1077,17 +1074,17 @@ class Answer(TypedDict):
     kv_cache_dtype: str
     # as people write it
     layout: str
-    # why a layout is so, or what it rests on
+    # why this layout
     note: Optional[str]
-    # the engine does not make such weights of this model while it loads
+    # these weights need another checkpoint
     other_checkpoint: bool
-    # models of local stores that have such weights
+    # models in local stores with such weights
     stored: List[str]
     # of a layout: the longest context that fits at the requested sequences
     max_model_len: Optional[int]
     # of a layout: the most sequences that fit at the requested length
     max_num_seqs: Optional[int]
-    # --users: of the layout, each a server of its own
+    # --users: of the layout, each a separate server
     copies: Optional[int]
     kv_cache: "KvCache"
     # a row for each GPU
@@ -1095,7 +1092,7 @@ class Answer(TypedDict):
     total: "Total"
     capacity: Optional["Capacity"]
     verdict: "Verdict"
-    # plans this again, with the source in place of MODEL
+    # plans this again; MODEL is the source
     command: Optional[str]
 
 
@@ -1130,9 +1127,9 @@ class Layer(TypedDict):
 
 
 class Line(TypedDict):
-    # what it stands for: stable, for programs
+    # stable name, for programs
     id: str
-    # what the figure rests on
+    # where the figure comes from
     basis: Literal["exact", "estimate", "log", "calibrated"]
     part: Literal["weights", "kv_cache", "activation", "runtime"]
     what: str
