@@ -32,6 +32,7 @@ struct Parallel {
   bool expert = false;
   bool balances_experts = false;        // EPLB: experts move between ranks
   std::uint64_t redundant_experts = 0;  // copies that it adds to the routed experts of each layer
+  std::vector<std::uint64_t> layers;    // of each pipeline stage; empty: as the engine deals them
   bool dp_attention = false;            // SGLang: the data parallel ranks are among the tensor parallel ones
   bool given = false;                   // -tp or -pp was given: --gpu-count then starts no search for a layout
   bool operator==(const Parallel&) const = default;
@@ -119,6 +120,7 @@ struct LlamaCppOptions {
   std::vector<Bytes> fit_target;     // --fit-target: what --fit leaves free, of each GPU or of all
   std::optional<Tokens> fit_ctx;     // --fit-ctx: the shortest context that --fit chooses
   std::vector<double> tensor_split;  // -ts: shares of the GPUs; empty: as evenly as the layers divide
+  std::optional<std::uint64_t> only_gpu;  // --split-mode none: the one GPU of the machine that it uses
   bool all_logits = false;           // --tool cli: logits of every token of a batch, not only of the slots' last ones
   bool operator==(const LlamaCppOptions&) const = default;
 };
@@ -130,7 +132,17 @@ struct VllmOptions {
   std::optional<Bytes> host_kv_cache;  // a second cache in host memory, for all ranks together
   std::optional<Bytes> swap_space;     // V0's, per GPU
   std::optional<std::string> all2all_backend;
+  std::optional<std::uint64_t> mamba_block_size;  // tokens between two saved states
+  bool sleeps = false;                            // --enable-sleep-mode: it can leave the GPU to another engine
   bool operator==(const VllmOptions&) const = default;
+};
+
+// HiCache of SGLang: the second cache in host memory.
+struct SglangOptions {
+  bool host_cache = false;
+  std::optional<Bytes> host_cache_size;    // of each rank
+  std::optional<double> host_cache_ratio;  // its tokens for each token on the GPU
+  bool operator==(const SglangOptions&) const = default;
 };
 
 struct TransformersOptions {
@@ -185,6 +197,7 @@ struct Request {
   AttentionKernel attention = AttentionKernel::kEngine;
   LlamaCppOptions llama_cpp;
   VllmOptions vllm;
+  SglangOptions sglang;
   TransformersOptions transformers;
   MlxOptions mlx;
 

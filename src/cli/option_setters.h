@@ -42,7 +42,7 @@ auto& member_of(Invocation& call) {
   Request& request = call.request;
   const auto parts = std::tie(call, call.measuring, call.workload, call.source.read, call.source.hub, request,
                               request.card, request.limits, request.parallel, request.extras, request.llama_cpp,
-                              request.vllm, request.transformers, request.mlx);
+                              request.vllm, request.transformers, request.mlx, request.sglang);
   return std::get<decltype(owner_of(member))&>(parts).*member;
 }
 

@@ -165,6 +165,15 @@ constexpr Option kOptions[]{
     {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm,
      "prefix caching, which can keep more states per sequence",
      [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
+    {"--pp-layer-partition", "A,B,...", kVllm, "layers of each pipeline stage (VLLM_PP_LAYER_PARTITION; SGLang too)",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.parallel.layers.clear();
+       for (const string_view layers : parts_of(v, ',')) c.request.parallel.layers.push_back(parse_count(layers, n));
+     }},
+    {"--mamba-block-size", "N", kVllm, "least tokens between two states that --mamba-cache-mode all keeps",
+     set<parse_count, &VllmOptions::mamba_block_size>},
+    {"--enable-sleep-mode", "", kVllm, "A + B: one engine is awake at a time, the others sleep",
+     flag<&VllmOptions::sleeps>},
     {"--mamba-cache-mode", "none|align|all", kVllm, "which recurrent states prefix caching keeps",
      set<as_typed, &VllmOptions::mamba_cache_mode>},
     {"--cudagraph-capture-sizes", "N,N,...", kVllm, "batch sizes that CUDA graphs are captured for",
@@ -232,6 +241,15 @@ constexpr Option kOptions[]{
     {"--fit-ctx -fitc", "N", kLlama, "the shortest context that automatic placement chooses (default 4096)",
      set<parse_tokens, &L::fit_ctx>},
     {"--tensor-split -ts", "A,B", kLlama, "how -pp splits the model over the GPUs, as 3,1", split_tensors},
+    {"--split-mode -sm", "none|layer", kLlama, "none: one GPU of several, which --main-gpu names",
+     [](Invocation& c, string_view v, string_view n) {
+       const bool one = chosen<bool>(v, n, {{"none", true}, {"layer", false}});
+       c.request.llama_cpp.only_gpu = one ? std::optional(c.request.llama_cpp.only_gpu.value_or(0)) : std::nullopt;
+     }},
+    {"--main-gpu -mg", "N", kLlama, "the GPU of --split-mode none, counted from 0",
+     [](Invocation& c, string_view v, string_view n) {
+       if (auto& gpu = c.request.llama_cpp.only_gpu) gpu = parse_count_or_none(v, n);
+     }},
     {"--tool", "server|cli", kLlama, "llama-server (logits of the last token per slot) or llama-cli (of all tokens)",
      [](Invocation& c, string_view v, string_view n) {
        c.request.llama_cpp.all_logits = chosen<bool>(v, n, {{"server", false}, {"cli", true}});
@@ -243,6 +261,14 @@ constexpr Option kOptions[]{
     {"--max-kv-size", "N", kMlx, "at most N tokens per layer: the first 4 and the latest",
      set<parse_tokens, &MlxOptions::max_kv_size>},
 
+    {"--enable-hierarchical-cache", "", kSglang, "HiCache: a second cache in host memory",
+     flag<&SglangOptions::host_cache>},
+    {"--hicache-ratio", "R", kSglang, "its tokens for each token of the GPU's cache (default 2)",
+     set<parse_rate, &SglangOptions::host_cache_ratio>},
+    {"--hicache-size", "GB", kSglang, "or its size, in 10^9 bytes of each rank",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.sglang.host_cache_size = Bytes(static_cast<std::uint64_t>(parse_rate(v, n) * 1e9));
+     }},
     {"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once", set<parse_count, &E::verify_tokens>},
     {"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kSglang,
      "states that a request keeps for its prefix cache", set<as_typed, &E::mamba_strategy>},

@@ -114,11 +114,31 @@ void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
                          {{"cap", call.request.max_num_seqs.value_or(1)}}}});
 }
 
+// --split-mode none: of several GPUs llama.cpp uses the one that --main-gpu names.
+void use_one_gpu(Invocation& call) {
+  Request& request = call.request;
+  CardRequest& card = request.card;
+  const std::optional<std::uint64_t>& index = request.llama_cpp.only_gpu;
+  if (!index) return;
+  if (card.count > 1 && *index >= card.count) {
+    request.command.refusal = "invalid value for main_gpu: " + std::to_string(*index) +
+                              " (available devices: " + std::to_string(card.count) + ")";
+    request.command.cure = "the first GPU is --main-gpu 0";
+  } else if (!card.mixed.empty()) {
+    card.gpu = card.mixed[*index];
+  }
+  card.mixed.clear();
+  card.count = request.parallel.pipeline = 1;
+  card.count_given = false;
+  request.llama_cpp.tensor_split.clear();
+}
+
 // Applies the given options to the call.
 void prepare(const ParsedArguments& given, Invocation& call) {
   const Command& command = *given.command;
   for (const GivenOption& each : given.options) call.typed.emplace_back(each.option->name(), each.value);
   apply(given, call);
+  use_one_gpu(call);
   make_paths_plain(call);
   use_implied_engine(call);
   require_form(command, call.format);
@@ -128,6 +148,26 @@ void prepare(const ParsedArguments& given, Invocation& call) {
   check_contradictions(call, [&](string_view name) { return is_given(given, name); });
 }
 
+// Tensors that a pattern places as no option of kvplan can: there is no verdict then.
+void leave_patterns_out(ReadCommand& read) {
+  const Option* option = find_option("--override-tensor");
+  std::erase_if(read.settings.settings, [&](const CommandSetting& each) {
+    if (find_option(each.option) != option) return false;
+    try {
+      Invocation scratch;
+      option->apply(scratch, each.value, each.option);
+      return false;
+    } catch (const Error&) {
+      read.request.unmodelled.push_back(each.option + " " + one_line(each.value, 40));
+      read.notes.push_back({NoteLevel::kWarning,
+                            "option_not_modelled",
+                            {"{option} {value} is not modelled: kvplan moves all experts of the first layers alone",
+                             {{"option", each.option}, {"value", one_line(each.value, 60)}}}});
+      return true;
+    }
+  });
+}
+
 // The call that an engine's command means.
 Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, const Invocation& base,
                    std::string_view left_out = "") {
@@ -135,6 +175,7 @@ Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, c
   ParsedArguments given = typed;
   ReadCommand read = read_command(command, call.model_source);
   read.settings.remove(left_out);
+  leave_patterns_out(read);
   std::erase_if(given.options, [](const GivenOption& each) { return each.option->name() == "--command"; });
   const Option* engine = find_option("--engine");
   if (!is_given(given, "--engine")) given.options.insert(given.options.begin(), {engine, "--engine", read.engine});

@@ -77,6 +77,8 @@ struct EngineCommand {
   std::span<const std::string_view> (*options)() = nullptr;
   // Lines "NAMES LACKED FIRST LAST DROPPED" for options that not all releases have; null: not known.
   std::span<const std::string_view> (*option_releases)() = nullptr;
+  std::string_view package = "";   // of PyPI
+  std::string_view server = "";    // of `programs`, the one that other commands name the models for
   bool takes_model = false;        // the first word that is not an option is the model
   bool takes_beginnings = false;   // argparse: "--mem-fraction" for "--mem-fraction-static"
   bool takes_underscores = false;  // "--max_model_len" is "--max-model-len"

@@ -137,6 +137,14 @@ struct SequenceLimit {
   Template words;
 };
 
+// A second cache in host memory, for sequences that do not run.
+struct HostCache {
+  LedgerLine line;              // over all ranks
+  std::uint64_t tokens = 0;     // that it holds
+  std::uint64_t sequences = 0;  // of the load's length
+  bool at_least = false;        // parts of a sequence may not be stored, so that more fit
+};
+
 // The cache of one model in one engine, for any load. It is built once, and queries are cheap (a sweep
 // makes a million), so everything that depends only on the model is computed in the constructor.
 class CacheLayout {
@@ -165,6 +173,9 @@ class CacheLayout {
   virtual std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const;
   // What the engine keeps in host memory: parts of the cache, and buffers.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
+  // Its second cache there, beside a cache of `budget` bytes on a GPU; nothing where it has none, or where its size
+  // depends on a budget that is not known.
+  virtual std::optional<HostCache> host_cache(std::optional<Bytes>, const Load&) const { return std::nullopt; }
   // Whether the engine runs `load` in `budget` bytes of a GPU: reserved(load) <= budget, or another rule (a budget
   // split between pools, a scheduler). Searches and verdicts use only this.
   virtual bool fits(Bytes budget, const Load& load) const { return reserved(load) <= budget; }
@@ -286,6 +297,8 @@ struct EngineDealing {
   bool (*pads_vocab)(const Request& request) = nullptr;
   // Whether blocks of FP8 experts become smaller if ranks split them; null: never.
   bool (*refines_blocks)(const Request& request) = nullptr;
+  // EPLB's buffer for moving experts is allocated with the weights, not when experts first move.
+  bool has_expert_buffer = false;
   // MTP layers count when layers are distributed over GPUs, whether or not they are used (llama.cpp).
   bool places_nextn_layers = false;
   // The draft is distributed over the GPUs as the model is; else it is on the last pipeline stage.
@@ -415,7 +428,7 @@ struct Engine {
   // What the request leaves in main memory although a GPU could store it; empty: nothing. Null: only offloaded weights.
   Template (*on_cpu)(const EngineInput& input) = nullptr;
   // The default context (never beyond the model's maximum); null: the model's maximum.
-  Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
+  Tokens (*default_context)(const Request& request, std::optional<Bytes> card) = nullptr;
   // Whether the form in which it caches this model's latents (MLA) is known, from its lists or from a run. Null: it
   // follows from the config's keys, or the engine refuses unknown models.
   bool (*names_latents)(const EngineInput& input) = nullptr;

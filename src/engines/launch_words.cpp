@@ -5,6 +5,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -105,6 +106,12 @@ void add_quantization(const LaunchInput& input, Arguments& out) {
 
 std::string_view draft_quantization(const LaunchInput& input) {
   return input.own_draft_weights ? "" : online_quantization(input.draft_weights);
+}
+
+void add_partition(std::string_view variable, const Parallel& parallel, Launch& launch) {
+  if (parallel.layers.empty()) return;
+  const auto text = [](std::uint64_t layers) { return std::to_string(layers); };
+  launch.environment.emplace_back(variable, join(parallel.layers, ",", text));
 }
 
 void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out) {

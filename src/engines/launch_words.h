@@ -84,6 +84,8 @@ void check_kernel(const Request& request);
 void add_quantization(const LaunchInput& input, Arguments& out);
 // A draft's weight type in the spelling of vLLM and SGLang; empty if the draft keeps its own.
 std::string_view draft_quantization(const LaunchInput& input);
+// The variable that names the layers of each pipeline stage, where the request does.
+void add_partition(std::string_view variable, const Parallel& parallel, Launch& launch);
 // LoRA options that both spell in the same way.
 void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out);
 

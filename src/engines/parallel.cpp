@@ -1,5 +1,6 @@
 #include "engines/parallel.h"
 
+#include <numeric>
 #include <string>
 
 #include "kvplan/error.h"
@@ -28,7 +29,15 @@ void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t
          "use a size that divides them");
 }
 
-std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split) {
+std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, const Parallel& parallel, StageSplit split) {
+  const std::uint64_t stages = parallel.pipeline;
+  if (const std::vector<std::uint64_t>& given = parallel.layers; !given.empty()) {
+    if (given.size() != stages || std::accumulate(given.begin(), given.end(), std::uint64_t{0}) != num_layers)
+      refuse("--pp-layer-partition has to name " + std::to_string(stages) + " stages with " +
+                 std::to_string(num_layers) + " layers in all",
+             "name the layers of each stage of --pipeline-parallel-size");
+    return given;
+  }
   if (stages > num_layers)
     refuse("--pipeline-parallel-size " + std::to_string(stages) + " is more than the " + std::to_string(num_layers) +
                " layers",
@@ -47,11 +56,11 @@ std::string buffer_name(std::uint64_t layer, std::string_view part) {
   return "layer " + std::to_string(layer) + ", " + std::string(part);
 }
 
-std::vector<StageShare> stage_shares(std::uint64_t num_layers, std::uint64_t stages, StageSplit split) {
+std::vector<StageShare> stage_shares(std::uint64_t num_layers, const Parallel& parallel, StageSplit split) {
   std::vector<StageShare> out;
   std::uint64_t first = 0;
-  for (const std::uint64_t layers : stage_layers(num_layers, stages, split)) {
-    out.push_back({first, layers, out.empty(), out.size() + 1 == stages});
+  for (const std::uint64_t layers : stage_layers(num_layers, parallel, split)) {
+    out.push_back({first, layers, out.empty(), out.size() + 1 == parallel.pipeline});
     first += layers;
   }
   return out;
@@ -68,7 +77,7 @@ std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, s
 std::vector<std::vector<LayerCache>> split_stages(const EngineInput& input, StageSplit split) {
   std::vector<std::vector<LayerCache>> out;
   std::uint64_t first = 0;
-  for (const std::uint64_t count : stage_layers(input.model.num_layers, input.request.parallel.pipeline, split)) {
+  for (const std::uint64_t count : stage_layers(input.model.num_layers, input.request.parallel, split)) {
     out.push_back(caches_of_stage(input.caches, first, count));
     first += count;
   }

@@ -24,15 +24,16 @@ void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t
 // "layer 3, key": the name of a layer's separate tensor.
 std::string buffer_name(std::uint64_t layer, std::string_view part);
 
-// Layers of each stage, adding up to num_layers. They are even; the engine decides which stages get the remainder.
+// Layers of each stage, adding up to num_layers. Unless the request names them they are even, and the engine decides
+// which stages get the remainder.
 enum class StageSplit {
   kSpareLast,  // vLLM: one for each of the stages before the last, from the second-to-last backwards
   kLastFirst,  // SGLang: one for each of the last stages
 };
-std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
+std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, const Parallel& parallel, StageSplit split);
 
 // The same for weights: the embedding is on the first stage, the head on the last.
-std::vector<StageShare> stage_shares(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
+std::vector<StageShare> stage_shares(std::uint64_t num_layers, const Parallel& parallel, StageSplit split);
 
 // The entries of `caches` whose layers are in [first, first + count).
 std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, std::uint64_t first,

@@ -102,7 +102,7 @@ void collect(const json& value, int depth, std::vector<Container>& out) {
   const bool has_words =
       value.is_object() && (value.contains("command") || value.contains("args") || value.contains("entrypoint"));
   if (value.is_object() && value.contains("image") && value["image"].is_string() && has_words) {
-    Container one{value["image"].get<std::string>(), {}, {}, gpus_of_container(value)};
+    Container one{value["image"].get<std::string>(), {}, {}, gpus_of_container(value), {}};
     for (const char* key : {"env", "environment"})
       if (value.contains(key)) one.environment = environment_of(value[key]);
     for (const char* key : {"entrypoint", "command", "args"})
@@ -137,6 +137,7 @@ std::optional<Container> read_docker_run(const std::vector<ShellWord>& words) {
   }
   if (at == words.end()) return std::nullopt;
   out.image = at->text;
+  if (out.arguments.empty()) out.starter.assign(words.begin(), at + 1);
   out.arguments.insert(out.arguments.end(), at + 1, words.end());
   return out;
 }

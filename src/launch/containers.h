@@ -16,6 +16,7 @@ struct Container {
   std::vector<ShellWord> arguments;  // of the image, after its entry point if the text names one
   Assignments environment;
   std::optional<std::uint64_t> gpus;
+  std::vector<ShellWord> starter;  // of docker run without --entrypoint: "docker" to the image
 };
 
 // `words` from "docker" or "podman" on; nothing if they run no image.

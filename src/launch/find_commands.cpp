@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -51,6 +52,7 @@ class Finder {
   void shell(const ShellText& text, const Assignments& outer, int depth) {
     for (const ShellCommand& command : text.commands) {
       Assignments environment = outer;
+      read_releases(command.words);
       const bool may_start = !has_word(kOthers, program_name(command.words.front().text));
       if (!may_start) continue;
       context_ = &text;
@@ -60,12 +62,19 @@ class Finder {
     }
   }
 
-  void words(const std::vector<ShellWord>& words, const Assignments& environment, int depth) {
+  // `before`: what starts the words, as a container's image.
+  void words(const std::vector<ShellWord>& words, const Assignments& environment, int depth,
+             const std::vector<ShellWord>& before = {}) {
     for (std::size_t at = 0; at < words.size(); ++at) {
       const string_view name = program_name(words[at].text);
       if (name == "docker" || name == "podman" || name == "nerdctl") {
         const std::vector<ShellWord> rest(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
-        if (const std::optional<Container> found = read_docker_run(rest)) return container(*found, environment, depth);
+        if (std::optional<Container> found = read_docker_run(rest)) {
+          if (!found->starter.empty())
+            found->starter.insert(found->starter.begin(), words.begin(),
+                                  words.begin() + static_cast<std::ptrdiff_t>(at));
+          return container(*found, environment, depth);
+        }
       }
       if ((name == "bash" || name == "sh" || name == "zsh") && depth < kDeepestShell)
         for (std::size_t next = at + 1; next + 1 < words.size() && words[next].text.starts_with('-'); ++next)
@@ -79,7 +88,9 @@ class Finder {
       const Start start = start_at(words, at);
       if (start.engine == nullptr) continue;
       LaunchCommand& found = add(*start.engine, environment);
-      for (std::size_t before = 0; before < at; ++before) assignment(words[before].text, found.environment);
+      found.before = before;
+      found.before.insert(found.before.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at));
+      for (std::size_t i = 0; i < at; ++i) assignment(words[i].text, found.environment);
       found.words.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
       found.arguments = start.arguments - at;
       return;
@@ -90,7 +101,7 @@ class Finder {
     Assignments environment = outer;
     environment.insert(environment.end(), found.environment.begin(), found.environment.end());
     const std::size_t before = out.size();
-    words(found.arguments, environment, depth);
+    words(found.arguments, environment, depth, found.starter);
     const string_view image = std::string_view(found.image).substr(0, found.image.rfind(':'));
     if (out.size() == before) {
       const auto engine = std::find_if(engines().begin(), engines().end(),
@@ -98,7 +109,7 @@ class Finder {
       if (engine == engines().end() || found.arguments.empty()) return;
       LaunchCommand& command = add(*engine, environment);
       command.words = found.arguments;
-      command.container = "docker run ... " + found.image + " ";
+      command.before = found.starter;
     }
     for (std::size_t i = before; i < out.size(); ++i) {
       out[i].gpus = found.gpus;
@@ -114,6 +125,7 @@ class Finder {
     LaunchCommand& found = out.emplace_back();
     found.engine = &engine;
     found.environment = environment;
+    if (const auto known = releases_.find(&engine); known != releases_.end()) found.release = known->second;
     return found;
   }
 
@@ -133,6 +145,21 @@ class Finder {
     out_of.insert(out_of.end(), command.own.begin(), command.own.end());
   }
 
+  // "pip install vllm==0.10.2", "sglang[all]==0.5.8"
+  void read_releases(const std::vector<ShellWord>& words) {
+    for (const ShellWord& word : words) {
+      const string_view text = word.text;
+      const auto equals = text.find("==");
+      if (equals == string_view::npos) continue;
+      const string_view package = text.substr(0, std::min(equals, text.find('[')));
+      const string_view after = text.substr(equals + 2);
+      const string_view release = after.substr(0, after.find_first_not_of("0123456789.post"));
+      for (const Engine& engine : engines())
+        if (!release.empty() && engine.command.package == package) releases_[&engine] = release;
+    }
+  }
+
+  std::map<const Engine*, std::string> releases_;
   const ShellText* context_ = nullptr;
   std::size_t count_ = 0;
 };
@@ -175,14 +202,42 @@ bool is_yaml(string_view text) {
   return false;
 }
 
-// "# vllm serve ..." at a root prompt, which is a comment to a shell.
-std::string without_prompts(string_view text) {
+// "# vllm serve ..." at a root prompt is a comment to a shell, "> vllm serve ..." a redirection, and a `vllm serve ...`
+// of Markdown a substitution. A backtick behind a blank at the end of a line is PowerShell's backslash.
+std::string without_marks(string_view text) {
   std::string out;
   for (const string_view line : split(text, '\n')) {
-    const string_view plain = trimmed(line);
-    out += std::string(plain.starts_with("# ") ? plain.substr(2) : plain) + "\n";
+    string_view plain = trimmed(line);
+    while (plain.starts_with("# ") || plain.starts_with("> ")) plain = trimmed(plain.substr(2));
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const bool continues = i + 1 == plain.size() && i > 0 && plain[i - 1] == ' ';
+      out += plain[i] == '`' && !continues ? '\n' : plain[i];
+    }
+    out += '\n';
   }
   return out;
+}
+
+// A server's own environment holds for the models that other commands of its engine name.
+void merge_servers(std::vector<LaunchCommand>& commands) {
+  const auto is_server = [](const LaunchCommand& command) {
+    const string_view server = command.engine->command.server;
+    const std::vector<string_view> words = split(server);
+    return !server.empty() && command.words.size() >= words.size() && command.words[1].text == words[1];
+  };
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (!is_server(commands[i])) continue;
+    bool is_used = false;
+    for (LaunchCommand& other : commands) {
+      if (other.engine != commands[i].engine || is_server(other)) continue;
+      is_used = true;
+      other.environment.insert(other.environment.begin(), commands[i].environment.begin(),
+                               commands[i].environment.end());
+      if (!other.gpus) other.gpus = commands[i].gpus;
+      if (other.release.empty()) other.release = commands[i].release;
+    }
+    if (is_used) commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(i--));
+  }
 }
 
 }  // namespace
@@ -204,11 +259,12 @@ std::vector<LaunchCommand> find_commands(string_view text) {
     if (finder.out.empty() && is_yaml(text))
       fail("the text is YAML, which kvplan does not read",
            "convert it to JSON: docker compose config --format json, kubectl get -o json, or yq -o json");
-    if (finder.out.empty()) finder.shell(read_shell(without_prompts(text)), {}, 0);
+    if (finder.out.empty()) finder.shell(read_shell(without_marks(text)), {}, 0);
   }
   if (finder.out.empty())
     fail("no engine command in the text",
          "write one such as vllm serve MODEL, sglang serve, llama-server -m FILE or docker run IMAGE");
+  merge_servers(finder.out);
   return std::move(finder.out);
 }
 

@@ -20,7 +20,7 @@ struct LaunchCommand {
   std::size_t arguments = 0;          // index of the first word after the program
   Assignments environment;            // assignments that apply to it; the last of a name wins
   std::optional<std::uint64_t> gpus;  // that the container is given
-  std::string container;              // "docker run ... IMAGE", where the arguments of an image are the command
+  std::vector<ShellWord> before;      // words in front of the program: "sudo docker run ... IMAGE", "numactl"
   bool is_rocm = false;
 };
 

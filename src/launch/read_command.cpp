@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 using std::string_view;
 
+constexpr std::string_view kRepeatable = "--lora --override-tensor";
 constexpr std::string_view kSwitchWords = "on off auto true false 0 1 enabled disabled high medium low";
 
 // Which releases have an option; absent ends are open.
@@ -159,7 +160,10 @@ class CommandReader {
           out_.notes, "option_not_modelled",
           {"{option}: the method {method} is not modelled", {{"option", name}, {"method", one_line(value, 40)}}});
     }
-    out_.settings.set(row.target, row.passes_value ? value : std::string(row.constant));
+    if (has_word(kRepeatable, row.target))
+      out_.settings.settings.push_back({std::string(row.target), value});
+    else
+      out_.settings.set(row.target, row.passes_value ? value : std::string(row.constant));
   }
 
   void environment() {
@@ -176,8 +180,8 @@ class CommandReader {
     if (target == "@hub") out_.settings.model = value;
     if (target == "@hub-file") hub_file_ = value;
     if (target == "@fit") out_.settings.set("@fit", value.empty() ? "on" : value);
-    if (target == "@one-gpu") out_.command.gpus = 1;
     if (target == "@devices") visible(value);
+    if (target.starts_with("@host-cache")) out_.settings.set(target, value);
   }
 
   void finish() {
@@ -309,9 +313,28 @@ std::string shell_quoted(const std::string& word) {
 }
 
 bool is_secret(string_view name) {
-  for (const string_view part : {"TOKEN", "KEY", "SECRET", "PASSWORD"})
-    if (name.find(part) != string_view::npos) return true;
+  const std::string all = lower(name);
+  for (const string_view part : {"token", "key", "secret", "passw"})
+    if (all.find(part) != std::string::npos) return true;
   return false;
+}
+
+// Words in front of an engine's program without their secrets: "-e HF_TOKEN=...", "--token ...".
+std::string without_secrets(const std::vector<ShellWord>& words) {
+  std::string out;
+  bool is_value = false;
+  for (const ShellWord& word : words) {
+    std::string text = std::exchange(is_value, false) ? "..." : word.text;
+    auto equals = text.find('=');
+    while (equals != std::string::npos && !is_secret(string_view(text).substr(0, equals)))
+      equals = text.find('=', equals + 1);
+    if (equals != std::string::npos)
+      text = text.substr(0, equals + 1) + "...";
+    else
+      is_value = text.starts_with('-') && is_secret(text);
+    out += shell_quoted(text) + " ";
+  }
+  return out;
 }
 
 }  // namespace
@@ -401,9 +424,11 @@ std::string edited_command(const ReadCommand& read, const std::vector<std::pair<
     if (const auto equals = first.find('='); equals != std::string::npos) first = first.substr(0, equals + 1) + "...";
     for (std::size_t i = 1; i < each.words; ++i) words[each.word + i] = i == 1 ? "..." : "";
   }
-  std::string out = read.command.container;
+  const std::string before = without_secrets(read.command.before);
+  std::string out;
   for (const auto& [name, value] : read.command.environment)
-    if (read.command.container.empty() && !is_secret(name)) out += name + "=" + shell_quoted(value) + " ";
+    if (!is_secret(name) && before.find(name + "=") == std::string::npos) out += name + "=" + shell_quoted(value) + " ";
+  out += before;
   words.insert(words.end(), added.begin(), added.end());
   std::erase(words, "");
   return out + join(words, " ", shell_quoted);

@@ -155,7 +155,7 @@ Load load_of(const ModelSpec& model, const Request& request) {
     load.max_model_len = longest_of(model.max_model_len, engine_of(request)).value_or(Tokens(kDefaultContext));
   if (const auto context = engine_of(request).default_context;
       context != nullptr && !request.max_model_len && !request.llama_cpp.ctx_size)
-    load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));
+    load.max_model_len = std::min(load.max_model_len, context(request, card_memory(request)));
   load.source_tokens = request.encoder_len.value_or(model.source_tokens);
   return load;
 }

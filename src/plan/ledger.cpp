@@ -159,7 +159,9 @@ std::vector<LedgerLine> host_lines(const Pieces& pieces, const Plan& plan) {
       out.push_back(std::move(line));
     }
   };
+  const auto budget = plan.capacity ? std::optional(plan.capacity->kv_cache_memory) : std::nullopt;
   add(pieces.layout.host(plan.load), plan.request.parallel.data);
+  if (const auto cache = pieces.layout.host_cache(budget, plan.load)) add({cache->line}, plan.request.parallel.data);
   add(pieces.weights.host, layout_copies(plan.request));
   add(pieces.extras.host, layout_copies(plan.request));
   return out;
@@ -170,15 +172,16 @@ Occupancy occupy_stages(const Pieces& pieces, Plan& plan) {
   std::vector<Bytes> held = occupancy.held_by_stage(plan.request.parallel.pipeline);
   fill_stages(pieces, held, plan);
   // A separate GPU's plan does not depend on host memory, unless that is judged too.
-  if (shared_memory(plan.request) || plan.request.card.host_memory || !plan.verdict.on_cpu.empty())
-    plan.host = host_lines(pieces, plan);
+  const bool judges_host = shared_memory(plan.request) || plan.request.card.host_memory || !plan.verdict.on_cpu.empty();
   plan.capacity.reset();
+  if (judges_host) plan.host = host_lines(pieces, plan);
   if (const auto budget = cache_budget(pieces, plan)) {
     plan.capacity.emplace().kv_cache_memory = *budget;
     if (const double share = occupancy.cut(*budget); share < 1) {
       for (Bytes& each : held) each = Bytes(checked_scale(each.count(), share, "the cache"));
       fill_stages(pieces, held, plan);
     }
+    if (judges_host && pieces.layout.host_cache(*budget, plan.load)) plan.host = host_lines(pieces, plan);
   }
   return occupancy;
 }

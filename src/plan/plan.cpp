@@ -110,6 +110,20 @@ void note_prompt_cache(Plan& plan) {
   }
 }
 
+void note_host_cache(const CacheLayout& layout, Plan& plan) {
+  const auto budget = plan.capacity ? std::optional(plan.capacity->kv_cache_memory) : std::nullopt;
+  const auto cache = layout.host_cache(budget, plan.load);
+  if (!cache) return;
+  const std::uint64_t copies = plan.request.parallel.data;
+  inform(plan.notes, "host_cache",
+         {cache->at_least ? "the cache in host memory holds at least {sequences:idle sequence} of {length} tokens"
+                          : "the cache in host memory holds {tokens} tokens: {sequences:idle sequence} of {length} "
+                            "tokens",
+          {{"tokens", checked_mul(cache->tokens, copies, "tokens")},
+           {"sequences", checked_mul(cache->sequences, copies, "sequences")},
+           {"length", plan.load.max_model_len}}});
+}
+
 Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model(request);
   check_gpus(request);
@@ -151,8 +165,9 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (const WeightType* type = find_weight_type(weights.type))
     plan.weights_loss = type->scope == Scope::kEverything ? "none" : type->quality;
   fill_memory(pieces, ranks, plan);
-  plan.host = host_lines(pieces, plan);
   if (!request.limits.min_context && !request.limits.min_seqs) fill_capacity(pieces, plan);
+  plan.host = host_lines(pieces, plan);
+  note_host_cache(layout, plan);
   doubt_verdict(plan);
   fill_card(input, engine, plan);
   note_prompt_cache(plan);

@@ -249,9 +249,12 @@ std::optional<LedgerLine> balance_line(const ModelSpec& model, const WeightReque
     if (group.is_expert) layers = std::max(layers, HeldLayers{group, asked.share}.count());
   const Bytes experts = bytes_of(report.lines, Component::kExperts);
   if (layers == 0 || experts == Bytes(0)) return std::nullopt;
-  return exact_line(Section::kWeights, "experts in transfer", Bytes(experts.count() / layers),
+  const bool at_start = engine_of(request).parallel.has_expert_buffer;
+  return exact_line(at_start ? Section::kWeights : Section::kRuntime, "experts in transfer",
+                    Bytes(experts.count() / layers),
                     {"the rank's experts of one of {layers} layers", {{"layers", layers}}},
-                    "vLLM distributed/eplb/eplb_state.py expert_buffer");
+                    at_start ? "vLLM distributed/eplb/eplb_state.py expert_buffer"
+                             : "SGLang eplb/expert_location_updater.py create_temp_buffers");
 }
 
 // What options move from the GPUs to host memory, over all stages.
@@ -345,7 +348,7 @@ double mean_bits(const ModelSpec& model, bool with_towers, const RankWeights& we
 std::vector<StageShare> layer_stages(std::uint64_t layers, const Request& request) {
   if (const auto stages = engine_of(request).parallel.stages; stages != nullptr) return stages(layers, request);
   if (request.parallel.pipeline == 1) return {{0, layers, true, true}};
-  return stage_shares(layers, request.parallel.pipeline, StageSplit::kSpareLast);
+  return stage_shares(layers, request.parallel, StageSplit::kSpareLast);
 }
 
 void set_stage(const StageShare& stage, WeightShare& share) {

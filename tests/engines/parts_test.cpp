@@ -84,16 +84,26 @@ TEST_CASE("parts: units of a rank") {
 TEST_CASE("parts: layers of pipeline stages") {
   // get_pp_indices of vLLM: the remainder from the second-last stage backwards; SGLang: the last stages.
   using Layers = std::vector<std::uint64_t>;
-  CHECK(stage_layers(32, 1, StageSplit::kSpareLast) == Layers{32});
-  CHECK(stage_layers(32, 4, StageSplit::kSpareLast) == Layers{8, 8, 8, 8});
-  CHECK(stage_layers(61, 2, StageSplit::kSpareLast) == Layers{31, 30});
-  CHECK(stage_layers(62, 4, StageSplit::kSpareLast) == Layers{15, 16, 16, 15});
-  CHECK(stage_layers(61, 4, StageSplit::kSpareLast) == Layers{15, 15, 16, 15});
-  CHECK(stage_layers(63, 4, StageSplit::kSpareLast) == Layers{16, 16, 16, 15});
-  CHECK(stage_layers(62, 4, StageSplit::kLastFirst) == Layers{15, 15, 16, 16});
-  CHECK(stage_layers(4, 4, StageSplit::kLastFirst) == Layers{1, 1, 1, 1});
-  CHECK_THROWS_AS(stage_layers(4, 5, StageSplit::kLastFirst), Error);
-  const auto shares = stage_shares(62, 4, StageSplit::kLastFirst);
+  const auto pp = [](std::uint64_t stages, Layers given = {}) {
+    Parallel out;
+    out.pipeline = stages;
+    out.layers = std::move(given);
+    return out;
+  };
+  CHECK(stage_layers(32, pp(1), StageSplit::kSpareLast) == Layers{32});
+  CHECK(stage_layers(32, pp(4), StageSplit::kSpareLast) == Layers{8, 8, 8, 8});
+  CHECK(stage_layers(61, pp(2), StageSplit::kSpareLast) == Layers{31, 30});
+  CHECK(stage_layers(62, pp(4), StageSplit::kSpareLast) == Layers{15, 16, 16, 15});
+  CHECK(stage_layers(61, pp(4), StageSplit::kSpareLast) == Layers{15, 15, 16, 15});
+  CHECK(stage_layers(63, pp(4), StageSplit::kSpareLast) == Layers{16, 16, 16, 15});
+  CHECK(stage_layers(62, pp(4), StageSplit::kLastFirst) == Layers{15, 15, 16, 16});
+  CHECK(stage_layers(4, pp(4), StageSplit::kLastFirst) == Layers{1, 1, 1, 1});
+  CHECK_THROWS_AS(stage_layers(4, pp(5), StageSplit::kLastFirst), Error);
+  // VLLM_PP_LAYER_PARTITION and SGLANG_PP_LAYER_PARTITION: one number for each stage, and their sum is the layers.
+  CHECK(stage_layers(61, pp(2, {20, 41}), StageSplit::kSpareLast) == Layers{20, 41});
+  CHECK_THROWS_AS(stage_layers(61, pp(3, {20, 41}), StageSplit::kSpareLast), Error);
+  CHECK_THROWS_AS(stage_layers(62, pp(2, {20, 41}), StageSplit::kSpareLast), Error);
+  const auto shares = stage_shares(62, pp(4), StageSplit::kLastFirst);
   REQUIRE(shares.size() == 4);
   CHECK(shares[0].has_embedding);
   CHECK_FALSE(shares[1].has_embedding);

@@ -309,14 +309,26 @@ TEST_CASE("rules: an offloaded cache of transformers") {
 }
 
 TEST_CASE("rules: Ollama's context by the card") {
-  // Documentation of context length: 4k below 24 GiB, 32k below 48, 256k above.
+  // server/routes.go since 0.15.5: 47 and 23 GiB over all GPUs. An RTX 4090 has 23.5 and a pair of them 47.04 GiB.
   Request request;
   const Engine& ollama = find_engine("ollama", request);
-  CHECK(ollama.default_context(std::nullopt) == Tokens(4096));
-  CHECK(ollama.default_context(Bytes(24 * kGiB - 1)) == Tokens(4096));
-  CHECK(ollama.default_context(Bytes(24 * kGiB)) == Tokens(32768));
-  CHECK(ollama.default_context(Bytes(48 * kGiB - 1)) == Tokens(32768));
-  CHECK(ollama.default_context(Bytes(48 * kGiB)) == Tokens(262144));
+  const auto context = [&](std::optional<Bytes> card, std::uint64_t count = 1) {
+    request.card.count = count;
+    return ollama.default_context(request, card);
+  };
+  CHECK(context(std::nullopt) == Tokens(4096));
+  CHECK(context(Bytes(23 * kGiB - 1)) == Tokens(4096));
+  CHECK(context(Bytes(23 * kGiB)) == Tokens(32768));
+  CHECK(context(Bytes(47 * kGiB - 1)) == Tokens(32768));
+  CHECK(context(Bytes(47 * kGiB)) == Tokens(262144));
+  CHECK(context(Bytes(16 * kGiB), 2) == Tokens(32768));
+  CHECK(context(built_in_catalogue().parse("rtx-4090").budget()) == Tokens(32768));
+  CHECK(context(built_in_catalogue().parse("rtx-4090").budget(), 2) == Tokens(262144));
+  request.card.mixed = {&built_in_catalogue().parse("rtx-3060"), &built_in_catalogue().parse("rtx-4090")};
+  CHECK(context(std::nullopt) == Tokens(32768));
+  request.card.mixed.clear();
+  find_engine("ollama@0.12", request);
+  CHECK(context(Bytes(80 * kGiB)) == Tokens(4096));
   // num_batch 512: one pass of 512 tokens where llama.cpp takes n_batch 2048 in micro-batches of 512; with windows of
   // 1024 the second cache is 1536 cells in both.
   EngineInput input = input_of("ollama", "gemma3", {heads(8, 128, 1024)});

@@ -33,6 +33,18 @@ TEST_CASE("The engine's command is found behind prompts, wrappers and other comm
   CHECK(found("vllm serve a\nsglang serve --model-path b") ==
         "vllm: vllm serve a\nsglang: sglang serve --model-path b");
   CHECK(found("ssh box \"cd /x && nohup llama-server -m x.gguf > log 2>&1 &\"") == "llama.cpp: llama-server -m x.gguf");
+  // As Markdown, a mail and PowerShell have it.
+  CHECK(found("I run `vllm serve m -tp 2` and it fails") == "vllm: vllm serve m -tp 2");
+  CHECK(found("> llama-server -m x.gguf -c 512") == "llama.cpp: llama-server -m x.gguf -c 512");
+  CHECK(found("```\n`& \"$D\\llama-server.exe\" `\n  -m x.gguf `\n  --jinja`\n```") ==
+        "llama.cpp: $D\\llama-server.exe -m x.gguf --jinja");
+  // A package names the release, and an image's tag another one.
+  CHECK(found("pip install vllm==0.10.2\nvllm serve m") == "vllm 0.10.2: vllm serve m");
+  CHECK(found("uv pip install \"sglang[all]==0.5.8\"\nvllm serve m") == "vllm: vllm serve m");
+  // A server without a model holds its environment for the models that are run.
+  CHECK(found("OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama run m") == "ollama: ollama run m");
+  CHECK(find_commands("OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama run m").front().environment ==
+        Assignments{{"OLLAMA_NUM_PARALLEL", "2"}});
   CHECK_THROWS_AS(find_commands("echo llama-server\nwhich vllm\npip install sglang"), Error);
   CHECK_THROWS_AS(find_commands(""), Error);
 }

@@ -62,6 +62,24 @@ TEST_CASE("Options are read as the engine's parser reads them") {
   CHECK(asks("llama-server -m m -fa -c 512 --n-gpu-layers all -np 2") ==
         "--flash-attn on; --ctx-size 512; --n-gpu-layers all; --num-seqs 2");
   CHECK(asks("llama-cli -m m -ts 3,1") == "--tensor-split 3,1; --tool cli; --pipeline-parallel-size 2");
+  CHECK(asks("llama-server -m m -sm none -mg 1 -ts 3,1") == "--split-mode none; --main-gpu 1");
+  CHECK(asks("llama-server -m m --lora a --lora b") == "--lora a; --lora b");
+  CHECK(asks("VLLM_PP_LAYER_PARTITION=20,12 vllm serve m -pp 2") ==
+        "--pp-layer-partition 20,12; --pipeline-parallel-size 2");
+  // LMCache: 5 GiB of each rank where nothing names its size; connectors of vLLM: bytes of all ranks, or of each.
+  const std::string connector = R"(vllm serve m -tp 2 --kv-transfer-config '{"kv_connector": ")";
+  CHECK(asks(connector + R"(LMCacheConnectorV1", "kv_role": "kv_both"}')") ==
+        "--tensor-parallel-size 2; --kv-offloading-size 10");
+  CHECK(asks("LMCACHE_MAX_LOCAL_CPU_SIZE=20 " + connector + "LMCacheConnectorV1\"}'") ==
+        "--tensor-parallel-size 2; --kv-offloading-size 40");
+  CHECK(asks(connector + R"(OffloadingConnector", "kv_connector_extra_config": {"cpu_bytes_to_use": 8589934592}}')") ==
+        "--tensor-parallel-size 2; --kv-offloading-size 8");
+  CHECK(
+      asks(connector +
+           R"(SimpleCPUOffloadConnector", "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 8589934592}}')") ==
+      "--tensor-parallel-size 2; --kv-offloading-size 16");
+  CHECK(asks("sglang serve --model m --enable-hierarchical-cache --hicache-ratio 3 --enable-eplb") ==
+        "--enable-hierarchical-cache; --hicache-ratio 3; --enable-eplb");
   CHECK(asks("LLAMA_ARG_CTX_SIZE=8192 llama-server -m m") == "--ctx-size 8192");
   CHECK(asks("OLLAMA_NUM_PARALLEL=4 OLLAMA_FLASH_ATTENTION=1 ollama run m") == "--num-seqs 4; --flash-attn on");
   CHECK(asks("mlx_lm.server --model m --kv-bits 8 --prefill-step-size 512") ==
@@ -115,7 +133,17 @@ TEST_CASE("The edited command keeps the rest, and hides secrets") {
         "A=1 vllm serve m --max-model-len 4096 --api-key ... --hf-token=... --port 80 --kv-cache-dtype fp8");
   CHECK(edited_command(one, {{"--gpu-count", "2"}}).empty());
   CHECK(edited_command(read("docker run vllm/vllm-openai:v0.8.4 --model m"), {{"--tensor-parallel-size", "2"}}) ==
-        "docker run ... vllm/vllm-openai:v0.8.4 --model m --tensor-parallel-size 2");
+        "docker run vllm/vllm-openai:v0.8.4 --model m --tensor-parallel-size 2");
+  CHECK(edited_command(read("sudo docker run --gpus all -e HF_TOKEN=hf_x --env=B=2 --rm lmsysorg/sglang python3 -m "
+                            "sglang.launch_server --model m"),
+                       {{"--tensor-parallel-size", "2"}}) ==
+        "sudo docker run --gpus all -e HF_TOKEN=... --env=B=2 --rm lmsysorg/sglang python3 -m sglang.launch_server "
+        "--model m --tp-size 2");
+  CHECK(
+      edited_command(read("C=3 box --token st.x numactl -N 0 python3 -m vllm.entrypoints.openai.api_server --model m"),
+                     {{"--max-model-len", "4096"}}) ==
+      "C=3 box --token ... numactl -N 0 python3 -m vllm.entrypoints.openai.api_server --model m --max-model-len "
+      "4096");
 }
 
 // Every option that a parser has or had is in the engine's table; otherwise pasting it would be an error.
@@ -178,6 +206,7 @@ TEST_CASE("A table names options that kvplan has, and each name once") {
       CAPTURE(std::string(engine.name));
       CAPTURE(std::string(row.names.front()));
       if (!target.empty() && target[0] == '-') CHECK_MESSAGE(find_option(target) != nullptr, target);
+      CHECK_MESSAGE(table.find(row.names.front()).first != nullptr, "no row for its other values");
       if (row.values.empty()) names.insert(names.end(), row.names.begin(), row.names.end());
     }
     std::sort(names.begin(), names.end());

@@ -95,6 +95,9 @@ EngineCommand llama_cpp_command() {
     if (fit != nullptr && *fit == "off" && settings.find("--n-gpu-layers") == nullptr)
       settings.set("--n-gpu-layers", "all");
     settings.remove("@fit");
+    // --split-mode none ignores --tensor-split.
+    if (const std::string* mode = settings.find("--split-mode"); mode != nullptr && *mode == "none")
+      settings.remove("--tensor-split");
     // The layers are split over as many GPUs as --tensor-split has numbers.
     const std::string* shares = settings.find("--tensor-split");
     const auto cards = shares == nullptr ? 0 : 1 + std::count_if(shares->begin(), shares->end(), [](char c) {
@@ -138,6 +141,10 @@ Launch llama_cpp_launch(const LaunchInput& input) {
   out.add_flag("--kv-unified", request.llama_cpp.kv_unified);
   out.add_flag("--swa-full", request.llama_cpp.swa_full);
   out.add_flag("--no-kv-offload", request.llama_cpp.no_kv_offload);
+  if (request.llama_cpp.only_gpu) {
+    out.add("--split-mode", "none");
+    if (*request.llama_cpp.only_gpu > 0) out.add("--main-gpu", *request.llama_cpp.only_gpu);
+  }
   if (!request.llama_cpp.tensor_split.empty()) out.add_shares("-ts", request.llama_cpp.tensor_split);
   if (request.llama_cpp.cpu_moe_layers == kEveryLayer)
     out.add("--cpu-moe");

@@ -266,7 +266,8 @@ Engine llama_cpp_engine() {
   engine.start = Start::kEverything;
   engine.options =
       "--backend --batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
-      "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v "
+      "--tensor-split --split-mode --main-gpu --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k "
+      "--cache-type-v "
       "--cache-ram --fit-target --fit-ctx --no-mmproj-offload --ctx-size-draft --cache-type-k-draft "
       "--cache-type-v-draft";
   engine.supports = [](const Gpu& card) { return !is_gaudi(card); };  // CUDA, HIP, SYCL, Vulkan and Metal

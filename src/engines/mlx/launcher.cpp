@@ -9,6 +9,7 @@ EngineCommand mlx_command() {
   static constexpr std::string_view kPrograms[] = {"mlx_lm.server",   "mlx_lm.generate",  "mlx_lm server",
                                                    "mlx_lm generate", "-m mlx_lm.server", "-m mlx_lm.generate"};
   EngineCommand out{kPrograms, "", "", mlx_option_lines};
+  out.package = "mlx-lm";
   out.takes_beginnings = true;
   return out;
 }

@@ -11,6 +11,7 @@ namespace kvplan {
 EngineCommand ollama_command() {
   static constexpr std::string_view kPrograms[] = {"ollama run", "ollama serve"};
   EngineCommand out{kPrograms, "", "ollama", ollama_option_lines};
+  out.server = "ollama serve";
   out.takes_model = out.uses_visible_gpus = true;
   // A name is a model of its store, unless it is a file or says where it comes from.
   out.complete = [](CommandSettings& settings) {
@@ -19,6 +20,10 @@ EngineCommand ollama_command() {
                           !model.starts_with('/') && !model.starts_with('.') && !model.starts_with("ollama:") &&
                           !model.starts_with("hf.co/");
     if (is_named && !model.empty()) model.insert(0, "ollama:");
+    if (const std::string* gpu = settings.find("--main-gpu"); gpu != nullptr && *gpu != "0")
+      settings.set("--split-mode", "none");
+    else
+      settings.remove("--main-gpu");
   };
   return out;
 }

@@ -4,8 +4,8 @@
 // "kv cache" and "compute graph" (log_reader.cpp reads them). The cache itself follows llama_cpp.cpp.
 // - until 0.29 it ran some families in its own engine (fs/ggml/ggml.go, OllamaEngineRequired); since 0.30 it starts
 //   llama-server for every GGUF (llm/llama_server.go).
-// - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel). Where nobody names it: 4096 below
-//   24 GiB of GPU memory, 32768 below 48 GiB, 262144 above, never more than the model's own; 4096 without a GPU.
+// - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel), and never more than the model's
+//   own. Its default is a rule; 4096 without a card.
 // - one sequence at a time (OLLAMA_NUM_PARALLEL 1), KV float16, q8_0 or q4_0 for both.
 // - num_batch 512; since 0.30 by the context of all sequences (server/sched.go, automaticGenerationBatch), and
 //   llama-server's micro-batch is as large. If the GPU has little room beside the model it takes a smaller one,
@@ -40,6 +40,7 @@ constexpr std::uint64_t kBatch = 512;
 // What Ollama's own engine keeps in addition to llama.cpp's cache, and whether a family still runs in it.
 struct OllamaRules {
   bool starts_llama_server = false;
+  bool sizes_context = false;
   std::uint64_t gpt_oss_window = 0, gemma4_window = 0;  // least tokens of a window; 0 if llama.cpp runs the family
   std::uint64_t checkpoints = 0;                        // copies of a sequence's states
 };
@@ -63,6 +64,12 @@ constexpr Rule<OllamaRules> kRules[] = {
      kServer,
      "Recurrent states have this many checkpoints.",
      "kvcache/recurrent.go, DefaultCheckpointCount; a log"},
+    {&OllamaRules::sizes_context,
+     1,
+     {0, 15, 5},
+     kNoEnd,
+     "The default context depends on the memory of all GPUs: 4,096 tokens, 32,768 from 23 GiB, 262,144 from 47 GiB.",
+     "server/routes.go"},
     {&OllamaRules::starts_llama_server, 1, kServer, kNoEnd,
      "llama-server runs every GGUF, and batches grow with the context.", "llm/llama_server.go; server/sched.go; a log"},
 };
@@ -162,9 +169,15 @@ EngineSettings settings(const EngineInput& input, const Load& load) {
   return llama_cpp_settings(inner, load);
 }
 
-Tokens default_context(std::optional<Bytes> card) {
-  if (!card || *card < Bytes(24 * kGiB)) return Tokens(4096);
-  return *card < Bytes(48 * kGiB) ? Tokens(32768) : Tokens(262144);
+// server/routes.go: by the memory of all GPUs, a GiB less than the tiers of its documentation.
+Tokens default_context(const Request& request, std::optional<Bytes> card) {
+  Bytes all = card.value_or(Bytes(0)) * request.card.count;
+  if (!request.card.mixed.empty()) {
+    all = Bytes(0);
+    for (const Gpu* each : request.card.mixed) all += each->budget();
+  }
+  if (!rules_of(request).sizes_context || all < Bytes(23 * kGiB)) return Tokens(4096);
+  return all < Bytes(47 * kGiB) ? Tokens(32768) : Tokens(262144);
 }
 
 }  // namespace
@@ -192,7 +205,8 @@ Engine ollama_engine() {
   out.start = Start::kEverything;
   out.options =
       "--batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
-      "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v";
+      "--tensor-split --split-mode --main-gpu --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k "
+      "--cache-type-v";
   out.supports = llama_cpp_engine().supports;
   out.extras.lora = LoraStorage::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;

@@ -102,6 +102,7 @@ EngineCommand sglang_command() {
   static constexpr std::string_view kPrograms[] = {"sglang serve", "-m sglang.launch_server",
                                                    "-m sglang.srt.entrypoints.http_server", "launch_server.py"};
   EngineCommand out{kPrograms, "", "sglang", sglang_option_lines, sglang_option_releases};
+  out.package = "sglang";
   out.takes_beginnings = true;
   // server_args.py: EAGLE without a draft is the model's own layer.
   out.complete = [](CommandSettings& settings) {
@@ -134,6 +135,12 @@ Launch sglang_launch(const LaunchInput& input) {
     out.add("--max-running-requests", request.max_num_seqs.value_or(request.sequences()));
   out.add_ranks("--tp-size", request.parallel.tensor);
   out.add_ranks("--pp-size", request.parallel.pipeline);
+  add_partition("SGLANG_PP_LAYER_PARTITION", request.parallel, launch);
+  out.add_flag("--enable-hierarchical-cache", request.sglang.host_cache);
+  if (request.sglang.host_cache_ratio) out.add_share("--hicache-ratio", *request.sglang.host_cache_ratio);
+  if (request.sglang.host_cache_size)
+    out.add("--hicache-size", ceil_div(request.sglang.host_cache_size->count(), 1'000'000'000));
+  out.add_flag("--enable-eplb", request.parallel.balances_experts);
   out.add_ranks("--dp-size", request.parallel.data);
   out.add_flag("--enable-dp-attention", request.parallel.dp_attention);
   if (request.parallel.expert) {

@@ -21,6 +21,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
  public:
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
       : SglangPools(input, notes),
+        hicache_(input.request.sglang),
         shares_(sglang_has_radix_cache(input)),
         kept_windows_(rules_.frees_windows_early ? window_ : std::max(window_, sglang_card_settings(input).chunk)) {}
 
@@ -65,6 +66,41 @@ class SglangLayout final : public CacheLayout, private SglangPools {
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
     }
+    return out;
+  }
+
+  // mem_cache/pool_host/base.py: every rank has pools of so many times the tokens of the GPU's own, or of a fixed size.
+  std::optional<HostCache> host_cache(std::optional<Bytes> budget, const Load& load) const override {
+    constexpr double kRatio = 2;
+    constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 50;
+    const bool many_pools = has_windows() || states_;
+    if (!hicache_.host_cache || (hicache_.host_cache_size && many_pools)) return std::nullopt;
+    if (!hicache_.host_cache_size && !budget) return std::nullopt;
+    const auto pool = [&](std::uint64_t tokens, std::uint64_t page) { return (tokens / page + 1) * page; };
+    const double ratio = hicache_.host_cache_ratio.value_or(kRatio);
+    const auto scaled = [&](std::uint64_t count) {
+      return static_cast<std::uint64_t>(std::min(static_cast<double>(count) * ratio, static_cast<double>(kMostTokens)));
+    };
+    HostCache out;
+    const SglangCounts device = budget ? pools_of(*budget, load) : SglangCounts{};
+    Bytes widest;
+    for (const SglangStage& stage : stages_) widest = std::max(widest, stage.full);
+    if (widest == Bytes(0)) return std::nullopt;
+    out.tokens = pool(
+        hicache_.host_cache_size ? hicache_.host_cache_size->count() / widest.count() : scaled(device.full), page_);
+    Bytes all;
+    for (const SglangStage& stage : stages_) {
+      all += (stage.full * out.tokens) * ranks_;
+      if (device.windows > 0) all += stage.windows * pool(scaled(device.windows), page_) * ranks_;
+      if (device.slots > 0) all += stage.slot * scaled(device.slots) * ranks_;
+    }
+    out.line = of_kind(LineId::kOffloaded, exact_line(Section::kKvCache, "hierarchical cache", all,
+                                                      {"{tokens} tokens on each of {ranks:rank}",
+                                                       {{"tokens", out.tokens}, {"ranks", ranks_ * stages_.size()}}},
+                                                      "SGLang mem_cache/pool_host/base.py"));
+    const std::uint64_t length = round_up(load.max_model_len.count(), page_, "tokens");
+    out.sequences = out.tokens / std::max<std::uint64_t>(length, 1);
+    out.at_least = many_pools;
     return out;
   }
 
@@ -325,6 +361,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
                           rest});
   }
 
+  SglangOptions hicache_;
   bool shares_;
   // Tokens of the second pool that a running request uses: until it decodes, 0.5.8 keeps those of its last chunk.
   std::uint64_t kept_windows_;

@@ -53,6 +53,8 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
 // ExpertLocationMetadata has an assertion without a message.
 Found uneven_experts(const EngineInput& input) {
   const Parallel& parallel = input.request.parallel;
+  if (parallel.balances_experts && !(parallel.expert && parallel.tensor > 1))
+    return Refusal{"eplb", "assert self.ep_size > 1", "use --ep-size, or leave out --enable-eplb"};
   const std::uint64_t experts = checked_add(input.model.experts.count, parallel.redundant_experts, "the experts");
   if (parallel.redundant_experts == 0 || !parallel.expert || experts % parallel.tensor == 0) return std::nullopt;
   return Refusal{"uneven_experts",

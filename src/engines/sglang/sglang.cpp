@@ -75,7 +75,7 @@ Engine sglang_engine() {
   out.refusal = sglang_refusal;
   out.loading.halves_float32 = true;  // model_config.py _get_and_verify_dtype
   out.parallel.stages = [](std::uint64_t num_layers, const Request& request) {
-    return stage_shares(num_layers, request.parallel.pipeline, StageSplit::kLastFirst);
+    return stage_shares(num_layers, request.parallel, StageSplit::kLastFirst);
   };
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.parallel.expert = true;
@@ -84,7 +84,8 @@ Engine sglang_engine() {
       "--enable-expert-parallel --num-redundant-experts --cpu-offload-gb --speculative-num-draft-tokens --enable-lora "
       "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --mamba-scheduler-strategy "
       "--disable-radix-cache --swa-full-tokens-ratio --mamba-full-memory-ratio --max-mamba-cache-size "
-      "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend";
+      "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend --pp-layer-partition "
+      "--enable-hierarchical-cache --hicache-ratio --hicache-size --enable-eplb";
   out.makers = "NVIDIA AMD Intel";
   out.supports = runs_on_card;
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram dflash dspark";

@@ -8,6 +8,7 @@ namespace kvplan {
 EngineCommand tensorrt_llm_command() {
   static constexpr std::string_view kPrograms[] = {"trtllm-serve serve", "trtllm-serve"};
   EngineCommand out{kPrograms, "", "tensorrt-llm", tensorrt_llm_option_lines};
+  out.package = "tensorrt-llm";
   out.takes_model = true;
   return out;
 }

@@ -9,6 +9,7 @@
 #include "engines/vllm/rules.h"
 #include "kvplan/characters.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -99,8 +100,29 @@ void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vect
   }
 }
 
+// A connector's own size in host memory: of all ranks in bytes, or of each rank in bytes (LMCache: in GiB, 5 where its
+// variable is not set).
+void complete_host_cache(CommandSettings& settings) {
+  const auto number = [&](std::string_view option, double other) {
+    const std::string* text = settings.find(option);
+    double value = other;
+    if (text != nullptr) parse_real(*text, value);
+    return value;
+  };
+  const double ranks = number("--tensor-parallel-size", 1) * number("--pipeline-parallel-size", 1);
+  double gib = number("@host-cache-bytes", 0) / kGiB;
+  if (settings.find("@host-cache-rank") != nullptr) gib = number("@host-cache-rank", 0) / kGiB * ranks;
+  if (settings.find("@host-cache-lmcache") != nullptr) gib = number("@host-cache-lmcache-size", 5) * ranks;
+  if (gib > 0 && settings.find("--kv-offloading-size") == nullptr)
+    settings.set("--kv-offloading-size", shares_text({gib}));
+  for (const std::string_view used :
+       {"@host-cache-bytes", "@host-cache-rank", "@host-cache-lmcache", "@host-cache-lmcache-size"})
+    settings.remove(used);
+}
+
 // Speculative decoding with the model's own layers needs no other model.
 void complete_command(CommandSettings& settings) {
+  complete_host_cache(settings);
   const std::string* method = settings.find("--speculative-method");
   if (method != nullptr && find_draft_method(*method) == DraftMethod::kMtp) settings.remove("--draft");
 }
@@ -111,6 +133,7 @@ EngineCommand vllm_command() {
   static constexpr std::string_view kPrograms[] = {"vllm serve", "-m vllm.entrypoints.openai.api_server",
                                                    "-m vllm.entrypoints.cli.main serve", "api_server.py"};
   EngineCommand out{kPrograms, "vllm-openai", "vllm", vllm_option_lines, vllm_option_releases};
+  out.package = "vllm";
   out.takes_model = out.takes_beginnings = out.takes_underscores = true;
   out.complete = complete_command;
   return out;
@@ -154,7 +177,10 @@ Launch vllm_launch(const LaunchInput& input) {
   out.add_flag("--enable-prefix-caching", request.prefix_caching == true);
   out.add_flag("--no-enable-prefix-caching", request.prefix_caching == false);
   if (request.vllm.mamba_cache_mode) out.add("--mamba-cache-mode", *request.vllm.mamba_cache_mode);
+  out.add_given("--mamba-block-size", request.vllm.mamba_block_size);
+  out.add_flag("--enable-sleep-mode", request.vllm.sleeps);
   if (request.state_dtype) out.add("--mamba-ssm-cache-dtype", name(*request.state_dtype));
+  add_partition("VLLM_PP_LAYER_PARTITION", request.parallel, launch);
   add_extras(input, out);
   add_nodes(input, rules, out.take(), launch);
   return launch;

@@ -61,6 +61,7 @@ class VllmLayout : public CacheLayout {
   VllmLayout(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
       : rules_(rules),
         host_(vllm_host_caches(input.request, rules)),
+        host_cache_(input.request.vllm.host_kv_cache),
         tensor_parallel_(input.request.parallel.tensor),
         context_ranks_(input.request.parallel.decode_context) {
     const Tokens length = input.request.max_model_len.value_or(input.model.max_model_len);
@@ -75,7 +76,7 @@ class VllmLayout : public CacheLayout {
       checked_cap_ = vllm_max_num_seqs(input.request, rules);
     std::uint64_t first = 0;
     const std::vector<std::uint64_t> split =
-        stage_layers(input.model.num_layers, input.request.parallel.pipeline, StageSplit::kSpareLast);
+        stage_layers(input.model.num_layers, input.request.parallel, StageSplit::kSpareLast);
     for (std::size_t s = 0; s < split.size(); ++s) {
       // Draft layers come after the last stage's.
       const std::uint64_t last = s + 1 == split.size() ? ~std::uint64_t{0} : first + split[s];
@@ -153,6 +154,32 @@ class VllmLayout : public CacheLayout {
   }
 
   std::vector<LedgerLine> host(const Load&) const override { return host_; }
+
+  // v1/kv_offload/cpu/spec.py: so many blocks of all ranks, aligned to a page of memory. Every group stores the blocks
+  // of a whole sequence; what its window or state lets it leave out is not counted.
+  std::optional<HostCache> host_cache(std::optional<Bytes>, const Load& load) const override {
+    constexpr std::uint64_t kAlignment = 4096;
+    if (!host_cache_ || *host_cache_ == Bytes(0)) return std::nullopt;
+    HostCache out;
+    out.line = of_kind(LineId::kOffloaded,
+                       exact_line(Section::kKvCache, "offloaded KV cache", *host_cache_,
+                                  "--kv-offloading-size, all ranks together", "vLLM v1/kv_offload/cpu/spec.py"));
+    const std::uint64_t ranks = checked_mul(tensor_parallel_, stages_.size(), kBlocksOverflow);
+    const std::uint64_t block = round_up((widest_block_ * ranks).count(), kAlignment, kBlocksOverflow);
+    if (block == 0) return out;
+    const std::uint64_t blocks = host_cache_->count() / block;
+    const std::uint64_t length = load.max_model_len.count();
+    std::uint64_t each = 0;
+    for (const VllmGroup& group : groups_.groups) {
+      const std::uint64_t tokens = checked_mul(specs_[group.members.front()].block_size, context_ranks_, "tokens");
+      each = checked_add(each, tokens > 0 ? length / tokens : 1, kBlocksOverflow);
+    }
+    out.at_least = groups_.groups.size() > 1;
+    out.sequences = each == 0 ? 0 : blocks / each;
+    out.tokens = checked_mul(checked_mul(blocks / groups_.groups.size(), shortest_block(length), "tokens"),
+                             context_ranks_, "tokens");
+    return out;
+  }
 
   // The longest block of any group, which the log calls the attention block size.
   std::optional<std::uint64_t> block_size() const override {
@@ -408,6 +435,7 @@ class VllmLayout : public CacheLayout {
 
   VllmRules rules_;
   std::vector<LedgerLine> host_;
+  std::optional<Bytes> host_cache_;
   std::uint64_t tensor_parallel_, context_ranks_;
   std::vector<VllmSpec> specs_;
   ChargeRules charge_;

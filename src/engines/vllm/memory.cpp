@@ -367,10 +367,6 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules) {
   constexpr std::uint64_t kSwap = 4 * kGiB;  // EngineArgs.swap_space, until V0 was removed
   std::vector<LedgerLine> out;
-  if (request.vllm.host_kv_cache)
-    out.push_back(
-        of_kind(LineId::kOffloaded, exact_line(Section::kKvCache, "offloaded KV cache", *request.vllm.host_kv_cache,
-                                               "--kv-offloading-size, all ranks together", "vLLM config/cache.py")));
   const std::uint64_t ranks = checked_mul(request.parallel.tensor, request.parallel.pipeline, "the ranks");
   const Bytes swap = request.vllm.swap_space.value_or(Bytes(!rules.v1_engine ? kSwap : 0)) * ranks;
   if (swap > Bytes(0))

@@ -204,6 +204,9 @@ Found configuration(const EngineInput& input) {
     return Refusal{"pipeline_parallel", "Pipeline parallelism is not supported for this model",
                    "use only --tensor-parallel-size"};
   const Request& request = input.request;
+  if (request.vllm.mamba_block_size && request.prefix_caching == false)
+    return Refusal{"mamba_block_size", "--mamba-block-size can only be set with --enable-prefix-caching",
+                   "leave out --no-enable-prefix-caching"};
   if (request.max_num_batched_tokens && request.max_num_seqs &&
       request.max_num_batched_tokens->count() < *request.max_num_seqs)
     return Refusal{"batch",

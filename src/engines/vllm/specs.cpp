@@ -389,12 +389,13 @@ class SpecMaker {
     if (state == Bytes(0)) return;
     const MambaMode mode = out_.charge.mamba_mode;
     // Mamba 1 has no chunks and uses the fallback (ModelConfig.get_mamba_chunk_size).
-    const std::uint64_t chunk = !any_cache(is_matrix_scan) ? kStateChunkFallback
-                                : class_.has_short_chunks  ? kShortStateChunk
-                                                           : kStateChunk;
+    const std::uint64_t own_chunk = !any_cache(is_matrix_scan) ? kStateChunkFallback
+                                    : class_.has_short_chunks  ? kShortStateChunk
+                                                               : kStateChunk;
+    const std::uint64_t chunk = input_.request.vllm.mamba_block_size.value_or(own_chunk);
     if (attention == nullptr) {
       if (mode == MambaMode::kNone) return;
-      for (VllmSpec& spec : out_.specs) spec.block_size = block_;
+      for (VllmSpec& spec : out_.specs) spec.block_size = input_.request.vllm.mamba_block_size.value_or(block_);
       return;
     }
     const std::uint64_t token = attention->entry.count();

@@ -111,6 +111,7 @@ Engine vllm_engine() {
   engine.start = Start::kOneSequence;
   engine.assumed_length = Tokens(2048);  // config/model.py, default_max_len
   engine.parallel.data_ranks_share_experts = true;
+  engine.parallel.has_expert_buffer = true;
   engine.parallel.decode_context = true;
   engine.loading.counted =
       CountedAs::kAllocated;  // "Model loading took" in its log: platforms/cuda.py get_current_memory_usage

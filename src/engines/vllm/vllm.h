@@ -30,7 +30,7 @@ inline constexpr std::string_view kVllmOptions =
     "--enable-expert-parallel --enable-eplb --num-redundant-experts --all2all-backend --cpu-offload-gb "
     "--kv-offloading-size --swap-space --enable-lora "
     "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --fully-sharded-loras "
-    "--limit-mm-per-prompt --language-model-only";
+    "--limit-mm-per-prompt --language-model-only --pp-layer-partition --mamba-block-size --enable-sleep-mode";
 
 Launch vllm_launch(const LaunchInput& input);
 
