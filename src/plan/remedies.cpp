@@ -187,14 +187,26 @@ class RemedySearch {
     if (count) add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
   }
 
+  // For the context that is planned here: with more GPUs the engine would choose another one.
   void add_cards() {
     const std::uint64_t here = asked_.request.parallel.gpus();
+    const bool is_named = own_.max_model_len || own_.llama_cpp.ctx_size;
+    Request own = own_;
+    OptionValues context;
+    if (!is_named && engine_.places != nullptr &&
+        (asked_.request.max_model_len || engine_.default_context != nullptr)) {
+      const std::uint64_t length = asked_.load.max_model_len.count();
+      own = with_context(own_, length);
+      context.push_back(context_option(own_, length));
+    }
     const std::uint64_t fewest = fewest_cards(asked_);
     for (const std::uint64_t count : usual_gpu_counts(own_)) {
       if (count <= std::max(here, own_.card.count) || count < fewest) continue;
-      if (const auto more = on_more_cards(cache_, own_, count);
-          more && add_if_fits(with_reserve(more->request), more->options))
-        return;
+      const auto more = on_more_cards(cache_, own, count);
+      if (!more) continue;
+      OptionValues options = context;
+      options.insert(options.end(), more->options.begin(), more->options.end());
+      if (add_if_fits(with_reserve(more->request), std::move(options))) return;
     }
   }
 

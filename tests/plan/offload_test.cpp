@@ -132,6 +132,33 @@ TEST_CASE("options of --fit move what it places") {
   CHECK(Json::parse(whole.out)["request"]["max_model_len"] == 131072);
 }
 
+TEST_CASE("one GPU of several: --split-mode none") {
+  const auto with = [](Words more, int exit = 0) {
+    more.insert(more.begin(), {"--engine", "llama.cpp", "--gpu", "rtx-4090+rtx-3060", "-c", "8192", "-q", "q4_k_m"});
+    return planned(more, exit);
+  };
+  for (const auto& [index, card] : {std::pair("0", "rtx-4090"), {"1", "rtx-3060"}}) {
+    const Json plan = with({"-sm", "none", "-mg", index});
+    CHECK(plan["request"]["gpu"] == card);
+    CHECK(plan["memory"].size() == 1);
+  }
+  CHECK(with({"-mg", "1"})["memory"].size() == 2);  // without it -mg moves nothing
+  CHECK(with({"-sm", "none", "-mg", "2"}, 1)["verdict"]["refusal"] ==
+        "invalid value for main_gpu: 2 (available devices: 2)");
+}
+
+TEST_CASE("more GPUs are counted for the context that is planned") {
+  // 70B of q4_k_m are 39 GiB; without -c llama.cpp takes 4,096 tokens on a card of 24 GB, which are 1.25 GiB.
+  const Run run = run_program({"meta-llama/Llama-3.1-70B-Instruct", "--offline", "--engine", "llama.cpp", "-q",
+                               "q4_k_m", "--gpu", "rtx-4090", "--json"});
+  const Json plan = Json::parse(run.out);
+  REQUIRE(plan["request"]["max_model_len"] == 4096);
+  Json changes;
+  for (const Json& each : plan["verdict"]["suggestions"])
+    if (each["changes"].contains("--gpu-count")) changes = each["changes"];
+  CHECK(changes == Json{{"-c", "4096"}, {"--gpu-count", "2"}});
+}
+
 TEST_CASE("a mixture over unlike cards fills both of them") {
   for (const char* cards : {"rtx-4090+rtx-3060", "rtx-3060+rtx-4090"}) {
     const Run run = run_program({"testdata/configs/mixtral-8x7b.json", "--engine", "llama.cpp", "-q", "q8_0", "-c",
