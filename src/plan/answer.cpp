@@ -73,4 +73,11 @@ Bytes Plan::host_total() const {
   return out;
 }
 
+Bytes kept_asleep(const Plan& plan) {
+  Bytes out = plan.fullest().runtime.value_or(Bytes(0));
+  for (const LedgerLine& line : plan.fullest().lines)
+    if (line.id == LineId::kEncoderCache) out += line.bytes;
+  return out;
+}
+
 }  // namespace kvplan

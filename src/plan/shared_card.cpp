@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "kvplan/error.h"
 #include "plan/complete.h"
@@ -74,6 +73,34 @@ Request further_request(const ModelSpec& model, const Request& first) {
   return out;
 }
 
+namespace {
+
+// What one engine of the card takes while it runs, and while another one does.
+struct Takes {
+  Bytes awake, beside;
+};
+
+Takes takes_of(const Plan& plan, Bytes card) {
+  const Bytes awake = claimed(plan, card);
+  return {awake, plan.request.vllm.sleeps ? kept_asleep(plan) : awake};
+}
+
+// The first model's plan, or that of an engine that sleeps in turn: with the share that `others` leave of the card.
+Plan plan_in_rest(const ModelSpec& model, Request request, Bytes card, Bytes usable, Bytes others) {
+  if (takes_share(request) && !request.memory_utilization) {
+    const Bytes left = usable - std::min(others, usable);
+    const double usual = make_plan(model, request).usable_share.value_or(1);
+    const double there = std::floor(100 * static_cast<double>(left.count()) / static_cast<double>(card.count())) / 100;
+    request.memory_utilization = std::clamp(there, 0.01, usual);
+    request.limits.reserve.reset();
+  } else if (!takes_share(request)) {
+    request.limits.reserve = Reserve{others + (card - usable), 0};
+  }
+  return make_plan(model, request);
+}
+
+}  // namespace
+
 SharedCard share_card(const std::vector<CardUser>& users) {
   const Request& asked = users.front().request;
   const std::optional<Bytes> card = card_memory(asked);
@@ -82,35 +109,34 @@ SharedCard share_card(const std::vector<CardUser>& users) {
   SharedCard out;
   out.card = asked.card.memory ? "" : asked.card.name_or("");
   out.memory = *card;
-  Bytes others;
-  std::vector<FleetEntry> beside;
-  bool fits = true;
-  for (std::size_t i = 1; i < users.size(); ++i) {
-    FleetEntry& entry = beside.emplace_back();
-    entry.source = users[i].model->source;
-    entry.plan = least_plan(*users[i].model, users[i].request, *card);
-    fits = fits && entry.plan->verdict.holds();
-    others += claimed(*entry.plan, *card);
-  }
   const Bytes kept = asked.limits.reserve ? asked.limits.reserve->of(*card) : Bytes(0);
   out.usable = *card - std::min(kept, *card);
-  Request first = asked;
-  const Bytes left = out.usable - std::min(others, out.usable);
-  if (takes_share(first) && !first.memory_utilization) {
-    const double usual = make_plan(*users.front().model, first).usable_share.value_or(1);
-    const double there = std::floor(100 * static_cast<double>(left.count()) / static_cast<double>(card->count())) / 100;
-    first.memory_utilization = std::clamp(there, 0.01, usual);
-    first.limits.reserve.reset();
-  } else if (!takes_share(first)) {
-    first.limits.reserve = Reserve{others + kept, 0};
+  std::vector<Takes> takes;
+  const auto beside = [&](std::size_t own) {
+    Bytes sum;
+    for (std::size_t i = 0; i < takes.size(); ++i)
+      if (i != own) sum += takes[i].beside;
+    return sum;
+  };
+  const auto rests = [](std::size_t i, const Request& request) { return i == 0 || request.vllm.sleeps; };
+  for (const CardUser& user : users) {
+    FleetEntry& entry = out.models.emplace_back();
+    entry.source = user.model->source;
+    entry.plan = rests(takes.size(), user.request) ? make_plan(*user.model, user.request)
+                                                   : least_plan(*user.model, user.request, *card);
+    takes.push_back(takes_of(*entry.plan, *card));
+    if (user.request.vllm.sleeps) out.asleep = out.asleep.value_or(Bytes(0)) + takes.back().beside;
   }
-  FleetEntry& entry = out.models.emplace_back();
-  entry.source = users.front().model->source;
-  entry.plan = make_plan(*users.front().model, first);
-  suggest(*users.front().model, *entry.plan);
-  out.total = claimed(*entry.plan, *card) + others;
-  fits = fits && entry.plan->verdict.holds() && out.total <= out.usable;
-  std::move(beside.begin(), beside.end(), std::back_inserter(out.models));
+  bool fits = true;
+  for (std::size_t i = 0; i < users.size(); ++i) {
+    Plan& plan = *out.models[i].plan;
+    if (rests(i, users[i].request))
+      plan = plan_in_rest(*users[i].model, users[i].request, *card, out.usable, beside(i));
+    out.total = std::max(out.total, claimed(plan, *card) + beside(i));
+    fits = fits && plan.verdict.holds();
+  }
+  suggest(*users.front().model, *out.models.front().plan);
+  fits = fits && out.total <= out.usable;
   const bool unknown = std::any_of(out.models.begin(), out.models.end(),
                                    [](const FleetEntry& each) { return !each.plan->verdict.no_verdict.empty(); });
   out.status = fits ? Verdict::kFits : unknown ? Verdict::kUnknown : Verdict::kDoesNotFit;

@@ -14,7 +14,8 @@ struct CardUser {
 };
 
 // The first model gets what the others leave. An engine that takes a fraction of the GPU gets the smallest one that
-// fits its request, in whole percent; for other engines it is what they need. Throws Error if no GPU is named.
+// fits its request, in whole percent; for other engines it is what they need. Engines with sleep mode take turns: each
+// gets what the others free while they sleep. Throws Error if no GPU is named.
 SharedCard share_card(const std::vector<CardUser>& users);
 
 // The request with the smallest fraction of the GPU that fits it, in whole percent.

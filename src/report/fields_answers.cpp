@@ -127,7 +127,8 @@ template <>
 const Table<SharedCard> Fields<SharedCard>::table(
     {{"gpu", or_null<&T::card>},
      {"gpu_memory_bytes", at<&T::memory>, "of one GPU"},
-     {"total_bytes", at<&T::total>, "what all models need of it"},
+     {"total_bytes", at<&T::total>, "what all models need of it; with sleep mode one of them is awake"},
+     {"asleep_bytes", at<&T::asleep>, "what engines with --enable-sleep-mode keep of it while they sleep"},
      {"budget_bytes", at<&T::usable>, "of it, without what is kept free"},
      {"headroom_bytes", [](const T& of) { return signed_difference(of.usable.count(), of.total.count()); }},
      {"status", at<&T::status>}});

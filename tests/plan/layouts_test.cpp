@@ -278,5 +278,24 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
   CHECK(share_card({{&large, request}, {&large, further_request(large, request)}}).status == Verdict::kDoesNotFit);
 }
 
+TEST_CASE("one card, engines that sleep: each takes what the others keep free") {
+  const ModelSpec large = test_model("llama-3.1-8b");
+  Request request;
+  request.engine = engine_named("vllm");
+  request.card.gpu = &parse_gpu("rtx-4090");
+  request.max_model_len = Tokens(8192);
+  request.vllm.sleeps = true;
+  // Two models of 15 GiB do not fit beside each other, and in turn they do.
+  const SharedCard shared = share_card({{&large, request}, {&large, further_request(large, request)}});
+  CHECK(shared.status == Verdict::kFits);
+  REQUIRE(shared.asleep);
+  for (const FleetEntry& entry : shared.models) {
+    CHECK(kept_asleep(*entry.plan) == entry.plan->fullest().runtime);
+    CHECK(kept_asleep(*entry.plan) < Bytes(2 * kGiB));
+    CHECK(entry.plan->request.memory_utilization < 0.97);
+  }
+  CHECK(shared.total <= shared.usable);
+}
+
 }  // namespace
 }  // namespace kvplan

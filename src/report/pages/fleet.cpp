@@ -112,7 +112,8 @@ Page shared_page(const SharedCard& shared) {
   page.facts = (shared.card.empty() ? "a GPU" : shared.card) + " of " + gib(shared.memory);
   page.file = shared.models.front().plan->model->source;
   const bool fits = shared.status == Verdict::kFits;
-  const std::string sum = fmt::format("together {} of {}", gib(shared.total), gib(shared.usable));
+  const std::string sum = fmt::format("{} {} of {}", shared.asleep ? "one awake, the others asleep:" : "together",
+                                      gib(shared.total), gib(shared.usable));
   const std::int64_t left = signed_difference(shared.usable.count(), shared.total.count());
   const bool unknown = shared.status == Verdict::kUnknown;
   page.headlines.push_back({fits      ? Tone::kGood
@@ -134,6 +135,7 @@ Page shared_page(const SharedCard& shared) {
          fmt::format("{} x {}", tokens_text(plan.load.max_model_len.count()), plan.request.num_seqs),
          part_text(gpu.weights), gib_number(plan.kv_cache.reserved), gib_number(gpu.total),
          plan.request.memory_utilization ? fmt::format("{:.2f}", *plan.request.memory_utilization) : "-",
+         plan.request.vllm.sleeps ? gib_number(kept_asleep(plan)) : std::string("-"),
          plan.capacity && plan.kv_cache.bytes_per_token > Bytes(0) ? count_text(plan.capacity->max_model_len) : "-",
          std::string(verdict_word(plan.verdict))});
     tones.push_back(tone_of(plan));
@@ -141,9 +143,10 @@ Page shared_page(const SharedCard& shared) {
     if (!plan.verdict.fails()) continue;
     page.notes.push_back({Tone::kBad, name, reason_of(plan.verdict)});
   }
-  PageTable table = without_columns_of("-", titled_table({"model", "engine", "tokens x seqs", "weights GiB", "KV GiB",
-                                                          "total GiB", "utilization", "max context", "fits"},
-                                                         0b011111000, rows, {3, 4, 7, 2}, tones));
+  PageTable table =
+      without_columns_of("-", titled_table({"model", "engine", "tokens x seqs", "weights GiB", "KV GiB", "total GiB",
+                                            "utilization", "asleep GiB", "max context", "fits"},
+                                           0b0111111000, rows, {3, 4, 8, 2}, tones));
   page.add("", Detail::kComment, std::move(table));
   page.add("Memory of the GPU", Detail::kDocument, std::move(bars));
   return page;
