@@ -65,6 +65,15 @@ std::uint64_t load(const std::byte* at, std::size_t bytes, bool big_endian) {
   return out;
 }
 
+// std::bit_cast, which the browser's C++ library does not have.
+template <class Real, class Bits>
+Real same_bits(Bits bits) {
+  static_assert(sizeof(Real) == sizeof bits);
+  Real out;
+  std::memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
 std::string quoted(std::string_view key) {
   return '"' + one_line(key, 60) + '"';
 }
@@ -409,8 +418,8 @@ std::optional<double> Gguf::real(std::string_view key) const {
   if (info.number != Number::kReal && info.number != Number::kUnsigned) return std::nullopt;
   const std::uint64_t bits = load(entry->value, info.bytes, big_endian_);
   if (info.number == Number::kUnsigned) return static_cast<double>(bits);
-  if (info.bytes == 8) return std::bit_cast<double>(bits);
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if (info.bytes == 8) return same_bits<double>(bits);
+  return same_bits<float>(static_cast<std::uint32_t>(bits));
 }
 
 std::optional<std::vector<std::uint64_t>> Gguf::counts(std::string_view key) const {
