@@ -1,5 +1,4 @@
-// In place of some sources of src: the Hub is asked by the browser itself, check-log is left out for the page's size,
-// and there are no measurements to be shown.
+// In place of some sources of src: the Hub is asked by the browser itself, and there are no measurements to be shown.
 #include <emscripten.h>
 
 #include <cstdint>
@@ -9,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "cli/check_log_command.h"
 #include "cli/shell.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -88,13 +86,6 @@ HttpResponse http_get(const HttpRequest& request) {
 }
 
 void add_measurement(const Plan&, Page&) {}
-Page check_log_page(const LogCheck&) {
-  return {};
-}
-LogCheck checked_log(const Invocation&) {
-  fail("check-log is no part of this page, which would be too large with it",
-       "use the program: the same command in a terminal");
-}
 std::string man_page() {
   fail("the man page is no part of this page", "use the program: the same command in a terminal");
 }

@@ -2,7 +2,8 @@
 "use strict";
 const $ = (id) => document.getElementById(id);
 const catalogue = JSON.parse($("catalogue").textContent);
-const first = "kvplan llama-3.1-8b.json --engine vllm --gpu rtx-4090 --max-model-len 32k";
+const first = "kvplan pick --gpu rtx-4090 --max-model-len 16k";
+const example = "llama-3.1-8b.json";
 
 function element(name, properties = {}, ...children) {
   const out = Object.assign(document.createElement(name), properties);
@@ -102,7 +103,8 @@ function setQuestion(words, command) {
     if (!find(words, ["--gpu", "--gpu-memory"])) set(words, ["--gpu"], "rtx-3060");
     if (/,/.test(find(words, ["--engine"])?.value ?? "")) set(words, ["--engine"], "");
   } else if (!models.length && !find(words, ["--command"])) {
-    setModel(words, lastModel || "llama-3.1-8b.json");
+    setModel(words, lastModel || example);
+    if (command === "" && !lastModel && !find(words, ["--engine"])) set(words, ["--engine"], "vllm");
   }
 }
 
@@ -327,8 +329,23 @@ function show({ exit, out, err }, form, remarks) {
   for (const text of remarks) box.append(element("p", { className: "small muted" }, text));
 }
 
-// A change that the answer names is made by a click: a remedy, or a row of what fits.
+// A model of `pick`, in the type and the engine of its row.
+function planned(cells) {
+  const words = split($("command").value);
+  if (!find(words, ["--engine"])) set(words, ["--engine"], find(words, ["--users"]) ? "vllm" : "llama.cpp");
+  setQuestion(words, "");
+  setModel(words, cells.model);
+  set(words, ["--weights"], cells.type);
+  return words;
+}
+
+// A change that the answer names is made by a click: a remedy, a row of what fits, a model that runs.
 function offer(box) {
+  const isPick = read(split($("command").value)).command === "pick";
+  for (const cell of isPick ? box.querySelectorAll("td[data-name=model] span") : []) {
+    const row = Object.fromEntries([...cell.closest("tr").cells].map((one) => [one.dataset.name, one.textContent]));
+    cell.replaceChildren(element("button", { type: "button", className: "apply", title: "Plan this model", onclick: () => put(planned(row)) }, row.model));
+  }
   for (const cell of box.querySelectorAll("td:first-child[data-name=''] span, td[data-name=options] span")) {
     const change = split(cell.textContent);
     const { models, options } = read(change);
@@ -377,6 +394,9 @@ function pick(select, value) {
   select.value = value;
 }
 
+// Engines begin their lines with a level, a time or their own name; a command has few lines.
+const isLog = (text) => text.split("\n").length > 5 && /^(\[20|\(\w+ |20\d\d-|(INFO|WARNING|ERROR)[ :]|time=20|llama_|load_|ggml_|build: |Traceback|.*\b(INFO|WARNING|ERROR) \d)/m.test(text);
+
 // The fields show what the words say.
 function view(words) {
   const { command, models } = read(words);
@@ -390,7 +410,9 @@ function view(words) {
     const id = box.querySelector("input").id;
     box.hidden = !$(id).value && command !== "fit" && (command !== "pick" || id !== "users");
   }
-  $("in-short").textContent = [$("engine").value || "no engine", $("gpu").value || "no GPU", $("context").value && $("context").value + " tokens"].filter(Boolean).join(", ");
+  const usual = command === "pick" ? ($("users").value ? "vllm" : "llama.cpp") : "";
+  $("engine").options[0].text = usual || "none: what the architecture needs";
+  $("in-short").textContent = [$("engine").value || usual || "no engine", $("gpu").value || "no GPU", $("context").value && $("context").value + " tokens"].filter(Boolean).join(", ");
   pick($("examples"), catalogue.examples[models[0]?.value] === undefined ? "" : models[0].value);
   for (const tab of $("questions").children) {
     const chosen = tab.dataset.command === (command === "plan" ? "" : command);
@@ -490,6 +512,11 @@ function listen() {
     clearTimeout(later);
     later = setTimeout(() => {
       const text = $("pasted").value;
+      if (isLog(text)) {
+        give("start.log", { text });
+        put(["kvplan", "check-log", "start.log"]);
+        return;
+      }
       if (/^\s*(\{|$)/.test(text) && !/"(containers|services|command|args)"\s*:/.test(text)) {
         give("config.json", { text });
         edit((words) => {
@@ -530,7 +557,7 @@ async function open(hash) {
   onlyExamples();
   for (const [name, text] of texts) if (typeof text === "string" && isPlain(name)) give(name, { text, link: true });
   begin(); // the worker before it has the files of an earlier link
-  $("pasted").value = (files.get("config.json") ?? files.get("command.txt"))?.text ?? $("pasted").value;
+  $("pasted").value = (files.get("config.json") ?? files.get("command.txt") ?? files.get("start.log"))?.text ?? $("pasted").value;
   put(split(line));
 }
 
