@@ -37,8 +37,8 @@ bool is_option_of(std::string_view option, const Engine& engine) {
 }
 
 std::string_view implied_engine(std::string_view name) {
-  const bool is_tag = find_published(name).is_tag && !exists(std::string(name));
-  const std::string model = (is_tag ? "ollama:" : "") + std::string(name);
+  const CatalogueName known = exists(std::string(name)) ? CatalogueName() : find_published(name);
+  const std::string model = (known.is_tag ? "ollama:" : "") + std::string(name) + (known.is_gguf ? ".gguf" : "");
   for (const Engine& engine : engines()) {
     const bool begins = !engine.model_prefix.empty() && model.starts_with(engine.model_prefix);
     const bool ends = !engine.model_suffix.empty() && model.ends_with(engine.model_suffix);

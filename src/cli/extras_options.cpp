@@ -118,17 +118,19 @@ ModelSpec load_named(const std::string& argument, const Invocation& call) {
   }
 }
 
-// A tag of ollama's library is a file that is not here: in the type that the tag names, else in the usual one.
+// A tag of ollama's library or a repository of GGUF files is a file that is not here: in the type that the name ends
+// with, else in the usual one.
 void use_type_of_tag(const std::string& argument, const Invocation& call, ModelAndRequest& asked) {
   const CatalogueName known = find_published(argument);
-  if (!known.is_tag || asked.model.is_gguf || asked.request.weights || !call.weights.empty()) return;
+  if ((!known.is_tag && !known.is_gguf) || asked.model.is_gguf || asked.request.weights || !call.weights.empty())
+    return;
   if (!known.type.empty()) {
-    with_source(argument, [&] { check_weight_type(known.type, "its tag"); });
+    with_source(argument, [&] { check_weight_type(known.type, known.is_tag ? "its tag" : "its name"); });
     asked.request.weights = known.type;
   } else if (const auto& scheme = asked.model.quantization.scheme; !scheme || scheme->type != "mxfp4") {
     asked.request.weights = "q4_k_m";
     inform(asked.model.notes, "usual_type",
-           "planned as q4_k_m, ollama's usual type, without reading its file; --weights plans another type");
+           "planned as q4_k_m, the usual type, without reading the GGUF file; --weights plans another type");
   }
 }
 

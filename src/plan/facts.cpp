@@ -57,8 +57,8 @@ std::string name_of(std::string_view source) {
   for (const std::string_view file : {"/config.json", "/params.json", "/"})
     if (source.ends_with(file)) source.remove_suffix(file.size());
   if (is_in_store(source)) source.remove_prefix(source.find(':') + 1);
-  // "qwen3:8b" is a name with its tag.
-  const std::string_view marks = source.find('/') != std::string_view::npos ? "/:" : "/";
+  // "qwen3:8b" is a name with its tag, "org/name-GGUF:file.gguf" a file.
+  const std::string_view marks = source.ends_with(".gguf") && source.find('/') != std::string_view::npos ? "/:" : "/";
   if (const auto slash = source.find_last_of(marks); slash != std::string_view::npos && slash + 1 < source.size())
     source.remove_prefix(slash + 1);
   for (const std::string_view ending : {".json", ".gguf"})

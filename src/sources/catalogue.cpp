@@ -55,17 +55,72 @@ const PublishedModel* with_id(std::string_view id) {
   return nullptr;
 }
 
+std::string without_ending(std::string text, std::initializer_list<std::string_view> endings) {
+  for (const std::string_view ending : endings)
+    if (text.ends_with(ending)) text.resize(text.size() - ending.size());
+  return text;
+}
+
+// A short name as people type it: "llama3.1 8b" and "Llama-3.1-8B" are one.
+std::string typed_name(std::string_view name) {
+  std::string out = lower(name);
+  if (out.starts_with("meta-")) out.erase(0, 5);
+  std::erase_if(out, [](char c) { return c == '-' || c == '_' || c == ' '; });
+  return out;
+}
+
+// The one model of a name that leaves out "-Instruct", or has other blanks.
+const PublishedModel* with_typed_name(std::string_view name) {
+  const std::string text = typed_name(name);
+  const PublishedModel* out = nullptr;
+  for (const bool whole : {true, false}) {
+    for (const PublishedModel& model : catalogue()) {
+      const std::string known = lower(last_part(model.id));
+      if (typed_name(whole ? known : without_ending(known, {"-instruct", "-it", "-hf", "-chat"})) != text) continue;
+      if (out != nullptr) return nullptr;
+      out = &model;
+    }
+    if (out != nullptr) return out;
+  }
+  return out;
+}
+
+// "unsloth/Qwen3-8B-GGUF:Q8_0": the files that the catalogue names, or another publisher's of the same name.
+CatalogueName find_files(std::string_view name) {
+  const std::string_view repository = name.substr(0, name.find(':'));
+  const std::string type(name.substr(std::min(name.size(), repository.size() + 1)));
+  for (const bool is_named : {true, false})
+    for (const PublishedModel& model : catalogue())
+      if (is_named ? lower(model.gguf) == repository : last_part(repository) == lower(last_part(model.id)) + "-gguf")
+        return {&model, false, true, type};
+  return {};
+}
+
 CatalogueName find_tag(std::string_view name) {
   for (const PublishedModel& model : catalogue()) {
     if (model.ollama.empty()) continue;
     // "qwen3:30b" is the model whose whole tag is "qwen3:30b-a3b".
     if (name == model.ollama || (model.ollama.starts_with(name) && model.ollama[name.size()] == '-'))
-      return {&model, true, ""};
+      return {&model, true, false, ""};
   }
   for (const PublishedModel& model : catalogue())
     if (!model.ollama.empty() && name.starts_with(std::string(model.ollama) + "-"))
-      return {&model, true, std::string(name.substr(name.rfind('-') + 1))};
+      return {&model, true, false, std::string(name.substr(name.rfind('-') + 1))};
   return {};
+}
+
+// "name a size: qwen3:4b, qwen3:8b" of "qwen3" and "qwen3:latest".
+std::string sizes_of_family(std::string_view name) {
+  const std::string start = without_ending(lower(name), {":latest"}) + ":";
+  std::vector<const PublishedModel*> family;
+  for (const PublishedModel& model : catalogue())
+    if (model.ollama.starts_with(start)) family.push_back(&model);
+  std::sort(family.begin(), family.end(), [](const auto* a, const auto* b) { return a->parameters < b->parameters; });
+  std::string out;
+  for (const PublishedModel* model : family)
+    if (out.find(model->ollama) == std::string::npos)
+      out += (out.empty() ? "name a size: " : ", ") + std::string(model->ollama);
+  return out;
 }
 
 }  // namespace
@@ -84,23 +139,34 @@ CatalogueName find_published(std::string_view name) {
   if (name.size() > 128) return {};
   std::string text = lower(name);
   if (text.starts_with(kOllamaPrefix)) text.erase(0, kOllamaPrefix.size());
+  const bool has_organisation = text.find('/') != std::string::npos;
+  if (const CatalogueName files = has_organisation ? find_files(text) : CatalogueName(); files.model != nullptr)
+    return files;
   if (text.find(':') != std::string::npos) return find_tag(text);
   if (name.size() != text.size()) return {};  // "ollama:qwen3" names no size
-  const bool has_organisation = text.find('/') != std::string::npos;
+  std::string renamed = text;
+  if (const auto meta = renamed.find("/meta-"); meta != std::string::npos) renamed.erase(meta + 1, 5);
   for (const bool whatever_its_types : {false, true})
     for (const PublishedModel& model : catalogue()) {
       std::string known(has_organisation ? model.id : last_part(model.id));
       if (whatever_its_types)
         known = (has_organisation ? known.substr(0, known.find('/') + 1) : "") + std::string(model.model);
-      if (lower(known) == text) return {&model, false, ""};
+      // A repository that was renamed: "meta-llama/Meta-Llama-3.1-8B".
+      if (lower(known) == text || (has_organisation && lower(known) == renamed)) return {&model, false, false, ""};
     }
-  return {};
+  return {has_organisation ? nullptr : with_typed_name(text), false, false, ""};
 }
 
 std::string nearest_published(std::string_view name) {
   if (name.starts_with(kOllamaPrefix)) name.remove_prefix(kOllamaPrefix.size());
+  if (const std::string sizes = sizes_of_family(name); !sizes.empty()) return sizes;
   const bool is_tag = name.find(':') != std::string_view::npos;
   const bool has_organisation = name.find('/') != std::string_view::npos;
+  // The same model by another publisher, in another type, or before its fine-tuning.
+  const std::string plain = without_ending(lower(last_part(name)), {"-gguf", "-awq", "-gptq", "-fp8", "-nvfp4", "-base",
+                                                                    "-instruct", "-it", "-4bit", "-8bit"});
+  if (const PublishedModel* same = is_tag ? nullptr : with_typed_name(plain); same != nullptr)
+    return "did you mean " + std::string(has_organisation ? same->id : last_part(same->id)) + "?";
   std::vector<Candidate> known;
   for (const PublishedModel& model : catalogue()) {
     const std::string_view spelling = is_tag ? model.ollama : has_organisation ? model.id : last_part(model.id);
@@ -133,7 +199,8 @@ std::string usual_name(std::string name) {
   std::string_view rest = name;
   for (const std::string_view scheme : {"https://", "http://"})
     if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
-  for (const std::string_view site : {"ollama.com/library/", "www.ollama.com/library/", "registry.ollama.ai/library/"})
+  for (const std::string_view site :
+       {"ollama.com/library/", "www.ollama.com/library/", "registry.ollama.ai/library/", "library/", "ollama/"})
     if (rest.starts_with(site)) return std::string(kOllamaPrefix) + std::string(rest.substr(site.size()));
   for (const std::string_view prefix : {"hf.co/", "huggingface.co/", "hf:"})
     if (name.starts_with(prefix)) return name.substr(prefix.size());

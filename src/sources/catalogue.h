@@ -19,12 +19,14 @@ std::string_view catalogue_date();  // "2026-11-27"
 struct CatalogueName {
   const PublishedModel* model = nullptr;
   bool is_tag = false;    // of ollama's library: "qwen3:8b"
-  std::string type = {};  // that the tag names: "q8_0" of "qwen3:8b-q8_0"
+  bool is_gguf = false;   // a repository of GGUF files: "unsloth/Qwen3-8B-GGUF:Q8_0"
+  std::string type = {};  // that the name ends with: "q8_0"
 };
-// An id ("Qwen/Qwen3-8B"), its last part, or an ollama tag, with or without "ollama:"; capitals do not matter.
+// An id ("Qwen/Qwen3-8B"), its last part, an ollama tag, with or without "ollama:", or the model's GGUF files. Capitals
+// do not matter. In a short name neither do "-", "_", blanks, "Meta-" and a last "-Instruct", if only one model fits.
 CatalogueName find_published(std::string_view name);
 
-// "did you mean Qwen3-8B?"; "" if no name is near.
+// "did you mean Qwen3-8B?", or the sizes of a family of tags ("qwen3"); "" if no name is near.
 std::string nearest_published(std::string_view name);
 
 // Reads the published config. A note says that the answer comes from the catalogue, and `why`.

@@ -91,6 +91,8 @@ ModelSpec load_stored(const std::string& argument, const SourceOptions& options)
   if (known.is_tag && !is_in_ollama(argument))
     return load_published(*known.model, argument.substr(argument.find(':') + 1), options.read,
                           "ollama's store does not have its file");
+  const std::string sizes = argument.starts_with("ollama:") ? nearest_published(argument) : "";
+  if (!sizes.empty() && !is_in_ollama(argument)) fail("ollama's store has no model of that name", sizes);
   const std::string path = find_in_store(argument);
   ModelSpec model = is_directory(path) ? load_directory(path, options) : load_gguf(path, options.read);
   model.source = argument;
@@ -99,7 +101,9 @@ ModelSpec load_stored(const std::string& argument, const SourceOptions& options)
 
 // A model of the Hub. If neither a cache nor the Hub has it, the catalogue may.
 ModelSpec load_published_or_fetch(const std::string& argument, const SourceOptions& options) {
-  const CatalogueName known = find_published(argument);
+  const bool is_url = is_hub_url(argument);
+  const HubId page = is_url ? parse_hub_id(argument, read_hub_settings(options.hub).endpoint) : HubId();
+  const CatalogueName known = find_published(is_url ? page.repo : argument);
   if (known.is_tag) return load_stored("ollama:" + argument, options);
   const std::string id =
       known.model != nullptr && argument.find('/') == std::string::npos ? std::string(known.model->id) : argument;
@@ -107,15 +111,15 @@ ModelSpec load_published_or_fetch(const std::string& argument, const SourceOptio
     return load_from_hub(id, options);
   } catch (const Error& error) {
     const std::string_view what = error.what();
-    if (known.model != nullptr && error.code() == Exit::kHub && options.hub.revision.empty())
+    const bool is_main = options.hub.revision.empty() && (page.revision.empty() || page.revision == "main");
+    if (known.model != nullptr && error.code() == Exit::kHub && is_main)
       return load_published(
           *known.model, id, options.read,
           read_hub_settings(options.hub).offline ? "" : one_line(what.substr(0, what.find("; ")), 160));
-    const std::string near = is_hub_url(argument) || known.model != nullptr ? "" : nearest_published(argument);
+    const std::string near = is_url || known.model != nullptr ? "" : nearest_published(argument);
     if (argument.find('/') == std::string::npos)
       fail("no such file, and no model of that name",
-           (near.empty() ? "for" : near + " For") +
-               " a model of the Hub write org/name; kvplan models lists other names");
+           near.empty() ? "for a model of the Hub write org/name; kvplan models lists other names" : near);
     if (near.empty()) throw;
     fail(error.code(), what.substr(0, what.find("; ")), near);
   }

@@ -27,6 +27,8 @@ TEST_CASE("a model is called by where it lies") {
       {"Qwen/Qwen3-32B", "Qwen3-32B"},
       {"Qwen/Qwen3-32B@main", "Qwen3-32B"},
       {"x/Qwen3-32B-Q4_K_M.gguf", "Qwen3-32B-Q4_K_M"},
+      {"unsloth/Qwen3-32B-GGUF:Q4_K_M", "Qwen3-32B-GGUF:Q4_K_M"},
+      {"org/name:part/Qwen3-32B.gguf", "Qwen3-32B"},
       {"ollama:qwen3", "qwen3"},
       {"-", "standard input"},
   };

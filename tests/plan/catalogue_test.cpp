@@ -116,6 +116,18 @@ TEST_CASE("catalogue: names") {
   CHECK(id_of("Llama-3.1-8B-Instruct") == "meta-llama/Llama-3.1-8B-Instruct");
   CHECK(id_of("meta-llama/Llama-3.1-8B") == "meta-llama/Meta-Llama-3.1-8B");
   CHECK(id_of("nvidia/Qwen3-8B").empty());
+  // As people type them: other blanks, without "-Instruct", with the old "Meta-".
+  for (const std::string_view typed : {"qwen3 8b", "qwen3_8b", "Qwen-3-8B", "qwen38b"})
+    CHECK(id_of(typed) == "Qwen/Qwen3-8B");
+  CHECK(id_of("llama3-8b") == "meta-llama/Meta-Llama-3-8B-Instruct");
+  CHECK(id_of("gemma-3-12b") == "google/gemma-3-12b-it");
+  CHECK(id_of("meta-llama/Meta-Llama-3.1-8B-Instruct") == "meta-llama/Llama-3.1-8B-Instruct");
+  CHECK(id_of("mistral-7b").empty());  // two models
+  // GGUF files of a model, whoever published them.
+  CHECK(id_of("unsloth/Qwen3-8B-GGUF") == "Qwen/Qwen3-8B");
+  CHECK(find_published("lmstudio-community/Qwen3-8B-GGUF:Q8_0").type == "q8_0");
+  CHECK(find_published("lmstudio-community/Qwen3-8B-GGUF").is_gguf);
+  CHECK(id_of("somebody/Qwen3-8B-uncensored-GGUF").empty());
   CHECK(id_of("Qwen3-235B").empty());
   CHECK(id_of("").empty());
   CHECK(id_of(std::string(10000, 'q')).empty());
@@ -130,10 +142,15 @@ TEST_CASE("catalogue: names") {
   CHECK(usual_name("hf.co/Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
   CHECK(usual_name("hf:Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
   CHECK(usual_name("https://ollama.com/library/qwen3:8b") == "ollama:qwen3:8b");
+  CHECK(usual_name("ollama/qwen3:8b") == "ollama:qwen3:8b");
   CHECK(usual_name("https://huggingface.co/Qwen/Qwen3-8B") == "https://huggingface.co/Qwen/Qwen3-8B");
   CHECK(nearest_published("Qwen3-235B").starts_with("did you mean Qwen3-235B-A22B"));
   CHECK(nearest_published("Qwen/Qwen3-9B").find("Qwen/Qwen3-8B") != std::string::npos);
   CHECK(nearest_published("no-such-model-anywhere").empty());
+  CHECK(nearest_published("qwen3:latest").starts_with("name a size: qwen3:0.6b, "));
+  CHECK(nearest_published("llama3.1") == "name a size: llama3.1:8b, llama3.1:70b");
+  CHECK(nearest_published("unsloth/Qwen3-8B") == "did you mean Qwen/Qwen3-8B?");
+  CHECK(nearest_published("Qwen/Qwen3-8B-Base") == "did you mean Qwen/Qwen3-8B?");
 }
 
 Run offline(std::vector<std::string> arguments) {
@@ -150,7 +167,12 @@ TEST_CASE("catalogue: a name without a network") {
   CHECK(has(by_name.out, "\"catalogue\""));
   CHECK(offline({"hf.co/Qwen/Qwen3-8B", "--json"}).out == by_name.out);
   CHECK(offline({"Qwen/Qwen3-8B", "--json"}).out == by_name.out);
-  // A tag means ollama's file: ollama as the engine, and its usual type.
+  CHECK(offline({"https://huggingface.co/Qwen/Qwen3-8B/tree/main", "--json"}).exit == 0);
+  CHECK(offline({"https://huggingface.co/Qwen/Qwen3-8B/tree/other", "--json"}).exit == 4);
+  const Run files = offline({"unsloth/Qwen3-8B-GGUF:Q8_0", "--json"});
+  CHECK(has(files.out, "\"engine\": \"llama.cpp\""));
+  CHECK(has(files.out, "\"weights_dtype\": \"q8_0\""));
+  // A tag is ollama's file: its engine, and its usual type.
   const Run tag = offline({"qwen3:8b", "--json", "--gpu", "rtx-3060", "-c", "32k"});
   CAPTURE(tag.err);
   CHECK(has(tag.out, "\"engine\": \"ollama\""));
