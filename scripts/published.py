@@ -87,7 +87,7 @@ FAMILIES = [
     r"(Kimi|MiniMax)-(\w+(?:\.\d+)?)",
     r"(Nemotron|NVIDIA-Nemotron|Llama-3_3-Nemotron)-(\d(?:\.\d)?|H|Super)",
     r"(Llama)-(?:Meta-)?(\d(?:\.\d)?)",
-    r"(Qwen|gemma|GLM|Phi|EXAONE|LFM|Olmo|Step|SmolLM|Yi|starcoder|bge|Falcon-H|Mixtral|MiMo|Molmo|Jamba|Voxtral|phi|glm)-?(?:V|v|m|)(\d(?:\.\d)?n?(?![\dbx]))?",
+    r"(Qwen|gemma|GLM|Phi|EXAONE|LFM|Olmo|Step|SmolLM|Yi|starcoder|bge|Falcon-H|Mixtral|MiMo|Molmo|Jamba|Voxtral|phi|glm|granite)-?(?:V|v|m|)(\d(?:\.\d)?n?(?![\dbx]))?",
     r"(gpt-oss|whisper|mamba|Hunyuan|OLMoE|TinyLlama|zephyr|Ministral|Devstral(?:-Small)?|Mistral(?:-Small|-Large|-Nemo)?|[A-Za-z]+)-?()",
 ]
 
