@@ -13,6 +13,7 @@ Start it as kvplan-mcp. "python -m kvplan.mcp" works too, but Python then looks 
 """
 
 import argparse
+import difflib
 import functools
 import logging
 import os
@@ -204,14 +205,37 @@ def _known() -> FrozenSet[str]:
     return frozenset(name.lower() for row in rows for name in (row["id"], row["id"].rpartition("/")[2], row["ollama_tag"]) if name)
 
 
+def _folded(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name.lower())
+
+
+def _meant(name: str) -> str:
+    """The name of the catalogue that is written like this with other blanks, or "did you mean NAME? "."""
+    names = sorted(_known()) if len(name) < 100 else []
+    alike = [known for known in names if _folded(known) == _folded(name)]
+    near = [known for known in names if _folded(known).startswith(_folded(name))] or difflib.get_close_matches(name.lower(), names)
+    return alike[0] if alike else f"did you mean {' or '.join(near[:3])}? " if near and _folded(name) else ""
+
+
+_PAGE = re.compile(r"(?:(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co|ollama\.com/library)/|hf:)(?=[A-Za-z0-9_])")
+
+
 def _named(roots: Tuple[str, ...], model: Optional[Any]) -> Optional[Any]:
     """A model as the program takes it: a config, a name of the Hub or the catalogue, or a path below a root. Never a list or another
     tool's store."""
+    if isinstance(model, str):
+        model = _PAGE.sub("", model, count=1) if _PAGE.match(model) else model
     if not isinstance(model, str) or model.lower() in _known() or (_HUB.fullmatch(model) and not model.endswith(_FILE)):
         return model
     if model.startswith("@") or model.endswith(".txt"):
         raise KvplanError(f"kvplan: {model}: a list of models is for the command line; name one model", 2)
-    path = _below(roots, model)
+    meant = _meant(model)
+    if meant in _known():
+        return meant
+    try:
+        path = _below(roots, model)
+    except KvplanError as error:
+        raise KvplanError(f"{error}; {meant}".rstrip("; "), 2) from None
     assert path is not None
     _check_beside(path, next(root for root in roots if _is_below(path, root)))
     return path

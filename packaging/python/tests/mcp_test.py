@@ -121,6 +121,15 @@ def test_what_is_wrong_is_one_line():
         assert words in text and text.isprintable() and len(text) <= 1000
 
 
+def test_names_as_people_type_them(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    typed = ("qwen3 8b", "hf.co/Qwen/Qwen3-8B", "https://ollama.com/library/qwen3:8b", "unsloth/Qwen3-8B-GGUF:Q8_0")
+    _, answers = ask(*(("plan", {"model": name, "gpu": "l4"}) for name in (*typed, "Qwen3-235B")))
+    for answer in answers[:-1]:
+        assert not answer.is_error and "8.19B parameters" in answer.content[0].text, answer.content
+    assert answers[-1].is_error and "did you mean qwen3-235b-a22b" in answers[-1].content[0].text
+
+
 def test_without_a_root_no_file_is_read(deepseek):
     _, (by_path, by_log, by_dict) = ask(("plan", {"model": deepseek}), ("check_log", {"log": deepseek}), ("plan", {"model": json.loads(open(deepseek).read())}),
                                         root=None)
