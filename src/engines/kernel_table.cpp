@@ -24,14 +24,6 @@ CardRange card_range(std::string_view text) {
   return out;
 }
 
-bool runs(const KernelRow& row, unsigned capability) {
-  const auto ranges = split(row.cards);
-  return std::any_of(ranges.begin(), ranges.end(), [&](std::string_view text) {
-    const CardRange range = card_range(text);
-    return capability >= range.least && capability <= range.most;
-  });
-}
-
 bool is_of_experts(KernelPart part) {
   return part == KernelPart::kExperts || part == KernelPart::kPlainExperts || part == KernelPart::kClampedExperts;
 }
@@ -85,13 +77,22 @@ std::string_view name_of(KernelPart part) {
 
 }  // namespace
 
+bool is_among(std::string_view ranges, std::uint64_t number) {
+  const auto texts = split(ranges);
+  return std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
+    const CardRange range = card_range(text);
+    return number >= range.least && number <= range.most;
+  });
+}
+
 std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const EngineInput& input, ExpertKinds kinds) {
   const unsigned capability = input.request.card.capability();
   if (capability == 0) return std::nullopt;
   const QuantDeclaration quantization = seen_quantization(input);
   const Release release = release_of(input.request);
   for (const KernelRow& row : table) {
-    if (!covers(row, quantization, release) || !has_part(row, input, quantization, kinds) || runs(row, capability))
+    if (!covers(row, quantization, release) || !has_part(row, input, quantization, kinds) ||
+        is_among(row.cards, capability))
       continue;
     const std::uint64_t least = row.cards.empty() ? 0 : card_range(split(row.cards).front()).least;
     const char* const words = row.words != nullptr

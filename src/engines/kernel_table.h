@@ -36,6 +36,9 @@ struct KernelRow {
   RuleBasis basis = RuleBasis::kRead;
 };
 
+// Whether a number is in one of the ranges: "75+", "100-109 120+".
+bool is_among(std::string_view ranges, std::uint64_t number);
+
 // The refusal of the first row that excludes the GPU; nothing without a named NVIDIA GPU.
 std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const EngineInput& input, ExpertKinds kinds);
 // Adds notes for quantized weights that no row covers, and for GPUs of other makers.

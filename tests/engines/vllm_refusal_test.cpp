@@ -174,7 +174,7 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
     if (declared) input.model.declared_kv_dtype = Dtype::kFp8E4m3;
     Term index = term_of(Role::kKey, 1, 128);
     index.role = Role::kIndex;
-    input.caches = {{0, "kind", {index}, {}}};
+    input.caches = {{0, "kind", {term_of(Role::kKey, 1, 192), index}, {}}};
     return id_of(input);
   };
   // GLM-5.1-NVFP4 declares FP8: before 0.30 no Hopper kernel supports it unpacked.
@@ -185,6 +185,79 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
   CHECK(on(Arch::kMimoV2, "b200", "vllm@0.33", false) == "no_fp8_cache");
   CHECK(on(Arch::kMimoV2, "a100-80gb", "vllm@0.33", false) == "no_fp8_cache");
   CHECK(on(Arch::kMimoV2, "h100-80gb", "vllm@0.33", false).empty());
+}
+
+// supports_kv_cache_dtype, supports_compute_capability, supports_sink and get_supported_head_sizes of the backends in
+// the wheels; the threads that are named saw the refusals.
+TEST_CASE("vllm refusals: a layer needs an attention backend that takes its cache on the card") {
+  struct Asked {
+    std::string_view backend = {};
+    std::uint64_t width = 128;
+    Arch arch = Arch::kLlama;
+  };
+  const auto on = [](const char* engine, const char* card, Dtype type, Asked asked = {}) {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.request.card.gpu = &parse_gpu(card);
+    input.request.dtype = Dtype::kFloat16;
+    input.request.extras.attention_backend = asked.backend;
+    input.model.arch = asked.arch;
+    input.types.key = input.types.value = type;
+    input.caches = {{0, "kind", {term_of(Role::kKey, 1, asked.width)}, {}}};
+    return id_of(input);
+  };
+  constexpr Dtype k16 = Dtype::kFloat16, kFp8 = Dtype::kFp8E4m3;
+  // FP8 below compute capability 8.9: FlashInfer alone takes it, from 0.12 on, and on Turing until 0.24.
+  CHECK(on("vllm@0.11", "rtx-3090", kFp8) == "no_fp8_cache");  // vllm-project/vllm#26431
+  CHECK(on("vllm@0.16", "rtx-3090", kFp8).empty());
+  CHECK(on("vllm@0.16", "t4", kFp8).empty());
+  CHECK(on("vllm@0.25", "t4", kFp8) == "no_fp8_cache");
+  CHECK(on("vllm@0.16", "v100-32gb", kFp8) == "no_fp8_cache");  // vllm-project/vllm#35720
+  CHECK(on("vllm@0.25", "rtx-3090", kFp8, {.width = 96}) == "no_fp8_cache");
+  CHECK(on("vllm@0.25", "rtx-4090", kFp8, {.width = 96}).empty());
+  CHECK(on("vllm@0.25", "t4", k16).empty());
+  // NVFP4: data centre Blackwell; others since 0.32 (vllm-project/vllm#49011).
+  CHECK(on("vllm@0.20", "b200", Dtype::kNvfp4) == "no_fp8_cache");
+  CHECK(on("vllm@0.25", "b200", Dtype::kNvfp4).empty());
+  CHECK(on("vllm@0.25", "rtx-5090", Dtype::kNvfp4) == "no_fp8_cache");
+  CHECK(on("vllm@0.32", "rtx-5090", Dtype::kNvfp4).empty());
+  CHECK(on("vllm@0.19", "h100", Dtype::kInt8) == "no_fp8_cache");
+  CHECK(on("vllm@0.20", "h100", Dtype::kInt8).empty());
+  // The backend that the command names: sinks (vllm-project/vllm#40153), wide heads (#40677).
+  CHECK(on("vllm@0.17", "rtx-pro-6000", k16, {.backend = "FLASHINFER", .width = 64, .arch = Arch::kGptOss}) ==
+        "no_kernel");
+  CHECK(on("vllm@0.28", "rtx-pro-6000", k16, {.backend = "flashinfer", .width = 64, .arch = Arch::kGptOss}).empty());
+  CHECK(on("vllm@0.17", "h100", k16, {.backend = "FLASH_ATTN", .width = 64, .arch = Arch::kGptOss}).empty());
+  CHECK(on("vllm@0.17", "rtx-3090", k16, {.backend = "FLASH_ATTN", .width = 64, .arch = Arch::kGptOss}) == "no_kernel");
+  CHECK(on("vllm@0.19", "rtx-pro-6000", k16, {.backend = "FLASHINFER", .width = 512}) == "no_kernel");
+  CHECK(on("vllm@0.19", "rtx-pro-6000", k16, {.width = 512}).empty());
+  CHECK(on("vllm@0.19", "rtx-pro-6000", k16, {.backend = "XFORMERS"}).empty());  // not in the table
+  // Latents: Triton takes FP8 since 0.18 (vllm-project/vllm#35577, #32732).
+  CHECK(on("vllm@0.17", "rtx-5080", kFp8, {.arch = Arch::kDeepseekV3}) == "no_fp8_cache");
+  CHECK(on("vllm@0.18", "rtx-5080", kFp8, {.arch = Arch::kDeepseekV3}).empty());
+  CHECK(on("vllm@0.33", "a100-80gb", kFp8, {.arch = Arch::kDeepseekV3}) == "no_fp8_cache");
+  CHECK(on("vllm@0.13", "h100", kFp8, {.arch = Arch::kDeepseekV3}).empty());
+}
+
+TEST_CASE("vllm refusals: indexed latents on RTX cards") {
+  const auto on = [](const char* engine, const char* card, Dtype type) {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.request.card.gpu = &parse_gpu(card);
+    input.model.arch = Arch::kDeepseekV32;
+    input.types.key = input.types.value = type;
+    Term index = term_of(Role::kKey, 1, 128);
+    index.role = Role::kIndex;
+    input.caches = {{0, "kind", {term_of(Role::kKey, 1, 576), index}, {}}};
+    return id_of(input);
+  };
+  // "FLASHMLA_SPARSE: [compute capability not supported]" in vllm-project/vllm#31936; FLASHINFER_MLA_SPARSE_SM120 came
+  // with 0.24, for the packed layout.
+  CHECK(on("vllm@0.13", "rtx-pro-6000", Dtype::kBfloat16) == "no_kernel");
+  CHECK(on("vllm@0.23", "rtx-pro-6000", Dtype::kFp8DsMla) == "no_kernel");
+  CHECK(on("vllm@0.24", "rtx-pro-6000", Dtype::kFp8DsMla).empty());
+  CHECK(on("vllm@0.24", "rtx-pro-6000", Dtype::kBfloat16) == "no_kernel");
+  CHECK(on("vllm@0.13", "h200", Dtype::kBfloat16).empty());
 }
 
 }  // namespace

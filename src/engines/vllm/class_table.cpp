@@ -56,6 +56,7 @@ constexpr ClassRow kClasses[] = {
     {&C::had_no_indexers, {Arch::kHyV4}},
     {&C::has_sinks, {Arch::kGptOss, Arch::kMimoV2}},
     {&C::lacks_flashinfer_fp8, {Arch::kGptOss}},
+    {&C::has_heads_of_two_widths, {Arch::kGemma4, Arch::kGemma4Unified}},
     {&C::lacks_fp8_on_blackwell, {Arch::kMimoV2}},
     {&C::has_plain_experts, {Arch::kNemotronH}},
     {&C::clamps_experts, {Arch::kDeepseekV4, Arch::kMinimaxM3}},

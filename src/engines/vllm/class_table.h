@@ -40,6 +40,7 @@ struct VllmClass {
   bool had_no_indexers = false;       // before VllmRules::hy_indexers
   bool has_sinks = false;             // FP8 caches need Triton
   bool lacks_flashinfer_fp8 = false;
+  bool has_heads_of_two_widths = false;  // Gemma4Config keeps them all out of FlashInfer
   bool lacks_fp8_on_blackwell = false;
   bool has_plain_experts = false;  // experts without a gate
   bool clamps_experts = false;     // swiglu_limit

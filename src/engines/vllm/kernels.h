@@ -13,6 +13,11 @@ namespace kvplan {
 // The table of weight formats by GPU and release (kernel_rows.cpp).
 std::span<const KernelRow> vllm_kernel_rows();
 
+// The refusal where no attention backend takes a layer's cache, or the one that the command names does not; the rows
+// behind it (attention.cpp).
+std::optional<Refusal> vllm_attention_refusal(const EngineInput& input, const VllmRules& rules);
+std::vector<RuleRow> vllm_attention_rule_rows();
+
 // Whether vLLM runs on it: CUDA from compute capability 7.0, the gfx numbers that its ROCm build names
 // (docs/getting_started/installation), XPU; Gaudi by a plugin.
 bool vllm_supports(const Gpu& card);

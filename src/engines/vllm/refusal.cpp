@@ -22,7 +22,6 @@ constexpr unsigned kAmpere = 80;
 constexpr unsigned kAda = 89;
 constexpr unsigned kBlackwell = 100;
 constexpr std::uint64_t kFinestBlock = 32;
-constexpr std::uint64_t kWidestFlashInferHead = 256;
 
 // "8.0" for 80.
 NamedValue named_capability(std::string_view name, unsigned capability) {
@@ -143,29 +142,21 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
                    "use --kv-cache-dtype fp8"};
   if (capability == 0) return std::nullopt;
   const unsigned major = capability / 10;
-  if (is_sparse && major != 9 && major != 10 && major != 12)
-    return Refusal{"no_kernel",
-                   {"No valid attention backend found: sparse MLA has kernels for compute capability 9, 10 and 12, and "
-                    "this GPU has {capability}",
-                    {named_capability("capability", capability)}},
-                   "use a Hopper or Blackwell GPU"};
+  if (is_sparse && major != 9 && major != 10 && (major != 12 || !rules.sparse_on_sm120))
+    return Refusal{
+        "no_kernel",
+        {"No valid attention backend found: sparse MLA has kernels for compute capability {majors}, and "
+         "this GPU has {capability}",
+         {{"majors", rules.sparse_on_sm120 ? "9, 10 and 12" : "9 and 10"}, named_capability("capability", capability)}},
+        major == 12 ? "use vLLM 0.24 or newer" : "use a Hopper or Blackwell GPU"};
   if (is_sparse && !is_packed && major == 9 && !rules.plain_declared_fp8 && is_auto && input.model.declared_kv_dtype &&
       is_fp8(type))
     return Refusal{"no_kernel", "No valid attention backend found for a sparse MLA cache in fp8_e4m3",
                    "use --kv-cache-dtype fp8 or bfloat16"};
-  if (!is_fp8(type)) return std::nullopt;
-  if (the_class.lacks_fp8_on_blackwell && capability >= kBlackwell)
+  if (is_fp8(type) && the_class.lacks_fp8_on_blackwell && capability >= kBlackwell)
     return Refusal{"no_fp8_cache", "FlashAttention does not support fp8 kv-cache on this device",
                    "use --kv-cache-dtype bfloat16"};
-  // Triton's attention: for latents, sinks, and heads that FlashInfer does not support.
-  const bool is_triton = is_latent || the_class.has_sinks || vllm_widest_value(input) > kWidestFlashInferHead;
-  if (!is_triton || capability >= kAda) return std::nullopt;
-  return Refusal{
-      "no_fp8_cache",
-      {"FP8 KV cache is not supported by the Triton {backend} backend (compute capability {capability}); native "
-       "FP8 (fp8e4nv) requires SM89+",
-       {{"backend", is_latent ? "MLA" : "attention"}, named_capability("capability", capability)}},
-      "use --kv-cache-dtype bfloat16"};
+  return vllm_attention_refusal(input, rules);
 }
 
 // What ParallelConfig and FusedMoE check if experts move between ranks.

@@ -111,6 +111,9 @@ constexpr Rule<V> kRules[] = {
           "vllm-project/vllm#35891; not in 0.18"),
     since(30, &V::plain_declared_fp8, "Indexed latents of a checkpoint that declares an FP8 cache are plain.",
           "FLASHINFER_MLA_SPARSE_SM90; not in 0.29", kExecuted),
+    since(24, &V::sparse_on_sm120,
+          "Indexed latents have kernels for compute capability 12; under auto they are packed there.",
+          "FLASHINFER_MLA_SPARSE_SM120, _canonicalize_sparse_mla_kv_cache_dtype; not in 0.23"),
     since(30, &V::packs_by_default,
           "DeepSeek-V4 starts with --kv-cache-dtype auto; before, its class asserts an FP8 cache.",
           "models/deepseek_v4; executed in 0.26", kExecuted),
@@ -247,10 +250,9 @@ VllmRules vllm_rules(const Request& request) {
 
 std::vector<RuleRow> vllm_rule_rows() {
   std::vector<RuleRow> out = rule_rows(kRules);
-  const std::vector<RuleRow> tensors = vllm_tensor_rule_rows();
-  out.insert(out.end(), tensors.begin(), tensors.end());
-  const std::vector<RuleRow> kernels = kernel_rule_rows(vllm_kernel_rows());
-  out.insert(out.end(), kernels.begin(), kernels.end());
+  for (const std::vector<RuleRow>& rows :
+       {vllm_tensor_rule_rows(), kernel_rule_rows(vllm_kernel_rows()), vllm_attention_rule_rows()})
+    out.insert(out.end(), rows.begin(), rows.end());
   return out;
 }
 

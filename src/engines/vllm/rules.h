@@ -31,7 +31,7 @@ struct VllmRules {
   bool latent_state_blocks = false;
   bool checks_state_blocks = false;
   // Types of the cache, and kernels.
-  bool plain_fp8_latents = false, plain_declared_fp8 = false, packs_by_default = false;
+  bool plain_fp8_latents = false, plain_declared_fp8 = false, packs_by_default = false, sparse_on_sm120 = false;
   bool splits_types = false;
   bool glm_fp8 = false;
   bool latents_by_card = false, composite_masks = false, wide_fp8_blocks = false;

@@ -79,7 +79,9 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   const bool packs = the_class.packs_fp8_latents;
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
   // If there is only the packed layout, `auto` means the option that selects it.
-  const bool only_packed = the_class.is_always_packed && !request.cache_type_k;
+  const bool packs_here =
+      rules.sparse_on_sm120 && the_class.indexes_by_frequency && request.card.capability() / 10 == 12;
+  const bool only_packed = (the_class.is_always_packed || packs_here) && !request.cache_type_k;
   // A checkpoint's declaration means fp8_e4m3, which no packed kernel supports; the option fp8 means the packed layout.
   const bool plain =
       ((rules.plain_fp8_latents && vllm_is_data_blackwell(request)) || (declared && rules.plain_declared_fp8)) &&
