@@ -110,7 +110,8 @@ struct ExtrasRequest {
   std::optional<std::uint64_t> graph_batch;  // SGLang, vLLM: the largest batch that is captured
   std::vector<std::uint64_t> graph_sizes;    // vLLM: the batches that are captured; empty: as it chooses
   bool whole_towers = false;                 // vLLM: each rank has the whole vision tower
-  std::string attention_backend;             // SGLang: "" as the engine chooses
+  std::string attention_backend;             // SGLang, vLLM: "" as the engine chooses
+  std::string moe_runner;                    // SGLang: "" as the engine chooses
 
   // Sequences that one request becomes.
   std::uint64_t copies() const { return checked_mul(num_beams, num_samples, "beams and samples"); }

@@ -282,8 +282,9 @@ constexpr Option kOptions[]{
      flag<&E::one_pool>},
     {"--cuda-graph-max-bs --cuda-graph-max-bs-decode --max-cudagraph-capture-size", "N", kSglang,
      "largest batch with a CUDA graph (also vLLM)", set<parse_count, &E::graph_batch>},
-    {"--attention-backend", "NAME", kSglang, "attention kernels; the GPU and the model must support them",
+    {"--attention-backend", "NAME", kSglang, "attention kernels; the GPU and the model must support them (also vLLM)",
      set<as_typed, &E::attention_backend>},
+    {"--moe-runner-backend", "NAME", kSglang, "kernels of experts", set<as_typed, &E::moe_runner>},
 
     {"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
      "a draft model, EAGLE, DFlash, DSpark or Medusa heads",

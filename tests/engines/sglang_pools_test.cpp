@@ -625,6 +625,45 @@ TEST_CASE("SGLang refuses EXAONE-4 without one of three backends until it has a 
   CHECK(id("sglang@0.5.22", "a100-80gb", "").empty());
 }
 
+// dsa_backend.py and deepseek_v4_backend.py of the wheels; sgl-project/sglang#29562 saw deep_gemm's message in 0.5.14.
+TEST_CASE("SGLang has DeepSeek's sparse attention on RTX cards since 0.5.17, and DeepSeek-V4 since 0.5.13") {
+  const auto id = [](const char* type, const char* engine, const char* card) {
+    Term index = term_of(Role::kKey, 1, 128);
+    index.role = Role::kIndex;
+    EngineInput input = input_of(type, {{term_of(Role::kKey, 1, 576), index}});
+    input.request = request_for(engine, 8192);
+    input.request.card.gpu = &parse_gpu(card);
+    input.types.key = input.types.value = Dtype::kFp8E4m3;
+    const auto found = sglang_refusal(input, load_for(100));
+    return found ? found->id : std::string_view();
+  };
+  CHECK(id("deepseek_v32", "sglang@0.5.14", "rtx-pro-6000") == "attention_backend");
+  CHECK(id("deepseek_v32", "sglang@0.5.17", "rtx-pro-6000").empty());
+  CHECK(id("deepseek_v32", "sglang@0.5.14", "h200").empty());
+  CHECK(id("deepseek_v4", "sglang@0.5.12", "rtx-pro-6000") == "attention_backend");
+  CHECK(id("deepseek_v4", "sglang@0.5.13", "rtx-pro-6000").empty());
+}
+
+// create_moe_runner of 0.5.12 to 0.5.18 picks Triton's; sgl-project/sglang#33693 saw it die.
+TEST_CASE("SGLang has no default for DeepSeek-V4's MXFP4 experts on Hopper and Blackwell until 0.5.19") {
+  const auto id = [](const char* engine, const char* card, const char* runner, const char* experts = "mxfp4") {
+    EngineInput input = input_of("deepseek_v4", {{term_of(Role::kKey, 1, 576)}});
+    input.request = request_for(engine, 8192);
+    input.request.card.gpu = &parse_gpu(card);
+    input.request.extras.moe_runner = runner;
+    input.types.key = input.types.value = Dtype::kFp8E4m3;
+    input.model.quantization.expert_scheme.emplace().type = experts;
+    const auto found = sglang_refusal(input, load_for(100));
+    return found ? found->id : std::string_view();
+  };
+  CHECK(id("sglang@0.5.18", "h200", "") == "moe_runner");
+  CHECK(id("sglang@0.5.18", "b200", "triton") == "moe_runner");
+  CHECK(id("sglang@0.5.18", "h200", "marlin").empty());
+  CHECK(id("sglang@0.5.18", "h200", "", "fp8").empty());
+  CHECK(id("sglang@0.5.18", "rtx-pro-6000", "").empty());
+  CHECK(id("sglang@0.5.19", "h200", "").empty());
+}
+
 TEST_CASE("sglang pools: types of the cache") {
   // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell (576 bytes per token, executed), in 16
   // bit before, whatever the checkpoint declares; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config

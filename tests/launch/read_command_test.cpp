@@ -97,8 +97,8 @@ TEST_CASE("Options are read as the engine's parser reads them") {
 }
 
 TEST_CASE("An option that is not modelled warns, and leaves no verdict where it can raise memory") {
-  const std::string small = "vllm serve m --attention-backend X --port 1 --api-key a --trust-remote-code";
-  CHECK(warns(small) == "--attention-backend");
+  const std::string small = "vllm serve m --moe-backend X --port 1 --api-key a --trust-remote-code";
+  CHECK(warns(small) == "--moe-backend");
   CHECK(read(small).request.unmodelled.empty());
   const std::string more = "vllm serve m --enable-return-routed-experts --num-gpu-blocks-override 5";
   CHECK(warns(more) == "--enable-return-routed-experts --num-gpu-blocks-override");

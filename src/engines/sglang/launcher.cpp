@@ -186,6 +186,7 @@ Launch sglang_launch(const LaunchInput& input) {
   if (extras.graph_batch)
     out.add(rules.graph_options_by_phase ? "--cuda-graph-max-bs-decode" : "--cuda-graph-max-bs", *extras.graph_batch);
   if (!extras.attention_backend.empty()) out.add("--attention-backend", extras.attention_backend);
+  if (!extras.moe_runner.empty()) out.add("--moe-runner-backend", extras.moe_runner);
   add_nodes(input, out.take(), launch);
   return launch;
 }

@@ -81,13 +81,34 @@ bool is_sparse(const EngineInput& input) {
 // DeepSeek's sparse attention on GPUs before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
 // for these widths there (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
 Found old_card(const EngineInput& input, std::uint32_t capability) {
-  constexpr std::uint32_t kHopper = 90;
-  if (capability == 0 || capability >= kHopper || !is_sparse(input)) return std::nullopt;
+  constexpr std::uint32_t kHopper = 90, kDesktopBlackwell = 12;
+  if (capability == 0 || !is_sparse(input)) return std::nullopt;
+  const SglangRules rules = sglang_rules(input.request);
+  const bool is_v4 = sglang_class(input.model).compressed;
+  if (capability / 10 == kDesktopBlackwell && !(is_v4 ? rules.compresses_on_sm120 : rules.indexes_on_sm120))
+    return Refusal{"attention_backend",
+                   {"{what} has no kernels for compute capability 12 in this release: deep_gemm says Unsupported "
+                    "architecture",
+                    {{"what", is_v4 ? "DeepSeek-V4" : "DeepSeek sparse attention (DSA)"}}},
+                   is_v4 ? "use SGLang 0.5.13 or newer" : "use SGLang 0.5.17 or newer"};
+  if (capability >= kHopper) return std::nullopt;
   return Refusal{"attention_backend",
                  {"DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this GPU has "
                   "{major}.{minor}",
                   {{"major", std::uint64_t{capability / 10}}, {"minor", std::uint64_t{capability % 10}}}},
                  "use a Hopper or Blackwell GPU"};
+}
+
+// DeepSeek-V4's experts in MXFP4, which Triton's runner takes for FP8 (Fp8MoEMethod, create_moe_runner).
+Found packed_experts(const EngineInput& input, std::uint32_t capability) {
+  const std::optional<WeightScheme> experts = planned_quantization(input).expert_scheme;
+  if (!sglang_class(input.model).compressed || !experts || experts->type != "mxfp4") return std::nullopt;
+  const std::string& runner = input.request.extras.moe_runner;
+  const bool is_left_out = runner.empty() || runner == "auto";
+  const bool has_default = capability / 10 == 12 || sglang_rules(input.request).picks_mxfp4_runner;
+  if (capability < 90 || !(is_left_out ? !has_default : runner == "triton")) return std::nullopt;
+  return Refusal{"moe_runner", "AssertionError: Hidden size mismatch, of MXFP4 experts in Triton's MoE runner",
+                 "use --moe-runner-backend flashinfer_mxfp4"};
 }
 
 // DeepSeek's sparse attention takes two types; NVFP4 is only for plain attention (attention_backend.py).
@@ -140,6 +161,7 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   if (Found found = uneven_experts(input)) return found;
   if (Found found = sglang_backend_refusal(input, capability)) return found;
   if (Found found = old_card(input, capability)) return found;
+  if (Found found = packed_experts(input, capability)) return found;
   if (Found found = drafts(input)) return found;
   return types(input);
 }

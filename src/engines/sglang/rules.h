@@ -34,6 +34,7 @@ struct SglangRules {
   bool exaone_backends = false, exaone_default = false;
   bool trtllm_beyond_sm100 = false, cutlass_pages_of_128 = false, fa4_pages_of_128 = false;
   bool nvfp4_for_latents = false, pads_fp8_experts = false;
+  bool indexes_on_sm120 = false, compresses_on_sm120 = false, picks_mxfp4_runner = false;
   // Classes and their tensors.
   bool has_library_classes = false;
   bool cuts_embedding = false, pads_vocab = false;

@@ -162,6 +162,7 @@ Launch vllm_launch(const LaunchInput& input) {
   if (request.parallel.redundant_experts > 0)
     out.add("--eplb-config", "{\"num_redundant_experts\":" + std::to_string(request.parallel.redundant_experts) + "}");
   if (request.vllm.all2all_backend) out.add("--all2all-backend", *request.vllm.all2all_backend);
+  if (!request.extras.attention_backend.empty()) out.add("--attention-backend", request.extras.attention_backend);
   if (kv_chosen(request)) out.add("--kv-cache-dtype", kv_name(input.types.key));
   add_quantization(input, out);
   if (request.dtype) out.add("--dtype", name(*request.dtype));

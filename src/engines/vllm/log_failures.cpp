@@ -107,6 +107,8 @@ constexpr LogTemplate kVllmEvents[] = {
     {"Engine core initialization failed", kDied},
     {"EngineCore encountered a fatal error", kDied},
     {"EngineDeadError", kDied},
+    {"Capturing CUDA graphs", kPhase},
+    {"Capturing CUDA graph shapes", kPhase},
     {"Application startup complete", kStarted},
     {"Graph capturing finished in", kGraphsDone},
     {"init engine (profile, create kv cache, warmup model) took", kStarted},
