@@ -27,7 +27,9 @@ constexpr std::uint64_t kLongestLine = 64 * kMiB;
 // Whether a file without a known line may be a log: text, and not a document such as a config.json.
 bool is_text(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || head[first] == '{' || head[first] == '[') return false;
+  if (first == std::string_view::npos || head[first] == '{') return false;
+  // "[62617] text" begins a line of a log.
+  if (head[first] == '[' && head.find("] ", first) >= head.find('\n', first)) return false;
   return std::none_of(head.begin(), head.end(), [](char c) { return static_cast<unsigned char>(c) < '\t'; });
 }
 

@@ -171,16 +171,18 @@ bool tells_cpu(const LogEvent& event) {
 
 LogPhase phase_of_frame(std::string_view words) {
   const auto has = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
-  if (has("cudagraph") || has("capture") || has("cuda_graphs") || has("warm_up")) return LogPhase::kGraphs;
+  if (has("cudagraph") || has("apturing") || has("capture") || has("cuda_graphs") || has("warm_up"))
+    return LogPhase::kGraphs;
   if (has("profile") || has("determine")) return LogPhase::kProfiling;
   if (has("kv_cache") || has("memory_pool")) return LogPhase::kCache;
   if (has("execute_model") || has("forward_batch")) return LogPhase::kServing;
   return LogPhase::kLoading;
 }
 
-bool served_before(const LogReading& reading, const LogEvent& cause) {
+bool served_before(const LogReading& reading, const LogEvent& cause, std::size_t after = 0) {
   return std::any_of(reading.events.begin(), reading.events.end(), [&](const LogEvent& event) {
-    return (event.id == kStarted || event.id == kTraffic) && event.line_number < cause.line_number;
+    return (event.id == kStarted || event.id == kTraffic) && event.line_number < cause.line_number &&
+           event.line_number > after;
   });
 }
 
@@ -192,7 +194,7 @@ LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
     const bool is_before = event.line_number <= cause.line_number;
     if (is_before || frame == nullptr) frame = &event;
   }
-  if (frame != nullptr) return phase_of_frame(frame->words);
+  if (frame != nullptr && !served_before(reading, cause, frame->line_number)) return phase_of_frame(frame->words);
   const auto printed = [&](std::string_view what) {
     return std::any_of(reading.observations.begin(), reading.observations.end(), [&](const Observation& seen) {
       return seen.what == what && seen.line_number < cause.line_number;

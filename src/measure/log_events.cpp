@@ -68,27 +68,37 @@ void EventReader::line(std::string_view line, std::size_t number, const Entries&
   if (pending_.size() >= kLinesOfAMessage) read_oldest();
 }
 
-// Keeps the names of the last frames of the current traceback.
-void EventReader::follow_traceback(std::string_view line) {
+// Keeps the names of the last frames of the current traceback. True if the line may be its exception.
+bool EventReader::follow_traceback(std::string_view line) {
   constexpr std::size_t kMostFrames = 500;
+  constexpr int kMostBelow = 12;
   const std::size_t at = line.find("File \"");
   if (at != std::string_view::npos) {
     if (frames_.size() > kMostFrames) frames_.erase(0, frames_.size() / 2);
     frames_ += std::string(line.substr(at, kMostWords)) + " ";
     is_after_frame_ = true;
+    lines_below_frames_ = kMostBelow;
   } else if (is_after_frame_) {
     code_ = message_of(line).substr(0, kMostWords);
     is_after_frame_ = false;
   } else if (!frames_.empty() && line.find("Traceback (most") != std::string_view::npos) {
     frames_.clear();
+    lines_below_frames_ = 0;
+  } else if (lines_below_frames_ > 0) {
+    --lines_below_frames_;
+    return true;
   }
+  return false;
 }
 
 void EventReader::read_oldest() {
   const Pending oldest = std::move(pending_.front());
   pending_.pop_front();
-  follow_traceback(oldest.text);
-  if (oldest.entries.empty()) return;
+  const bool may_be_raised = follow_traceback(oldest.text) && events_.size() < kMostEvents;
+  if (oldest.entries.empty()) {
+    if (may_be_raised) keep_exception(oldest, true);
+    return;
+  }
   message_ = oldest.text;
   for (const Pending& next : pending_) {
     if (!message_.empty() && message_.back() != ' ') message_ += ' ';
@@ -123,16 +133,17 @@ void EventReader::read_oldest() {
     }
   }
   if (best == nullptr) return;
-  if (best->row->event == LogEventId::kRaised && said->values.empty()) return keep_exception(oldest);
+  if (best->row->event == LogEventId::kRaised && said->values.empty()) return keep_exception(oldest, may_be_raised);
   LogEvent event = event_of(*best, *said);
   if (is_fatal(event.id) || event.id == LogEventId::kRaised) event.frames = frames_;
   keep(std::move(event));
 }
 
 // The last line of a traceback, with the lines that go on with its message.
-void EventReader::keep_exception(const Pending& line) {
-  const auto raised = raised_error(line.text);
+void EventReader::keep_exception(const Pending& line, bool is_in_traceback) {
+  const auto raised = raised_error(line.text, is_in_traceback);
   if (!raised || (raised->reason.empty() && frames_.empty())) return;
+  lines_below_frames_ = 0;
   std::string reason(raised->reason);
   for (const Pending& next : pending_) {
     if (reason.empty() || !continues_message(next.text)) break;

@@ -34,8 +34,8 @@ class EventReader {
     Entries entries;
   };
   void read_oldest();
-  void follow_traceback(std::string_view line);
-  void keep_exception(const Pending& line);
+  bool follow_traceback(std::string_view line);
+  void keep_exception(const Pending& line, bool is_in_traceback);
   void keep(LogEvent event);
 
   std::deque<Pending> pending_;
@@ -44,7 +44,8 @@ class EventReader {
   std::string message_;                // the current line and those after it
   std::string frames_, code_;          // of the current traceback: its frames, and the last line of code
   bool is_after_frame_ = false;
-  bool is_full_ = false;  // of failures
+  int lines_below_frames_ = 0;  // that may still be the exception; 0 outside a traceback
+  bool is_full_ = false;        // of failures
 };
 
 // Whether the engine cannot continue after it.

@@ -48,13 +48,16 @@ bool is_type_character(char c) {
   return is_letter_or_digit(c) || c == '_' || c == '.';
 }
 
-// The type of an exception at the beginning of the text: "torch.OutOfMemoryError".
-std::string_view type_at(std::string_view text) {
+// The type of an exception at the beginning of the text: "torch.OutOfMemoryError". Elsewhere than below a traceback the
+// ending has to tell.
+std::string_view type_at(std::string_view text, bool is_in_traceback = false) {
   const auto length =
       static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_type_character) - text.begin());
   const std::string_view word = text.substr(0, length);
   const std::string_view last = word.substr(word.rfind('.') + 1);
   if (last.empty() || last.front() < 'A' || last.front() > 'Z') return {};
+  const bool has_small = std::any_of(last.begin(), last.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  if (is_in_traceback && has_small) return word;
   constexpr std::string_view kEnds[] = {"Error", "Exception", "OutOfResources", "ErrorGroup", "Interrupt"};
   const bool is_type =
       std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) { return last.ends_with(end); });
@@ -80,9 +83,9 @@ std::string_view message_of(std::string_view plain) {
   return plain.substr(std::min(plain.find_first_not_of(' '), plain.size()));
 }
 
-std::optional<RaisedError> raised_error(std::string_view plain) {
+std::optional<RaisedError> raised_error(std::string_view plain, bool is_in_traceback) {
   const std::string_view message = message_of(plain);
-  std::string_view kind = type_at(message);
+  std::string_view kind = type_at(message, is_in_traceback);
   std::string_view rest = message.substr(kind.size());
   const bool is_line = !kind.empty() && (rest.empty() || rest == " " || rest.starts_with(": ") || rest == ":");
   if (!is_line) {

@@ -15,7 +15,8 @@ std::string_view message_of(std::string_view plain);
 struct RaisedError {
   std::string_view kind, reason;  // reason is empty if the line has only a type
 };
-std::optional<RaisedError> raised_error(std::string_view plain);
+// Below a traceback's frames any type counts, whatever its name.
+std::optional<RaisedError> raised_error(std::string_view plain, bool is_in_traceback = false);
 
 // Whether the line continues the message that the line before it began.
 bool continues_message(std::string_view plain);

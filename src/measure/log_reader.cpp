@@ -38,6 +38,7 @@ std::optional<std::uint64_t> packed(const LogRanks& ranks) {
 
 void LogReader::line(std::string_view text) {
   ++out_.lines;
+  if (text.empty()) return;
   text = text.substr(0, kLongestLine);
   if (const auto inner = unpacked(text)) {
     std::string_view rest = *inner;

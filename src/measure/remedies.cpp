@@ -390,6 +390,12 @@ class Remedies {
     double room = 0;
     for (const LogValue& value : diagnosis_.figures)
       if (value.name == "room_for") room = value.value;
+    if (cause_.value("slots") == nullptr && cause_.value("usage") == nullptr) {  // llama-server's page of metrics
+      if (options_.shared_slots.empty()) return;
+      const std::string all = count_text(number("running") + number("waiting"));
+      return add(kOther, std::string(options_.shared_slots) + " " + all, "", std::nullopt,
+                 "a slot for each request, if memory allows");
+    }
     if (cause_.value("slots") != nullptr) {  // each slot has its own part of the cells until they share them
       if (room > number("slots")) add(kFewerSequences, options_.shared_slots, count_text(room), room);
       return by_figures(kSmallerCacheType);
@@ -399,7 +405,7 @@ class Remedies {
     constexpr double kFull = 0.9;  // schedulers keep a part free for running requests to grow
     if (share < kFull) {           // they wait for prefill, or because of the scheduler's cap
       const auto cap = reading_.options.max_num_seqs;
-      if (cap && number("running") >= static_cast<double>(*cap))
+      if (cap ? number("running") >= static_cast<double>(*cap) : number("waiting") >= number("running"))
         add(kFewerSequences, options_.sequences, count_text(std::max(room, number("running"))), room);
       add(kNothing, "", "", room);
       add(kLargerBatch, options_.batch);

@@ -87,6 +87,14 @@ TEST_CASE("bad input: what is no file") {
   check_refused(run_program({"-"}, "/dev/null"), Exit::kBadInput, "standard input");
 }
 
+TEST_CASE("bad input: a log may begin with a bracket, a document is no log") {
+  const TemporaryFolder folder;
+  const auto check_log = [&](const char* text) { return run_program({"check-log", folder.write("a.log", text)}).exit; };
+  CHECK(check_log("[62617] loading\n") == static_cast<int>(Exit::kUnknownArchitecture));
+  CHECK(check_log("[1, 2]\n") == static_cast<int>(Exit::kBadInput));
+  CHECK(check_log("{\"a\": [1]}\n") == static_cast<int>(Exit::kBadInput));
+}
+
 TEST_CASE("bad input: a pipe that nobody writes to is not waited for") {
   const TemporaryFolder folder;
   const std::string model = "testdata/configs/llama-3.1-8b.json";

@@ -150,9 +150,46 @@ TEST_CASE("log metrics: a Prometheus page tells what limits a server") {
       "sglang:num_running_reqs{model_name=\"x\"} 5.0\nsglang:num_queue_reqs{model_name=\"x\"} 0.0\n"
       "sglang:token_usage{model_name=\"x\"} 0.28\n");
   CHECK(calm.verdict == LogVerdict::kStarted);
-  CHECK(diagnosis_of("llamacpp:requests_processing 2\nllamacpp:requests_deferred 7\n").verdict ==
-        LogVerdict::kServesWithTrouble);
+  const Diagnosis slots = diagnosis_of("llamacpp:requests_processing 4\nllamacpp:requests_deferred 7\n");
+  CHECK(slots.verdict == LogVerdict::kServesWithTrouble);
+  CHECK(cause_text(slots) == "4 run, 7 wait");
+  CHECK(has(cures_of(slots), "--kv-unified -np 11"));
+  // The scheduler's cap is not in the page: more may run than do.
+  const Diagnosis capped =
+      diagnosis_of("vllm:num_requests_running 16.0\nvllm:num_requests_waiting 41.0\nvllm:kv_cache_usage_perc 0.41\n");
+  CHECK(has(cures_of(capped), "--max-num-seqs 39"));
   CHECK(diagnosis_of("vllm:num_requests_running_by_kind{x=\"0\"} 31.0\n").verdict == LogVerdict::kCannotTell);
+}
+
+TEST_CASE("log failures: below a traceback any exception counts") {
+  const Diagnosis found = diagnosis_of(
+      "Traceback (most recent call last):\n"
+      "  File \"/opt/app/core.py\", line 91, in start\n"
+      "    raise PoolExhausted(\"no slots left\")\n"
+      "    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+      "core.PoolExhausted: no slots left for model weights, increase --pool-slots\n");
+  CHECK(found.verdict == LogVerdict::kDidNotStart);
+  CHECK(has(cause_text(found), "core.PoolExhausted: no slots left"));
+  CHECK(has(cures_of(found), "--pool-slots"));
+  // A line elsewhere is no exception, and neither are the lines of a server that goes on.
+  CHECK(diagnosis_of("Finished: all slots are free\n").verdict == LogVerdict::kCannotTell);
+  CHECK(diagnosis_of("INFO: Application startup complete.\nTraceback (most recent call last):\n"
+                     "  File \"/x.py\", line 1, in f\n    g()\nstarlette.ClientDisconnect\n")
+            .verdict == LogVerdict::kStarted);
+}
+
+TEST_CASE("log failures: the system's killer and a capture that runs out of memory") {
+  // ollama/ollama#9322: the load timed out because the kernel had killed the process.
+  const Diagnosis killed = diagnosis_of(
+      "time=2025-02-24T11:16:31.470-08:00 level=ERROR source=sched.go:455 msg=\"error loading llama server\" "
+      "error=\"timed out waiting for llama runner to start: context canceled\"\n"
+      "systemd[1]: ollama.service: A process of this unit has been killed by the OOM killer.\n");
+  CHECK(has(cause_text(killed), "ran out of main memory"));
+  const Diagnosis capture = diagnosis_of(
+      "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  88%|####   | 45/51 [00:04<00:00,  9.30it/s]\n"
+      "(EngineCore pid=77) ERROR 05-29 22:57:00 [core.py:1136] torch.AcceleratorError: CUDA error: out of memory\n");
+  CHECK(capture.phase == LogPhase::kGraphs);
+  CHECK(has(cures_of(capture), "--enforce-eager"));
 }
 
 }  // namespace kvplan

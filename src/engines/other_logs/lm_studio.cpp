@@ -22,6 +22,10 @@ constexpr LogTemplate kLmStudioEvents[] = {
      "requires approximately 22.92 GB of memory, and continuing to load it would likely overload your system"},
     {"Model loading was stopped due to insufficient system resources", kHostOutOfMemory,
      "LM Studio's guardrail refused to load it", kGuardrail},
+    {"Model loading aborted due to insufficient system resources", kHostOutOfMemory,
+     "LM Studio's guardrail refused to load it", kGuardrail,
+     "Error: Model loading aborted due to insufficient system resources. Overloading the system will likely cause it "
+     "to freeze."},
     {"Model load size estimate with raw num offload layers '{layers:word}' and context length "
      "'{max_model_len:tokens}': "
      "Model: {weights:size} Context: {cache:size} Total: {needed:size}",

@@ -9,6 +9,13 @@ namespace {
 
 using enum LogEventId;
 
+constexpr std::string_view kNcclRoom =
+    "a smaller share of the GPU for the engine | NCCL allocates beside it; fewer programs on the GPU; "
+    "NCCL_BUFFSIZE=1048576 | smaller buffers; NCCL_DEBUG=INFO | shows which rank it was";
+constexpr std::string_view kOwnLimit =
+    "a higher memory limit of the container (docker -m, MemoryMax=); "
+    "@smaller_weights; @shorter_length";
+
 constexpr LogTemplate kSystemEvents[] = {
     {"{backend:word} out of memory. Tried to allocate {wanted:size}. GPU {gpu} has a total capacity of {total:size} of "
      "which {free:size} is free.{*}this process has {used:size} memory in use.{*}Of the allocated memory "
@@ -212,8 +219,8 @@ constexpr LogTemplate kSystemEvents[] = {
      "NCCL_DEBUG=INFO | shows why; --shm-size 10g or --ipc=host | in docker; NCCL_P2P_DISABLE=1 | if peer access "
      "between the GPUs is broken; NCCL_SOCKET_IFNAME | the network between nodes",
      "RuntimeError: NCCL error: unhandled cuda error (run with NCCL_DEBUG=INFO for details)"},
-    {"NCCL WARN Cuda failure 'out of memory'", kOutOfMemory, "no GPU memory for NCCL's buffers"},
-    {"NCCL WARN Cuda failure {code} 'out of memory'", kOutOfMemory, "no GPU memory for NCCL's buffers", "",
+    {"NCCL WARN Cuda failure 'out of memory'", kOutOfMemory, "no GPU memory for NCCL's buffers", kNcclRoom},
+    {"NCCL WARN Cuda failure {code} 'out of memory'", kOutOfMemory, "no GPU memory for NCCL's buffers", kNcclRoom,
      "host:123:456 [0] init.cc:416 NCCL WARN Cuda failure 2 'out of memory'"},
     {"NCCL WARN Call to posix_fallocate failed : {reason:text}", kRefused, "/dev/shm is too small for NCCL: {reason}",
      "--shm-size 10g or --ipc=host | in docker; NCCL_SHM_DISABLE=1",
@@ -281,20 +288,29 @@ constexpr LogTemplate kSystemEvents[] = {
      "a higher memory limit of the container (resources.limits.memory, docker -m); @smaller_weights"},
     {"Memory cgroup out of memory: Killed process {pid} ({process:word}){*}anon-rss:{rss:size}", kHostOutOfMemory,
      "the kernel killed {process}: it used {rss} of main memory, more than its cgroup (container, slice) allows",
-     "a higher memory limit of the container (docker -m, MemoryMax=); @smaller_weights; @shorter_length",
+     kOwnLimit,
      "Memory cgroup out of memory: Killed process 4711 (python3) total-vm:98304000kB, anon-rss:62914560kB, "
      "file-rss:71680kB"},
     {"Memory cgroup out of memory: Killed process {pid} ({process:word}", kHostOutOfMemory,
-     "the kernel killed {process}: it used more main memory than its cgroup (container, slice) may",
-     "a higher memory limit of the container (docker -m, MemoryMax=); @smaller_weights; @shorter_length",
+     "the kernel killed {process}: it used more main memory than its cgroup (container, slice) may", kOwnLimit,
      "Memory cgroup out of memory: Killed process 4711 (python3)"},
-    {"ut of memory: Killed process {pid} ({process:word}){*}anon-rss:{rss:size}", kHostOutOfMemory,
+    {"Out of memory: Killed process {pid} ({process:word}){*}anon-rss:{rss:size}", kHostOutOfMemory,
      "the machine ran out of RAM, not the GPU: the kernel killed {process}, which used {rss}", "",
      "Out of memory: Killed process 2931 (llama-server) total-vm:91234567kB, anon-rss:60123456kB, file-rss:0kB, "
      "shmem-rss:0kB"},
-    {"ut of memory: Killed process {pid} ({process:word}", kHostOutOfMemory,
+    {"Out of memory: Killed process {pid} ({process:word}", kHostOutOfMemory,
      "the machine ran out of main memory (RAM), not the GPU: the kernel killed {process}", "",
      "Out of memory: Killed process 2931 (llama-server)"},
+    {"oom-kill:constraint=CONSTRAINT_MEMCG{*},task={process:word},pid={pid}", kHostOutOfMemory,
+     "the kernel killed {process}: it used more main memory than its cgroup (container, slice) may", kOwnLimit,
+     "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/kubepods.slice/pod1.slice,task=python3,pid=77"},
+    {"has been killed by the OOM killer", kHostOutOfMemory,
+     "the kernel killed a process of the service: the machine or its slice ran out of main memory",
+     "@more_host_memory; a higher MemoryMax= of the unit; @smaller_weights",
+     "ollama.service: A process of this unit has been killed by the OOM killer."},
+    {"Failed with result 'oom-kill'", kHostOutOfMemory,
+     "the kernel killed a process of the service: the machine or its slice ran out of main memory",
+     "@more_host_memory; a higher MemoryMax= of the unit; @smaller_weights"},
     {"invoked oom-killer", kHostOutOfMemory, "", "",
      "python3 invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0"},
     {"oom-kill:", kHostOutOfMemory},
@@ -309,6 +325,10 @@ constexpr LogTemplate kSystemEvents[] = {
      "Windows could not get enough memory: the paging file is too small",
      "a larger paging file | System, Advanced, Performance; @more_host_memory",
      "OSError: [WinError 1455] The paging file is too small for this operation to complete."},
+    {"The actor is dead because its worker process has died", kDied,
+     "Ray lost a worker process: the kernel killed it for lack of main memory, or it crashed",
+     "dmesg | shows whether the OOM killer ended it; @more_host_memory; look at the worker's own log | "
+     "/tmp/ray/session_latest/logs"},
     {"a worker in the group died{*}OOM", kHostOutOfMemory, "", "",
      "The actor died: a worker in the group died due to OOM"},
     {"ray.exceptions.OutOfMemoryError", kHostOutOfMemory, "Ray killed a worker: the node's main memory is full",
@@ -366,6 +386,8 @@ constexpr LogTemplate kSystemEvents[] = {
      "@newer_release; remove the option that you added last",
      "/src/ggml.c:3123: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed"},
     {"GGML_ABORT", kRaised},
+    {"Illegal instruction", kDied, "the build uses instructions that this processor does not have",
+     "a build for this processor, or one made on this machine; @newer_release", "Illegal instruction (core dumped)"},
     {"Aborted (core dumped)", kDied},
     {"SIGABRT", kDied},
     {"SIGSEGV", kDied},
@@ -407,7 +429,8 @@ constexpr LogTopic kSystemTopics[] = {
     {"compute capability|sm_|sm89|sm90|sm100|sm120|gfx|does not support current device|not supported on this "
      "device|hopper|blackwell|unsupported gpu|current device",
      "@newer_release; @other_card; another checkpoint or quantization | with kernels for this GPU"},
-    {"divisible by|not divisible|must be divisible|multiple of",
+    {"block size must|block_size must", "remove --block-size, or use a multiple of 16; @newer_release"},
+    {"divisible by|not divisible|must be divisible",
      "fewer GPUs for tensor parallelism | a number that divides; @whole_experts"},
     {"cudagraph|cuda graph|cuda_graph|graph capture|capture_model|stream capture", "@no_graphs; @newer_release"},
     {"speculative|draft model|eagle|num_speculative|mtp|spec_decode",

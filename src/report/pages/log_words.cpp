@@ -114,6 +114,7 @@ constexpr Sentence kEventWords[] = {
     {kTraffic, "{running} run, {waiting} wait, KV cache {usage}, prefix hits {hits}"},
     {kTraffic, "{running} run, {waiting} wait, KV cache {usage}"},
     {kTraffic, "{running} run in {slots} slots, {waiting} wait"},
+    {kTraffic, "{running} run, {waiting} wait"},
     {kRequestTooLong, "the engine refused or cut a request of {asked}: its limit is {longest}"},
     {kPreempted, "requests are preempted and computed again ({preemptions} so far)"},
 };
