@@ -54,14 +54,20 @@ void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
     plan.taken_at_start = plan.fullest().total - plan.kv_cache.reserved + plan.capacity->kv_cache_memory;
 }
 
-Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::LaidOut& laid_out) {
+Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::LaidOut& laid_out, bool is_shown = false) {
   check_extras(cache.model(request), request);
   const PlanCache::Weighed& weighed = cache.weighed(request);
-  Pieces out{engine_of(request), laid_out.input, *laid_out.layout, weighed.weights, {}, laid_out.notes, {}};
-  out.notes.insert(out.notes.end(), weighed.notes.begin(), weighed.notes.end());
+  Pieces out{engine_of(request), laid_out.input, *laid_out.layout, weighed.weights, {}, {}, {}};
+  // Searches show no notes.
+  const auto note = [&](const std::vector<Note>& more) {
+    if (is_shown) out.notes.insert(out.notes.end(), more.begin(), more.end());
+  };
+  note(laid_out.notes);
+  if (is_shown) note(cache.weigher(request).notes());
+  note(weighed.notes);
   out.extras = extra_lines(cache.model(request), laid_out.input, out.notes);
   const Doubts& doubts = laid_out.doubts;
-  out.notes.insert(out.notes.end(), doubts.notes.begin(), doubts.notes.end());
+  note(doubts.notes);
   out.no_verdict = doubts.no_verdict;
   return out;
 }
@@ -128,7 +134,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model(request);
   check_gpus(request);
   const PlanCache::LaidOut& laid_out = cache.laid_out(request);
-  const Pieces pieces = pieces_of(cache, request, laid_out);
+  const Pieces pieces = pieces_of(cache, request, laid_out, true);
   const auto& [engine, input, layout, weights, extras, notes, no_verdict] = pieces;
   Plan plan = judged(model, request, pieces);
   std::vector<Note> of_capacity = std::move(plan.notes);

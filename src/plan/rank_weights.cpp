@@ -384,7 +384,9 @@ std::optional<std::string> asked_weights(const ModelSpec& model, const Request& 
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
   const std::optional<Dtype> dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
-  return rank_weights(model, Weigher(model, asked_weights(model, request), dtype), request, notes);
+  const Weigher weigher(model, asked_weights(model, request), dtype);
+  notes.insert(notes.end(), weigher.notes().begin(), weigher.notes().end());
+  return rank_weights(model, weigher, request, notes);
 }
 
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,

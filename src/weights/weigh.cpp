@@ -71,7 +71,8 @@ class Weigher::Storer {
 
   // Rules in the declaration's lists that match nothing, found once.
   const std::vector<Note>& notes() const {
-    if (!notes_) notes_ = declared_ ? notes_of_unmatched(model_, *rules_) : std::vector<Note>();
+    const bool is_known = !model_.tensors.empty() || !model_.stored.empty();
+    if (!notes_) notes_ = declared_ && is_known ? notes_of_unmatched(model_, *rules_) : std::vector<Note>();
     return *notes_;
   }
 
@@ -427,8 +428,15 @@ std::map<Component, Bytes> Weigher::declared_bytes(const WeightModel& model) {
   return out;
 }
 
+const std::vector<Note>& Weigher::notes() const {
+  return storer_->notes();
+}
+
 WeightReport weigh(const WeightModel& model, const WeightRequest& request) {
-  return Weigher(model, request.type, request.dtype).weigh(request);
+  const Weigher weigher(model, request.type, request.dtype);
+  WeightReport report = weigher.weigh(request);
+  report.notes.insert(report.notes.begin(), weigher.notes().begin(), weigher.notes().end());
+  return report;
 }
 
 WeightReport Weigher::weigh(const WeightRequest& request) const {
@@ -438,7 +446,6 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
   report.type = storer.name();
   report.is_known = !model.tensors.empty() || !model.stored.empty();
   if (!report.is_known) return report;
-  report.notes = storer.notes();
   std::map<Component, Sum> sums = sums_of(model, storer, request, report);
   if (files_) {
     if (model.tensors.empty())
