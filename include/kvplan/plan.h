@@ -221,7 +221,8 @@ struct VerdictReport {
 };
 
 // Bounds of speed from the GPU's bandwidth: a step of decoding reads the weights that its tokens pass through and the
-// caches of its sequences at their full length, and cannot be faster. Engines reach a half to nine tenths of it.
+// caches of its sequences at their full (or stated mean) length, and cannot be faster. Engines reach a half to nine
+// tenths of it.
 struct Roofline {
   double bandwidth_gb_s = 0;  // 10^9 bytes per second, of one GPU
   std::uint64_t num_seqs = 1;

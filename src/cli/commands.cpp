@@ -29,6 +29,7 @@
 #include "plan/launch.h"
 #include "plan/pick.h"
 #include "plan/shared_card.h"
+#include "plan/users.h"
 #include "report/report.h"
 #include "sources/catalogue.h"
 
@@ -148,7 +149,7 @@ int run_plan_once(const Invocation& call) {
   const ModelAndRequest asked = load_model_and_request(sources.front(), call);
   const ModelSpec& model = asked.model;
   if (call.measuring.wanted) return run_measure(call, asked, report_options(call));
-  Plan plan = plan_of(model, asked.request);
+  Plan plan = with_source(model.source, [&] { return plan_for_users(model, asked.request); });
   plan.command = replay(call, sources.front(), plan.request);
   suggest(model, plan);
   add_commands(call, plan);

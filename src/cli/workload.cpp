@@ -73,7 +73,9 @@ Request with_workload(const Workload& workload, const ModelSpec& model, Request 
   }
   if (!workload.qps && !workload.think_time) return request;
   const std::optional<double> speed = workload.tokens_per_s ? workload.tokens_per_s : fastest(model, request);
-  if (!speed) fail("no speed is known for this GPU", "measure it: --tokens-per-second N");
+  if (!speed)
+    fail("how many sequences run at once depends on the speed of one, and none is known here",
+         "measure it, and add --tokens-per-second N");
   const double seconds = static_cast<double>(*workload.output) / *speed;  // of an answer
   const double think = workload.think_time.value_or(0);
   const double rate = workload.qps ? *workload.qps : static_cast<double>(request.num_seqs) / (seconds + think);
@@ -88,8 +90,7 @@ Request with_workload(const Workload& workload, const ModelSpec& model, Request 
       {": {rate} turns per second x {seconds} s per answer", {{"rate", decimal(rate)}, {"seconds", decimal(seconds)}}};
   if (kept > 0) says += {", and {kept} that wait with their history in the cache", {{"kept", decimal(kept)}}};
   if (!measured) {
-    says += "; how many depends on the speed that you measure: add --tokens-per-second";
-    request.command.unmodelled.emplace_back("--tokens-per-second, which you did not give,");
+    request.command.unmodelled.emplace_back("--tokens-per-second");
   }
   inform(notes, "workload", std::move(says));
   return request;

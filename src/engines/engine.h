@@ -392,6 +392,7 @@ struct Engine {
   bool is_logical = false;
   // The types that its users choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
+  std::string_view small_weight_choices = "";  // of `compare` where none of these fits
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
   // Vendors whose GPUs it runs on, separated by spaces, and which of their GPUs; null: all with a known capability.
   // `fit` offers these; another requested GPU is planned with a warning.

@@ -67,6 +67,10 @@ Request Plan::as_asked() const {
   return out;
 }
 
+Tokens Plan::tokens_of_sequence() const {
+  return mix ? Tokens(mix->tokens.count() / mix->sequences) : load.tokens_of_sequence();
+}
+
 Bytes Plan::host_total() const {
   Bytes out;
   for (const LedgerLine& line : host) out += line.bytes;

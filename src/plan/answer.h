@@ -120,6 +120,8 @@ struct Explanation {
   std::uint64_t prefill_chunk = 0;  // tokens that pass through the layers at once
   std::uint64_t num_heads = 0;      // the most of any layer
   double attention_flops = 0;       // for one token that attends to all before it
+  // Of a token, with a key and a value for every head in each layer (MHA); 0: some attention has no such form.
+  Elements multi_head;
 };
 
 struct Plan {
@@ -168,6 +170,7 @@ struct Plan {
   const GpuMemory& fullest() const;  // with different GPUs, the one with the least memory left
   // The memory of GPU number `gpu`; `alike` is the memory of each if all are the same.
   Bytes card_of(std::size_t gpu, Bytes alike) const;
+  Tokens tokens_of_sequence() const;  // the mean of the stated lengths; without them the full length
   Bytes host_total() const;
   Request unplaced() const;  // the request before the engine's own placement
   Request as_asked() const;  // the same, with the layout searched again if it was searched
@@ -252,6 +255,7 @@ struct GridRow {
   std::string engine, engine_version;
   std::string weights;
   CacheTypes types;
+  std::optional<std::uint64_t> parameters;  // as Parameters::total
   std::uint64_t max_model_len = 0;
   std::vector<GridCell> cells;  // one for each GPU; empty if the model cannot be read
   std::string error;            // one line, without the program's name

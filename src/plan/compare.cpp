@@ -98,7 +98,8 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
     for (const std::string_view word : split(engine.kv_choices)) add_unique(kvs, word);
 
   std::vector<std::string> refused_types;
-  for (const std::string& weight : weights) {
+  for (std::size_t w = 0; w < weights.size(); ++w) {
+    const std::string weight = weights[w];
     for (const std::string& kv : kvs) {
       // All types are compared in one layout.
       Request changed = out.asked.unplaced();
@@ -141,6 +142,10 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
           if (has_weights(stored, out.asked.model->name, answer.plan.weights_dtype)) answer.stored.push_back(stored);
       out.rows.push_back(std::move(answer));
     }
+    const bool is_last = w + 1 == weights.size() && lists.weights.empty();
+    if (is_last && std::none_of(out.rows.begin(), out.rows.end(),
+                                [](const Answer& row) { return row.plan.verdict.status == Verdict::kFits; }))
+      for (const std::string_view word : split(engine.small_weight_choices)) add_unique(weights, word);
   }
   if (!refused_types.empty()) {
     std::string names;

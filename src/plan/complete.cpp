@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engines/estimates.h"
+#include "formulas/heads.h"
+#include "formulas/kinds.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
@@ -112,6 +114,21 @@ std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request
   return out;
 }
 
+Elements multi_head(const std::vector<LayerGroup>& groups) {
+  Elements out;
+  for (const LayerGroup& group : groups) {
+    std::uint64_t of_layer = 0;
+    if (const Latent* latent = latent_of(*group.mixer); latent != nullptr)
+      of_layer =
+          head_macs({latent->num_heads, 0, checked_add(latent->qk_nope_head_dim, latent->qk_rope_head_dim, "a head"),
+                     latent->v_head_dim, 0});
+    if (const Heads* heads = heads_of(*group.mixer); heads != nullptr) of_layer = head_macs(*heads);
+    if (of_layer == 0 && macs_per_entry(*group.mixer) > 0) return {};
+    out += Elements(of_layer) * group.indices.size();
+  }
+  return out;
+}
+
 Explanation explanation_of(const ModelSpec& model, const EngineInput& input, const Plan& plan) {
   Explanation out;
   if (const auto& draft = plan.request.extras.draft; draft != nullptr && plan.draft_method) {
@@ -124,6 +141,7 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
   const std::vector<LayerGroup> groups = group_layers(model);
   out.num_heads = most_heads(groups);
   out.attention_flops = decode_attention_flops(groups, plan.load);
+  out.multi_head = multi_head(groups);
   return out;
 }
 

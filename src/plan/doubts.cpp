@@ -30,7 +30,13 @@ Doubts doubts_of(const EngineInput& input) {
   Doubts out;
   const Engine& engine = engine_of(input.request);
   if (const std::vector<std::string>& options = input.request.command.unmodelled; !options.empty())
-    out.no_verdict = {"{options} can raise the memory of a GPU and is not modelled", {{"options", join(options)}}};
+    // A rate of requests says how many run at once only with the speed of one.
+    out.no_verdict =
+        options.front() == "--tokens-per-second"
+            ? Template(
+                  "how many sequences run at once depends on the speed that you measure: add "
+                  "--tokens-per-second N")
+            : Template{"{options} can raise the memory of a GPU and is not modelled", {{"options", join(options)}}};
   if (engine.is_logical) return out;
   add_known_errors(input, out);
   if (input.draft != nullptr) add_known_errors(*input.draft, out);

@@ -188,6 +188,46 @@ void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
   out.rows.push_back(answer_of(cache, own, *least, "smallest_share", {{std::string(engine.share_option), value}}));
 }
 
+Answer answer_of_users(PlanCache& cache, const Request& own, const UsersPlan& found, std::string name,
+                       OptionValues changes = {}) {
+  const auto& [users, copy] = found;
+  if (users.copies > 1) changes.push_back(seqs_option(users.of_a_copy));
+  if (copy.max_model_len != own.max_model_len) changes.push_back(context_option(own, copy.max_model_len->count()));
+  Answer out = answer_of(cache, own, copy, std::move(name), std::move(changes));
+  out.copies = users.copies;
+  out.most_seqs = users.most;
+  out.note = reason_of_layout(cache, copy);
+  return out;
+}
+
+// So many of this GPU, in the best layout; nothing where they do not serve the request.
+std::optional<Answer> answer_of_card(PlanCache& cache, const Request& own, const Gpu& gpu, std::uint64_t count) {
+  Request on = own;
+  on.card.gpu = &gpu;
+  on.card.count = count;
+  const auto options = [&](std::uint64_t gpus) {
+    return OptionValues{{"--gpu", std::string(gpu.name)}, {"--gpu-count", std::to_string(gpus)}};
+  };
+  try {
+    if (own.users) {
+      on.card.count_given = true;
+      const std::vector<UsersPlan> found = layouts_for_users(cache, on);
+      if (found.empty() || found.front().answer.most < own.num_seqs) return std::nullopt;
+      on = own;
+      on.card = found.front().copy.card;
+      return answer_of_users(cache, on, found.front(), "card", options(found.front().answer.gpus));
+    }
+    Request laid = on;
+    laid.parallel.given = count == 1 || own.parallel.gpus() > 1;
+    if (searches_layouts(laid)) laid = chosen_layout(cache, laid);
+    if (!fits(cache, with_reserve(laid))) return std::nullopt;
+    return answer_of(cache, on, laid, "card", options(count));
+  } catch (const Error& error) {
+    take_as_misfit(error);
+    return std::nullopt;
+  }
+}
+
 void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
   std::vector<const Gpu*> cards;
@@ -198,7 +238,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const Bytes least = least_memory(out.asked);
   std::vector<std::uint64_t> counts{1, 2, 4, 8, 16};
   const std::uint64_t named = own.parallel.gpus();
-  if (own.parallel.given || named > 1) counts = {named};
+  if (!own.users && (own.parallel.given || named > 1)) counts = {named};
   for (const std::uint64_t count : counts) {
     // A GPU that is too small for an equal part needs no plan.
     const Bytes share(least.count() / count);
@@ -207,24 +247,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
     for (; first != cards.end() && out.rows.size() < kShown; ++first) {
       const Gpu* gpu = *first;
       if (count > 1 && gpu->unified) continue;  // each one is a whole machine
-      Request on = own;
-      on.card.gpu = gpu;
-      on.card.count = count;
-      on.parallel.given = count == 1 || named > 1;
-      try {
-        if (searches_layouts(on)) on = chosen_layout(cache, on);
-        if (!fits(cache, with_reserve(on))) continue;
-        out.rows.push_back(answer_of(cache, on, on, "card",
-                                     {{"--gpu", std::string(gpu->name)}, {"--gpu-count", std::to_string(count)}}));
-        Request plain = own;
-        plain.card = on.card;
-        Answer& answer = out.rows.back();
-        const OptionValues layout = layout_options(plain, on);
-        answer.changes.insert(answer.changes.end(), layout.begin(), layout.end());
-      } catch (const Error& error) {
-        take_as_misfit(error);
-        continue;
-      }
+      if (auto answer = answer_of_card(cache, own, *gpu, count)) out.rows.push_back(*std::move(answer));
     }
     if (!out.rows.empty()) break;
   }
@@ -242,16 +265,9 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
 void add_users(PlanCache& cache, const Request& own, Answers& out) {
   constexpr std::size_t kMost = 8;
   const std::vector<UsersPlan> plans = layouts_for_users(cache, own);
-  for (const auto& [users, copy] : plans) {
+  for (const UsersPlan& each : plans) {
     if (out.rows.size() == kMost) break;
-    OptionValues changes;
-    if (users.copies > 1) changes.push_back(seqs_option(users.of_a_copy));
-    if (copy.max_model_len != own.max_model_len) changes.push_back(context_option(own, copy.max_model_len->count()));
-    out.rows.push_back(answer_of(cache, own, copy, out.rows.empty() ? "users" : "layout", std::move(changes)));
-    Answer& answer = out.rows.back();
-    answer.copies = users.copies;
-    answer.most_seqs = users.most;
-    answer.note = reason_of_layout(cache, copy);
+    out.rows.push_back(answer_of_users(cache, own, each, out.rows.empty() ? "users" : "layout"));
   }
   if (!plans.empty()) {
     out.users = plans.front().answer;

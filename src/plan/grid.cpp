@@ -18,6 +18,7 @@ GridCell cell_of(PlanCache& cache, Request request, const CommandOf& command_of,
   row.engine_version = plan.engine_version;
   row.weights = plan.weights_dtype;
   row.types = plan.types;
+  if (plan.model->parameters.is_known) row.parameters = plan.model->parameters.total;
   row.max_model_len = cell.max_model_len = plan.load.max_model_len.count();
   cell.verdict = plan.verdict;
   cell.parallel = plan.request.parallel;

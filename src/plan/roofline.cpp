@@ -58,14 +58,15 @@ std::uint64_t attended(const Mixer& mixer, const Term& term, Tokens tokens, Toke
 }
 
 // What one step reads of a layer's cache, for one sequence on one rank.
-Bytes layer_read(const Mixer& mixer, const CacheTypes& types, const Load& load, std::uint64_t ranks) {
+Bytes layer_read(const Mixer& mixer, const Plan& plan, std::uint64_t ranks) {
+  const Tokens length = plan.tokens_of_sequence();
   Bytes out;
   for (const Term& term : cache_terms(mixer)) {
     const std::uint64_t units = ceil_div(term.shape.units, ranks);
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    const Bytes entry = entry_bytes(term, types, units, columns);
+    const Bytes entry = entry_bytes(term, plan.types, units, columns);
     const bool rewritten = term.growth == Growth::kSequence;
-    out += entry * attended(mixer, term, load.tokens_of_sequence(), load.source_tokens) * (rewritten ? 2 : 1);
+    out += entry * attended(mixer, term, length, plan.load.source_tokens) * (rewritten ? 2 : 1);
   }
   return out;
 }
@@ -83,7 +84,7 @@ Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, 
     }
     const auto read = std::count_if(group.indices.begin(), group.indices.end(),
                                     [&](std::uint64_t layer) { return layer < first_layers; });
-    out += layer_read(*mixer, plan.types, plan.load, ranks) * static_cast<std::uint64_t>(read);
+    out += layer_read(*mixer, plan, ranks) * static_cast<std::uint64_t>(read);
   }
   return out;
 }
@@ -106,8 +107,8 @@ std::uint64_t prefill_macs(const Mixer& mixer) {
 }
 
 // Multiply-adds of attention over a whole prompt: every position attends to those before it.
-double attention_macs(const std::vector<LayerGroup>& groups, const Load& load) {
-  const auto tokens = static_cast<double>(load.tokens_of_sequence().count());
+double attention_macs(const std::vector<LayerGroup>& groups, const Plan& plan) {
+  const auto tokens = static_cast<double>(plan.tokens_of_sequence().count());
   double out = 0;
   for (const LayerGroup& group : groups) {
     const Mixer& mixer = *group.mixer;
@@ -118,7 +119,7 @@ double attention_macs(const std::vector<LayerGroup>& groups, const Load& load) {
       if (term.role != Role::kKey || term.growth == Growth::kSequence) continue;
       entries =
           term.growth == Growth::kSourceToken
-              ? tokens * static_cast<double>(load.source_tokens.count())
+              ? tokens * static_cast<double>(plan.load.source_tokens.count())
               : entries_sum(tokens, static_cast<double>(term.limit.total().count()), static_cast<double>(term.stride));
     }
     out += static_cast<double>(prefill_macs(mixer)) * entries * static_cast<double>(group.indices.size());
@@ -181,10 +182,10 @@ struct PrefillWork {
   double all() const { return attention_weights + experts + others + attention + head; }
 };
 
-PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Load& load) {
+PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan) {
   PrefillWork out;
   if (model.tensors.empty()) return out;
-  const auto length = static_cast<double>(load.tokens_of_sequence().count());
+  const auto length = static_cast<double>(plan.tokens_of_sequence().count());
   for (const TensorGroup& group : model.tensors) {
     const double work = 2 * length * static_cast<double>(group.active().count());
     switch (group.component) {
@@ -201,7 +202,7 @@ PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& 
       default: out.others += work; break;
     }
   }
-  out.attention = 2 * attention_macs(groups, load);
+  out.attention = 2 * attention_macs(groups, plan);
   out.head = 2 * static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size);
   return out;
 }
@@ -279,10 +280,11 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<La
   const double bandwidth = gb_s * 1e9;
   const auto stages = static_cast<double>(plan.request.parallel.pipeline);
   const auto copies = static_cast<double>(plan.request.parallel.data);
-  const auto batch = static_cast<double>(plan.load.num_seqs);
+  const std::uint64_t stated = plan.mix ? plan.mix->sequences : 0;
+  const auto batch = static_cast<double>(std::max(plan.load.num_seqs, stated));
   Roofline out;
   out.bandwidth_gb_s = gb_s;
-  out.num_seqs = plan.request.num_seqs;
+  out.num_seqs = std::max(plan.request.num_seqs, stated);
   out.cache_read = cache_read(model, groups, plan);
   // Where copies share the experts, a rank's experts see the tokens of all copies.
   const bool shared = layout_copies(plan.request) == 1 || engine_of(plan.request).parallel.data_ranks_share_experts;
@@ -304,7 +306,7 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<La
   out.tokens_per_s_batch = copies * batch * bandwidth * std::min(stages, batch) /
                            (step.weights(static_cast<std::uint64_t>(met)) + batch * step.cache());
   out.cache_outweighs_at = step.crossing();
-  const PrefillWork work = prefill_work(model, groups, plan.load);
+  const PrefillWork work = prefill_work(model, groups, plan);
   out.prefill_flops = work.all();
   if (plan.request.card.tflops)
     out.tflops = plan.request.card.tflops;

@@ -97,4 +97,20 @@ Template sentence_of(const UsersPlan& plan) {
   return out;
 }
 
+Plan plan_for_users(const ModelSpec& model, const Request& request) {
+  const CardRequest& card = request.card;
+  const bool is_open = request.users && (card.gpu != nullptr || card.memory) && !card.count_given &&
+                       card.mixed.empty() && !request.parallel.given && request.parallel.gpus() == 1;
+  PlanCache cache(model);
+  const std::vector<UsersPlan> found = is_open ? layouts_for_users(cache, request) : std::vector<UsersPlan>();
+  if (found.empty()) return make_plan(cache, request);
+  Request copy = found.front().copy;
+  copy.users = false;
+  copy.limits.reserve = request.limits.reserve;
+  lower_seqs_cap(cache, copy);
+  Plan out = make_plan(cache, copy);
+  inform(out.notes, "users", sentence_of(found.front()));
+  return out;
+}
+
 }  // namespace kvplan

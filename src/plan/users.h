@@ -18,5 +18,7 @@ struct UsersPlan {
 // even one user fits.
 std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request);
 Template sentence_of(const UsersPlan& plan);
+// Of one of the copies that serve the users, where --users leaves the GPUs open; else of the request.
+Plan plan_for_users(const ModelSpec& model, const Request& request);
 
 }  // namespace kvplan

@@ -92,13 +92,13 @@ constexpr std::string_view kPlanColumns =
     "host_bytes tokens_per_s tokens_per_s_batch gpu headroom_bytes gpu_count tensor_parallel_size "
     "pipeline_parallel_size "
     "data_parallel_size decode_context_parallel_size enable_expert_parallel enable_dp_attention "
-    "longest_context_by_memory command copies";
+    "longest_context_by_memory command copies parameters";
 constexpr std::string_view kFitColumns = "source error gpu answer ";
 constexpr std::string_view kGridColumns =
     "source error engine weights_dtype kv_cache_dtype max_model_len num_seqs gpu gpu_count tensor_parallel_size "
     "pipeline_parallel_size verdict headroom_bytes total_bytes longest_context most_sequences close "
     "data_parallel_size decode_context_parallel_size enable_expert_parallel enable_dp_attention "
-    "longest_context_by_memory command";
+    "longest_context_by_memory command parameters";
 
 // The cells of all parts in one row; a null pointer gives only the titles.
 template <class... Part>
@@ -226,6 +226,7 @@ const Table<RowOf> Fields<RowOf>::table(
      {"weights_dtype", or_null<&T::row, &GridRow::weights>, column()},
      {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, column()},
      {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", limit(kFromOne)},
+     {"parameters", at<&T::row, &GridRow::parameters>, "of the main model; null where not known", column()},
      {"num_seqs", at<&T::grid, &Grid::num_seqs>, column().limit(kFromOne)},
      {"cells", at<cells_of_row>, "one per GPU, in the order of `cards`"}});
 

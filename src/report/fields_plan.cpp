@@ -57,7 +57,8 @@ const Table<LayerFacts> Fields<LayerFacts>::table(
      {"terms", at<&T::terms>}});
 
 template <>
-const Table<Parameters> Fields<Parameters>::table({{"total", at<&T::total>, "unique parameters of the main model"},
+const Table<Parameters> Fields<Parameters>::table({{"total", at<&T::total>, "unique parameters of the main model",
+                                                    column("parameters")},
                                                    {"active", at<&T::active>, "parameters used for one token"},
                                                    {"mtp", or_null<&T::mtp>}});
 
@@ -276,16 +277,16 @@ const Table<Roofline> Fields<Roofline>::table(
      {"num_seqs", at<&T::num_seqs>},
      {"weights_read_bytes", at<&T::weights_read>, "of one rank, all stages, in a step of one sequence"},
      {"weights_read_batch_bytes", at<&T::weights_read_batch>, "in a step of the whole batch: more experts"},
-     {"cache_read_bytes", at<&T::cache_read>, "of one sequence at full length"},
+     {"cache_read_bytes", at<&T::cache_read>, "of one sequence at full length, or of the stated mean length"},
      {"tokens_per_s_empty", at<&T::tokens_per_s_empty>, "one sequence, nothing cached", limit(kFromZero)},
-     {"tokens_per_s", at<&T::tokens_per_s>, "one sequence at full length", column().limit(kFromZero)},
-     {"tokens_per_s_batch", at<&T::tokens_per_s_batch>, "all sequences together, each at full length",
+     {"tokens_per_s", at<&T::tokens_per_s>, "one sequence of that length", column().limit(kFromZero)},
+     {"tokens_per_s_batch", at<&T::tokens_per_s_batch>, "all sequences together, each of that length",
       column().limit(kFromZero)},
      {"cache_outweighs_at", at<&T::cache_outweighs_at>, "sequences from which a step reads more cache than weights"},
-     {"prefill_flops", at<&T::prefill_flops>, "of one prompt of full length", limit(kFromZero)},
+     {"prefill_flops", at<&T::prefill_flops>, "of one prompt of that length", limit(kFromZero)},
      {"tflops", at<&T::tflops>, "10^12 a second of one GPU, dense"},
      {"first_token_s", at<&T::first_token_s>, limit(kFromZero)},
-     {"host_read_bytes", at<&T::host_read>, "read from host memory in a step of one sequence at full length"},
+     {"host_read_bytes", at<&T::host_read>, "read from host memory in a step of one sequence of that length"},
      {"host_bandwidth_gb_s", or_null<&T::host_gb_s>, "bandwidth of that read; null if nothing is there"}});
 
 template <>

@@ -47,6 +47,7 @@ TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in
   // A line for each model: no kernels for the first GPU, 15 GiB of weights on 15 and 12 GiB.
   CHECK(has(table.out, "llama-3.1-8b.json"));
   CHECK(has(table.out, "  · · · "));
+  CHECK(!has(table.out, "in tokens"));  // a mark is no figure
   std::vector<std::string> page = asked;
   page.insert(page.end(), {"--format", "html"});
   const std::string html = run_program(page).out;
@@ -64,6 +65,34 @@ TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in
     base64 += kDigits[three & 63];
   }
   CHECK(has(html, "script-src 'sha256-" + base64.substr(0, 43) + "='"));
+}
+
+TEST_CASE("a table of models says which layers a hybrid has, and a spreadsheet how large each model is") {
+  // Gemma 4 26B: 30 layers, every sixth with full attention.
+  const Words models{kLlamaConfig, "testdata/configs/gemma-4-26b.json"};
+  CHECK(has(run_program(models).out, "5 gqa + 25 window"));
+  for (const char* cards : {"h100", "h100,l40s"}) {
+    Words sheet = models;
+    sheet.insert(sheet.end(), {"--gpu", cards, "--format", "csv"});
+    CHECK(has(run_program(sheet).out, ",8030261248\n"));
+  }
+}
+
+TEST_CASE("compare goes below 4 bits only where nothing else fits") {
+  // 25.2B parameters of q4_k_m are 15 GiB: on 11.63 GiB only 3 bits fit, on 23.52 GiB no such row is needed.
+  const Words asked{"compare", "testdata/configs/gemma-4-26b.json", "--engine", "llama.cpp", "--max-model-len", "8k",
+                    "--gpu"};
+  Words small = asked, large = asked;
+  small.emplace_back("rtx-3060");
+  large.emplace_back("rtx-4090");
+  CHECK(has(run_program(small).out, "iq3_xxs"));
+  CHECK(!has(run_program(large).out, "iq3_xxs"));
+}
+
+TEST_CASE("explain says what multi-head attention would cache") {
+  // DeepSeek-V3: 128 heads x (192 + 128) elements instead of 512 + 64 in 61 layers, 2 B each, of 32,768 tokens.
+  const Run run = run_program({"explain", "testdata/configs/deepseek-v3.json", "--max-model-len", "32k"});
+  CHECK(has(run.out, "152.50 GiB, 71.1 times as much"));
 }
 
 TEST_CASE("pictures alone are an SVG file: bars of memory, and a curve for each of several models") {

@@ -41,11 +41,32 @@ TEST_CASE("workload: users who think are fewer sequences, and their history may 
   CHECK(report["request"]["max_model_len"] == 10000);
 }
 
+TEST_CASE("users: a plan is of the GPUs that serve them, and says how many those are") {
+  // 100 x 4,096 tokens of 131,072 B are 50 GiB, and 4 GPUs of 21.63 GiB hold them beside 15 GiB of weights.
+  const Words asked{kLlamaConfig, "--engine", "vllm", "--gpu", "rtx-4090", "--users", "100", "--avg-len", "4k"};
+  const Run plan = run_program(asked);
+  CHECK(plan.exit == 0);
+  CHECK(has(plan.out, "FITS"));
+  CHECK(has(plan.out, "100 users at once: 4 GPUs"));
+  Words two = asked;
+  two.insert(two.end(), {"--gpu-count", "2"});
+  CHECK(run_program(two).exit == 1);
+  two.insert(two.begin(), "fit");
+  const Run fit = run_program(two);
+  CHECK(fit.exit == 1);
+  // One number in the headline, the table and the JSON.
+  two.emplace_back("--json");
+  const auto most = nlohmann::json::parse(run_program(two).out)["users"]["max_users"].get<int>();
+  CHECK(has(fit.out, "serves " + std::to_string(most) + " of 100 users"));
+  CHECK(has(fit.out, "100 users at once: 4 GPUs"));
+}
+
 TEST_CASE("workload: without a measured speed there is a bound and no verdict") {
   const Run run = fit_of({"--qps", "50"});
   CHECK(run.exit == 1);
   CHECK(has(run.out, "UNKNOWN"));
   CHECK(has(run.out, "at least"));
+  CHECK(has(run.out, "depends on the speed that you measure"));
   CHECK(has(run.out, "--tokens-per-second"));
   CHECK(!has(run.out, "FITS"));
 }

@@ -1,9 +1,11 @@
 // The screens in the documentation are what the program prints, and their commands run.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/gguf_writer.h"
@@ -50,6 +52,32 @@ void check_screens(const std::string& path) {
 TEST_CASE("the pages show what kvplan prints") {
   for (const char* page : {"README.md", "docs/compare.md", "docs/extras.md", "docs/fit.md", "docs/fleet.md"})
     check_screens(page);
+}
+
+TEST_CASE("docs/*.svg: the pages' pictures are what kvplan draws") {
+  const std::string before = "<!-- kvplan ", after = " -->";
+  int pictures = 0;
+  for (const std::string path : {"README.md", "docs/fleet.md"}) {
+    std::ifstream page(std::string(KVPLAN_SOURCE_DIR) + "/" + path);
+    std::string command;
+    for (std::string line; std::getline(page, line);) {
+      if (line.starts_with(before) && line.ends_with(after))
+        command = line.substr(before.size(), line.size() - before.size() - after.size());
+      const std::size_t from = line.find("](");
+      if (!line.starts_with("![") || command.empty() || from == std::string::npos) continue;
+      ++pictures;
+      const std::string folder = KVPLAN_SOURCE_DIR "/" + path.substr(0, path.rfind('/') + 1);
+      const std::string file = folder + line.substr(from + 2, line.find(')', from) - from - 2);
+      CAPTURE(file);
+      const kvplan::Run run = kvplan::run_program(kvplan::words_of(std::exchange(command, "")));
+      CHECK(run.exit == 0);
+      if (std::getenv("KVPLAN_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << run.out;
+      std::ostringstream shown;
+      shown << std::ifstream(file).rdbuf();
+      CHECK(shown.str() == run.out);
+    }
+  }
+  CHECK(pictures >= 1);
 }
 
 // Placeholders in the documentation's commands, and the files that replace them here.

@@ -210,6 +210,35 @@ TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is ju
   }
 }
 
+TEST_CASE("users: without a card, each card is named with the layout that serves them best") {
+  // 14.96 GiB of weights and 100 x 4,096 tokens of 131,072 B, 50 GiB, are more than 73 % of an 80 GiB card.
+  Request request;
+  request.engine = engine_named("vllm");
+  request.num_seqs = 100;
+  request.avg_len = Tokens(4096);
+  request.users = true;
+  for (const char* name : {"llama-3.1-8b", "deepseek-v3"}) {
+    const ModelSpec model = test_model(name);
+    const Answers answers = fit_model(model, request);
+    CAPTURE(name);
+    CHECK(!answers.users);
+    REQUIRE(answers.rows.size() == 5);
+    CHECK(answers.rows.front().plan.fullest().total > Bytes(64ULL << 30));
+    for (const Answer& answer : answers.rows) {
+      CHECK(answer.name == "card");
+      CHECK(answer.plan.verdict.status == Verdict::kFits);
+      REQUIRE(answer.copies);
+      Request named = request;
+      named.card.gpu = answer.plan.request.card.gpu;
+      named.card.count = *answer.copies * answer.plan.memory.size();
+      named.card.count_given = true;
+      CHECK(answer.changes.at(1).second == std::to_string(named.card.count));
+      PlanCache cache(model);
+      CHECK(layouts_for_users(cache, named).front().copy.parallel == answer.plan.request.parallel);
+    }
+  }
+}
+
 TEST_CASE("users: fit names the layouts that hold the lengths that were stated") {
   // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth of them on each of 8 L4 of 20.27 GiB; 128k each were 3,200.
   Request request;

@@ -380,6 +380,15 @@ TEST_CASE("Bounds of speed: a step reads the active weights and the cache") {
   const Json own = plan("llama-3.1-8b", {"--gpu-bandwidth", "2016", "--max-model-len", "32k"});
   CHECK(own["bounds"]["tokens_per_s"].get<double>() == doctest::Approx(2 * 1008e9 / (kWeights + kCache)));
   CHECK(own["bounds"]["first_token_s"].is_null());
+  // Of the stated lengths: 4,096 tokens on average in both.
+  for (const auto& lengths :
+       {std::vector<std::string>{"--avg-len", "4k", "--num-seqs", "3"}, {"--seq-lens", "2k,4k,6k"}}) {
+    std::vector<std::string> options{"--gpu", "rtx-4090", "--max-model-len", "32k"};
+    options.insert(options.end(), lengths.begin(), lengths.end());
+    const Json stated = plan("llama-3.1-8b", options)["bounds"];
+    CHECK(stated["cache_read_bytes"].get<double>() == doctest::Approx(kCache / 8));
+    CHECK(stated["tokens_per_s_batch"].get<double>() == doctest::Approx(3 * 1008e9 / (kWeights + 3 * kCache / 8)));
+  }
 }
 
 TEST_CASE(

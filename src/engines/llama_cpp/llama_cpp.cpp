@@ -251,6 +251,7 @@ Engine llama_cpp_engine() {
   engine.model_suffix = ".gguf";
   engine.names_latents = llama_cpp_names_latents;
   engine.weight_choices = "f16 q8_0 q6_k q5_k_m q4_k_m iq4_xs";
+  engine.small_weight_choices = "q3_k_m iq3_xxs iq2_xs";
   engine.kv_choices = "float16 q8_0 q4_0";
   engine.loading.embedding_on_host = true;
   engine.loading.padding = llama_cpp_padding;

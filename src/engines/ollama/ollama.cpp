@@ -187,6 +187,7 @@ Engine ollama_engine() {
   out.rules = rules;
   out.kv_choices = "float16 q8_0 q4_0";
   out.weight_choices = llama_cpp_engine().weight_choices;
+  out.small_weight_choices = llama_cpp_engine().small_weight_choices;
   out.wraps_engine = true;
   out.model_prefix = "ollama:";
   out.names_latents = llama_cpp_engine().names_latents;

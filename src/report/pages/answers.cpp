@@ -123,10 +123,11 @@ std::string layout_of(const Plan& plan, std::uint64_t copies) {
 
 // "8k", "1,000": of one user.
 std::string length_of_users(const Plan& plan) {
-  return tokens_text(plan.request.avg_len.value_or(plan.load.max_model_len).count());
+  return tokens_text(plan.tokens_of_sequence().count());
 }
 
-constexpr const char* kUsersFigures = "GiB: per GPU. tokens/s: all users together, limited by memory bandwidth.";
+constexpr const char* kUsersFigures =
+    "GiB: per GPU. tokens/s: all users together at this length, limited by memory bandwidth.";
 
 // Free of the fullest GPU; "-" if not all users fit.
 std::string free_of(const Plan& plan) {
@@ -134,16 +135,14 @@ std::string free_of(const Plan& plan) {
 }
 
 std::string rate_of(const Plan& plan, std::uint64_t copies) {
-  // The bound is for sequences at their full length, not for a given mean.
-  const bool is_full = !plan.request.avg_len || *plan.request.avg_len == plan.load.max_model_len;
-  if (!plan.roofline || !is_full) return "-";
+  if (!plan.roofline || plan.verdict.fails()) return "-";
   return grouped(static_cast<std::uint64_t>(plan.roofline->tokens_per_s_batch * static_cast<double>(copies)));
 }
 
 // The page of --users, for all users and not only those of one copy.
 Page page_of_users(const Answers& answers) {
   Plan all = answers.asked;
-  all.request.num_seqs = answers.users->users;
+  if (answers.users) all.request.num_seqs = answers.users->users;
   all.request.parallel = {};
   all.memory.resize(1);
   return page_about(all);
@@ -167,10 +166,12 @@ void add_headline_of_users(const Answers& answers, Page& page) {
   }
   if (serves) {
     const Bytes left = without_sign(plan.verdict.headroom.value_or(0));
-    first = {Tone::kGood, gpus, fmt::format("serves {}, {} free", wanted, human_bytes(left))};
+    first = {plan.verdict.close ? Tone::kCareful : Tone::kGood, gpus,
+             fmt::format("serves {}, {} free", wanted, human_bytes(left))};
+    if (plan.verdict.close) page.headlines.back().word = "TOO CLOSE TO CALL";
     return;
   }
-  const std::uint64_t served = std::min(plan.verdict.runs_at_once.value_or(0) * users.copies, users.users - 1);
+  const std::uint64_t served = std::min(users.most, users.users - 1);
   first = {Tone::kBad, "NOT ALL AT ONCE", fmt::format("{} serves {} of {}", gpus, grouped(served), wanted)};
 }
 
@@ -188,6 +189,8 @@ void add_start(const Plan& plan, std::uint64_t copies, Page& page) {
 Page users_page(const Answers& answers) {
   Page page = page_of_users(answers);
   add_headline_of_users(answers, page);
+  if (answers.rows.front().plan.memory.size() > 1)
+    page.headlines.push_back({Tone::kPlain, "", "Why this layout: " + in_words(answers.rows.front().note) + "."});
   add_sentences(answers, page);
   add_start(answers.rows.front().plan, answers.users->copies, page);
   Rows rows;
@@ -205,6 +208,27 @@ Page users_page(const Answers& answers) {
   return page;
 }
 
+// --users with several engines or cards: the GPUs of each.
+std::vector<std::string> users_row(const Plan& asked, const Answer* answer, std::optional<double> price) {
+  const std::string engine = asked.engine + " " + asked.engine_version;
+  if (answer == nullptr) return {engine, asked.request.card.name_or("-"), "no", "-", "none", "-", "-", "-"};
+  const Plan& plan = answer->plan;
+  return {engine,
+          plan.request.card.name_or("-"),
+          std::to_string(*answer->copies * plan.request.parallel.gpus()),
+          layout_of(plan, *answer->copies),
+          plan.verdict.fails() ? grouped(*answer->most_seqs) : "all",
+          free_of(plan),
+          rate_of(plan, *answer->copies),
+          price ? fmt::format("{:.2f}", *price) : "-"};
+}
+
+PageTable users_table(const Rows& rows) {
+  return without_columns_of("-", without_columns_of("all", titled_table({"engine", "GPU", "GPUs", "layout", "users",
+                                                                         "free GiB", "tokens/s up to", "an hour"},
+                                                                        0b11110100U, rows)));
+}
+
 Page fit_page(const Answers& answers) {
   if (answers.users) return users_page(answers);
   Page page = page_about(answers.asked);
@@ -212,8 +236,13 @@ Page fit_page(const Answers& answers) {
   add_sentences(answers, page);
   Rows rows;
   Rows layouts;
+  Rows cards;
   for (const Answer& answer : answers.rows) {
     const GpuMemory& gpu = answer.plan.fullest();
+    if (answer.copies) {
+      cards.push_back(users_row(answers.asked, &answer, std::nullopt));
+      continue;
+    }
     if (answer.name == "layout") {
       layouts.push_back({layout_name(answer.plan.request.parallel), std::to_string(answer.plan.memory.size()),
                          answer.longest ? count_text(*answer.longest) : "-",
@@ -229,6 +258,7 @@ Page fit_page(const Answers& answers) {
     page.add(
         "", Detail::kComment,
         titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}));
+  if (!cards.empty()) page.add("", Detail::kComment, users_table(cards), {kUsersFigures});
   if (!layouts.empty())
     page.add("Valid layouts, best first", Detail::kComment,
              without_columns_of(
@@ -275,29 +305,8 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
           answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
 }
 
-// --users with several engines or GPUs: the GPUs of each.
-std::vector<std::string> users_row(const Answers& answers) {
-  const Plan& plan = answers.asked;
-  const std::string engine = plan.engine + " " + plan.engine_version;
-  const std::string card = plan.request.card.name_or("-");
-  if (!answers.users) return {engine, card, "no", "-", "none", "-", "-", "-"};
-  const UsersAnswer& users = *answers.users;
-  const bool fits = !plan.verdict.fails();
-  return {engine,
-          card,
-          std::to_string(users.gpus),
-          layout_of(plan, users.copies),
-          fits ? "all" : grouped(users.most),
-          free_of(plan),
-          rate_of(plan, users.copies),
-          users.price ? fmt::format("{:.2f}", *users.price) : "-"};
-}
-
 PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {
-  if (asked.request.users)
-    return without_columns_of("-", without_columns_of("all", titled_table({"engine", "GPU", "GPUs", "layout", "users",
-                                                                           "free GiB", "tokens/s up to", "per hour"},
-                                                                          0b11110100U, rows)));
+  if (asked.request.users) return users_table(rows);
   if (!has_cards)
     return titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that fit it"}, 0b01100U, rows,
                         {3, 2});
@@ -317,17 +326,23 @@ Page fits_page(const std::vector<FitEntry>& entries) {
       continue;
     }
     if (first == nullptr) first = &*entry.answers;
-    rows.push_back(first->asked.request.users ? users_row(*entry.answers) : fits_row(*entry.answers, has_cards));
+    if (!first->asked.request.users) {
+      rows.push_back(fits_row(*entry.answers, has_cards));
+      continue;
+    }
+    const Answers& answers = *entry.answers;
+    rows.push_back(users_row(answers.asked, answers.rows.empty() ? nullptr : &answers.rows.front(),
+                             answers.users ? answers.users->price : std::nullopt));
   }
   if (first == nullptr) return page;
   const Plan& asked = first->asked;
   page.title = title_of(*asked.model);
   page.file = asked.model->source;
-  if (first->users)
+  if (asked.request.users)
     page.facts = page_of_users(*first).about.front();
   else
     page.facts = fmt::format("{} x {}", plural(asked.load.max_model_len.count(), "token"),
-                             plural(asked.request.num_seqs, asked.request.users ? "user" : "sequence"));
+                             plural(asked.request.num_seqs, "sequence"));
   const char* remark = asked.request.users ? kUsersFigures
                        : has_cards
                            ? "max context: tokens at the requested sequences; max seqs: sequences at the requested "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kvplan/storage.h"
 #include "kvplan/strings.h"
 #include "report/pages/pages.h"
 
@@ -113,6 +114,22 @@ void add_companions(const ExtrasRequest& extras, Page& page) {
                                    {"size", human_bytes(projector.bytes)},
                                    {"image size", fmt::format("{}", projector.image_size)},
                                    {"patch size", fmt::format("{}", projector.patch_size)}}));
+}
+
+// What multi-head attention would cache, where the model caches less.
+void add_multi_head(const Plan& plan, Page& page) {
+  constexpr std::uint64_t kUsualHead = 128;
+  const double tokens =
+      static_cast<double>(plan.tokens_of_sequence().count()) * static_cast<double>(plan.load.num_seqs);
+  const double bytes = static_cast<double>(plan.explanation.multi_head.count()) * tokens *
+                       bytes_per_element(info(plan.types.key).key, kUsualHead);
+  const auto own = static_cast<double>(plan.kv_cache.logical.count());
+  if (own <= 0 || bytes < 1.05 * own || bytes > 1e18) return;
+  page.add(
+      "", Detail::kComment,
+      Sentences{fmt::format("Multi-head attention (a key and a value for every head and token) would cache {}, {:.3g} "
+                            "times as much.",
+                            human_bytes(Bytes(static_cast<std::uint64_t>(bytes))), bytes / own)});
 }
 
 void add_gap(const Plan& plan, Page& page) {
@@ -247,6 +264,7 @@ Page explain_page(const Plan& plan) {
   Page page = page_about(plan);
   page.about.insert(page.about.begin(), Text("recognised as: " + plan.model->family));
   for (const LayerFacts& layer : plan.layers) add_layer(layer, "", page);
+  add_multi_head(plan, page);
   add_draft(plan, page);
   add_companions(plan.request.extras, page);
   add_gap(plan, page);

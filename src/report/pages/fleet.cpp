@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "kvplan/strings.h"
 #include "report/pages/pages.h"
 
 namespace kvplan {
@@ -33,6 +35,15 @@ std::vector<const OptionValues*> commands_of(const std::vector<FleetEntry>& entr
 
 Reply fleet_reply(Fleet fleet, std::function<Page()> page) {
   return {std::move(page), [fleet] { return json_of(fleet); }, [fleet] { return csv_of(fleet); }};
+}
+
+// "25 window + 5 gqa" for a hybrid.
+std::string attention_text(const Plan& plan) {
+  if (plan.attention != "hybrid") return plan.attention;
+  std::map<std::string_view, std::uint64_t> layers;
+  for (const LayerFacts& layer : plan.layers)
+    layers[layer.kind.name == "sliding_window" ? "window" : layer.kind.name] += layer.count;
+  return join(layers, " + ", [](const auto& each) { return fmt::format("{} {}", each.second, each.first); });
 }
 
 Tone tone_of(const Plan& plan) {
@@ -81,7 +92,7 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
     if (rows.empty()) page.facts = engine_text(plan) + (plan.card ? ", " + card_text(plan) : "");
     if (page.file.empty() || plan.verdict.status == Verdict::kDoesNotFit) page.file = plan.model->source;
     const KvCachePlan& kv = plan.kv_cache;
-    rows.push_back({short_name(entry, shared), plan.attention, std::to_string(plan.model->num_layers),
+    rows.push_back({short_name(entry, shared), attention_text(plan), std::to_string(plan.model->num_layers),
                     grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
                     tokens_text(plan.load.max_model_len.count()), gib_number(kv.reserved_total),
                     gib_number(plan.total.bytes),

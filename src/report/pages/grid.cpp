@@ -64,7 +64,7 @@ std::string legend(const Grid& grid) {
   const bool has_parts = std::any_of(grid.rows.begin(), grid.rows.end(), [&](const GridRow& row) {
     return std::any_of(row.cells.begin(), row.cells.end(), is_part);
   });
-  return out + ". *: less than the request's; no: does not fit; ~: too close to call" +
+  return out + ". *: less than the request's; no: does not fit or start; ~: too close to call" +
          (has_parts ? "; part: partly in main memory." : ".");
 }
 
@@ -87,7 +87,7 @@ Page grid_page(const Grid& grid) {
       if (!engines) page.facts = row.engine + " " + row.engine_version;
     }
     std::vector<Text>& cells = table.rows.emplace_back().cells;
-    cells.emplace_back(end_of(one_line(row.source.substr(std::min(shared, row.source.size())), 200), 30));
+    cells.emplace_back(end_of(one_line(row.source.substr(std::min(shared, row.source.size())), 200), 64));
     if (engines) cells.emplace_back(row.engine);
     cells.emplace_back(row.weights.empty() ? "-" : row.weights);
     for (const GridCell& cell : row.cells) {

@@ -290,7 +290,9 @@ void add_mix(const Plan& plan, Page& page) {
          fmt::format("{} tokens stored once save {}", grouped(mix.shared_prefix.count()), gib(mix.shared_saving))});
   page.add(fmt::format("Mix of {}, {} ({})", plural(mix.sequences, "sequence"), plural(mix.tokens.count(), "token"),
                        copies > 1 ? fmt::format("each of {} copies", copies) : "all GPUs"),
-           Detail::kScreen, titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows));
+           // A mean says no more than the plan.
+           plan.request.seq_lens.empty() && mix.shared_prefix == Tokens(0) ? Detail::kDocument : Detail::kScreen,
+           titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows));
 }
 
 void add_contexts(const Plan& plan, Detail detail, Page& page) {

@@ -60,7 +60,7 @@ void add_grounds(const Plan& plan, Rows& rows) {
 void add_speed(const Plan& plan, bool is_whole, Page& page) {
   if (!plan.roofline) return;
   const Roofline& bounds = *plan.roofline;
-  const std::string length = grouped(plan.load.tokens_of_sequence().count());
+  const std::string length = grouped(plan.tokens_of_sequence().count());
   Rows rows;
   if (is_whole || bounds.num_seqs <= 1) rows.push_back({"1 sequence, empty context", rate(bounds.tokens_per_s_empty)});
   rows.push_back({fmt::format("1 sequence at {} tokens", length), rate(bounds.tokens_per_s)});

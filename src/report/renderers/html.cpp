@@ -54,13 +54,17 @@ constexpr std::string_view kHeatScript =
     !row.cells[0].textContent.toLowerCase().includes(words.value.toLowerCase()) ||
     fitting.checked && !row.querySelector("td.fits"); };
   words.oninput = fitting.onchange = show;
-  map.querySelectorAll("th button").forEach((button, at) => { let order = 1; button.onclick = () => {
-    order = -order;
-    const key = row => row.cells[at].dataset.value === undefined ? row.cells[at].textContent : +row.cells[at].dataset.value;
-    rows.sort((a, b) => order * (key(a) < key(b) ? 1 : key(a) > key(b) ? -1 : 0));
-    body.append(...rows); }; });
+  const heads = map.querySelectorAll("th");
+  heads.forEach((head, at) => head.firstChild.onclick = () => {
+    const value = row => row.cells[at].dataset.value, isFigure = value(rows[0]) !== undefined;
+    const falls = head.ariaSort ? head.ariaSort === "ascending" : isFigure;
+    const key = row => isFigure ? +value(row) : row.cells[at].textContent.toLowerCase();
+    rows.sort((a, b) => (falls ? 1 : -1) * (key(a) < key(b) ? 1 : key(a) > key(b) ? -1 : 0));
+    for (const other of heads) other.ariaSort = null;
+    head.ariaSort = falls ? "descending" : "ascending";
+    body.append(...rows); });
 })JS";
-constexpr std::string_view kHeatHash = "df7dRMEd71FCx4ZcWHT3gdNRmo1pX+T06x3lew/MEBA=";
+constexpr std::string_view kHeatHash = "MLWNN1PTO5XpDRmQqWq3KFv2lQuHpGYzO0weZw/CDZE=";
 
 bool is_heat_map(const PageTable& table) {
   return !table.rows.empty() && !table.rows.front().heat.empty();
@@ -71,7 +75,8 @@ std::string heat_map_html(const PageTable& table) {
       "<div class=\"map\">\n<p><input type=\"search\" placeholder=\"filter models\" aria-label=\"filter models\"> "
       "<label><input type=\"checkbox\"> only models that fit</label></p>\n<div class=\"scroll\"><table>\n<thead><tr>";
   for (const Column& column : table.columns)
-    out += "<th scope=\"col\"><button type=\"button\">" + html_escape(column.title.str()) + "</button></th>";
+    out += fmt::format("<th scope=\"col\"{}><button type=\"button\">{}</button></th>",
+                       column.kind == Column::Kind::kNumber ? " class=\"n\"" : "", html_escape(column.title.str()));
   out += "</tr></thead>\n<tbody>\n";
   for (const TableRow& row : table.rows) {
     out += "<tr>";

@@ -34,7 +34,8 @@ class Picture {
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
                "{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n<style>\n{3}\n"
-               "text {{ font: 13px system-ui, sans-serif; fill: var(--text); }} .title {{ font-size: 18px; }}\n"
+               "text {{ font: 13px system-ui, sans-serif; fill: var(--text); }} svg svg text {{ font-size: 10px; }} "
+               ".title {{ font-size: 18px; }}\n"
                ".title, .strong {{ font-weight: 600; }} .muted {{ fill: var(--muted); }} .page {{ fill: var(--page); "
                "}}\n"
                "rect.p1 {{ fill: var(--s1); }} rect.p2 {{ fill: var(--s2); }} rect.p3 {{ fill: var(--s3); }} "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "report/renderers/renderers.h"
 #include "report/text.h"
@@ -158,6 +159,12 @@ class Terminal {
   }
 
   void say(const Headline& headline) {
+    const std::size_t word = text_width(headline.word.str());
+    if (word > width_ / 3 && word + kGap + text_width(headline.says.str()) > width_) {
+      out_ += painted(headline.word.str(), code_of(headline.tone)) + "\n";
+      sentence(headline.says.str(), Tone::kPlain, kGap);
+      return;
+    }
     const std::string gap = headline.word.empty() || headline.says.empty() ? "" : "  ";
     const std::size_t width = width_ - text_width(headline.word.str()) - gap.size();
     const std::vector<std::string> lines = lines_of(headline.says.str(), width, width);
@@ -177,7 +184,9 @@ class Terminal {
     if (const auto* sentences = std::get_if<Sentences>(&block.body))
       for (const Text& text : *sentences) sentence(text.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
     if (const auto* table = std::get_if<PageTable>(&block.body)) add_table(*table, block.title.empty() ? 0 : kGap);
-    for (const Text& remark : block.remarks) sentence(remark.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
+    // The first remark on a heat map explains its figures, which marks have replaced.
+    for (const Text& remark : block.remarks)
+      if (!std::exchange(has_marks_, false)) sentence(remark.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
   }
 
   void add_bars(std::string_view title, const Bars& bars) {
@@ -293,6 +302,7 @@ class Terminal {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     constexpr std::size_t kLeast = 16;  // of the first column
     const std::size_t marks = kept.size() - names;
+    has_marks_ = true;
     std::size_t left = 0;
     for (std::size_t k = 0; k < names; ++k) left += widths[kept[k]] + kGap;
     std::size_t& first = widths[kept.front()];
@@ -305,7 +315,7 @@ class Terminal {
     for (std::size_t m = 0; m < marks; ++m)
       legend += (m > 0 ? "  " : "") + letter(m) + " " + table.columns[kept[names + m]].title.str();
     sentence(legend);
-    sentence("● fits  ◐ a shorter context fits  · does not fit  - refused  ? not known");
+    sentence("● fits  ◐ fits a shorter context  · does not fit or start  - refused  ? not known");
     const std::size_t of_line = std::max<std::size_t>(1, (width_ - std::min(left, width_)) / 2);
     for (std::size_t begin = 0; begin < marks; begin += of_line) {
       const std::size_t end = std::min(marks, begin + of_line);
@@ -359,6 +369,7 @@ class Terminal {
   }
 
   bool color_, suggests_next_;
+  bool has_marks_ = false;
   std::size_t width_;
   std::string out_;
 };
