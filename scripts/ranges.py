@@ -83,6 +83,8 @@ def term_of(engine, line, engine_word=""):
             return "vllm outside, unified memory", "non_torch"
         if "ROCm" in line["formula"]:
             return "vllm outside, ROCm", "non_torch"
+        if "2112 MiB" in line["formula"]:
+            return "vllm outside, Hopper with NVLink", "non_torch"
         if "communication" in what:
             return engine + " outside, several GPUs", "non_torch"
         since = " since 0.27" if "kept by its allocator" in what else ""

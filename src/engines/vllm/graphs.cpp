@@ -56,6 +56,21 @@ Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   return Bytes(vllm_speculative_tokens(input) == 0 && uses_flashinfer_fp8(input, rules) ? kWorkspace : 0);
 }
 
+// FlashAttention 3 captures whole steps for up to 32 splits of the keys, each with its output in float32: one buffer for
+// all layers, as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
+Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
+  constexpr std::uint64_t kSplits = 32, kFloat = 4;
+  if (tokens == 0 || !vllm_is_hopper(input.request)) return Bytes(0);
+  std::uint64_t width = vllm_widest_value(input);
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact) {
+      if (term.role == Role::kIndex) return Bytes(0);  // read by kernels of their own
+      if (term.part == Part::kLatent) width = std::max(width, term.shape.width);
+    }
+  const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.parallel.tensor);
+  return Bytes(kSplits * kFloat) * checked_mul(tokens, checked_mul(heads, width, kGraphBytes), kGraphBytes);
+}
+
 }  // namespace
 
 VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules) {
@@ -63,17 +78,18 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::vector<std::uint64_t> sizes =
       !rules.v1_engine ? ladder(std::min<std::uint64_t>(seqs, 256), 8) : vllm_graph_sizes(input, rules);
-  VllmGraphs out{sizes.size(), sizes.size(), 0, sizes.empty() ? 0 : sizes.back(), 0};
+  VllmGraphs out{sizes.size(), sizes.size(), 0, sizes.empty() ? 0 : sizes.back(), 0, 0};
   for (const std::uint64_t size : sizes) out.tokens += size;
   if (rules.whole_graphs) {
     const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kGraphBytes);
     const auto end = std::upper_bound(sizes.begin(), sizes.end(), decoded);
     out.whole = static_cast<std::uint64_t>(end - sizes.begin());
     out.count += out.whole;
+    if (out.whole > 0) out.largest_whole = *(end - 1);
     // Encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY): 0.22 GiB for Whisper-large-v3.
     if (vllm_has_cross_attention(input)) {
       out.count = out.whole;
-      out.largest = out.whole > 0 ? *(end - 1) : 0;
+      out.largest = out.largest_whole;
     }
   }
   return out;
@@ -148,7 +164,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   std::uint64_t each = 0;  // KiB
   std::uint64_t pool = 0;
   if (rules.whole_graphs) {
-    each = has_experts ? 230 : 87;
+    each = has_experts ? 230 : vllm_is_hopper(input.request) ? 132 : 87;
     // The memory that estimating reserved is kept and reused.
     if (!rules.keeps_graph_pool) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
   } else {
@@ -156,9 +172,11 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     if (has_experts) each = each * 5 / 2;
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
-  const Bytes bytes = workspace + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
+  const Bytes splits = split_outputs(input, captures.largest_whole);
+  const Bytes bytes = workspace + splits + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
   Template formula;
   if (workspace > Bytes(0)) formula += {"{workspace} MiB of FlashInfer + ", {{"workspace", workspace.count() / kMiB}}};
+  if (splits > Bytes(0)) formula += {"{splits} MiB of 32 splits' outputs + ", {{"splits", splits.count() / kMiB}}};
   if (pool > 0)
     formula += {"{tokens} tokens' pool of {pool} KiB + ", {{"tokens", captures.largest}, {"pool", pool / kKiB}}};
   formula += {"{graphs} graphs * {num_layers} layers * {each} KiB",

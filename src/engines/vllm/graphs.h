@@ -15,6 +15,7 @@ namespace kvplan {
 struct VllmGraphs {
   std::uint64_t sizes = 0, count = 0, whole = 0;
   std::uint64_t largest = 0, tokens = 0;  // tokens of the largest size, and of all sizes
+  std::uint64_t largest_whole = 0;        // tokens of the largest whole step
 };
 VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules);
 

@@ -55,6 +55,21 @@ Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   return Bytes(rows) * checked_mul(input.model.hidden_size, 2, kActivations);
 }
 
+// Workspaces of the experts' kernels are allocated once and stay (v1/worker/workspace.py), so the sampler runs beside
+// them: for each token and expert the product of both matrices, and their input or output (TritonExperts.workspace_shapes).
+Bytes kept_workspaces(const EngineInput& input, const VllmRules& rules) {
+  const ExpertShape& experts = input.model.experts;
+  const Request& request = input.request;
+  if (!rules.keeps_workspaces || experts.used == 0 || input.model.is_packed || request.card.is_amd() ||
+      vllm_is_data_blackwell(request))
+    return Bytes(0);
+  const std::uint64_t width = request.parallel.expert ? experts.width : ceil_div(experts.width, request.parallel.tensor);
+  const std::uint64_t hidden = input.model.hidden_size;
+  const std::uint64_t both = checked_mul(width, 2, kActivations);
+  const std::uint64_t row = checked_add(std::max(width, hidden), std::max(both, hidden), kActivations);
+  return Bytes(vllm_batched_tokens(input, rules)) * checked_mul(experts.used, row, kActivations) * 2;
+}
+
 // The peak of the profile run: of the sampler, of a layer with the batch, or of a first start that compiles, whichever
 // is the largest.
 LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_first_stage, bool is_last_stage) {
@@ -84,9 +99,13 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
   const std::uint64_t logit_bytes = sampled_bytes(input, rules);
   const Bytes libraries(is_new ? 32 * kMiB : 0);
   const Template library_term = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
+  const Bytes kept = kept_workspaces(input, rules);
+  const Template kept_term =
+      kept > Bytes(0) ? Template(" + {kept} B of the experts' workspaces", {{"kept", kept.count()}}) : Template();
   Bytes sampler;
   if (is_last_stage)
-    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, logit_bytes, kActivations) + Bytes(tokens) * hidden * 2;
+    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, logit_bytes, kActivations) +
+              Bytes(tokens) * hidden * 2 + kept;
   const Bytes copied = is_first_stage ? copied_embedding(input, rules) : Bytes(0);
   if (copied > std::max(sampler, layer))
     return ranged_line("vllm activation, first start", Section::kActivation, "activation peak (a first start compiles)",
@@ -104,7 +123,7 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
                               {"each", logit_bytes},
                               {"tokens", tokens},
                               {"hidden_size", hidden}}) +
-                        library_term,
+                        kept_term + library_term,
                     source));
   return ranged_line(term, Section::kActivation, "activation peak (batch)", layer + libraries,
                      Template("{tokens} tokens * 3 * ({hidden_size} + MLP width of a rank) * 2 B = {tokens} * {row} B",
@@ -145,7 +164,7 @@ bool has_wide_buffers(const Request& request) {
 // buffers.
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
-  const bool alone = request.parallel.tensor == 1 && request.parallel.pipeline == 1;
+  const bool alone = request.parallel.tensor == 1;  // stages of a pipeline exchange by their own few buffers
   const Gpu* card = request.card.gpu;
   const auto line = [](std::string_view term, Template what, std::uint64_t mib, const char* where, std::string source) {
     return of_kind(LineId::kOutsideTorch,
@@ -160,6 +179,10 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && !rules.v1_engine)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
+  // A second communicator is created by the first step, as large as the one that exists before the budget is computed.
+  if (!alone && rules.sparing_sampler && vllm_is_hopper(request))
+    return line("vllm outside, Hopper with NVLink", "outside PyTorch and communication", 2112, " on a rank of several",
+                "2.06 to 2.21 GiB in 10 start-up logs of H100 since 0.16");
   if (!alone && has_wide_buffers(request))
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 1400, " on a rank of several",
                 "0.95 to 2.43 GiB in 8 start-up logs of V1 on Hopper and Blackwell");

@@ -185,6 +185,8 @@ constexpr Rule<V> kRules[] = {
           "VllmConfig.use_v2_model_runner"),
     since(33, &V::new_runner_on_rocm, "No class keeps the old runner on ROCm.",
           "ROCM_DEFAULT_MRV1_ARCHITECTURES in 0.30, no longer in 0.33"),
+    since(14, &V::keeps_workspaces, "The workspaces of 16 bit experts stay beside the sampler.",
+          "UnquantizedFusedMoEMethod runs a modular kernel; not in 0.13"),
     since(16, &V::sparing_sampler, "The old runner's sampler does not sort all logits.",
           "0.15 sorts them: 1.40 GiB for 256 rows of 151,936"),
     since(17, &V::sparing_sampler_on_rocm, "The old runner's sampler does not sort all logits on ROCm.",

@@ -52,7 +52,7 @@ struct VllmRules {
   bool new_runner = false, new_runner_for_images = false, new_runner_for_drafts = false, new_runner_for_all = false;
   bool new_runner_on_rocm = false;
   bool sparing_sampler = false, sparing_sampler_on_rocm = false, samples_twice = false;
-  bool compiles_before = false;
+  bool compiles_before = false, keeps_workspaces = false;
   bool batched_dp_default = false;
   bool index_workspace = false, short_index_workspace = false;
   bool excludes_context = false, counts_consumed = false;
