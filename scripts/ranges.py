@@ -3,8 +3,8 @@
 
     scripts/ranges.py [--kvplan build/kvplan] [--write | --check]
 
-Every row of testdata/observations/{vllm,sglang,llama.cpp}.json is planned, and each printed figure is held against the line of the ledger that stands
-for it. An error is (printed - planned) / (planned + floor): a part that is nearly nothing is still some MiB off. A term's range is from the
+Every row of testdata/observations/{vllm,sglang,llama.cpp}.json is planned, and every start of starts.jsonl in the half to fit to; each printed figure is
+held against the line of the ledger that stands for it. Of one source at most five errors a term count, from the least to the largest. An error is (printed - planned) / (planned + floor): a part that is nearly nothing is still some MiB off. A term's range is from the
 5 % to the 95 % point of its errors, taken on each side by itself, as conformal prediction has it: of n errors the one of rank 0.95 (n + 1); where
 n is too small for that, the largest and half of it more; below ten figures on both sides, but for what is counted from shapes. Zero is always inside.
 
@@ -37,6 +37,7 @@ NEIGHBOURS = {"vllm activation": "vllm activation until 0.8", "vllm activation, 
               "vllm graphs, several GPUs": "vllm graphs", "vllm outside, ROCm": "vllm outside, several GPUs",
               "vllm outside, unified memory": "vllm outside, several GPUs", "vllm room for graphs": "vllm graphs", "vllm encoder": "vllm graphs",
               "vllm room for graphs, new runner": "vllm graphs"}
+FROM_ONE = 5                                                     # errors of a term that one source may give
 ROUNDED = 0.005                                                  # GiB, half of a log's last digit
 
 
@@ -120,12 +121,24 @@ def source_of(row):
     return row["source"] if row["source"].startswith("http") else row["name"]
 
 
+def to_fit(engine):
+    """The starts of starts.jsonl that ranges may be fitted to, as rows of this script's kind."""
+    import starts
+    with open(os.path.join(ROWS, "starts.jsonl")) as file:
+        rows = [json.loads(line) for line in file]
+    known = ("weights", "activation", "non_torch", "cuda_graphs", "kv_budget")
+    return [{"name": row["name"], "source": row["source"], "config": starts.config_of(row), "args": row["args"],
+             "gib": {name: row["gib"][name] for name in known if name in row["gib"] and (name != "kv_budget" or "--gpu" in row["args"])},
+             **({"kv_tokens": row["kv_tokens"]} if engine == "sglang" and "kv_tokens" in row and "--gpu" in row["args"] else {})}
+            for row in rows if row["engine"] == engine and row["half"] == "fit" and row["outcome"] == "started"]
+
+
 def read(kvplan):
     figures, cards = [], []
     for engine in ("vllm", "sglang", "llama.cpp"):
         with open(os.path.join(ROWS, engine + ".json")) as file:
             rows = json.load(file)
-        for row in rows:
+        for row in rows + to_fit(engine):
             row["engine"], row["fold"] = engine, source_of(row)
             answer = plan(kvplan, row)
             row["starts"] = answer["verdict"]["starts"]
@@ -177,11 +190,15 @@ def fit(errors, term):
 
 
 def fit_all(figures):
-    errors = {}
+    by_source = {}
     for figure in figures:
-        if "reason" in figure.row:
-            continue
-        errors.setdefault(figure.term, []).append(figure.error())
+        if "reason" not in figure.row:
+            by_source.setdefault((figure.term, figure.row["fold"]), []).append(figure.error())
+    errors = {}
+    for (term, _), own in by_source.items():
+        own.sort()
+        few = own if len(own) <= FROM_ONE else [own[i * (len(own) - 1) // (FROM_ONE - 1)] for i in range(FROM_ONE)]
+        errors.setdefault(term, []).extend(few)
     own = dict(errors)
     for term, neighbour in NEIGHBOURS.items():
         if len(own.get(term, [])) < FEW:

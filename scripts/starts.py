@@ -15,7 +15,7 @@ ROWS = os.path.join(ROOT, "testdata", "observations")
 FIGURES = ["weights", "activation", "non_torch", "cuda_graphs", "total", "kv_budget", "kv_tokens"]
 
 
-def config_of(kvplan, row):
+def config_of(row):
     """The config that a row names, or the catalogue's."""
     if "config" in row:
         config = row["config"]
@@ -34,7 +34,7 @@ def plan(kvplan, row):
         if not target or "set" in row:
             target = os.path.join(folder, "config.json")
             with open(target, "w") as file:
-                json.dump(config_of(kvplan, row), file)
+                json.dump(config_of(row), file)
         run = subprocess.run([kvplan, target, "--json", "--offline"] + row["args"], capture_output=True, text=True)
     if run.returncode > 1:
         return run.stderr.strip()

@@ -48,6 +48,9 @@ TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of 
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
   request.max_model_len = Tokens(40960);
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6 * 0.85));
+  request.extras.attention_backend = "triton";  // Qwen3-VL-32B on Radeon AI PRO R9700, 0.85 given: all of it
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
+  request.extras.attention_backend = "";
   request.engine_version = "0.5.8";  // Kimi-K2.5's log prints a fraction that is not lowered
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
   // Latents use these kernels with 16 or 128 heads on a rank: DeepSeek-V3 has 128.

@@ -35,6 +35,19 @@ TEST_CASE("vllm: what is kept free beyond graphs is a quarter of them, half wher
   CHECK(share("dgx-spark-128gb") == doctest::Approx(0.5));
 }
 
+TEST_CASE("vllm: on Hopper the graphs' pool holds the outputs of 32 splits (logs of llm-d-planner, Llama-3.1-8B)") {
+  const auto taken = [](const char* gpu, const char* ranks) {
+    return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm@0.19", "--gpu", gpu, "-tp", ranks, "--json"},
+                  "CUDA graphs", "runtime");
+  };
+  CHECK(taken("h100-80gb", "1") == doctest::Approx(0.91).epsilon(0.02));
+  CHECK(taken("h100-80gb", "2") == doctest::Approx(0.76).epsilon(0.05));
+  CHECK(taken("h100-80gb", "4") == doctest::Approx(0.67).epsilon(0.1));
+  // 512 tokens * 32 heads of a rank * 128 * 4 B * 32 splits
+  CHECK(taken("h100-80gb", "1") - taken("h100-80gb", "2") == doctest::Approx(0.125));
+  CHECK(taken("a100-80gb", "1") == taken("a100-80gb", "2"));
+}
+
 TEST_CASE("vllm: an FP8 cache without FlashAttention's kernel keeps FlashInfer's workspace with the graphs") {
   constexpr double kWorkspace = 394.0 / 1024;
   CHECK(graphs("vllm@0.28", "rtx-4090", "fp8") - graphs("vllm@0.28", "rtx-4090", "auto") ==

@@ -91,6 +91,54 @@ TEST_CASE("vllm: the profile run, as \"peak activation\" lines print it") {
   }
 }
 
+TEST_CASE("vllm: workspaces of 16 bit experts stay beside the sampler's rows (logs of llm-d-planner on H100)") {
+  struct Row {
+    Dims dims;
+    std::uint64_t used, width, ranks, row;
+    double printed;  // GiB
+  };
+  const Row rows[] = {
+      {{2048, 6144, 48, 151936}, 8, 768, 1, 2048 + 2048, 2.68},     // Qwen3-30B-A3B
+      {{2048, 5632, 24, 151936}, 4, 1408, 1, 2048 + 2816, 2.47},    // Qwen1.5-MoE
+      {{2048, 10944, 27, 102400}, 6, 1408, 1, 2048 + 2816, 1.93},   // DeepSeek-V2-Lite
+      {{4096, 14336, 32, 32000}, 2, 14336, 2, 7168 + 14336, 1.21},  // Mixtral-8x7B
+      {{5120, 16384, 48, 202048}, 1, 8192, 4, 5120 + 5120, 3.19},   // Llama-4-Scout
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.printed);
+    EngineInput input = shaped("vllm@0.19", row.dims);
+    input.request.card.gpu = &parse_gpu("h100-80gb");
+    input.request.max_num_batched_tokens = Tokens(8192);
+    input.request.max_num_seqs = 1024;
+    input.request.parallel.tensor = row.ranks;
+    input.model.experts.used = row.used;
+    input.model.experts.width = row.width;
+    const std::uint64_t sampled = 1024 * row.dims.vocab * 15 + 8192 * row.dims.hidden * 2;
+    const LedgerLine line = lines(input).front();
+    CHECK(line.bytes == Bytes(sampled + 8192 * row.used * row.row * 2));
+    CHECK(gib(line.bytes) == doctest::Approx(row.printed).epsilon(0.03));
+    input.model.quantization.dialect = "mxfp4";  // gpt-oss: 2.87 GiB for 2.92
+    CHECK(lines(input).front().bytes == Bytes(sampled));
+  }
+}
+
+TEST_CASE("vllm: ranks of tensor parallelism on Hopper have a second communicator; stages of a pipeline have none") {
+  EngineInput input = shaped("vllm@0.19", kLlama8b);
+  input.request.card.gpu = &parse_gpu("h100-80gb");
+  const auto outside = [&] {
+    for (const LedgerLine& line : lines(input))
+      if (line.id == LineId::kOutsideTorch) return line;
+    return LedgerLine{};
+  };
+  input.request.parallel.tensor = 2;
+  CHECK(gib(outside().bytes) == doctest::Approx(2.07).epsilon(0.02));
+  input.request.parallel.tensor = 1;
+  const LedgerLine alone = outside();
+  CHECK(gib(alone.bytes) == doctest::Approx(0.25).epsilon(0.15));
+  input.request.parallel.pipeline = 2;
+  CHECK(outside().bytes == alone.bytes);
+}
+
 TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_model_runner)") {
   // 1,024 rows of 262,144 logits: 15 B each with the old runner, 2 with the new one, 10 since it samples twice.
   const auto each = [](const char* engine, const std::function<void(EngineInput&)>& change) {

@@ -182,6 +182,7 @@ double share_beside_kernels(const EngineInput& input) {
   constexpr std::uint64_t kLongContext = 8192;
   const Request& request = input.request;
   if (!request.card.gpu || !sglang_rules(request).amd_long_contexts || request.card.gpu->vendor != "AMD") return 1;
+  if (const std::string& backend = request.extras.attention_backend; !backend.empty() && backend != "aiter") return 1;
   // They are used for latents only with 16 or 128 heads on a rank.
   const std::uint64_t heads = input.model.num_heads / request.parallel.tensor;
   if (has_latents(input) && heads != 16 && heads != 128) return 1;

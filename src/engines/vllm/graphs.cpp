@@ -56,8 +56,8 @@ Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   return Bytes(vllm_speculative_tokens(input) == 0 && uses_flashinfer_fp8(input, rules) ? kWorkspace : 0);
 }
 
-// FlashAttention 3 captures whole steps for up to 32 splits of the keys, each with its output in float32: one buffer for
-// all layers, as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
+// FlashAttention 3 captures whole steps for up to 32 splits of the keys, each with its output in float32: one buffer
+// for all layers, as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
 Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
   constexpr std::uint64_t kSplits = 32, kFloat = 4;
   if (tokens == 0 || !vllm_is_hopper(input.request)) return Bytes(0);
@@ -173,7 +173,8 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
   const Bytes splits = split_outputs(input, captures.largest_whole);
-  const Bytes bytes = workspace + splits + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
+  const Bytes bytes =
+      workspace + splits + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
   Template formula;
   if (workspace > Bytes(0)) formula += {"{workspace} MiB of FlashInfer + ", {{"workspace", workspace.count() / kMiB}}};
   if (splits > Bytes(0)) formula += {"{splits} MiB of 32 splits' outputs + ", {{"splits", splits.count() / kMiB}}};

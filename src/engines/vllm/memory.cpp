@@ -56,14 +56,16 @@ Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
 }
 
 // Workspaces of the experts' kernels are allocated once and stay (v1/worker/workspace.py), so the sampler runs beside
-// them: for each token and expert the product of both matrices, and their input or output (TritonExperts.workspace_shapes).
+// them: for each token and expert the product of both matrices, and their input or output
+// (TritonExperts.workspace_shapes).
 Bytes kept_workspaces(const EngineInput& input, const VllmRules& rules) {
   const ExpertShape& experts = input.model.experts;
   const Request& request = input.request;
-  if (!rules.keeps_workspaces || experts.used == 0 || input.model.is_packed || request.card.is_amd() ||
-      vllm_is_data_blackwell(request))
+  if (!rules.keeps_workspaces || experts.used == 0 || input.model.is_packed || is_declared(input.model.quantization) ||
+      request.card.is_amd() || vllm_is_data_blackwell(request))
     return Bytes(0);
-  const std::uint64_t width = request.parallel.expert ? experts.width : ceil_div(experts.width, request.parallel.tensor);
+  const std::uint64_t width =
+      request.parallel.expert ? experts.width : ceil_div(experts.width, request.parallel.tensor);
   const std::uint64_t hidden = input.model.hidden_size;
   const std::uint64_t both = checked_mul(width, 2, kActivations);
   const std::uint64_t row = checked_add(std::max(width, hidden), std::max(both, hidden), kActivations);
