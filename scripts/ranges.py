@@ -123,24 +123,24 @@ def source_of(row):
 
 def to_fit(engine):
     """The starts of starts.jsonl that ranges may be fitted to, as rows of this script's kind."""
-    import starts
     with open(os.path.join(ROWS, "starts.jsonl")) as file:
         rows = [json.loads(line) for line in file]
     known = ("weights", "activation", "non_torch", "cuda_graphs", "kv_budget")
-    return [{"name": row["name"], "source": row["source"], "config": starts.config_of(row), "args": row["args"],
+    return [{"name": row["name"], "source": row["source"], "start": row, "args": row["args"],
              "gib": {name: row["gib"][name] for name in known if name in row["gib"] and (name != "kv_budget" or "--gpu" in row["args"])},
-             **({"kv_tokens": row["kv_tokens"]} if engine == "sglang" and "kv_tokens" in row and "--gpu" in row["args"] else {})}
+             **({"reason": row["reason"]} if "reason" in row else {}), **({"kv_tokens": row["kv_tokens"]} if engine == "sglang" and "kv_tokens" in row and "--gpu" in row["args"] else {})}
             for row in rows if row["engine"] == engine and row["half"] == "fit" and row["outcome"] == "started"]
 
 
 def read(kvplan):
+    import starts
     figures, cards = [], []
     for engine in ("vllm", "sglang", "llama.cpp"):
         with open(os.path.join(ROWS, engine + ".json")) as file:
             rows = json.load(file)
         for row in rows + to_fit(engine):
             row["engine"], row["fold"] = engine, source_of(row)
-            answer = plan(kvplan, row)
+            answer = plan(kvplan, row) if "config" in row else starts.plan(kvplan, row["start"])
             row["starts"] = answer["verdict"]["starts"]
             lines = answer["memory"][0]["lines"]
             for name, seen in row["gib"].items():
