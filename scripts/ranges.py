@@ -4,7 +4,7 @@
     scripts/ranges.py [--kvplan build/kvplan] [--write | --check]
 
 Every row of testdata/observations/{vllm,sglang,llama.cpp}.json is planned, and every start of starts.jsonl in the half to fit to; each printed figure is
-held against the line of the ledger that stands for it. Of one source at most five errors a term count, from the least to the largest. An error is (printed - planned) / (planned + floor): a part that is nearly nothing is still some MiB off. A term's range is from the
+held against the line of the ledger that stands for it. Of one source at most fifteen errors a term count, from the least to the largest. An error is (printed - planned) / (planned + floor): a part that is nearly nothing is still some MiB off. A term's range is from the
 5 % to the 95 % point of its errors, taken on each side by itself, as conformal prediction has it: of n errors the one of rank 0.95 (n + 1); where
 n is too small for that, the largest and half of it more; below ten figures on both sides, but for what is counted from shapes. Zero is always inside.
 
@@ -34,10 +34,10 @@ MANY = 10                                                        # with fewer bo
 FEW = 6                                                          # with fewer figures a term takes its neighbour's errors too
 NEIGHBOURS = {"vllm activation": "vllm activation until 0.8", "vllm activation, first start": "vllm activation, new runner", "vllm activation, new runner": "vllm activation until 0.8",
               "vllm outside since 0.27": "vllm outside", "vllm graphs, unified memory": "vllm graphs",
-              "vllm graphs, several GPUs": "vllm graphs", "vllm outside, ROCm": "vllm outside, several GPUs",
+              "vllm graphs, several GPUs": "vllm graphs", "vllm graphs, Hopper": "vllm graphs", "vllm outside, ROCm": "vllm outside, several GPUs",
               "vllm outside, unified memory": "vllm outside, several GPUs", "vllm room for graphs": "vllm graphs", "vllm encoder": "vllm graphs",
               "vllm room for graphs, new runner": "vllm graphs"}
-FROM_ONE = 5                                                     # errors of a term that one source may give
+FROM_ONE = 15                                                    # errors of a term that one source may give
 ROUNDED = 0.005                                                  # GiB, half of a log's last digit
 
 
@@ -65,6 +65,7 @@ def term_of(engine, line, engine_word=""):
         if engine == "sglang":  # since then only weak references to what a graph returns are kept
             return "sglang graphs" + ("" if "* 310 KiB" in line["formula"] else " until 0.5.5"), "cuda_graphs"
         return engine + " graphs" + (", unified memory" if shares else " until 0.11" if minor <= 11 else
+                                     ", Hopper" if "splits' outputs" in line["formula"] else
                                      ", several GPUs" if several else ""), "cuda_graphs"
     if "beyond what they take" in what:
         new = ", new runner" if "whole graphs" in line["formula"] else ""
@@ -204,6 +205,10 @@ def fit_all(figures):
         if len(own.get(term, [])) < FEW:
             errors[term] = own.get(term, []) + own.get(neighbour, [])
     table = {term: fit(seen, term) for term, seen in errors.items() if seen}
+    for term in table:
+        if len({fold for name, fold in by_source if name == term}) == 1 and term not in NEIGHBOURS and not term.endswith("weights"):
+            reach = EXTREME * max(-table[term][0], table[term][1])  # one source says little of others
+            table[term] = -reach, reach
     for term in ONE_WAY & table.keys():  # how much less a later start may take its neighbour says as well
         table[term] = fit(errors[term] + own.get(NEIGHBOURS[term], []), term)[0], table[term][1]
     return table

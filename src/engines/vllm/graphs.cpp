@@ -145,9 +145,11 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t layers = ceil_div(input.model.num_layers, input.request.parallel.pipeline);
   const VllmGraphs captures = vllm_captured_graphs(input, rules);
   const bool shares = input.request.card.is_unified();
+  const Bytes splits = split_outputs(input, captures.largest_whole);
   const bool alone = input.request.parallel.tensor == 1 && input.request.parallel.pipeline == 1;
   const std::string_view term = shares                ? "vllm graphs, unified memory"
                                 : !rules.whole_graphs ? "vllm graphs until 0.11"
+                                : splits > Bytes(0)   ? "vllm graphs, Hopper"
                                 : alone               ? "vllm graphs"
                                                       : "vllm graphs, several GPUs";
   if (!rules.v1_engine) {
@@ -172,7 +174,6 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     if (has_experts) each = each * 5 / 2;
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
-  const Bytes splits = split_outputs(input, captures.largest_whole);
   const Bytes bytes =
       workspace + splits + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
   Template formula;
