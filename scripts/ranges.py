@@ -202,7 +202,8 @@ def fit_all(figures):
         errors.setdefault(term, []).extend(few)
     own = dict(errors)
     for term, neighbour in NEIGHBOURS.items():
-        if len(own.get(term, [])) < FEW:
+        most = max([len(seen) for (name, _), seen in by_source.items() if name == term], default=0)
+        if len(own.get(term, [])) < FEW or (not FLOORS.get(term, 128) and 2 * most > len(own[term])):  # or most are one source's
             errors[term] = own.get(term, []) + own.get(neighbour, [])
     table = {term: fit(seen, term) for term, seen in errors.items() if seen}
     for term in table:

@@ -8,12 +8,12 @@ namespace kvplan {
 namespace {
 
 constexpr std::array kTermRanges{
-    TermRange{"sglang card", -0.049, 0.124, 0},
+    TermRange{"sglang card", -0.049, 0.004, 0},
     TermRange{"sglang card, unified memory", -0.128, 0.035, 0},
     TermRange{"sglang graphs", -0.303, 0.303, 128},
     TermRange{"sglang graphs until 0.5.5", -0.656, 0.656, 128},
     TermRange{"sglang weights", 0.0, 0.052, 16},
-    TermRange{"vllm activation", -0.123, 0.553, 0},
+    TermRange{"vllm activation", -0.109, 0.304, 0},
     TermRange{"vllm activation until 0.15", -0.938, 0.251, 0},
     TermRange{"vllm activation until 0.8", -0.165, 0.078, 0},
     TermRange{"vllm activation, first start", -1.0, 0.663, 0},
@@ -31,7 +31,7 @@ constexpr std::array kTermRanges{
     TermRange{"vllm outside, ROCm", -0.419, 1.604, 128},
     TermRange{"vllm outside, several GPUs", -0.419, 1.604, 128},
     TermRange{"vllm outside, unified memory", -1.32, 2.512, 128},
-    TermRange{"vllm room for graphs", -0.771, 0.592, 128},
+    TermRange{"vllm room for graphs", -0.729, 1.468, 128},
     TermRange{"vllm room for graphs, new runner", -0.729, 0.347, 128},
     TermRange{"vllm weights", 0.0, 0.032, 16},
 };

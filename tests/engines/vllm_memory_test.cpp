@@ -122,23 +122,6 @@ TEST_CASE("vllm: workspaces of 16 bit experts stay beside the sampler's rows (lo
   }
 }
 
-TEST_CASE("vllm: ranks of tensor parallelism on Hopper have a second communicator; stages of a pipeline have none") {
-  EngineInput input = shaped("vllm@0.19", kLlama8b);
-  input.request.card.gpu = &parse_gpu("h100-80gb");
-  const auto outside = [&] {
-    for (const LedgerLine& line : lines(input))
-      if (line.id == LineId::kOutsideTorch) return line;
-    return LedgerLine{};
-  };
-  input.request.parallel.tensor = 2;
-  CHECK(gib(outside().bytes) == doctest::Approx(2.07).epsilon(0.02));
-  input.request.parallel.tensor = 1;
-  const LedgerLine alone = outside();
-  CHECK(gib(alone.bytes) == doctest::Approx(0.25).epsilon(0.15));
-  input.request.parallel.pipeline = 2;
-  CHECK(outside().bytes == alone.bytes);
-}
-
 TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_model_runner)") {
   // 1,024 rows of 262,144 logits: 15 B each with the old runner, 2 with the new one, 10 since it samples twice.
   const auto each = [](const char* engine, const std::function<void(EngineInput&)>& change) {
@@ -234,9 +217,10 @@ TEST_CASE("vllm: outside PyTorch, as logs print it") {
       {"vllm@0.22", "h100-80gb", 1, 1, 230, 0.16, 0.31},  // 7 logs
       {"vllm@0.8", "", 4, 1, 300, 0.11, 0.48},            // V0, several ranks: 8 logs, the median 0.30
       {"vllm@0.6", "h100-80gb", 2, 1, 300, 0.11, 0.48},
-      {"vllm@0.9", "", 4, 1, 1400, 0.95, 1.74},  // V1 on Hopper and Blackwell: 8 logs, the median 1.4
-      {"vllm", "", 1, 2, 1400, 0.95, 1.74},
-      {"vllm@0.11", "l40s", 8, 1, 150, 0.09, 0.21},  // before Hopper
+      {"vllm@0.9", "", 4, 1, 1400, 0.95, 1.74},            // V1 on Hopper and Blackwell: 8 logs, the median 1.4
+      {"vllm@0.19", "h100-80gb", 2, 1, 2112, 2.06, 2.21},  // with a second communicator: 13 logs of llm-d-planner
+      {"vllm@0.19", "h100-80gb", 1, 2, 230, 0.07, 0.31},   // stages of a pipeline have none: 2 logs
+      {"vllm@0.11", "l40s", 8, 1, 150, 0.09, 0.21},        // before Hopper
       {"vllm@0.28", "rtx-3090", 2, 1, 300, 0.20, 0.74},
       {"vllm", "dgx-spark-128gb", 1, 1, 2048, 0.13, 5.72},  // GB10, 7 logs
   };

@@ -184,7 +184,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   // A second communicator is created by the first step, as large as the one that exists before the budget is computed.
   if (!alone && rules.sparing_sampler && vllm_is_hopper(request))
     return line("vllm outside, Hopper with NVLink", "outside PyTorch and communication", 2112, " on a rank of several",
-                "2.06 to 2.21 GiB in 10 start-up logs of H100 since 0.16");
+                "2.06 to 2.21 GiB in 13 start-up logs of H100, all of one source");
   if (!alone && has_wide_buffers(request))
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 1400, " on a rank of several",
                 "0.95 to 2.43 GiB in 8 start-up logs of V1 on Hopper and Blackwell");
