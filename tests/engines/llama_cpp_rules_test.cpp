@@ -2,6 +2,10 @@
 // caches, rows to roll back, MTP layers, layers on several devices and on the host.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/rules.h"
@@ -9,6 +13,7 @@
 #include "kvplan/error.h"
 #include "models/registry.h"
 #include "plan/plan.h"
+#include "sources/load.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -73,6 +78,63 @@ TEST_CASE("llama.cpp: MLA as builds before its latent kept it") {
   CHECK(LlamaCppLayout(mini).reserved(load_for(4096)) == Bytes(std::uint64_t{4096} * 62 * 40 * 160 * 2));
   REQUIRE(LlamaCppLayout(mini).groups().size() == 1);
   CHECK(LlamaCppLayout(mini).groups().front().layers == 62);
+}
+
+TEST_CASE("llama.cpp: flash attention by release and backend, where -fa does not decide") {
+  struct Row {
+    const char *build, *backend;
+    std::uint64_t head;
+    bool has;
+  };
+  constexpr Row kRows[] = {
+      {"b6122", "cuda", 128, false},  {"b6673", "cuda", 128, true},    // #15434
+      {"b6673", "cuda", 192, false},  {"b6673", "metal", 192, true},   // ggml-metal-device.m of b6673
+      {"b8179", "metal", 512, false}, {"v0.5.0", "metal", 512, true},  // #20902
+      {"b8179", "sycl", 128, false},  {"b8352", "sycl", 128, true},    // #20190
+      {"b8352", "sycl", 512, false},  {"v0.5.0", "sycl", 512, true},   // #21654
+      {"b6673", "vulkan", 136, true}, {"v0.5.0", "vulkan", 100, false},
+  };
+  for (const Row& row : kRows) {
+    EngineInput input = model_of("llama", 2, {term_of(Role::kKey, 8, row.head), term_of(Role::kValue, 8, row.head)});
+    input.request.engine_version = std::string_view(row.build) == "v0.5.0" ? "" : row.build;
+    using enum LlamaBackend;
+    for (const auto& [name, backend] :
+         {std::pair{"cuda", kCuda}, {"metal", kMetal}, {"sycl", kSycl}, {"vulkan", kVulkan}})
+      if (std::string_view(name) == row.backend) input.request.llama_cpp.backend = backend;
+    INFO(row.build, " ", row.backend, " ", row.head);
+    CHECK(llama_flash_attention(input) == row.has);
+    input.request.llama_cpp.flash_attention = FlashAttention::kOff;
+    CHECK_FALSE(llama_flash_attention(input));
+    input.request.llama_cpp.flash_attention = FlashAttention::kOn;
+    CHECK(llama_flash_attention(input));
+  }
+  // Metal and SYCL have no kernel for two types.
+  EngineInput mixed = model_of("llama", 2, {term_of(Role::kKey, 8, 128), term_of(Role::kValue, 8, 128)});
+  mixed.types.value = Dtype::kFloat32;
+  mixed.request.llama_cpp.backend = LlamaBackend::kMetal;
+  CHECK_FALSE(llama_flash_attention(mixed));
+  mixed.request.llama_cpp.backend = LlamaBackend::kCuda;
+  CHECK(llama_flash_attention(mixed));
+}
+
+TEST_CASE("llama.cpp: the scores that builds without flash attention hold") {
+  // ggml-org/llama.cpp#11044 (December 2024, SYCL, an Arc A770): Llama 3.2 3B with 40,128 cells prints a compute buffer
+  // of 1983.38 MiB and a KV buffer of 4389.00; #12369 (ROCm): Qwen2.5 32B with 32,768 cells 2664.00 MiB on a card.
+  const ModelSpec model = read_config(test_file("testdata/observations/models/llama-3.2-3b.json"), "", "llama", {});
+  Request request = request_for("llama.cpp", 40128);
+  request.engine_version = "b4400";
+  const Plan plan = make_plan(model, request);
+  const LedgerLine& line =
+      *std::find_if(plan.memory.front().lines.begin(), plan.memory.front().lines.end(),
+                    [](const LedgerLine& each) { return in_words(each.what) == "compute buffer"; });
+  CHECK(plan.kv_cache.reserved == Bytes(4389 * kMiB));
+  CHECK(std::abs(static_cast<double>(line.bytes.count()) / static_cast<double>(kMiB) - 1983.38) < 5);
+  request.llama_cpp.flash_attention = FlashAttention::kOn;
+  CHECK(make_plan(model, request).fullest().activation < Bytes(400 * kMiB));
+  // A quantized V cache needs it, and those builds do not choose it.
+  request.llama_cpp.flash_attention = FlashAttention::kAuto;
+  request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
+  CHECK_THROWS_AS(make_plan(model, request), Error);
 }
 
 TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {

@@ -42,7 +42,11 @@ EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load);
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart);
 bool llama_keeps_sequences_apart(const EngineInput& input);
 
-// Whether "auto" resolves to flash attention, by the head sizes that CUDA has kernels for.
+// The backend that was named, or the usual one of the card.
+LlamaBackend llama_backend(const Request& request);
+// Whether it is off whatever the backend has: by -fa, for this class, or by the default of older builds.
+bool llama_flash_attention_off(const EngineInput& input);
+// Whether the context runs with flash attention, as -fa says or "auto" resolves.
 bool llama_flash_attention(const EngineInput& input);
 // Rows of logits in a graph.
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);

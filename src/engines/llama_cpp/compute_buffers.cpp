@@ -38,8 +38,7 @@ Buffers compute_buffers(const EngineInput& input, const LlamaContext& context, c
   question.of_class = llama_class(input.model);
   question.outputs = llama_output_rows(input, question.context);
   question.flash_attention = llama_flash_attention(input);
-  question.transposes_values =
-      input.request.llama_cpp.flash_attention == FlashAttention::kOff || question.of_class.forbids_flash_attention;
+  question.transposes_values = llama_flash_attention_off(input);
   GraphBuilder builder(question, weights);
   if (!builder.build() || builder.graph().nodes().size() > kMostNodes) return std::nullopt;
 

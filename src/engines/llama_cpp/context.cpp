@@ -19,7 +19,7 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
   out.num_seqs = load.num_seqs;
   out.unified = load.pooled || load.num_seqs == 1;
   out.unpadded = load.max_model_len.count();
-  if (request.llama_cpp.flash_attention == FlashAttention::kOff && !llama_rules(request).fixed_padding) out.pad = 32;
+  if (llama_flash_attention_off(input) && !llama_rules(request).fixed_padding) out.pad = 32;
   out.n_ctx_seq = round_up(out.unpadded, out.pad, kContextCells);
   out.streams = out.unified ? 1 : load.num_seqs;
   // n_batch is limited by the requested context, before padding.

@@ -1,4 +1,7 @@
-// Whether a context runs with flash attention: "auto" goes by the head sizes that CUDA has kernels for.
+// Whether a context runs with flash attention: "auto" goes by the head sizes that the backend has kernels for.
+//
+// Source: ggml-cuda/fattn.cu, ggml-metal-device.m, ggml-sycl/fattn.cpp and ggml-vulkan.cpp (supports_op) of b6673,
+// b8179, b8352, v0.4.0 and v0.5.0.
 #include <algorithm>
 #include <array>
 
@@ -43,18 +46,60 @@ bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
   return (head.key == 512 || head.key == 576) && head.value == 512 && share >= 2;
 }
 
+bool metal_has_kernel(const HeadSizes& head, const CacheTypes& types, const LlamaRules& rules) {
+  constexpr std::array<std::uint64_t, 11> kSizes{32, 40, 48, 64, 72, 80, 96, 112, 128, 192, 256};
+  if (types.key != types.value) return false;
+  if (std::find(kSizes.begin(), kSizes.end(), head.key) != kSizes.end()) return true;
+  if (head.key == 576) return rules.metal_latents;
+  return (head.key == 320 || head.key == 512) && rules.metal_wide_heads;
+}
+
+bool sycl_has_kernel(const HeadSizes& head, const CacheTypes& types, const LlamaRules& rules) {
+  constexpr std::array<std::uint64_t, 8> kSizes{40, 64, 72, 80, 96, 112, 128, 256};
+  if (!rules.sycl_flash_attention || types.key != types.value) return false;
+  if (head.key == 576) return head.value == 512;
+  if (head.key != head.value) return false;
+  return std::find(kSizes.begin(), kSizes.end(), head.key) != kSizes.end() ||
+         (head.key == 512 && rules.sycl_wide_heads);
+}
+
+bool has_kernel(const EngineInput& input, const HeadSizes& head) {
+  const LlamaRules rules = llama_rules(input.request);
+  switch (llama_backend(input.request)) {
+    case LlamaBackend::kMetal: return metal_has_kernel(head, input.types, rules);
+    case LlamaBackend::kSycl: return sycl_has_kernel(head, input.types, rules);
+    case LlamaBackend::kVulkan: return head.key % 8 == 0 && head.value % 8 == 0;
+    default: return cuda_has_kernel(head, input.model.num_heads);  // ROCm compiles the same kernels
+  }
+}
+
 }  // namespace
 
-bool llama_flash_attention(const EngineInput& input) {
+LlamaBackend llama_backend(const Request& request) {
+  using enum LlamaBackend;
+  const Gpu* card = request.card.gpu;
+  if (request.llama_cpp.backend != kByCard || card == nullptr)
+    return request.llama_cpp.backend == kByCard ? kCuda : request.llama_cpp.backend;
+  constexpr std::uint32_t kRdna = 0x1000;
+  if (card->vendor == "AMD") return card->unified && card->capability >= kRdna ? kVulkan : kRocm;
+  return card->vendor == "Intel" ? kSycl : card->vendor == "Apple" ? kMetal : kCuda;
+}
+
+bool llama_flash_attention_off(const EngineInput& input) {
   const FlashAttention asked = input.request.llama_cpp.flash_attention;
+  return asked == FlashAttention::kOff || llama_class(input.model).forbids_flash_attention ||
+         (asked == FlashAttention::kAuto && !llama_rules(input.request).chooses_flash_attention);
+}
+
+bool llama_flash_attention(const EngineInput& input) {
+  if (llama_flash_attention_off(input)) return false;
+  if (input.request.llama_cpp.flash_attention == FlashAttention::kOn || is_quantized(input.types.value)) return true;
   const LlamaClass is = llama_class(input.model);
-  if (asked == FlashAttention::kOff || is.forbids_flash_attention) return false;
-  if (asked == FlashAttention::kOn || is_quantized(input.types.value)) return true;
   const LlamaPlacement placement(input);
   for (const LayerCache& cache : input.caches) {
     if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for every head size
     const HeadSizes head = head_sizes(is.expands_latents ? cache.expanded : cache.compact, is.whole_values);
-    if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
+    if (head.key > 0 && !has_kernel(input, head)) return false;
   }
   return true;
 }

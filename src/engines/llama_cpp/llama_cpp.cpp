@@ -139,8 +139,7 @@ void check_types(const EngineInput& input) {
     refuse("llama.cpp keeps the latent of MLA as K and reads V from it: the types " +
                std::string(name(input.types.key)) + " and " + std::string(name(input.types.value)) + " differ",
            "give --cache-type-k and --cache-type-v the same type");
-  const bool has_none = input.request.llama_cpp.flash_attention == FlashAttention::kOff || is.forbids_flash_attention;
-  if (is_quantized(input.types.value) && has_none)
+  if (is_quantized(input.types.value) && llama_flash_attention_off(input))
     refuse("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
   check_blocks(input, llama_flash_attention(input));
 }
@@ -204,13 +203,7 @@ Tokens slot_tokens(Tokens ctx_size, const Request& request) {
 std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
   constexpr std::uint64_t kLargest = 4096 * kMiB;
   using enum LlamaBackend;
-  const CardRequest& card = input.request.card;
-  LlamaBackend backend = input.request.llama_cpp.backend;
-  if (backend == kByCard && card.gpu != nullptr) {
-    constexpr std::uint32_t kRdna = 0x1000;
-    if (card.gpu->vendor == "AMD" && card.gpu->unified && card.gpu->capability >= kRdna) backend = kVulkan;
-    if (card.gpu->vendor == "Intel") backend = kSycl;
-  }
+  const LlamaBackend backend = llama_backend(input.request);
   if (backend != kVulkan && backend != kSycl) return std::nullopt;
   const Bytes piece = llama_largest_piece(input, load);
   if (piece <= Bytes(kLargest)) return std::nullopt;

@@ -11,7 +11,8 @@ LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers)
   units_on_gpu = std::min(request.llama_cpp.gpu_layers.value_or(llama_without_gpu(request) ? 0 : units), units);
   first_on_gpu = units - units_on_gpu;
   const bool overrides = request.llama_cpp.cpu_moe_layers.value_or(0) > 0;
-  pipelined = gpus > 1 && first_on_gpu == 0 && !overrides && !request.llama_cpp.no_kv_offload;
+  const bool has_events = llama_backend(request) != LlamaBackend::kVulkan || llama_rules(request).vulkan_pipelines;
+  pipelined = gpus > 1 && first_on_gpu == 0 && !overrides && !request.llama_cpp.no_kv_offload && has_events;
   float sum = 0;
   for (const double share : request.llama_cpp.tensor_split) ends_.push_back(sum += static_cast<float>(share));
   for (float& end : ends_) end /= sum;

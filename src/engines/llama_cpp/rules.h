@@ -13,6 +13,8 @@ struct LlamaRules {
   bool caches_latents = false, caches_latents_once = false;
   bool fixed_padding = false, half_masks = false, chunks_buffers = false, encoder_flash_attention = false;
   bool selects_inputs = false;
+  bool chooses_flash_attention = false, sycl_flash_attention = false, sycl_wide_heads = false;
+  bool metal_latents = false, metal_wide_heads = false, vulkan_pipelines = false;
   bool saves_prompts = false, fits = false, fits_extras = false;
   bool limits_outputs = false, chooses_late = false;
   bool whole_draft = false, speculative_names = false;
