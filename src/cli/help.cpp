@@ -138,8 +138,36 @@ std::string main_help() {
   return out + "More: kvplan COMMAND --help, kvplan --engine vllm --help, kvplan --help all.\n" + examples(plan);
 }
 
+namespace {
+
+// The settings of an engine that starts another, in its own names: that one's options are none of its own.
+std::string own_settings(const Engine& engine, const Command& plan) {
+  const EngineOptions settings(engine.command.options());
+  std::string out;
+  string_view last;
+  for (const EngineOption& row : settings.rows()) {
+    if (row.effect != OptionEffect::kPlanned || row.target.empty() || row.names.front() == last) continue;
+    last = row.names.front();
+    std::string names;
+    for (const string_view name : row.names)
+      names += (names.empty() ? "" : ", ") + std::string(name.substr(name[0] == '$'));
+    for (const Option* option : options_of(plan))
+      if (option->name() == row.target)
+        out += (names.size() + 4 > kColumn ? "  " + names + "\n" + std::string(kColumn, ' ')
+                                           : padded("  " + names, kColumn)) +
+               folded_at(kColumn, usage_of(*option, plan, true) + ": " + std::string(option->help));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string engine_help(string_view engine) {
   const Command& plan = commands().front();
+  const Engine& found = *engine_named(engine);
+  if (found.wraps_engine)
+    return "kvplan MODEL... --engine " + std::string(engine) + " [options]\n\nSettings of " + std::string(engine) +
+           ", and kvplan's options for them (more: kvplan --help all)\n" + own_settings(found, plan);
   std::string out = "kvplan MODEL... --engine " + std::string(engine) + " [options]\n\nOptions of " +
                     std::string(engine) + " (kvplan --help all: every option)\n";
   const string_view own = engine_named(engine)->options;

@@ -301,6 +301,8 @@ struct EngineDealing {
   bool has_expert_buffer = false;
   // MTP layers count when layers are distributed over GPUs, whether or not they are used (llama.cpp).
   bool places_nextn_layers = false;
+  // Layers are dealt over the GPUs unless the user asks for tensor parallelism.
+  bool layers_first = false;
   // The draft is distributed over the GPUs as the model is; else it is on the last pipeline stage.
   bool deals_draft = false;
 };
@@ -309,6 +311,8 @@ struct EngineDealing {
 struct EngineLoading {
   // Weight types that it makes from a 16-bit checkpoint while loading; any other needs its own checkpoint.
   std::string_view made_at_load = "";
+  // The type that it unpacks a GGUF's tensors to unless --dtype names another; "": they stay as they are.
+  std::string_view unpacks_gguf = "";
   // If it is more than the tensors, rotary tables and unused memory of the allocator count as weights.
   CountedAs counted = CountedAs::kTensors;
   // The embedding table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
@@ -430,6 +434,8 @@ struct Engine {
   Template (*on_cpu)(const EngineInput& input) = nullptr;
   // The default context (never beyond the model's maximum); null: the model's maximum.
   Tokens (*default_context)(const Request& request, std::optional<Bytes> card) = nullptr;
+  // A context beyond the model's maximum is cut to it without a message.
+  bool caps_context = false;
   // Whether the form in which it caches this model's latents (MLA) is known, from its lists or from a run. Null: it
   // follows from the config's keys, or the engine refuses unknown models.
   bool (*names_latents)(const EngineInput& input) = nullptr;

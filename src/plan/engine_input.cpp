@@ -156,6 +156,8 @@ Load load_of(const ModelSpec& model, const Request& request) {
   if (const auto context = engine_of(request).default_context;
       context != nullptr && !request.max_model_len && !request.llama_cpp.ctx_size)
     load.max_model_len = std::min(load.max_model_len, context(request, card_memory(request)));
+  if (engine_of(request).caps_context && model.max_model_len > Tokens(0))
+    load.max_model_len = std::min(load.max_model_len, model.max_model_len);
   load.source_tokens = request.encoder_len.value_or(model.source_tokens);
   return load;
 }

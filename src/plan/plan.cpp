@@ -204,6 +204,10 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
     warn(plan.notes, "beyond_maximum",
          {"{asked} tokens exceed the model's maximum of {max_model_len}",
           {{"asked", plan.load.max_model_len}, {"max_model_len", model.max_model_len}}});
+  if (engine.caps_context && request.max_model_len.value_or(Tokens(0)) > plan.load.max_model_len)
+    warn(plan.notes, "capped_context",
+         {"{engine} cuts a context of {asked} tokens to the model's maximum of {max_model_len}",
+          {{"engine", engine.name}, {"asked", *request.max_model_len}, {"max_model_len", plan.load.max_model_len}}});
   if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.llama_cpp.ctx_size)
     inform(plan.notes, "default_context",
            engine.assumed_length > Tokens(0)

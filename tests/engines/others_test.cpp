@@ -177,6 +177,51 @@ TEST_CASE("Ollama: its own engine keeps 24 checkpoints of states beside the live
   }));
 }
 
+TEST_CASE("Ollama: flash attention, cache types and contexts as its releases choose them") {
+  const auto plan_of = [](const char* name, const char* engine, std::uint64_t tokens, const auto& change) {
+    const ModelSpec model =
+        read_config(test_file(std::string("testdata/observations/models/") + name + ".json"), "", name, {});
+    Request request;
+    find_engine(engine, request);
+    request.max_model_len = Tokens(tokens);
+    change(request);
+    return make_plan(model, request);
+  };
+  const auto nothing = [](Request&) {};
+  const auto quantized = [](Request& request) { request.cache_type_k = request.cache_type_v = Dtype::kQ8_0; };
+  const auto has_note = [](const Plan& plan, std::string_view id) {
+    return std::any_of(plan.notes.begin(), plan.notes.end(), [&](const Note& note) { return note.code == id; });
+  };
+  // ollama/ollama#15284: 0.20 ran Gemma 4 with FlashAttention:Disabled, and its scores were 17 GB; 0.20.4 lists it.
+  CHECK(plan_of("gemma-4-31b", "ollama@0.20", 262144, nothing).fullest().activation > Bytes(15 * kGiB));
+  CHECK(plan_of("gemma-4-31b", "ollama@0.24", 262144, nothing).fullest().activation < Bytes(4 * kGiB));
+  CHECK(plan_of("llama-3.1-8b", "ollama@0.12", 65536, nothing).fullest().activation > Bytes(2 * kGiB));
+  CHECK(plan_of("llama-3.1-8b", "ollama@0.14", 65536, nothing).fullest().activation < Bytes(kGiB));
+  // Before llama-server a quantized cache without flash attention fell back to float16.
+  const Plan dropped = plan_of("llama-3.1-8b", "ollama@0.12", 8192, quantized);
+  CHECK(dropped.kv_cache.reserved == Bytes(kGiB));
+  CHECK(has_note(dropped, "dropped_cache_type"));
+  CHECK(plan_of("llama-3.1-8b", "ollama", 8192, quantized).kv_cache.reserved == Bytes(544 * kMiB));
+  CHECK_THROWS_AS(plan_of("llama-3.1-8b", "ollama", 8192,
+                          [&](Request& request) {
+                            quantized(request);
+                            request.llama_cpp.flash_attention = FlashAttention::kOff;
+                          }),
+                  Error);
+  // A num_ctx beyond the model's own is cut.
+  const Plan cut = plan_of("qwen3-8b", "ollama", 131072, nothing);
+  CHECK(cut.load.max_model_len == Tokens(40960));
+  CHECK(has_note(cut, "capped_context"));
+  CHECK_FALSE(has_note(cut, "beyond_maximum"));
+  // ollama/ollama#17482 (llama-server with MTP, num_ctx 105216): KV 6576 MiB with the MTP layer's 411.
+  const Plan mtp = plan_of("qwen3.5-27b", "ollama", 105216, [](Request& request) { request.mtp = true; });
+  CHECK(
+      has_note(plan_of("qwen3.5-27b", "ollama", 8192, [](Request& request) { request.num_seqs = 4; }), "one_sequence"));
+  CHECK(has_note(plan_of("qwen3.5-27b", "ollama", 8192, nothing), "mtp_by_itself"));
+  CHECK_FALSE(has_note(mtp, "mtp_by_itself"));
+  CHECK(mtp.kv_cache.reserved > Bytes(6576 * kMiB));
+}
+
 TEST_CASE("Every engine's gap adds up, and its lines are what it reserves") {
   for (const Engine& engine : engines()) {
     for (const std::string name : {"llama-3.1-8b", "gpt-oss-20b", "qwen3.5-27b", "deepseek-v3", "falcon-h1-1.5b"}) {

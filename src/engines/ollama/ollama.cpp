@@ -6,12 +6,16 @@
 //   llama-server for every GGUF (llm/llama_server.go).
 // - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel), and never more than the model's
 //   own. Its default is a rule; 4096 without a card.
-// - one sequence at a time (OLLAMA_NUM_PARALLEL 1), KV float16, q8_0 or q4_0 for both.
+// - one sequence at a time (OLLAMA_NUM_PARALLEL 1; some families never take more), KV float16, q8_0 or q4_0 for both.
+// - flash attention, unless OLLAMA_FLASH_ATTENTION decides: by family until 0.13.4, then llama.cpp's "auto". Until 0.29 a
+//   quantized cache without it became float16 (llm/server.go); llama-server refuses it.
+// - MTP layers of a GGUF run by themselves, guessing draft_num_predict tokens (since 0.30).
 // - num_batch 512; since 0.30 by the context of all sequences (server/sched.go, automaticGenerationBatch), and
 //   llama-server's micro-batch is as large. If the GPU has little room beside the model it takes a smaller one,
 //   which is not planned.
 #include <algorithm>
 
+#include "engines/class_rows.h"
 #include "engines/engine.h"
 #include "engines/estimates.h"
 #include "engines/launch_input.h"
@@ -43,6 +47,7 @@ struct OllamaRules {
   bool sizes_context = false;
   std::uint64_t gpt_oss_window = 0, gemma4_window = 0;  // least tokens of a window; 0 if llama.cpp runs the family
   std::uint64_t checkpoints = 0;                        // copies of a sequence's states
+  bool gpt_oss_flash = false, family_flash = false, auto_flash = false, gemma4_flash = false;
 };
 constexpr Release kServer{0, 30, 0};
 constexpr Rule<OllamaRules> kRules[] = {
@@ -72,12 +77,72 @@ constexpr Rule<OllamaRules> kRules[] = {
      "server/routes.go"},
     {&OllamaRules::starts_llama_server, 1, kServer, kNoEnd,
      "llama-server runs every GGUF, and batches grow with the context.", "llm/llama_server.go; server/sched.go; a log"},
+    {&OllamaRules::gpt_oss_flash,
+     1,
+     {0, 11, 8},
+     kNoEnd,
+     "gpt-oss has flash attention unless it is switched off.",
+     "ollama/ollama#11996"},
+    {&OllamaRules::family_flash,
+     1,
+     {0, 12, 6},
+     kNoEnd,
+     "Gemma 3 and Qwen 3 have flash attention unless it is switched off.",
+     "fs/ggml/ggml.go, FlashAttention"},
+    {&OllamaRules::auto_flash,
+     1,
+     {0, 13, 4},
+     kNoEnd,
+     "Flash attention is auto for the models that llama.cpp's engine runs.",
+     "ollama/ollama#13052"},
+    {&OllamaRules::gemma4_flash,
+     1,
+     {0, 20, 4},
+     kNoEnd,
+     "Gemma 4 has flash attention unless it is switched off.",
+     "fs/ggml/ggml.go, FlashAttention; a log of 0.20"},
 };
 OllamaRules rules_of(const Request& request) {
   return resolve_rules(kRules, release_of(request));
 }
 std::vector<RuleRow> rules() {
   return rule_rows(kRules);
+}
+
+struct OllamaClass {
+  bool gpt_oss_flash = false, family_flash = false, gemma4_flash = false;  // the rules that decide on flash attention
+  bool one_at_a_time = false;                                              // server/sched.go, load
+};
+OllamaClass ollama_class(const ModelShape& model) {
+  using C = OllamaClass;
+  using enum Arch;
+  static constexpr ClassRow<C> kRows[] = {
+      {&C::gpt_oss_flash, {kGptOss}},
+      {&C::family_flash, {kGemma3}, "qwen3 qwen3moe Qwen3ForCausalLM Qwen3MoeForCausalLM"},
+      {&C::gemma4_flash, {kGemma4}},
+      {&C::one_at_a_time,
+       {kMllama, kQwen3p5, kQwen3Next, kLfm2, kNemotronH},
+       "qwen3vl qwen3vlmoe Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration"},
+  };
+  return resolve_class(std::span<const ClassRow<C>>(kRows), model.arch, model.architecture);
+}
+
+// What OLLAMA_FLASH_ATTENTION says, else the default of the release for this model.
+FlashAttention flash_attention(const ModelShape& model, const Request& request) {
+  using enum FlashAttention;
+  const FlashAttention asked = request.llama_cpp.flash_attention;
+  const OllamaRules rules = rules_of(request);
+  if (asked != kAuto || rules.starts_llama_server) return asked;
+  const OllamaClass is = ollama_class(model);
+  const bool listed = (is.gpt_oss_flash && rules.gpt_oss_flash) || (is.family_flash && rules.family_flash);
+  if (is.gemma4_flash) return rules.gemma4_flash ? kOn : kOff;
+  return listed ? kOn : rules.auto_flash ? kAuto : kOff;
+}
+
+// Whether the cache stays in float16, though OLLAMA_KV_CACHE_TYPE names another type.
+bool drops_cache_type(const ModelShape& model, const Request& request) {
+  const bool asks = is_quantized(request.cache_type_k.value_or(Dtype::kFloat16));
+  return asks && !rules_of(request).starts_llama_server && flash_attention(model, request) != FlashAttention::kOn;
 }
 
 // The families that ran in its own engine.
@@ -125,8 +190,11 @@ std::optional<AutoPlacement> places(const Request& request) {
 }
 
 // The request as the llama.cpp underneath sees it, with the batch for `load` if given.
-Request below(const Request& request, const Load* load = nullptr) {
+Request below(const ModelShape& model, const Request& request, const Load* load = nullptr) {
+  constexpr std::uint64_t kDraftTokens = 4;  // draft_num_predict
   Request out = request;
+  out.llama_cpp.flash_attention = flash_attention(model, request);
+  if (request.mtp && request.num_speculative_tokens == 0) out.num_speculative_tokens = kDraftTokens;
   if (load != nullptr && has_batch_rule(request))
     out.llama_cpp.n_batch = out.llama_cpp.n_ubatch =
         batch_for(checked_mul(load->max_model_len.count(), load->num_seqs, "the context of all sequences"));
@@ -138,23 +206,37 @@ Request below(const Request& request, const Load* load = nullptr) {
 }
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
-  const CacheTypes types = llama_cpp_engine().resolve_types(model, below(request));
+  CacheTypes types = llama_cpp_engine().resolve_types(model, below(model, request));
   refuse_types(types, "ollama", {Dtype::kFloat16, Dtype::kQ8_0, Dtype::kQ4_0});
   if (types.key != types.value)
     refuse("--cache-type-k and --cache-type-v differ: Ollama has one type for both (OLLAMA_KV_CACHE_TYPE)",
            "name the same type, or use --engine llama.cpp");
+  if (drops_cache_type(model, request)) types.key = types.value = Dtype::kFloat16;
+  if (is_quantized(types.key) && request.llama_cpp.flash_attention == FlashAttention::kOff)
+    refuse("OLLAMA_KV_CACHE_TYPE=" + std::string(name(types.key)) + " needs flash attention",
+           "leave out OLLAMA_FLASH_ATTENTION=0 (-fa off), or use f16");
   return types;
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  if (drops_cache_type(input.model, input.request))
+    notes.push_back({NoteLevel::kWarning, "dropped_cache_type",
+                     "this release of ollama ignores OLLAMA_KV_CACHE_TYPE without OLLAMA_FLASH_ATTENTION=1: the KV "
+                     "cache is float16"});
+  if (input.request.sequences() > 1 && ollama_class(input.model).one_at_a_time)
+    notes.push_back({NoteLevel::kWarning, "one_sequence",
+                     "ollama serves one request of this model at a time, whatever OLLAMA_NUM_PARALLEL says"});
+  if (input.model.num_nextn_layers > 0 && !input.request.mtp && rules_of(input.request).starts_llama_server)
+    notes.push_back(
+        {NoteLevel::kInfo, "mtp_by_itself", "ollama runs the MTP layers of a GGUF that has them: --mtp plans them"});
   EngineInput inner = input;
-  inner.request = below(input.request);
+  inner.request = below(input.model, input.request);
   return llama_cpp_layout(inner, notes, own_engine(input), has_batch_rule(input.request) ? batch_for : nullptr);
 }
 
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   EngineInput inner = *in.engine;
-  inner.request = below(in.engine->request, &in.load);
+  inner.request = below(in.engine->model, in.engine->request, &in.load);
   inner.request.engine_version = "b9360";  // logits still have a row for each token (ollama/ollama#16416: 796 MiB)
   OverheadInput out = in;
   out.engine = &inner;
@@ -165,7 +247,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 EngineSettings settings(const EngineInput& input, const Load& load) {
   EngineInput inner = input;
-  inner.request = below(input.request, &load);
+  inner.request = below(input.model, input.request, &load);
   return llama_cpp_settings(inner, load);
 }
 
@@ -191,6 +273,8 @@ Engine ollama_engine() {
   out.wraps_engine = true;
   out.model_prefix = "ollama:";
   out.names_latents = llama_cpp_engine().names_latents;
+  out.extras.draft_methods = "mtp";
+  out.caps_context = true;
   out.loading.embedding_on_host = true;
   out.loading.padding = llama_cpp_engine().loading.padding;
   out.has_scores = true;
