@@ -5,6 +5,7 @@
 #include "kvplan/strings.h"
 #include "plan/layouts.h"
 #include "plan/plan_cache.h"
+#include "weights/types.h"
 
 namespace kvplan {
 
@@ -36,6 +37,19 @@ std::pair<std::string, std::string> seqs_option(std::uint64_t seqs) {
 
 std::pair<std::string, std::string> seqs_cap_option(std::uint64_t cap) {
   return {"--max-num-seqs", std::to_string(cap)};
+}
+
+bool same_type(std::string_view a, std::string_view b) {
+  const WeightType* type = find_weight_type(a);
+  return a == b || (type != nullptr && type == find_weight_type(b));
+}
+
+bool needs_other_checkpoint(const ModelSpec& model, const Plan& asked, std::string_view type) {
+  const Engine& engine = engine_of(asked.request);
+  if (engine.is_logical || same_type(type, asked.weights_dtype)) return false;
+  const WeightType* own = find_weight_type(asked.weights_dtype);
+  const bool is_plain = own != nullptr && own->scope == Scope::kEverything && !is_declared(model.quantization);
+  return model.is_gguf || !is_plain || !has_word(engine.loading.made_at_load, type);
 }
 
 std::vector<Change> type_changes(const Request& request, const Plan& asked) {
@@ -76,7 +90,9 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
   return unless_misfit([&]() -> std::optional<Change> {
     more = chosen_layout(cache, more);
     // llama.cpp distributes layers over the GPUs that it sees: no layout option is needed.
-    const bool deals_layers = engine_of(request).loading.embedding_on_host && !request.parallel.given;
+    const Engine& engine = engine_of(request);
+    const bool deals_layers =
+        (engine.loading.embedding_on_host || engine.parallel.layers_first) && !request.parallel.given;
     return Change{deals_layers && count != request.card.count ? OptionValues{{"--gpu-count", std::to_string(count)}}
                                                               : layout_options(request, more),
                   more};

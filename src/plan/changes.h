@@ -25,6 +25,10 @@ std::pair<std::string, std::string> seqs_cap_option(std::uint64_t cap);
 
 // A change to each other KV type and weight type in use with the engine.
 std::vector<Change> type_changes(const Request& request, const Plan& asked);
+// Whether two words name one weight type.
+bool same_type(std::string_view a, std::string_view b);
+// Whether the engine cannot make such weights from the model's own files when it starts.
+bool needs_other_checkpoint(const ModelSpec& model, const Plan& asked, std::string_view type);
 // The request on `count` GPUs, in the layout that fits best there. Nothing if more GPUs do not help: for different
 // GPUs, and for a machine with unified memory.
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count);

@@ -19,11 +19,6 @@ void add_unique(std::vector<std::string>& list, std::string_view word) {
 }
 
 // Whether both name one type: "f16" is another name of float16.
-bool same_type(std::string_view a, std::string_view b) {
-  const WeightType* type = find_weight_type(a);
-  return a == b || (type != nullptr && type == find_weight_type(b));
-}
-
 // How often 16 bit is halved: 0 for 16 and more, 1 for 8, 2 for 4.
 double halvings(double bits) {
   return bits > 0 && bits < 16 ? std::log2(16 / bits) : 0;
@@ -44,16 +39,6 @@ double loss_of(const Answer& answer, const Plan& asked) {
       out += lost(halvings(type->millibits / 1000.0));
   if (answer.plan.types.key != asked.types.key) out += lost(halvings(bits_of(answer.plan.types.key)));
   return out;
-}
-
-// Whether the engine cannot make such weights from this model's files when it starts.
-bool needs_other_checkpoint(const ModelSpec& model, const Answer& answer, const Plan& asked) {
-  const Engine& engine = engine_of(answer.plan.request);
-  const std::string& type = answer.plan.weights_dtype;
-  if (engine.is_logical || same_type(type, asked.weights_dtype)) return false;
-  const WeightType* own = find_weight_type(asked.weights_dtype);
-  const bool is_plain = own != nullptr && own->scope == Scope::kEverything;
-  return model.is_gguf || !is_plain || !has_word(engine.loading.made_at_load, type);
 }
 
 // Letters and digits only, in lower case.
@@ -136,7 +121,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
       }
       const OptionValues layout = layout_options(request, changed);
       answer.changes.insert(answer.changes.end(), layout.begin(), layout.end());
-      answer.other_checkpoint = needs_other_checkpoint(model, answer, out.asked);
+      answer.other_checkpoint = needs_other_checkpoint(model, out.asked, answer.plan.weights_dtype);
       if (answer.other_checkpoint)
         for (const std::string& stored : lists.stored)
           if (has_weights(stored, out.asked.model->name, answer.plan.weights_dtype)) answer.stored.push_back(stored);

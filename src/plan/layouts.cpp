@@ -39,7 +39,8 @@ std::uint64_t num_nodes(std::uint64_t gpus) {
 auto preference(const PlanCache& cache, const Request& request, std::uint64_t gpus) {
   const Parallel& p = request.parallel;
   const bool across = p.tensor > kGpusOfNode;
-  const std::uint64_t stages = std::max(p.pipeline, num_nodes(gpus));
+  const bool layers_first = engine_of(request).parallel.layers_first;
+  const std::uint64_t stages = layers_first ? p.tensor : std::max(p.pipeline, num_nodes(gpus));
   const std::uint64_t copies = request.num_seqs >= gpus ? repeats(cache, request) : p.data;
   const bool shares_tokens = p.decode_context > 1;
   return std::tuple(across, stages, copies, shares_tokens, p.data, std::numeric_limits<std::uint64_t>::max() - p.tensor,

@@ -378,6 +378,9 @@ ModelSpec as_made(const ModelSpec& model, const Request& request) {
 }
 
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request) {
+  const std::string_view unpacked = engine_of(request).loading.unpacks_gguf;
+  if (model.is_gguf && !request.weights && !unpacked.empty())
+    return std::string(request.dtype ? name(*request.dtype) : unpacked);
   if (request.weights || !ignores_quantization(model, request)) return request.weights;
   return std::string(name(loaded_dtype(request, model.known_as->traits, model.dtype).value_or(model.dtype)));
 }

@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kAloneOnCard = "if nothing else runs on the GPU";
 constexpr const char* kSlowerPrefill = "long prompts take more steps";
+constexpr const char* kOtherCheckpoint = "another checkpoint: this one is quantized already";
 constexpr const char* kNoGraphs = "decodes more slowly without CUDA graphs";
 
 class RemedySearch {
@@ -137,9 +138,13 @@ class RemedySearch {
   }
 
   void change_type(bool weights) {
-    for (const Change& change : type_changes(request_, asked_))
-      if ((change.options.front().first == "--weights") == weights && add_if_fits(change.request, change.options))
-        return;
+    for (const Change& change : type_changes(request_, asked_)) {
+      const auto& [option, type] = change.options.front();
+      if ((option == "--weights") != weights) continue;
+      const bool is_packed = cache_.model().is_gguf || is_declared(cache_.model().quantization);
+      const bool is_other = weights && is_packed && has_word(engine_.loading.made_at_load, type);
+      if (add_if_fits(change.request, change.options, is_other ? Template(kOtherCheckpoint) : Template())) return;
+    }
   }
 
   void shorten(std::uint64_t least) {

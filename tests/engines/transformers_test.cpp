@@ -259,5 +259,15 @@ TEST_CASE("transformers: float32 before 5.0 unless a type is named") {
   CHECK(make_plan(model, request_for("transformers@4.57", 16)).types.key == Dtype::kFloat32);
 }
 
+TEST_CASE("transformers: several GPUs share the layers, as device_map deals them") {
+  Request request = request_for("transformers", 2048);
+  request.card.memory = Bytes(12 * kGiB);
+  request.card.count = 2;
+  const Plan plan = make_plan(observed_model("qwen2-7b"), request);
+  CHECK(plan.request.parallel.pipeline == 2);
+  CHECK(plan.request.parallel.tensor == 1);
+  CHECK(weights_of(plan) == doctest::Approx(15.23e9 / 2).epsilon(0.02));
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -18,6 +18,7 @@ struct TransformersRules {
   bool float32_gates = false;
   bool fuses_experts = false;
   bool loads_float32 = false;
+  bool packs_gguf = false;
 };
 TransformersRules transformers_rules(const Request& request);
 std::vector<RuleRow> transformers_rule_rows();

@@ -88,6 +88,7 @@ void check_implementation(const Request& request, CacheTypes& types) {
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
+  if (model.is_gguf && !request.dtype && !request.weights) types.model = Dtype::kFloat32;
   // The cache type that a checkpoint declares is for other engines and ignored here.
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
@@ -197,6 +198,16 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
                      transformers_rules(original.request).expands_latents
                          ? "transformers before 5.0 caches K and V of MLA expanded, not the latent"
                          : "transformers before 5.18 caches K and V of sparse MLA expanded, not the latent"});
+  if (original.model.is_gguf && !original.request.weights)
+    notes.push_back({NoteLevel::kWarning, "unpacked_weights",
+                     transformers_rules(original.request).packs_gguf
+                         ? "transformers unpacks a GGUF, to float32 without dtype, unless the package kernels has a "
+                           "kernel for this GPU. With it, plan --weights and the file's own type"
+                         : "transformers unpacks a GGUF, to float32 without dtype: --dtype bfloat16 plans half of it"});
+  if (original.request.parallel.pipeline > 1)
+    notes.push_back({NoteLevel::kInfo, "device_map",
+                     "device_map=\"auto\" splits the layers over the GPUs, and they work one after another. -tp is "
+                     "tp_plan=\"auto\" under torchrun"});
   if (original.draft_method && original.request.sequences() > 1)
     notes.push_back({NoteLevel::kWarning, "one_sequence",
                      "transformers drafts tokens for one sequence at a time: assisted generation refuses a batch"});
@@ -349,8 +360,10 @@ Engine transformers_engine() {
   out.refusal = refusal;
   out.names_latents = [](const EngineInput&) { return false; };  // each class caches as its own code does
   out.has_scores = true;
+  out.parallel.layers_first = true;  // device_map="auto"; -tp is torchrun with tp_plan="auto"
   out.settings = settings;
   out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4";
+  out.loading.unpacks_gguf = "float32";
   out.loading.keeps_types = true;
   out.loading.make_tensors = transformers_tensors;
   out.loading.makes_by = transformers_makes_by;
