@@ -1,7 +1,8 @@
 // mistral.rs: a paged pool with one rule for every layer.
 //
-// Source: mistral.rs of 2026, mistralrs-core/src/paged_attention/mod.rs and cache_engine.rs (read). These rules were
-// checked against no run and no log.
+// Source: mistral.rs of 2026, mistralrs-core/src/paged_attention/mod.rs and cache_engine.rs (read). 0.9.5 was run on a
+// CPU, with a small model of Llama's class: chunks of 1,024 tokens, --isq makes q4k with q6k for sensitive tensors, and
+// "paged attention is unavailable on this device". So the pool's rules were checked against no run.
 // - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in whole MiB over the bytes of a
 //   block of all layers. Every layer keeps every token, sliding ones too.
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
@@ -19,9 +20,12 @@ constexpr EngineVersion kVersions[] = {
     {"0.6",
      "source of the paged pool (read); never run, no log read. Not checked: models with windows, states or index "
      "keys, and the cache without PagedAttention"},
+    {"0.9",
+     "0.9.5 run on a CPU: it loads a model, quantizes it and reads a prompt in chunks of 1,024 tokens. PagedAttention "
+     "does not run there: the pool as of 0.6 (read). Not checked: its automatic memory goal"},
 };
-constexpr Tokens kPromptChunk{4096};
-constexpr double kShare = 0.9;  // of the GPU, for weights and cache together
+constexpr Tokens kPromptChunk{1024};  // "Prompt chunk size is 1024", 0.5 and 0.9.5
+constexpr double kShare = 0.9;        // of the GPU, for weights and cache together
 constexpr std::uint64_t kBlock = 32;
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {

@@ -91,6 +91,9 @@ std::vector<LayerCache> caches_of(const EngineInput& input) {
 
 // Caches that mlx-lm cannot quantize: it loads the model, and fails when a prompt reaches --quantized-kv-start.
 std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
+  if (input.model.is_gguf)
+    return Refusal{"gguf", "No safetensors found: mlx-lm reads no GGUF",
+                   "use the model's own checkpoint with --weights mlx-4bit, or --engine llama.cpp"};
   if (const std::string_view type = input.model.root_type;
       !type.empty() && !input.model.is_gguf && module_of(input.model).name.empty())
     return Refusal{
