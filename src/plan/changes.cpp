@@ -87,6 +87,7 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
   more.card.count = count;
   more.parallel.given = false;
   more.parallel.tensor = more.parallel.pipeline = 1;
+  more.parallel.layers.clear();
   return unless_misfit([&]() -> std::optional<Change> {
     more = chosen_layout(cache, more);
     // llama.cpp distributes layers over the GPUs that it sees: no layout option is needed.

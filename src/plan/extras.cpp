@@ -117,6 +117,7 @@ std::optional<DraftMethod> draft_method_of(const Request& request) {
 Request draft_request(const Request& request) {
   Request out = request;
   if (!engine_of(request).parallel.deals_draft) out.parallel.pipeline = 1;
+  out.parallel.layers.clear();
   out.weights = request.extras.draft_weights;
   out.mtp = false;
   out.num_speculative_tokens = 0;

@@ -129,6 +129,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutF
   Request free = own;
   free.parallel.given = false;
   free.parallel.tensor = free.parallel.pipeline = 1;
+  free.parallel.layers.clear();
   const auto add = [&](const Request& layout) -> Answer& {
     out.rows.push_back(answer_of(cache, own, layout, "layout", {}));
     Answer& answer = out.rows.back();

@@ -62,6 +62,7 @@ UsersPlan users_plan(const Copy& copy, std::uint64_t users, std::uint64_t copies
 std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request) {
   Request free = with_reserve(request);
   if (!free.parallel.given) free.parallel.tensor = free.parallel.pipeline = 1;
+  free.parallel.layers.clear();
   // Slots of the mean length need as much memory as one shared pool (--kv-unified).
   const bool pools = engine_of(free).slot_tokens != nullptr && engine_of(free).loading.places_parts;
   if (pools && free.avg_len && !free.max_model_len && !free.llama_cpp.ctx_size) free.max_model_len = free.avg_len;

@@ -132,6 +132,37 @@ TEST_CASE("options of --fit move what it places") {
   CHECK(Json::parse(whole.out)["request"]["max_model_len"] == 131072);
 }
 
+TEST_CASE("a cache in host memory says how many idle sequences it has space for") {
+  const auto note = [](const Json& plan) {
+    for (const Json& each : plan["notes"])
+      if (each["code"] == "host_cache") return each["message"].get<std::string>();
+    return std::string();
+  };
+  // 131,072 B a token: 100 GiB are 51,200 blocks of 16 tokens, and 8,192 tokens take 512 of them; on two ranks as well.
+  for (const char* ranks : {"1", "2"})
+    CHECK(note(planned({"--engine", "vllm", "-tp", ranks, "--max-model-len", "8k", "--kv-offloading-size", "100"})) ==
+          "the cache in host memory holds 819200 tokens: 100 idle sequences of 8192 tokens");
+  // Each of SGLang's ranks has its own: 10^10 / 131,072 tokens, and one more.
+  CHECK(note(planned({"--engine", "sglang", "--max-model-len", "8k", "--enable-hierarchical-cache", "--hicache-size",
+                      "10"})) == "the cache in host memory holds 76294 tokens: 9 idle sequences of 8192 tokens");
+  const Json plan = planned({"--engine", "sglang", "--gpu", "h100", "--enable-hierarchical-cache"});
+  const auto tokens = plan["capacity"]["tokens"].get<std::uint64_t>();
+  CHECK(note(plan).find(" " + std::to_string(2 * tokens + 1) + " tokens") != std::string::npos);
+  CHECK(host_bytes(plan, "kv_cache") == static_cast<double>(131072 * (2 * tokens + 1)));
+  // What the machine does not have is part of the verdict.
+  CHECK(planned({"--engine", "sglang", "--gpu", "h100", "--enable-hierarchical-cache", "--host-memory", "16GiB"},
+                1)["verdict"]["status"] == "does_not_fit");
+}
+
+TEST_CASE("a draft is not dealt as --pp-layer-partition deals the model") {
+  for (const char* engine : {"vllm", "sglang"}) {
+    const Json plan = planned({"--engine", engine, "-pp", "2", "--pp-layer-partition", "12,20", "--draft",
+                               "testdata/configs/qwen3-0.6b.json", "--max-model-len", "8k"});
+    CHECK(plan["memory"].size() == 2);
+    CHECK(plan["memory"][1]["weights_bytes"] > plan["memory"][0]["weights_bytes"]);
+  }
+}
+
 TEST_CASE("one GPU of several: --split-mode none") {
   const auto with = [](Words more, int exit = 0) {
     more.insert(more.begin(), {"--engine", "llama.cpp", "--gpu", "rtx-4090+rtx-3060", "-c", "8192", "-q", "q4_k_m"});
