@@ -393,7 +393,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     high += Bytes(graph.mask);  // the masks may be needed in addition
   if (pipelined && in.stage > 0) high += Bytes(fitted_copies(graph));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
-  // The first GPU multiplies with them; smaller batches are multiplied where the weights are.
+  // From this batch size on the first GPU multiplies with experts in host memory; smaller batches run on the CPU.
   constexpr std::uint64_t kLeastCopied = 32;
   constexpr double kHeadBits = 6.5625;  // q6_k, which mixtures of smaller types give the head
   const bool copies = in.stage == 0 && (placement.first_on_gpu > 0 || experts_on_host);

@@ -262,7 +262,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
       LineId::kEncoderCache};
 }
 
-// The encoder's peak counts if it exceeds the batch's. The rule is that of a decoder layer.
+// The encoder's peak counts if it exceeds the batch's. It is computed as for a decoder layer.
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);
