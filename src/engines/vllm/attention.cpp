@@ -37,7 +37,7 @@ constexpr unsigned kFirstWithFp8 = 89;
 constexpr std::string_view kFp8 = "fp8_e4m3 fp8_e5m2", kWithFp8 = "16 fp8_e4m3 fp8_e5m2";
 
 // clang-format off
-constexpr AttentionRow kRows[] = {
+constexpr AttentionRow kAttentionRows[] = {
     {"FLASH_ATTN", kHeads, "80+", "16", kUpTo256, "90-99", false, {}, minor_of(20)},
     {"FLASH_ATTN", kHeads, "80+", "16", kUpTo256, "90-119", false, minor_of(20)},
     {"FLASH_ATTN", kHeads, "90-119", "16", "0-512", "90-119", true, minor_of(20)},
@@ -145,16 +145,18 @@ std::optional<Refusal> vllm_attention_refusal(const EngineInput& input, const Vl
   need.masks = release >= minor_of(13) && vision && vision->both_ways && !input.request.extras.language_model_only;
   std::string asked = lower(input.request.extras.attention_backend);
   const auto is_asked = [&](const AttentionRow& row) { return asked.empty() || lower(row.backend) == asked; };
-  if (release < kFirstByName || need.reads != kHeads || std::none_of(std::begin(kRows), std::end(kRows), is_asked))
+  if (release < kFirstByName || need.reads != kHeads ||
+      std::none_of(std::begin(kAttentionRows), std::end(kAttentionRows), is_asked))
     asked.clear();
   need.has_one_kernel = asked.empty() && release >= kFirstOfOneKernel && the_class.has_heads_of_two_widths;
   for (const LayerCache& cache : input.caches) {
     for (const Term& term : cache.compact) {
       if (term.role != Role::kKey || term.growth != Growth::kToken) continue;
       if (need.reads == kHeads) need.width = term.shape.width;
-      const bool starts = std::any_of(std::begin(kRows), std::end(kRows), [&](const AttentionRow& row) {
-        return is_of(row, release) && is_asked(row) && takes(row, need, capability);
-      });
+      const bool starts =
+          std::any_of(std::begin(kAttentionRows), std::end(kAttentionRows), [&](const AttentionRow& row) {
+            return is_of(row, release) && is_asked(row) && takes(row, need, capability);
+          });
       if (!starts) return refuse_backend(need, asked, capability);
     }
   }
@@ -163,7 +165,7 @@ std::optional<Refusal> vllm_attention_refusal(const EngineInput& input, const Vl
 
 std::vector<RuleRow> vllm_attention_rule_rows() {
   std::vector<RuleRow> out;
-  for (const AttentionRow& row : kRows) {
+  for (const AttentionRow& row : kAttentionRows) {
     out.push_back(
         rule_row(row.since, row.until, 1, true, "", "platforms/cuda.py and v1/attention/backends", RuleBasis::kRead));
     out.back().what = std::string(row.backend) + ": supports caches in " +
