@@ -198,7 +198,7 @@ def test_fields_and_command_are_one(page, address):
     page.get_by_label("GPU", exact=True).press("Enter")
     page.get_by_label("Sequences", exact=True).fill("64")
     page.get_by_label("Sequences", exact=True).press("Enter")
-    expect(page.locator("#command")).to_have_value("kvplan llama-3.1-8b.json --engine sglang --gpu h100-80gb --max-model-len 32k --num-seqs 64")
+    expect(page.locator("#command")).to_have_value("kvplan llama-3.1-8b.json --engine sglang --gpu h100-80gb --max-model-len 16k --num-seqs 64")
     asks(page, "kvplan qwen3-0.6b.json -c 4k --engine vllm@0.20 -q fp8 --enforce-eager")
     assert page.locator("#model").input_value() == "qwen3-0.6b.json"
     assert page.locator("#context").input_value() == "4k"

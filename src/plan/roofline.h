@@ -9,9 +9,9 @@
 //               matrices at the rate of their type where activations are as narrow (FP8, INT8, NVFP4 on GPUs that
 //               have such cores), else at 16 bit; latents in the cheaper of their two forms
 //
-// cache is what a sequence at full length, or of the stated mean length, attends to: for a window the tokens in it; for an indexer all keys and the
-// index_topk entries that it chooses; a layer that shares another's cache reads it again; recurrent states are read and
-// written. Experts are taken as chosen evenly, host memory as no slower than the GPU's.
+// cache is what a sequence at full length, or of the stated mean length, attends to: for a window the tokens in it; for
+// an indexer all keys and the index_topk entries that it chooses; a layer that shares another's cache reads it again;
+// recurrent states are read and written. Experts are taken as chosen evenly, host memory as no slower than the GPU's.
 #pragma once
 
 #include "plan/answer.h"

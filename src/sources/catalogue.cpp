@@ -140,10 +140,11 @@ CatalogueName find_published(std::string_view name) {
   std::string text = lower(name);
   if (text.starts_with(kOllamaPrefix)) text.erase(0, kOllamaPrefix.size());
   const bool has_organisation = text.find('/') != std::string::npos;
-  if (const CatalogueName files = has_organisation ? find_files(text) : CatalogueName(); files.model != nullptr)
-    return files;
+  const bool is_in_a_store = name.size() != text.size();
+  if (has_organisation && !is_in_a_store)
+    if (const CatalogueName files = find_files(text); files.model != nullptr) return files;
   if (text.find(':') != std::string::npos) return find_tag(text);
-  if (name.size() != text.size()) return {};  // "ollama:qwen3" names no size
+  if (is_in_a_store) return {};  // "ollama:qwen3" names no size
   std::string renamed = text;
   if (const auto meta = renamed.find("/meta-"); meta != std::string::npos) renamed.erase(meta + 1, 5);
   for (const bool whatever_its_types : {false, true})

@@ -128,7 +128,7 @@ TEST_CASE("llama.cpp: the scores that builds without flash attention hold") {
       *std::find_if(plan.memory.front().lines.begin(), plan.memory.front().lines.end(),
                     [](const LedgerLine& each) { return in_words(each.what) == "compute buffer"; });
   CHECK(plan.kv_cache.reserved == Bytes(4389 * kMiB));
-  CHECK(std::abs(static_cast<double>(line.bytes.count()) / static_cast<double>(kMiB) - 1983.38) < 5);
+  CHECK(std::abs(static_cast<double>(line.bytes.count()) / static_cast<double>(kMiB) - 1983.38) < 10);
   request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(make_plan(model, request).fullest().activation < Bytes(400 * kMiB));
   // A quantized V cache needs it, and those builds do not choose it.

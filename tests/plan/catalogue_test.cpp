@@ -120,6 +120,7 @@ TEST_CASE("catalogue: names") {
   CHECK(find_published("lmstudio-community/Qwen3-8B-GGUF:Q8_0").type == "q8_0");
   CHECK(find_published("lmstudio-community/Qwen3-8B-GGUF").is_gguf);
   CHECK(id_of("somebody/Qwen3-8B-uncensored-GGUF").empty());
+  CHECK(id_of("ollama:hf.co/unsloth/Qwen3-8B-GGUF:Q8_0").empty());  // ollama's own copy
   CHECK(id_of("Qwen3-235B").empty());
   CHECK(id_of("").empty());
   CHECK(id_of(std::string(10000, 'q')).empty());
