@@ -127,13 +127,16 @@ SharedCard share_card(const std::vector<CardUser>& users) {
     takes.push_back(takes_of(*entry.plan, *card));
     if (user.request.vllm.sleeps) out.asleep = out.asleep.value_or(Bytes(0)) + takes.back().beside;
   }
-  bool fits = true;
   for (std::size_t i = 0; i < users.size(); ++i) {
     Plan& plan = *out.models[i].plan;
-    if (rests(i, users[i].request))
-      plan = plan_in_rest(*users[i].model, users[i].request, *card, out.usable, beside(i));
-    out.total = std::max(out.total, claimed(plan, *card) + beside(i));
-    fits = fits && plan.verdict.holds();
+    if (!rests(i, users[i].request)) continue;
+    plan = plan_in_rest(*users[i].model, users[i].request, *card, out.usable, beside(i));
+    takes[i] = takes_of(plan, *card);
+  }
+  bool fits = true;
+  for (std::size_t i = 0; i < users.size(); ++i) {
+    out.total = std::max(out.total, takes[i].awake + beside(i));
+    fits = fits && out.models[i].plan->verdict.holds();
   }
   suggest(*users.front().model, *out.models.front().plan);
   fits = fits && out.total <= out.usable;

@@ -36,7 +36,7 @@ TEST_CASE("The engine's command is found behind prompts, wrappers and other comm
   // As Markdown, a mail and PowerShell have it.
   CHECK(found("I run `vllm serve m -tp 2` and it fails") == "vllm: vllm serve m -tp 2");
   CHECK(found("> llama-server -m x.gguf -c 512") == "llama.cpp: llama-server -m x.gguf -c 512");
-  CHECK(found("```\n`& \"$D\\llama-server.exe\" `\n  -m x.gguf `\n  --jinja`\n```") ==
+  CHECK(found("`& \"$D\\llama-server.exe\" `\n  -m x.gguf `\n  --jinja`") ==
         "llama.cpp: $D\\llama-server.exe -m x.gguf --jinja");
   // A package names the release, and an image's tag another one.
   CHECK(found("pip install vllm==0.10.2\nvllm serve m") == "vllm 0.10.2: vllm serve m");

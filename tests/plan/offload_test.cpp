@@ -157,7 +157,7 @@ TEST_CASE("a cache in host memory says how many idle sequences it has space for"
 TEST_CASE("a draft is not dealt as --pp-layer-partition deals the model") {
   for (const char* engine : {"vllm", "sglang"}) {
     const Json plan = planned({"--engine", engine, "-pp", "2", "--pp-layer-partition", "12,20", "--draft",
-                               "testdata/configs/qwen3-0.6b.json", "--max-model-len", "8k"});
+                               "testdata/configs/llama-3.1-8b.json", "--max-model-len", "8k"});
     CHECK(plan["memory"].size() == 2);
     CHECK(plan["memory"][1]["weights_bytes"] > plan["memory"][0]["weights_bytes"]);
   }
