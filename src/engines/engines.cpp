@@ -94,7 +94,7 @@ constexpr ProgramElsewhere kProgramsElsewhere[] = {
     {"koboldcpp lmstudio lm-studio llamafile jan gpt4all llama-cpp-python localai ramalama text-generation-webui",
      "runs llama.cpp", "use --engine llama.cpp"},
     {"trl unsloth axolotl peft deepspeed megatron megatron-lm llama-factory torchtune verl accelerate",
-     "trains models, and kvplan plans inference of language models",
+     "trains models, and kvplan plans inference only",
      "for training use accelerate estimate-memory or DeepSpeed's estimators"},
     {"diffusers comfyui", "runs diffusion models, and kvplan plans language models",
      "see its memory guide; kvplan can plan a pipeline's text encoder"},

@@ -106,7 +106,7 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
                           LaunchModel& loaded) {
     if (has_word(engine.loading.made_at_load, type) && declared.empty()) return false;
     loaded = {name + "-" + type + (loaded.is_gguf ? ".gguf" : ""), "", "", false, loaded.is_gguf, false};
-    remarks.push_back(std::string(engine.name) + " does not make " + type + " weights while it loads: replace " +
+    remarks.push_back(std::string(engine.name) + " cannot convert to " + type + " while loading: replace " +
                       loaded.name + " with a checkpoint of that type");
     return true;
   };

@@ -131,7 +131,7 @@ TEST_CASE("engines: what the documentation of each says it has") {
       {"mlx", 0.75, false, false, false, false, false, true, false, false, LoraStorage::kFiles, true, false, false},
       {"mistralrs", 0.9, false, false, false, false, false, false, false, false, LoraStorage::kFiles, true, false,
        false},
-      {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraStorage::kFiles, false, false, false},
+      {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraStorage::kFiles, true, false, false},
   };
   CHECK(engines().size() == std::size(rows));
   for (const Row& row : rows) {

@@ -78,8 +78,8 @@ TEST_CASE("overhead: the residual and one layer's MLP, within a half and the dou
       {"mlx", 500, 3, 0, 1500},
       {"mlx", 500, 9, 0, 4000},  // at most 8 prompts at once (prompt_concurrency)
       {"mlx", 5000, 1, 100, 100},
-      {"mistralrs", 9000, 1, 0, 4096},
-      {"mistralrs", 1000, 2, 0, 2000},
+      {"mistralrs", 9000, 1, 0, 1024},
+      {"mistralrs", 400, 2, 0, 800},
       {"mistralrs", 9000, 1, 600, 600},
       {"transformers", 5000, 3, 0, 15000},  // generate() prefills whole prompts
       {"transformers", 5000, 3, 700, 700},

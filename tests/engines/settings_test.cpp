@@ -90,7 +90,7 @@ TEST_CASE("settings: engines without a scheduler's cap or graphs") {
   CHECK(seen.max_num_batched_tokens == 8192);  // BuildConfig.max_num_tokens
   CHECK(seen.memory_fraction == 0.9);          // KvCacheConfig.free_gpu_memory_fraction
   CHECK(settings_of("llama-3.1-8b", request_for("mistralrs", 8192)).memory_fraction == 0.9);  // --pa-gpu-mem-usage
-  CHECK(settings_of("llama-3.1-8b", request_for("mistralrs", 8192)).max_num_batched_tokens == 4096);
+  CHECK(settings_of("llama-3.1-8b", request_for("mistralrs", 8192)).max_num_batched_tokens == 1024);
   request = request_for("transformers", 8192);
   CHECK(settings_of("llama-3.1-8b", request).attention_backend == "sdpa");
   request.attention = AttentionKernel::kNaive;

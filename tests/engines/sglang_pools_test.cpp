@@ -208,7 +208,8 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("takes 1.9 MiB") != std::string::npos);
   // Four slots and three for a request: 0.9 / 1.9 of 8,444,445 B.
   CHECK(layout->shortfall(Bytes(8444445), load_for(1)).empty());
-  CHECK(in_words(layout->shortfall(Bytes(8444443), load_for(1))).find("give the KV cache 8.1 MiB") != std::string::npos);
+  CHECK(in_words(layout->shortfall(Bytes(8444443), load_for(1))).find("give the KV cache 8.1 MiB") !=
+        std::string::npos);
   // --max-num-seqs changes nothing, and a note says so.
   CHECK(laid(input).notes.empty());
   input.request.max_num_seqs = 100;
@@ -630,7 +631,7 @@ TEST_CASE("SGLang has DeepSeek's sparse attention on RTX cards since 0.5.17, and
   const auto id = [](const char* type, const char* engine, const char* card) {
     Term index = term_of(Role::kKey, 1, 128);
     index.role = Role::kIndex;
-    EngineInput input = input_of(type, {{term_of(Role::kKey, 1, 576), index}});
+    EngineInput input = input_of(type, {{term_of(Role::kKey, 1, 576), index, term_of(Role::kKey, 1, 512, 128)}});
     input.request = request_for(engine, 8192);
     input.request.card.gpu = &parse_gpu(card);
     input.types.key = input.types.value = Dtype::kFp8E4m3;
@@ -647,7 +648,7 @@ TEST_CASE("SGLang has DeepSeek's sparse attention on RTX cards since 0.5.17, and
 // create_moe_runner of 0.5.12 to 0.5.18 picks Triton's; sgl-project/sglang#33693 saw it die.
 TEST_CASE("SGLang has no default for DeepSeek-V4's MXFP4 experts on Hopper and Blackwell until 0.5.19") {
   const auto id = [](const char* engine, const char* card, const char* runner, const char* experts = "mxfp4") {
-    EngineInput input = input_of("deepseek_v4", {{term_of(Role::kKey, 1, 576)}});
+    EngineInput input = input_of("deepseek_v4", {{term_of(Role::kKey, 1, 576, 128)}});
     input.request = request_for(engine, 8192);
     input.request.card.gpu = &parse_gpu(card);
     input.request.extras.moe_runner = runner;

@@ -466,7 +466,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   CHECK(lines(input, 1).size() == 2);
 }
 
-TEST_CASE("vllm: swap space of V0 and offloaded caches") {
+TEST_CASE("vllm: swap space of V0") {
   const auto host = [](Request request) { return vllm_host_caches(request, vllm_rules(request)); };
   // EngineArgs.swap_space: 4 GiB per GPU until V0 went.
   Request request = request_for("vllm@0.8", 8192);
@@ -481,10 +481,8 @@ TEST_CASE("vllm: swap space of V0 and offloaded caches") {
   CHECK(host(request_for("vllm@0.9", 8192)).empty());
   request = request_for("vllm", 8192);
   request.vllm.swap_space = Bytes(kGiB);
-  request.vllm.host_kv_cache = Bytes(3 * kGiB);
-  REQUIRE(host(request).size() == 2);
-  CHECK(host(request).front().bytes == Bytes(3 * kGiB));
-  CHECK(host(request).back().bytes == Bytes(kGiB));
+  REQUIRE(host(request).size() == 1);
+  CHECK(host(request).front().bytes == Bytes(kGiB));
 }
 
 TEST_CASE("vllm: a budget that weights or graphs use up is none") {

@@ -7,7 +7,8 @@
 // - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel), and never more than the model's
 //   own. Its default is a rule; 4096 without a card.
 // - one sequence at a time (OLLAMA_NUM_PARALLEL 1; some families never take more), KV float16, q8_0 or q4_0 for both.
-// - flash attention, unless OLLAMA_FLASH_ATTENTION decides: by family until 0.13.4, then llama.cpp's "auto". Until 0.29 a
+// - flash attention, unless OLLAMA_FLASH_ATTENTION decides: by family until 0.13.4, then llama.cpp's "auto". Until 0.29
+// a
 //   quantized cache without it became float16 (llm/server.go); llama-server refuses it.
 // - MTP layers of a GGUF run by themselves, guessing draft_num_predict tokens (since 0.30).
 // - num_batch 512; since 0.30 by the context of all sequences (server/sched.go, automaticGenerationBatch), and
@@ -81,13 +82,13 @@ constexpr Rule<OllamaRules> kRules[] = {
      1,
      {0, 11, 8},
      kNoEnd,
-     "gpt-oss has flash attention unless it is switched off.",
+     "By default, gpt-oss has flash attention.",
      "ollama/ollama#11996"},
     {&OllamaRules::family_flash,
      1,
      {0, 12, 6},
      kNoEnd,
-     "Gemma 3 and Qwen 3 have flash attention unless it is switched off.",
+     "By default, Gemma 3 and Qwen 3 have flash attention.",
      "fs/ggml/ggml.go, FlashAttention"},
     {&OllamaRules::auto_flash,
      1,
@@ -99,7 +100,7 @@ constexpr Rule<OllamaRules> kRules[] = {
      1,
      {0, 20, 4},
      kNoEnd,
-     "Gemma 4 has flash attention unless it is switched off.",
+     "By default, Gemma 4 has flash attention.",
      "fs/ggml/ggml.go, FlashAttention; a log of 0.20"},
 };
 OllamaRules rules_of(const Request& request) {

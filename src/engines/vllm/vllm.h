@@ -26,7 +26,7 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
 inline constexpr std::string_view kVllmOptions =
     "--cuda-graph-max-bs --cudagraph-capture-sizes --mm-encoder-tp-mode "
     "--block-size --enable-prefix-caching --mamba-cache-mode --disable-hybrid-kv-cache-manager "
-    "--enforce-eager --mamba-ssm-cache-dtype --decode-context-parallel-size "
+    "--enforce-eager --attention-backend --mamba-ssm-cache-dtype --decode-context-parallel-size "
     "--enable-expert-parallel --enable-eplb --num-redundant-experts --all2all-backend --cpu-offload-gb "
     "--kv-offloading-size --swap-space --enable-lora "
     "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --fully-sharded-loras "
