@@ -59,8 +59,10 @@ class FleetSharedCard(TypedDict):
     gpu: Optional[str]
     # of one GPU
     gpu_memory_bytes: int
-    # what all models need of it
+    # what all models need of it; with sleep mode one of them is awake
     total_bytes: int
+    # what engines with --enable-sleep-mode keep of it while they sleep
+    asleep_bytes: Optional[int]
     # of it, without what is kept free
     budget_bytes: int
     headroom_bytes: int
@@ -816,22 +818,22 @@ class Bounds(TypedDict):
     weights_read_bytes: int
     # in a step of the whole batch: more experts
     weights_read_batch_bytes: int
-    # of one sequence at full length
+    # of one sequence at full length, or of the stated mean length
     cache_read_bytes: int
     # one sequence, nothing cached
     tokens_per_s_empty: float
-    # one sequence at full length
+    # one sequence of that length
     tokens_per_s: float
-    # all sequences together, each at full length
+    # all sequences together, each of that length
     tokens_per_s_batch: float
     # sequences from which a step reads more cache than weights
     cache_outweighs_at: Optional[int]
-    # of one prompt of full length
+    # of one prompt of that length
     prefill_flops: float
     # 10^12 a second of one GPU, dense
     tflops: Optional[float]
     first_token_s: Optional[float]
-    # read from host memory in a step of one sequence at full length
+    # read from host memory in a step of one sequence of that length
     host_read_bytes: int
     # bandwidth of that read; null if nothing is there
     host_bandwidth_gb_s: Optional[float]
@@ -1059,6 +1061,8 @@ class GridRow(TypedDict):
     kv_cache_dtype: str
     # as requested
     max_model_len: int
+    # of the main model; null where not known
+    parameters: Optional[int]
     num_seqs: int
     # one per GPU, in the order of `cards`
     cells: List["GridRowCell"]
