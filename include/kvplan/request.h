@@ -116,12 +116,12 @@ struct LlamaCppOptions {
   // --n-cpu-moe: this many layers, from the first, keep their experts on the host.
   std::optional<std::uint64_t> cpu_moe_layers;
   bool no_kv_offload = false;
-  std::optional<Bytes> cache_ram;    // --cache-ram: the most host memory for states of earlier prompts
-  std::vector<Bytes> fit_target;     // --fit-target: what --fit leaves free, of each GPU or of all
-  std::optional<Tokens> fit_ctx;     // --fit-ctx: the shortest context that --fit chooses
-  std::vector<double> tensor_split;  // -ts: shares of the GPUs; empty: as evenly as the layers divide
+  std::optional<Bytes> cache_ram;         // --cache-ram: the most host memory for states of earlier prompts
+  std::vector<Bytes> fit_target;          // --fit-target: what --fit leaves free, of each GPU or of all
+  std::optional<Tokens> fit_ctx;          // --fit-ctx: the shortest context that --fit chooses
+  std::vector<double> tensor_split;       // -ts: shares of the GPUs; empty: as evenly as the layers divide
   std::optional<std::uint64_t> only_gpu;  // --split-mode none: the one GPU of the machine that it uses
-  bool all_logits = false;           // --tool cli: logits of every token of a batch, not only of the slots' last ones
+  bool all_logits = false;  // --tool cli: logits of every token of a batch, not only of the slots' last ones
   bool operator==(const LlamaCppOptions&) const = default;
 };
 

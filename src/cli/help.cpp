@@ -140,7 +140,7 @@ std::string main_help() {
 
 namespace {
 
-// The settings of an engine that starts another, in its own names: that one's options are none of its own.
+// The settings of an engine that starts another, in its own names: it does not have the other engine's options.
 std::string own_settings(const Engine& engine, const Command& plan) {
   const EngineOptions settings(engine.command.options());
   std::string out;

@@ -23,8 +23,7 @@ constexpr string_view kHub = "Hub";
 
 constexpr Option kOptions[]{
     {"--engine", "E[,E...]", kLoad,
-     "vllm, sglang ... (kvplan engines), or a release: vllm@0.20; default: logical, without an engine",
-     set_engines},
+     "vllm, sglang ... (kvplan engines), or a release: vllm@0.20; default: logical, without an engine", set_engines},
     {"--max-model-len --context --context-length", "N", kLoad,
      "tokens per sequence (32k, 1M); auto: the longest that fits",
      [](Invocation& c, string_view v, string_view n) {

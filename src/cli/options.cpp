@@ -161,7 +161,7 @@ void leave_patterns_out(ReadCommand& read) {
       read.request.unmodelled.push_back(each.option + " " + one_line(each.value, 40));
       read.notes.push_back({NoteLevel::kWarning,
                             "option_not_modelled",
-                            {"{option} {value} is not modelled: kvplan moves all experts of the first layers alone",
+                            {"{option} {value} is not modelled: kvplan moves only all experts of the first layers",
                              {{"option", each.option}, {"value", one_line(each.value, 60)}}}});
       return true;
     }

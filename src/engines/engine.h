@@ -140,7 +140,7 @@ struct SequenceLimit {
 // A second cache in host memory, for sequences that do not run.
 struct HostCache {
   LedgerLine line;              // over all ranks
-  std::uint64_t tokens = 0;     // that it holds
+  std::uint64_t tokens = 0;     // that fit
   std::uint64_t sequences = 0;  // of the load's length
   bool at_least = false;        // parts of a sequence may not be stored, so that more fit
 };

@@ -218,7 +218,7 @@ std::string without_marks(string_view text) {
   return out;
 }
 
-// A server's own environment holds for the models that other commands of its engine name.
+// A server's environment applies to the models that other commands of its engine name.
 void merge_servers(std::vector<LaunchCommand>& commands) {
   const auto is_server = [](const LaunchCommand& command) {
     const string_view server = command.engine->command.server;

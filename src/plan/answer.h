@@ -216,16 +216,16 @@ struct FleetEntry {
   Exit exit = Exit::kAnswered;
 };
 
-// What an engine keeps on a GPU while it sleeps: all but its weights, which main memory holds then, and its cache.
+// What an engine keeps on a GPU while it sleeps: all but its weights, which move to main memory, and its cache.
 Bytes kept_asleep(const Plan& plan);
 
 // Several models that share a GPU, each in its own engine.
 struct SharedCard {
   std::vector<FleetEntry> models;
-  std::string card;  // the GPU's name; empty if only a size was given
-  Bytes memory;      // of one GPU
-  Bytes total;       // what all models take of one GPU; of the engines that sleep, one is awake
-  Bytes usable;      // of one GPU's memory, without what is kept free
+  std::string card;             // the GPU's name; empty if only a size was given
+  Bytes memory;                 // of one GPU
+  Bytes total;                  // what all models take of one GPU; of the engines that sleep, one is awake
+  Bytes usable;                 // of one GPU's memory, without what is kept free
   std::optional<Bytes> asleep;  // of the GPU that all engines that sleep keep asleep
   Verdict status = Verdict::kUnknown;
 };

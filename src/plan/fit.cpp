@@ -201,7 +201,7 @@ Answer answer_of_users(PlanCache& cache, const Request& own, const UsersPlan& fo
   return out;
 }
 
-// So many of this GPU, in the best layout; nothing where they do not serve the request.
+// The best layout on `count` of this GPU; nothing if they do not serve the request.
 std::optional<Answer> answer_of_card(PlanCache& cache, const Request& own, const Gpu& gpu, std::uint64_t count) {
   Request on = own;
   on.card.gpu = &gpu;

@@ -122,9 +122,10 @@ void note_host_cache(const CacheLayout& layout, Plan& plan) {
   if (!cache) return;
   const std::uint64_t copies = plan.request.parallel.data;
   inform(plan.notes, "host_cache",
-         {cache->at_least ? "the cache in host memory holds at least {sequences:idle sequence} of {length} tokens"
-                          : "the cache in host memory holds {tokens} tokens: {sequences:idle sequence} of {length} "
-                            "tokens",
+         {cache->at_least
+              ? "the cache in host memory has space for at least {sequences:idle sequence} of {length} tokens"
+              : "the cache in host memory has space for {tokens} tokens: {sequences:idle sequence} of {length} "
+                "tokens",
           {{"tokens", checked_mul(cache->tokens, copies, "tokens")},
            {"sequences", checked_mul(cache->sequences, copies, "sequences")},
            {"length", plan.load.max_model_len}}});

@@ -75,7 +75,7 @@ Request further_request(const ModelSpec& model, const Request& first) {
 
 namespace {
 
-// What one engine of the card takes while it runs, and while another one does.
+// What one engine takes of the GPU while it runs, and while another one does.
 struct Takes {
   Bytes awake, beside;
 };
@@ -85,7 +85,7 @@ Takes takes_of(const Plan& plan, Bytes card) {
   return {awake, plan.request.vllm.sleeps ? kept_asleep(plan) : awake};
 }
 
-// The first model's plan, or that of an engine that sleeps in turn: with the share that `others` leave of the card.
+// The first model's plan, or that of an engine that sleeps in turn: in the memory that `others` leave.
 Plan plan_in_rest(const ModelSpec& model, Request request, Bytes card, Bytes usable, Bytes others) {
   if (takes_share(request) && !request.memory_utilization) {
     const Bytes left = usable - std::min(others, usable);

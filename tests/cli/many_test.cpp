@@ -47,7 +47,7 @@ TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in
   // A line for each model: no kernels for the first GPU, 15 GiB of weights on 15 and 12 GiB.
   CHECK(has(table.out, "llama-3.1-8b.json"));
   CHECK(has(table.out, "  · · · "));
-  CHECK(!has(table.out, "in tokens"));  // a mark is no figure
+  CHECK(!has(table.out, "in tokens"));  // marks instead of figures
   std::vector<std::string> page = asked;
   page.insert(page.end(), {"--format", "html"});
   const std::string html = run_program(page).out;

@@ -119,7 +119,7 @@ TEST_CASE("llama.cpp: flash attention by release and backend, where -fa does not
 
 TEST_CASE("llama.cpp: the scores that builds without flash attention hold") {
   // ggml-org/llama.cpp#11044 (December 2024, SYCL, an Arc A770): Llama 3.2 3B with 40,128 cells prints a compute buffer
-  // of 1983.38 MiB and a KV buffer of 4389.00; #12369 (ROCm): Qwen2.5 32B with 32,768 cells 2664.00 MiB on a card.
+  // of 1983.38 MiB and a KV buffer of 4389.00; #12369 (ROCm): Qwen2.5 32B with 32,768 cells 2664.00 MiB on a GPU.
   const ModelSpec model = read_config(test_file("testdata/observations/models/llama-3.2-3b.json"), "", "llama", {});
   Request request = request_for("llama.cpp", 40128);
   request.engine_version = "b4400";

@@ -207,7 +207,7 @@ TEST_CASE("vllm refusals: a layer needs an attention backend that takes its cach
     return id_of(input);
   };
   constexpr Dtype k16 = Dtype::kFloat16, kFp8 = Dtype::kFp8E4m3;
-  // FP8 below compute capability 8.9: FlashInfer alone takes it, from 0.12 on, and on Turing until 0.24.
+  // FP8 below compute capability 8.9: only FlashInfer takes it, from 0.12 on, and on Turing until 0.24.
   CHECK(on("vllm@0.11", "rtx-3090", kFp8) == "no_fp8_cache");  // vllm-project/vllm#26431
   CHECK(on("vllm@0.16", "rtx-3090", kFp8).empty());
   CHECK(on("vllm@0.16", "t4", kFp8).empty());

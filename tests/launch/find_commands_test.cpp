@@ -41,7 +41,7 @@ TEST_CASE("The engine's command is found behind prompts, wrappers and other comm
   // A package names the release, and an image's tag another one.
   CHECK(found("pip install vllm==0.10.2\nvllm serve m") == "vllm 0.10.2: vllm serve m");
   CHECK(found("uv pip install \"sglang[all]==0.5.8\"\nvllm serve m") == "vllm: vllm serve m");
-  // A server without a model holds its environment for the models that are run.
+  // The environment of a server without a model applies to the models that are run.
   CHECK(found("OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama run m") == "ollama: ollama run m");
   CHECK(find_commands("OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama run m").front().environment ==
         Assignments{{"OLLAMA_NUM_PARALLEL", "2"}});

@@ -171,7 +171,7 @@ TEST_CASE("log failures: below a traceback any exception counts") {
   CHECK(found.verdict == LogVerdict::kDidNotStart);
   CHECK(has(cause_text(found), "core.PoolExhausted: no slots left"));
   CHECK(has(cures_of(found), "--pool-slots"));
-  // A line elsewhere is no exception, and neither are the lines of a server that goes on.
+  // Neither a line elsewhere nor the lines of a server that keeps running are exceptions.
   CHECK(diagnosis_of("Finished: all slots are free\n").verdict == LogVerdict::kCannotTell);
   CHECK(diagnosis_of("INFO: Application startup complete.\nTraceback (most recent call last):\n"
                      "  File \"/x.py\", line 1, in f\n    g()\nstarlette.ClientDisconnect\n")

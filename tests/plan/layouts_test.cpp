@@ -211,7 +211,7 @@ TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is ju
 }
 
 TEST_CASE("users: without a card, each card is named with the layout that serves them best") {
-  // 14.96 GiB of weights and 100 x 4,096 tokens of 131,072 B, 50 GiB, are more than 73 % of an 80 GiB card.
+  // 14.96 GiB of weights and 100 x 4,096 tokens of 131,072 B, 50 GiB, are more than 73 % of an 80 GiB GPU.
   Request request;
   request.engine = engine_named("vllm");
   request.num_seqs = 100;

@@ -138,13 +138,15 @@ TEST_CASE("a cache in host memory says how many idle sequences it has space for"
       if (each["code"] == "host_cache") return each["message"].get<std::string>();
     return std::string();
   };
-  // 131,072 B a token: 100 GiB are 51,200 blocks of 16 tokens, and 8,192 tokens take 512 of them; on two ranks as well.
+  // 131,072 B per token: 100 GiB are 51,200 blocks of 16 tokens, and 8,192 tokens take 512 of them; the same on two
+  // ranks.
   for (const char* ranks : {"1", "2"})
     CHECK(note(planned({"--engine", "vllm", "-tp", ranks, "--max-model-len", "8k", "--kv-offloading-size", "100"})) ==
-          "the cache in host memory holds 819200 tokens: 100 idle sequences of 8192 tokens");
+          "the cache in host memory has space for 819200 tokens: 100 idle sequences of 8192 tokens");
   // Each of SGLang's ranks has its own: 10^10 / 131,072 tokens, and one more.
-  CHECK(note(planned({"--engine", "sglang", "--max-model-len", "8k", "--enable-hierarchical-cache", "--hicache-size",
-                      "10"})) == "the cache in host memory holds 76294 tokens: 9 idle sequences of 8192 tokens");
+  CHECK(note(planned(
+            {"--engine", "sglang", "--max-model-len", "8k", "--enable-hierarchical-cache", "--hicache-size", "10"})) ==
+        "the cache in host memory has space for 76294 tokens: 9 idle sequences of 8192 tokens");
   const Json plan = planned({"--engine", "sglang", "--gpu", "h100", "--enable-hierarchical-cache"});
   const auto tokens = plan["capacity"]["tokens"].get<std::uint64_t>();
   CHECK(note(plan).find(" " + std::to_string(2 * tokens + 1) + " tokens") != std::string::npos);
@@ -179,7 +181,7 @@ TEST_CASE("one GPU of several: --split-mode none") {
 }
 
 TEST_CASE("more GPUs are counted for the context that is planned") {
-  // 70B of q4_k_m are 39 GiB; without -c llama.cpp takes 4,096 tokens on a card of 24 GB, which are 1.25 GiB.
+  // 70B of q4_k_m are 39 GiB; without -c llama.cpp takes 4,096 tokens on a GPU of 24 GB, which are 1.25 GiB.
   const Run run = run_program({"meta-llama/Llama-3.1-70B-Instruct", "--offline", "--engine", "llama.cpp", "-q",
                                "q4_k_m", "--gpu", "rtx-4090", "--json"});
   const Json plan = Json::parse(run.out);

@@ -150,8 +150,7 @@ TEST_CASE("hub: a body is gzip, once, or as it is") {
     check_refused(run, Exit::kHub, "a header that kvplan rejects");
   }
   // A part of a file is never compressed.
-  check_refused(served(gzipped("x"), {"Content-Encoding: gzip"}, true), Exit::kHub,
-                "a header that kvplan rejects");
+  check_refused(served(gzipped("x"), {"Content-Encoding: gzip"}, true), Exit::kHub, "a header that kvplan rejects");
 }
 
 TEST_CASE("hub: weights that a server lies about") {

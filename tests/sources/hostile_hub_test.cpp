@@ -27,8 +27,7 @@ TEST_CASE("hub: an error names the host that failed, not the one that sent us th
   }
   // Another port of the hub's own name is another host.
   other.fallback(refusal(401, ""));
-  check(other.url() + "/x", "127.0.0.1:" + std::to_string(other.port()) + ", to which 127.0.0.1 redirects",
-        "token");
+  check(other.url() + "/x", "127.0.0.1:" + std::to_string(other.port()) + ", to which 127.0.0.1 redirects", "token");
   other.fallback(refusal(503, ""));
   check(local, "localhost answers 503 after 4 attempts", "127.0.0.1");
   Answer silent;

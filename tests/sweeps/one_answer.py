@@ -261,7 +261,9 @@ class Sweep:
                 words = ["--engine", engine, "--kv", "f16", "--max-model-len", "2k"]
                 if engine in ("logical", "vllm", "sglang"):
                     words += ["--mamba-ssm-cache-dtype", "float32"]
-                (code, file), (_, config) = self.program.ask([path, *words]), self.program.ask(
+                # transformers unpacks a GGUF to float32 unless the command names a type.
+                same_type = ["--dtype", "float16"] if engine == "transformers" else []
+                (code, file), (_, config) = self.program.ask([path, *words, *same_type]), self.program.ask(
                     [paths[name], *words, "--weights", "f16", "--dtype", "float16"])
                 if not self.faults.check("GGUF: planned as its config is", ("error" in file) == ("error" in config), name, engine, code):
                     continue

@@ -42,7 +42,7 @@ EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load);
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart);
 bool llama_keeps_sequences_apart(const EngineInput& input);
 
-// The backend that was named, or the usual one of the card.
+// The named backend, or the usual one of the GPU.
 LlamaBackend llama_backend(const Request& request);
 // Whether it is off whatever the backend has: by -fa, for this class, or by the default of older builds.
 bool llama_flash_attention_off(const EngineInput& input);

@@ -30,7 +30,7 @@ constexpr Rule<L> kRules[] = {
     since(build(5131), &L::caches_latents, "MLA's latent is cached; before, the keys and values that it expands to.",
           "a log of b5130 (April 2025)"),
     since(build(6325), &L::chooses_flash_attention,
-          "-fa is auto: flash attention where the backend has a kernel; before, off unless asked for.",
+          "-fa is auto: flash attention if the backend has a kernel; before, off by default.",
           "ggml-org/llama.cpp#15434; about that build: b6673 has it, b6122 does not"),
     since(build(7690), &L::vulkan_pipelines, "Several GPUs run as a pipeline with Vulkan too.",
           "ggml-vulkan.cpp of b7698: device props, events; not in b6673"),

@@ -5,7 +5,7 @@
 // - until 0.29 it ran some families in its own engine (fs/ggml/ggml.go, OllamaEngineRequired); since 0.30 it starts
 //   llama-server for every GGUF (llm/llama_server.go).
 // - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel), and never more than the model's
-//   own. Its default is a rule; 4096 without a card.
+//   own. Its default is a rule; 4096 without a GPU.
 // - one sequence at a time (OLLAMA_NUM_PARALLEL 1; some families never take more), KV float16, q8_0 or q4_0 for both.
 // - flash attention, unless OLLAMA_FLASH_ATTENTION decides: by family until 0.13.4, then llama.cpp's "auto". Until 0.29
 // a

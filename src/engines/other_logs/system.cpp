@@ -10,7 +10,7 @@ namespace {
 using enum LogEventId;
 
 constexpr std::string_view kNcclRoom =
-    "a smaller share of the GPU for the engine | NCCL allocates beside it; fewer programs on the GPU; "
+    "a smaller GPU memory fraction for the engine | NCCL allocates beside it; fewer programs on the GPU; "
     "NCCL_BUFFSIZE=1048576 | smaller buffers; NCCL_DEBUG=INFO | shows which rank it was";
 constexpr std::string_view kOwnLimit =
     "a higher memory limit of the container (docker -m, MemoryMax=); "

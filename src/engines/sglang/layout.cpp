@@ -69,7 +69,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // mem_cache/pool_host/base.py: every rank has pools of so many times the tokens of the GPU's own, or of a fixed size.
+  // mem_cache/pool_host/base.py: each rank's pool is a multiple of the GPU's tokens, or has a fixed size.
   std::optional<HostCache> host_cache(std::optional<Bytes> budget, const Load& load) const override {
     constexpr double kRatio = 2;
     constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 50;

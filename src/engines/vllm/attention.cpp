@@ -1,6 +1,5 @@
-// vLLM's attention backends. A layer starts where one of them takes its cache type and heads on the card; where the
-// command names one, that one has to. Source: platforms/cuda.py and v1/attention/backends of the wheels of 0.11 to
-// 0.33.
+// vLLM's attention backends. A layer starts if one of them takes its cache type and heads on the GPU. If the command
+// names one, it must be that one. Source: platforms/cuda.py and v1/attention/backends of the wheels of 0.11 to 0.33.
 #include <algorithm>
 #include <string>
 
@@ -21,7 +20,7 @@ struct AttentionRow {
   std::string_view cards;   // compute capabilities times ten
   std::string_view types;   // of the cache; "16" for float16 and bfloat16
   std::string_view widths;  // of a head
-  std::string_view sinks;   // the cards on which it takes sinks
+  std::string_view sinks;   // the GPUs on which it takes sinks
   bool masks = false;       // takes images whose tokens see each other
   Release since{}, until = kNoEnd;
 };
@@ -91,7 +90,7 @@ bool is_of(const AttentionRow& row, Release release) {
   return release >= row.since && release < row.until;
 }
 
-// TurboQuant and DeepSeek-V4 have backends of their own, and the rows know the indexers of deepseek_v2.py alone.
+// TurboQuant and DeepSeek-V4 have separate backends. The rows know only the indexers of deepseek_v2.py.
 bool is_in_table(const EngineInput& input, const VllmClass& the_class, bool has_indexers) {
   return !the_class.is_always_packed && (!has_indexers || the_class.indexes_by_frequency) &&
          !name(input.types.key).starts_with("turboquant");

@@ -64,7 +64,7 @@ Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
   std::uint64_t width = vllm_widest_value(input);
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact) {
-      if (term.role == Role::kIndex) return Bytes(0);  // read by kernels of their own
+      if (term.role == Role::kIndex) return Bytes(0);  // read by separate kernels
       if (term.part == Part::kLatent) width = std::max(width, term.shape.width);
     }
   const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.parallel.tensor);

@@ -155,7 +155,7 @@ class VllmLayout : public CacheLayout {
 
   std::vector<LedgerLine> host(const Load&) const override { return host_; }
 
-  // v1/kv_offload/cpu/spec.py: so many blocks of all ranks, aligned to a page of memory. Every group stores the blocks
+  // v1/kv_offload/cpu/spec.py: blocks of all ranks, aligned to a page of memory. Every group stores the blocks
   // of a whole sequence; what its window or state lets it leave out is not counted.
   std::optional<HostCache> host_cache(std::optional<Bytes>, const Load& load) const override {
     constexpr std::uint64_t kAlignment = 4096;
@@ -463,10 +463,11 @@ std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<N
                      "vLLM serves this model only with --kv-cache-dtype fp8: planned as fp8_ds_mla"});
   note_unasked_kernels(vllm_kernel_rows(), input, notes);
   if (input.request.card.is_unified())
-    notes.push_back({NoteLevel::kInfo, "unified_memory",
-                     "the CPU shares this memory: host allocations while weights load count as vLLM's, on GB10 up to 6 "
-                     "GiB in logs. vLLM starts only if its share is free, and GB10 users report 101 to 105 GiB free of "
-                     "121.7 (--gpu-memory-utilization 0.83). Drop the page cache before a tight start"});
+    notes.push_back(
+        {NoteLevel::kInfo, "unified_memory",
+         "the CPU shares this memory: host allocations while weights load count as vLLM's, on GB10 up to 6 "
+         "GiB in logs. vLLM starts only if its fraction is free, and GB10 users report 101 to 105 GiB free of "
+         "121.7 (--gpu-memory-utilization 0.83). Drop the page cache before a tight start"});
   return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
 }
 

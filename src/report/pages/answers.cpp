@@ -208,7 +208,7 @@ Page users_page(const Answers& answers) {
   return page;
 }
 
-// --users with several engines or cards: the GPUs of each.
+// --users with several engines or GPUs: the GPUs of each.
 std::vector<std::string> users_row(const Plan& asked, const Answer* answer, std::optional<double> price) {
   const std::string engine = asked.engine + " " + asked.engine_version;
   if (answer == nullptr) return {engine, asked.request.card.name_or("-"), "no", "-", "none", "-", "-", "-"};
