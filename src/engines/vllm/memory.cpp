@@ -181,7 +181,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && !rules.v1_engine)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
-  // A second communicator is created by the first step, as large as the one that exists before the budget is computed.
+  // Logs of one source grow by 2 GiB in the first step, as much as before the budget: probably a second communicator.
   if (!alone && rules.sparing_sampler && vllm_is_hopper(request))
     return line("vllm outside, Hopper with NVLink", "outside PyTorch and communication", 2112, " on a rank of several",
                 "2.06 to 2.21 GiB in 13 start-up logs of H100, all of one source");
