@@ -83,6 +83,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
     for (const std::string_view word : split(engine.kv_choices)) add_unique(kvs, word);
 
   std::vector<std::string> refused_types;
+  std::string refused_weight;  // the last weight type that is refused whatever the KV type: each one's own KV is first
   for (std::size_t w = 0; w < weights.size(); ++w) {
     const std::string weight = weights[w];
     for (const std::string& kv : kvs) {
@@ -116,7 +117,9 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
       // plan.
       const std::optional<Refusal>& refused = answer.plan.verdict.refusal;
       if (refused && !answer.changes.empty() && !out.asked.verdict.refusal) {
-        add_unique(refused_types, weight != own_weights ? weight : kv);
+        const bool is_weight = kv == own_kv || refused_weight == weight;
+        if (is_weight) refused_weight = weight;
+        add_unique(refused_types, is_weight ? "weights " + weight : "KV " + kv);
         continue;
       }
       const OptionValues layout = layout_options(request, changed);

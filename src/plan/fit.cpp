@@ -197,7 +197,8 @@ Answer answer_of_users(PlanCache& cache, const Request& own, const UsersPlan& fo
   Answer out = answer_of(cache, own, copy, std::move(name), std::move(changes));
   out.copies = users.copies;
   out.most_seqs = users.most;
-  out.note = reason_of_layout(cache, copy);
+  out.note = users.copies > 1 ? "copies do not wait for each other, and each fits on these GPUs"
+                              : reason_of_layout(cache, copy);
   return out;
 }
 

@@ -256,15 +256,17 @@ Plan make_plan(PlanCache& cache, const Request& request) {
   const bool searched = searches_layouts(request);
   Plan plan = plan_layout(cache, searched ? chosen_layout(cache, request) : request);
   plan.asked_parallel = request.parallel;
-  if (Template repeated = repeated_cache(cache, plan); !repeated.empty())
-    inform(plan.notes, "repeated_cache", std::move(repeated));
+  Template repeated = repeated_cache(cache, plan);
+  const bool tells_reason = repeated.empty();
+  if (!tells_reason) inform(plan.notes, "repeated_cache", std::move(repeated));
   if (!searched) return plan;
   inform(plan.notes, "chosen_layout",
-         Template("{gpus} GPUs: {layout}, ",
+         Template("{gpus} GPUs: {layout}",
                   {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
-             (!plan.verdict.no_verdict.empty() ? "none is known to fit; this one leaves the most memory"
-              : plan.verdict.fails()           ? "no layout that was tried fits; this one comes closest"
-                                               : reason_of_layout(cache, plan.request)));
+             (!plan.verdict.no_verdict.empty() ? ", none is known to fit; this one leaves the most memory"
+              : plan.verdict.fails()           ? ", no layout that was tried fits; this one comes closest"
+              : tells_reason                   ? Template(", ") + reason_of_layout(cache, plan.request)
+                                               : Template()));
   return plan;
 }
 

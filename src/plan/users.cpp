@@ -7,6 +7,7 @@
 #include "kvplan/numbers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
+#include "plan/plan.h"
 #include "plan/search.h"
 
 namespace kvplan {
@@ -78,6 +79,12 @@ std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& reques
     return std::tuple(kAnyCount - std::min(plan.answer.most, users), plan.answer.gpus != gpus);
   };
   std::stable_sort(out.begin(), out.end(), [&](const UsersPlan& a, const UsersPlan& b) { return order(a) < order(b); });
+  // Of layouts that serve the same, one that may fail by the error of its estimates does not come first.
+  const auto end =
+      std::find_if(out.begin(), out.end(), [&](const UsersPlan& plan) { return order(plan) > order(out.front()); });
+  const auto certain =
+      std::find_if(out.begin(), end, [&](const UsersPlan& plan) { return !verdict_of(cache, plan.copy).close; });
+  if (certain != end) std::rotate(out.begin(), certain, certain + 1);
   // The others leave GPUs idle.
   if (out.size() > 1)
     out.erase(std::remove_if(out.begin() + 1, out.end(),

@@ -210,6 +210,33 @@ TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is ju
   }
 }
 
+TEST_CASE("users: a layout with room to spare comes before one that is too close to call") {
+  Request request;
+  request.engine = engine_named("vllm");
+  request.avg_len = Tokens(4096);
+  request.users = true;
+  int rotated = 0;
+  for (const char* card : {"rtx-4090", "l40s", "a100-80gb"})
+    for (const std::uint64_t users : {16, 48, 112, 300}) {
+      CAPTURE(card);
+      CAPTURE(users);
+      const ModelSpec model = test_model("llama-3.1-8b");
+      request.card.gpu = &parse_gpu(card);
+      request.num_seqs = users;
+      PlanCache cache(model);
+      const std::vector<UsersPlan> plans = layouts_for_users(cache, request);
+      REQUIRE(!plans.empty());
+      const UsersPlan& first = plans.front();
+      const bool first_is_close = make_plan(model, first.copy).verdict.close;
+      for (const UsersPlan& other : plans) {
+        const bool serves_as_many = std::min(other.answer.most, users) >= std::min(first.answer.most, users);
+        if (serves_as_many && !make_plan(model, other.copy).verdict.close) CHECK_FALSE(first_is_close);
+      }
+      rotated += first.answer.copies == 1 && first.answer.gpus > 1;
+    }
+  CHECK(rotated > 0);
+}
+
 TEST_CASE("users: without a card, each card is named with the layout that serves them best") {
   // 14.96 GiB of weights and 100 x 4,096 tokens of 131,072 B, 50 GiB, are more than 73 % of an 80 GiB GPU.
   Request request;

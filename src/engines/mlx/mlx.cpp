@@ -255,6 +255,7 @@ double utilization(const EngineInput& input) {
 Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
+  out.weight_choices = "bfloat16 mlx-8bit mlx-6bit mlx-4bit";
   out.options = "--max-kv-size";
   out.makers = "Apple";
   out.settings = settings;
