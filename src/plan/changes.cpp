@@ -52,7 +52,7 @@ bool needs_other_checkpoint(const ModelSpec& model, const Plan& asked, std::stri
   return model.is_gguf || !is_plain || !has_word(engine.loading.made_at_load, type);
 }
 
-std::vector<Change> type_changes(const Request& request, const Plan& asked) {
+std::vector<Change> type_changes(const Request& request, const Plan& asked, bool with_small) {
   std::vector<Change> out;
   const Engine& engine = engine_of(request);
   for (const std::string_view name : split(engine.kv_choices)) {
@@ -69,7 +69,10 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
       options = {{"--cache-type-k", word}, {"--cache-type-v", word}};
     out.push_back({std::move(options), changed});
   }
-  for (const std::string_view name : split(engine.weight_choices)) {
+  std::vector<std::string_view> weights = split(engine.weight_choices);
+  if (with_small)
+    for (const std::string_view word : split(engine.small_weight_choices)) weights.push_back(word);
+  for (const std::string_view name : weights) {
     const std::string word(name);
     if (word == asked.weights_dtype) continue;
     Request changed = request;

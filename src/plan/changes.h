@@ -23,8 +23,9 @@ std::pair<std::string, std::string> context_option(const Request& request, std::
 std::pair<std::string, std::string> seqs_option(std::uint64_t seqs);
 std::pair<std::string, std::string> seqs_cap_option(std::uint64_t cap);
 
-// A change to each other KV type and weight type in use with the engine.
-std::vector<Change> type_changes(const Request& request, const Plan& asked);
+// A change to each other KV type and weight type in use with the engine; `with_small` adds the weight types that lose
+// the most.
+std::vector<Change> type_changes(const Request& request, const Plan& asked, bool with_small = false);
 // Whether two words name one weight type.
 bool same_type(std::string_view a, std::string_view b);
 // Whether the engine cannot make such weights from the model's own files when it starts.

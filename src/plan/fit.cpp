@@ -176,6 +176,22 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutF
   if (!fits_here) out.sentences.push_back({"no layout of up to {gpus} GPUs fits the request", {{"gpus", most}}});
 }
 
+// The model's whole context, or as much of it as main memory has room for, with more of the model there.
+void add_longest_on_cpu(PlanCache& cache, const Request& own, Answers& out) {
+  if (out.asked.verdict.status != Verdict::kPartlyOnCpu || own.max_model_len || own.llama_cpp.ctx_size) return;
+  const Answer* on_gpus = nullptr;
+  for (const Answer& answer : out.rows)
+    if (answer.name == "longest_context") on_gpus = &answer;
+  const std::uint64_t shorter = on_gpus ? on_gpus->plan.load.max_model_len.count() : 0;
+  for (std::uint64_t tokens = cache.model().max_model_len.count(); tokens > shorter; tokens /= 2) {
+    const Request longer = with_context(own, tokens);
+    Answer answer = answer_of(cache, own, longer, "longest_on_cpu", {context_option(own, tokens)});
+    if (answer.plan.verdict.status != Verdict::kPartlyOnCpu) continue;
+    out.rows.insert(out.rows.begin() + (on_gpus ? 1 : 0), std::move(answer));
+    return;
+  }
+}
+
 // The smallest fraction of the GPU that serves the request: the rest is for others.
 void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
@@ -323,10 +339,12 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
   Request here = request;
   if (placed_otherwise(request, out.asked.request)) here.llama_cpp = out.asked.request.llama_cpp;
   add_longest_and_most(cache, here, request, held_by_layouts(cache, here), out);
+  add_longest_on_cpu(cache, request, out);
   add_least_share(cache, request, out);
   if (engine_of(request).places == nullptr || out.asked.verdict.status != Verdict::kFits) {
-    Request whole = request;  // with the context that the engine chose
-    whole.max_model_len = out.asked.request.max_model_len;
+    Request whole = request;
+    // More GPUs would make the engine choose another context.
+    if (engine_of(request).places != nullptr) whole = with_context(whole, out.asked.load.max_model_len.count());
     add_layouts(cache, whole, held_by_layouts(cache, whole), out);
   }
   for (Answer& answer : out.rows) {

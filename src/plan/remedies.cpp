@@ -138,12 +138,15 @@ class RemedySearch {
   }
 
   void change_type(bool weights) {
-    for (const Change& change : type_changes(request_, asked_)) {
-      const auto& [option, type] = change.options.front();
+    for (Change change : type_changes(request_, asked_, weights)) {
+      const auto [option, type] = change.options.front();
       if ((option == "--weights") != weights) continue;
+      if (weights) change.request = in_this_context(std::move(change.request), change.options);
       const bool is_packed = cache_.model().is_gguf || is_declared(cache_.model().quantization);
       const bool is_other = weights && is_packed && has_word(engine_.loading.made_at_load, type);
-      if (add_if_fits(change.request, change.options, is_other ? Template(kOtherCheckpoint) : Template())) return;
+      if (add_if_fits(std::move(change.request), std::move(change.options),
+                      is_other ? Template(kOtherCheckpoint) : Template()))
+        return;
     }
   }
 
@@ -192,18 +195,20 @@ class RemedySearch {
     if (count) add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
   }
 
-  // For the context that is planned here: with more GPUs the engine would choose another one.
+  // With more room the engine would choose another context than the one planned here.
+  Request in_this_context(Request request, OptionValues& options) const {
+    if (own_.max_model_len || own_.llama_cpp.ctx_size || engine_.places == nullptr ||
+        (!asked_.request.max_model_len && engine_.default_context == nullptr))
+      return request;
+    const std::uint64_t length = asked_.load.max_model_len.count();
+    options.insert(options.begin(), context_option(own_, length));
+    return with_context(std::move(request), length);
+  }
+
   void add_cards() {
     const std::uint64_t here = asked_.request.parallel.gpus();
-    const bool is_named = own_.max_model_len || own_.llama_cpp.ctx_size;
-    Request own = own_;
     OptionValues context;
-    if (!is_named && engine_.places != nullptr &&
-        (asked_.request.max_model_len || engine_.default_context != nullptr)) {
-      const std::uint64_t length = asked_.load.max_model_len.count();
-      own = with_context(own_, length);
-      context.push_back(context_option(own_, length));
-    }
+    const Request own = in_this_context(own_, context);
     const std::uint64_t fewest = fewest_cards(asked_);
     for (const std::uint64_t count : usual_gpu_counts(own_)) {
       if (count <= std::max(here, own_.card.count) || count < fewest) continue;

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "conformance/gguf_header.h"
 #include "conformance/planner.h"
+#include "plan/fit.h"
 #include "plan/plan.h"
 #include "plan/remedies.h"
 #include "sources/load.h"
@@ -36,6 +37,30 @@ double host_bytes(const Json& plan, const std::string& part) {
   for (const Json& line : plan["host_memory"]["lines"])
     if (line["part"] == part) out += line["bytes"].get<double>();
   return out;
+}
+
+TEST_CASE("fit, partly on the CPU: a longer context with more there, and a type that keeps it on the GPU") {
+  // Mixtral in 16 bit is 87 GiB; 46.7B parameters at 3.9 bits (q3_k_m) are 21.3 GiB, which an RTX 4090 has room for.
+  Request request;
+  request.engine = engine_named("llama.cpp");
+  request.card.gpu = &parse_gpu("rtx-4090");
+  request.llama_cpp.placement = Placement::kFit;
+  const Answers answers = fit_model(test_model("mixtral-8x7b"), request);
+  REQUIRE(answers.asked.verdict.status == Verdict::kPartlyOnCpu);
+  const std::uint64_t chosen = answers.asked.load.max_model_len.count();
+  REQUIRE(answers.rows.size() > 2);
+  const Answer &on_gpu = answers.rows[0], &on_cpu = answers.rows[1];
+  CHECK(on_gpu.name == "longest_context");
+  CHECK(on_cpu.name == "longest_on_cpu");
+  CHECK(on_cpu.plan.load.max_model_len == Tokens(32768));  // the model's own
+  CHECK(on_cpu.plan.verdict.status == Verdict::kPartlyOnCpu);
+  CHECK(on_cpu.plan.load.max_model_len > on_gpu.plan.load.max_model_len);
+  bool named_type = false;
+  for (const Remedy& remedy : answers.asked.verdict.suggestions) {
+    CHECK(remedy.changes.front() == std::pair<std::string, std::string>("-c", std::to_string(chosen)));
+    named_type = named_type || remedy.changes.back().first == "--weights";
+  }
+  CHECK(named_type);
 }
 
 TEST_CASE("host memory is judged where its size is named") {

@@ -29,6 +29,7 @@ std::string title_of(const Answer& answer) {
                                                                        {"users", "all users at once"},
                                                                        {"smallest_share", "smallest GPU share"},
                                                                        {"longest_context", "max context"},
+                                                                       {"longest_on_cpu", "more on the CPU"},
                                                                        {"most_sequences", "max seqs"}};
   for (const auto& [name, title] : kTitles)
     if (answer.name == name) return std::string(title);
