@@ -128,8 +128,8 @@ Launch llama_cpp_launch(const LaunchInput& input) {
   out.add("-c", checked_mul(input.load.max_model_len.count(), slots, "the total context"));
   out.add("-np", request.sequences());
   add_longer_context(input, out, launch);
-  out.add("-ctk", ggml_name(input.types.key));
-  out.add("-ctv", ggml_name(input.types.value));
+  if (input.types.key != Dtype::kFloat16) out.add("-ctk", ggml_name(input.types.key));
+  if (input.types.value != Dtype::kFloat16) out.add("-ctv", ggml_name(input.types.value));
   out.add_given("-b", request.llama_cpp.n_batch);
   out.add_given("-ub", request.llama_cpp.n_ubatch);
   if (request.llama_cpp.gpu_layers == kEveryLayer)

@@ -54,7 +54,7 @@ Page pick_page(const Pick& pick) {
   const bool has_host =
       std::any_of(pick.models.begin(), pick.models.end(), [](const PickedModel& row) { return row.host > Bytes(0); });
   constexpr auto kNumber = Column::Kind::kNumber;
-  PageTable table{{{"model"}, {"type"}, {"max tokens", kNumber}, {"GPU GiB", kNumber}}, {}};
+  PageTable table{{{"model"}, {"type"}, {"context", kNumber}, {"GPU GiB", kNumber}}, {}};
   if (has_host) table.columns.push_back({"CPU GiB", kNumber});
   table.columns.push_back({"tokens/s", kNumber});
   table.columns.push_back({"start with", Column::Kind::kBelow});
@@ -68,8 +68,8 @@ Page pick_page(const Pick& pick) {
   Sentences remarks{
       "Order: the newest generation first, then size. Each family's newest generation that fits the GPU, and newer "
       "ones that also need main memory.",
-      std::string("Type: the least lossy that fits. ") + (has_host ? "CPU GiB: in main memory. " : "") +
-          "tokens/s: upper bound, from memory bandwidth."};
+      std::string("Type: the least lossy that fits. Context: the longest that fits. ") +
+          (has_host ? "CPU GiB: in main memory. " : "") + "tokens/s: upper bound, from memory bandwidth."};
   if (pick.left_out > 0)
     remarks.push_back(grouped(pick.left_out) + " more of older generations or of the same size: --all");
   remarks.push_back("Catalogue of " + std::string(pick.date) +
