@@ -329,9 +329,9 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
     add_users(cache, request, out);
     return out;
   }
-  // On one machine the engine may move layers to main memory: suggests what keeps them on the GPU, smallest change
-  // first.
-  if (engine_of(request).places != nullptr && out.asked.verdict.status != Verdict::kFits) {
+  // Engines that run on one machine: what makes the model fit this one, smallest change first. More GPUs come last.
+  if (engine_of(request).share_option.empty() && !engine_of(request).is_logical &&
+      out.asked.verdict.status != Verdict::kFits) {
     out.asked.verdict.suggestions = remedies(cache, out.asked);
     out.asked.verdict.has_sought = true;
   }
