@@ -207,3 +207,26 @@ def test_a_real_engine(capsys, temporary):
         assert list(temporary.iterdir()) == []
         return
     pytest.skip("no real engine was asked: KVPLAN_ENGINES names no folder with an environment that has transformers")
+
+
+# A torch that knows the operators it was given, as far as the adapter's import of it goes.
+TORCH = """
+class Library:
+    def __init__(self, namespace, kind): pass
+    def define(self, schema): known.append(schema.split("(")[0])
+known = []
+library = type("", (), {"Library": Library})
+"""
+
+
+@pytest.mark.parametrize("torchvision, defined", [("", []), ("raise RuntimeError('operator torchvision::nms does not exist')", ["nms", "qnms"]),
+                                                  (None, ["nms", "qnms"])])
+def test_torchvision_s_operators_are_not_defined_twice(tmp_path, torchvision, defined):
+    """Its own, where they load, would end the process: a matching torchvision is what most environments have."""
+    (tmp_path / "torch.py").write_text(TORCH)
+    if torchvision is not None:
+        (tmp_path / "torchvision.py").write_text(torchvision)
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import imports, torch; print(torch.known)"
+    folders = [str(tmp_path), str(ROOT / "packaging/python/kvplan/adapters/transformers")]
+    done = subprocess.run([sys.executable, "-S", "-c", code, *folders], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(defined)

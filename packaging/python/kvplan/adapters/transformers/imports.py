@@ -1,5 +1,7 @@
-"""How the library is imported: no network, no warnings, one thread; torchvision without its compiled operators."""
+"""How the library is imported: no network, no warnings, one thread; torchvision without its compiled operators
+where they do not load."""
 import os
+import sys
 import warnings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -9,7 +11,11 @@ warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
 
-# torchvision is built for a torch with CUDA and ends its import where these are unknown. timm takes only norms from it.
-OPERATORS = torch.library.Library("torchvision", "DEF")
-for name in ("nms", "qnms"):
-    OPERATORS.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+try:
+    import torchvision  # noqa: E402,F401
+except Exception:  # built for another torch, or not there: its import asks for these operators, and timm takes only norms from it
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    OPERATORS = torch.library.Library("torchvision", "DEF")
+    for name in ("nms", "qnms"):
+        OPERATORS.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
