@@ -243,7 +243,7 @@ Bytes LayerBuffer::bytes(const Load& load) const {
 std::uint64_t LayerBuffer::entries(Tokens tokens, Tokens source_tokens) const {
   if (growth == Growth::kSequence) return 1;
   std::uint64_t n = growth == Growth::kSourceToken ? source_tokens.count() : tokens.count();
-  if (wraps && limit > 0) return n % limit;
+  if (wraps && limit > 0) return n == 0 ? 0 : (n - 1) % limit + 1;
   if (limit > 0 && !limit_after_step) n = std::min(n, limit);
   n = round_up(checked_add(n, spare, kTokens), step, kTokens);
   if (limit > 0 && limit_after_step) n = std::min(n, limit);

@@ -23,7 +23,7 @@ struct LayerBuffer {
   std::uint64_t step = 1;         // it grows in steps of this many tokens
   std::uint64_t spare = 0;        // space for this many more tokens, up to the limit
   bool limit_after_step = false;  // the limit cuts the last step short (else it is rounded up to whole steps)
-  bool wraps = false;             // a full buffer is emptied: it has the remainder of tokens / limit
+  bool wraps = false;             // a full buffer is emptied by the next token
   std::string_view reason;        // why this differs from what the architecture needs; static text, "" if it does not
 
   std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;  // of one sequence

@@ -87,6 +87,41 @@ TEST_CASE("vllm: encoder-decoders capture whole decode steps alone (VllmConfig, 
   CHECK(taken == doctest::Approx(0.22).epsilon(0.16));
 }
 
+TEST_CASE(
+    "vllm: drafts widen the largest graph, and since 0.29 steps of whole requests have sizes (_set_cudagraph_sizes)") {
+  // 16 requests of three tokens: up to 96 tokens in 15 sizes, nine of which fit a decode step of 48. 3, 6 and 12 come
+  // with 0.29.
+  const auto count = [](const char* engine, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"testdata/configs/glm-5.2.json",
+                                       "--engine",
+                                       engine,
+                                       "--gpu",
+                                       "h100-80gb",
+                                       "-tp",
+                                       "8",
+                                       "--max-num-seqs",
+                                       "16",
+                                       "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const nlohmann::json plan = nlohmann::json::parse(run_program(arguments).out);
+    std::string formula;
+    for (const nlohmann::json& line : plan["memory"][0]["lines"])
+      if (line["what"] == "CUDA graphs") formula = line["formula"];
+    const std::size_t end = formula.find(" graphs *");
+    return end == std::string::npos
+               ? formula
+               : formula.substr(formula.rfind(' ', end - 1) + 1, end - formula.rfind(' ', end - 1) - 1);
+  };
+  const std::vector<std::string> drafts{"--speculative-config", R"({"method":"mtp","num_speculative_tokens":2})"};
+  CHECK(count("vllm@0.28", drafts) == "24");
+  CHECK(count("vllm@0.29", drafts) == "30");
+  CHECK(count("vllm@0.12", drafts) != count("vllm@0.13", drafts));
+  // Explicit limits have no such sizes.
+  std::vector<std::string> limited = drafts;
+  limited.insert(limited.end(), {"--max-cudagraph-capture-size", "96"});
+  CHECK(count("vllm@0.29", limited) == "24");
+}
+
 TEST_CASE("vllm: ROCm's sampler sorts all logits until 0.16") {
   // Qwen3-14B on a GPU of 48 GB in 0.16 has 13.49 GiB left, as with a sampler of 39 B per element.
   const auto each = [](const char* engine, const char* gpu) {

@@ -117,7 +117,7 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   }
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
-  const std::uint64_t of_step = rules.whole_steps ? checked_add(drafts, 1, kGraphBytes) : 1;
+  const std::uint64_t of_step = rules.counts_drafts ? checked_add(drafts, 1, kGraphBytes) : 1;
   const bool is_named = rules.gpt_oss_graphs && vllm_class(input.model).names_largest_graph;
   const std::uint64_t limit = asked.graph_batch.value_or(vllm_largest_graph(input, rules));
   // If the class names the largest size, it applies for any number of sequences (GptOssForCausalLMConfig).
@@ -125,13 +125,14 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
       is_named || asked.graph_batch ? limit : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, batched});
   std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
+  if (is_named || asked.graph_batch) return out;
   // Steps of whole requests with their drafts; without drafts only the widest step.
   const std::uint64_t requests = std::min(seqs, limit);
   std::vector<std::uint64_t> steps;
-  if (of_step > 1) {
+  if (of_step > 1 && rules.whole_steps) {
     steps = ladder(requests, 16);
     steps.push_back(requests);
-  } else if (rules.widest_step) {
+  } else if (of_step == 1 && rules.widest_step) {
     steps.push_back(seqs);
   }
   for (const std::uint64_t count : steps)

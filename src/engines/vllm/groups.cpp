@@ -229,7 +229,6 @@ VllmGroups interleaved(const std::vector<VllmSpec>& specs) {
   }
   VllmGroups out;
   out.pool = Pool::kPacked;
-  out.by_widest_group = true;
   for (const Bucket& bucket : buckets) {
     std::uint64_t count = parts(bucket);
     if (is_state(bucket)) {
@@ -269,14 +268,15 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
   const auto any = [&](const auto& holds) { return std::any_of(specs.begin(), specs.end(), holds); };
   const bool has_rings = any([](const VllmSpec& spec) { return spec.type == SpecType::kRing; });
   const bool sliding_latents = any([](const VllmSpec& spec) { return spec.type == SpecType::kSlidingMla; });
-  if (sliding_latents && !has_rings && any([](const VllmSpec& spec) { return spec.stride > 1; })) {
-    out = packed(specs);
-    out.by_slots = rules.packs_by_slots;
-    out.by_widest_group = rules.packs_widest_group;
+  // Only these layouts have rings, or windows of latents, together with other caches.
+  if (has_rings || sliding_latents) {
+    const bool in_tuples = !has_rings && any([](const VllmSpec& spec) { return spec.stride > 1; });
+    out = in_tuples ? packed(specs) : interleaved(specs);
+    out.by_slots = !in_tuples || rules.packs_by_slots;
+    out.by_widest_group = !in_tuples || rules.packs_widest_group;
+    out.is_checked_whole = rules.checks_whole_blocks;
     return out;
   }
-  // Only these layouts have rings, or windows of latents, together with other caches.
-  if (has_rings || sliding_latents) return interleaved(specs);
   unify_pages(specs, rules);
   return paged(specs, rules);
 }
@@ -299,13 +299,13 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
   if (is_packed && groups.by_widest_group)
     for (const VllmSpec& spec : specs) alignment = std::lcm(alignment, spec.alignment.count());
   out.block = out.gate = Bytes(round_up(bytes_of(slots).count(), alignment, "the bytes of a block"));
-  if (is_packed && !groups.by_widest_group) {
+  if (is_packed && !groups.is_checked_whole) {
     // The check before start-up counted a page of each of the first group's sizes for every slot.
     PageCounts tuples = page_counts(specs, groups.groups.front().members, first_layer, last_layer);
     for (auto& [page, count] : tuples) count = longest;
     out.gate = bytes_of(tuples);
     if (!groups.by_slots) out.block = out.gate;
-    slots = tuples;
+    if (!groups.by_widest_group) slots = tuples;
   }
   for (const auto& [page, count] : slots) out.slots.insert(out.slots.end(), count, page);
   return out;

@@ -22,7 +22,8 @@ struct VllmGroup {
 
 struct VllmGroups {
   Pool pool = Pool::kNone;
-  bool by_slots = false, by_widest_group = false;  // how a packed block is counted: VllmRules::packs_by_slots
+  // How a packed block is counted: VllmRules::packs_by_slots, packs_widest_group, checks_whole_blocks.
+  bool by_slots = false, by_widest_group = false, is_checked_whole = false;
   std::vector<VllmGroup> groups;
   std::optional<std::size_t> crossed;  // V0: a spec whose source tokens also take blocks of the one group
 };

@@ -17,7 +17,7 @@ struct VllmRules {
   double group_ratio = 1.25;
   bool window_value_width = false, local_value_width = false;
   bool pads_attention_pages = false;
-  bool packs_by_slots = false, packs_widest_group = false, packed_sum_of_pages = false;
+  bool packs_by_slots = false, packs_widest_group = false, packed_sum_of_pages = false, checks_whole_blocks = false;
   bool batch_for_source = false;
   bool in_flight_batches = false;
   bool null_block = false;
@@ -44,7 +44,7 @@ struct VllmRules {
   double utilization = 0.90;
   std::uint64_t max_num_seqs = 256, small_max_num_seqs = 256;
   bool whole_items = false, largest_batches = false;
-  bool whole_graphs = false, whole_steps = false, widest_step = false;
+  bool whole_graphs = false, counts_drafts = false, whole_steps = false, widest_step = false;
   bool gpt_oss_graphs = false, largest_graphs = false;
   bool keeps_graph_pool = false;
   bool graphs_in_budget = false, graphs_in_peak = false, estimates_new_graphs = false;
@@ -60,7 +60,7 @@ struct VllmRules {
   bool leaves_towers = false;
   bool pads_vocab = false;
   bool refines_blocks = false;
-  bool fewer_scales = false;
+  bool fewer_scales = false, library_scales = false;
   bool lora_with_experts = false;
   // The command line.
   bool spans_nodes = false, rope_parameters = false, has_decode_context = false;

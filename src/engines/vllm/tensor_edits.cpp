@@ -159,6 +159,8 @@ constexpr TensorEdit kEdits[] = {
     {Archs{Arch::kNemotronH}, KeepAs{"<routers>", Kept::kFloat32}, "fused_moe/router/gate_linear.py",
      {.holds = lacks_router_kernel}},
     {"BeamForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/beam"},
+    {"SarvamMLAForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/sarvam.py: Sarvam's routers are in float32.",
+     {.until = {0, 31}, .unless = "router_dtype=\"bf16\""}},
     // Copies for FlashKDA, if it runs.
     {kKimi, DropTensors{"decode_conv1d decode_norm"}, "models/kimi_k3/nvidia/kda.py", {.holds = is_older_than_hopper}},
     {kKimi, pad_kda, "models/kimi_k3/nvidia/kda.py"},
@@ -323,7 +325,7 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
   const std::uint64_t scales =
       (rules.fewer_scales ? kScales : kScalesWithRanges) + (loads_scales(input) ? kLoadedScales : 0);
   // Before that the library's classes kept their attention layers outside of the model; DeepSeek-V4's layer has none.
-  const bool has_scales = input.arch != Arch::kDeepseekV4 && (rules.fewer_scales || !runs_library_class(input));
+  const bool has_scales = input.arch != Arch::kDeepseekV4 && (rules.library_scales || !runs_library_class(input));
   if (input.attention_layers > 0 && has_scales)
     out.push_back(of_kind(
         LineId::kOther,

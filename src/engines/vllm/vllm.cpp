@@ -27,7 +27,7 @@ constexpr std::array kVersions{
     EngineVersion{"0.24", "padded pages of attention; source"},
     EngineVersion{"0.26", "executed; windows are charged two batches in flight"},
     EngineVersion{"0.27", "packed blocks of the widest group; source, a log of Qwen3.8"},
-    EngineVersion{"0.28", "prefix caching of states; source"},
+    EngineVersion{"0.28", "executed; prefix caching of states"},
     EngineVersion{"0.29", "the null block, checkpoints of Kimi-Linear; source"},
     EngineVersion{"0.30", "executed; block size and \"KV cache needed\" lines of Qwen3.5, Qwen3.8, Kimi-Linear"},
     EngineVersion{"0.31", "FP8 heads of 512 on Hopper; a log of Llama-3.1"},

@@ -33,13 +33,13 @@ def prepare(room, release):
     return {"vllm": release, **room.versions(*REPORTED)}
 
 
-def known_classes(source):
+def known_classes(source, lists=GENERATING):
     with open(os.path.join(source, "vllm", "model_executor", "models", "registry.py")) as f:
         tree = ast.parse(f.read())
     out = set()
     for node in tree.body:
         target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
-        if getattr(target, "id", None) in GENERATING and isinstance(node.value, ast.Dict):
+        if getattr(target, "id", None) in lists and isinstance(node.value, ast.Dict):
             out |= {key.value for key in node.value.keys if isinstance(key, ast.Constant)}
     return out
 
@@ -54,6 +54,13 @@ def merged(row, other):
     if ("starts" in row) != ("starts" in other):
         return {**row, "artefact": True, "without_flashinfer": other.get("refused", other.get("not_run", "starts"))}
     return {**row, "without_flashinfer": other["backends"]} if row.get("backends") != other.get("backends") else row
+
+
+def marked(row, classes, dropped):
+    """Transformers' class stands in for one that the release never had. Whether it starts depends on the installed
+    transformers and on what this run leaves out: loading the weights, and a forward pass."""
+    stands_in = str(row.get("arch")).startswith("Transformers") and not dropped.union([row["arch"]]) & set(classes)
+    return {**row, "artefact": True} if stands_in else row
 
 
 def options_of(row):
@@ -84,7 +91,8 @@ def workers(room, release, answers):
 
 def rows(room, release, choice):
     """The rows of the cases, and of the options, in their order."""
-    asked, files = cases.of_release(known_classes(os.path.join(room.path, "source")))
+    dropped = known_classes(source(room, release), ("_PREVIOUSLY_SUPPORTED_MODELS",))
+    asked, files = cases.of_release(known_classes(source(room, release)))
     wanted = choice.of(asked)
     paths = {name: written(room, name, files[name]) for name in {c["config"] for c in wanted} - {None}}
     jobs = [(case, flashinfer) for case in wanted for flashinfer in with_flashinfer(case)]
@@ -104,8 +112,9 @@ def rows(room, release, choice):
             other = said[json.dumps(case), False]
             found = [merged(found[0], other[0] if isinstance(other, list) else other)]
         head = {k: v for k, v in case.items() if k != "mem"}
+        classes = files[case["config"]]["config"].get("architectures", ()) if case["config"] else ()
         for row in found:
-            yield {**head, "release": release, **row}
+            yield {**head, "release": release, **marked(row, classes, dropped)}
     answers.forget()
 
 

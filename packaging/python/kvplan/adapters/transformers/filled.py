@@ -104,6 +104,6 @@ def filled_static(model, config, length):
     """A static cache of that length, after the few tokens at which its layers allocate."""
     cache = StaticCache(config=config.get_text_config(decoder=True), max_cache_len=length)
     with torch.no_grad():
-        model(input_ids=zeros(4), past_key_values=cache, use_cache=True)
+        model(input_ids=zeros(4), use_cache=True, **{key_of(model): cache})
     count = Count(cache, model)
     return {"tokens": length, "bytes": count.bytes, "layers": count.layers()}
