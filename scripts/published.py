@@ -104,7 +104,7 @@ def named(entry):
             break
     config = entry["config"]
     low = name.lower()
-    if re.search(r"embed|bge-m|gte|minilm", low):
+    if re.search(r"embed|^bge-(?!reranker)|gte|minilm", low):
         tasks = "embedding"
     elif "rerank" in low:
         tasks = "reranking"
