@@ -82,20 +82,31 @@ function setCommand(words, command) {
   if (command) words.splice(words[0] === "kvplan" ? 1 : 0, 0, command);
 }
 
+// `pick` takes no model, and no other question has these options.
+function leavePick(words) {
+  if (read(words).command !== "pick") return;
+  setCommand(words, "");
+  for (const name of ["--task", "--all"]) set(words, [name], "");
+}
+
 function setModel(words, model) {
-  if (model !== "") set(words, ["--command"], ""); // a model or a launch command
+  if (model !== "") {
+    set(words, ["--command"], ""); // a model or a launch command
+    leavePick(words);
+  }
   const { models, place } = read(words);
   const put = model === "" ? [] : [model];
   if (models.length) words.splice(models[0].at, 1, ...put);
   else words.splice(place >= 0 ? place + 1 : words[0] === "kvplan" ? 1 : 0, 0, ...put);
 }
 
-// Another question about the same. `pick` takes no model, and of the options those that say what it runs on.
+// Another question about the same. Of the options, `pick` takes those that say what it runs on.
 let lastModel = "";
 const ofPick = ["--engine", "--gpu", "--gpu-memory", "--gpu-count", "--gpu-file", "--host-memory", "--max-model-len", "--users", "--task", "--all", "--format", "--json"];
 function setQuestion(words, command) {
   const { models, options } = read(words);
   lastModel = models[0]?.value ?? lastModel;
+  if (command !== "pick") leavePick(words);
   setCommand(words, command);
   if (command === "pick") {
     for (let left; (left = read(words).models[0]); ) words.splice(left.at, 1);
@@ -476,10 +487,7 @@ function listen() {
   }
   const byName = () => {
     clearTimeout(later);
-    edit((words) => {
-      if (read(words).command === "pick") setCommand(words, "");
-      setModel(words, $("model").value.trim());
-    });
+    edit((words) => setModel(words, $("model").value.trim()));
   };
   $("model").addEventListener("change", byName);
   $("model").addEventListener("input", () => {
@@ -519,10 +527,7 @@ function listen() {
       }
       if (/^\s*(\{|$)/.test(text) && !/"(containers|services|command|args)"\s*:/.test(text)) {
         give("config.json", { text });
-        edit((words) => {
-          if (read(words).command === "pick") setCommand(words, "");
-          setModel(words, "config.json");
-        });
+        edit((words) => setModel(words, "config.json"));
         return;
       }
       // The command's own engine, lengths and types count, so those of the fields go.

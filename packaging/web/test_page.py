@@ -433,6 +433,19 @@ def test_what_can_i_run(page, address):
     # The model is still there for the other questions.
     page.get_by_role("tab", name="Plan", exact=True).click()
     expect(page.locator("#command")).to_have_value(re.compile(f"^kvplan {re.escape(row['model'])} .*--gpu rtx-3060"))
+    # A model from anywhere is planned: an example, a name, a row of another task.
+    asks(page, "kvplan pick --gpu rtx-3060 --task code --all")
+    page.locator("#examples").select_option("llama-3.1-8b.json")
+    expect(page.locator("#command")).to_have_value("kvplan llama-3.1-8b.json --gpu rtx-3060")
+    asks(page, "kvplan pick --gpu rtx-3060 --task code")
+    page.locator("#model").fill("Qwen3-8B")
+    page.locator("#model").press("Enter")
+    expect(page.locator("#command")).to_have_value("kvplan Qwen3-8B --gpu rtx-3060")
+    asks(page, "kvplan pick --gpu rtx-3060 --task code --all")
+    page.locator("#answer td[data-name=model] button").first.click()
+    expect(page.locator("#command")).to_have_value(re.compile("^kvplan [^ ]+ --gpu rtx-3060 --engine llama.cpp --weights [^ ]+$"))
+    answered(page)
+    assert "pick" not in page.locator("#answer").inner_text()
 
 
 def test_names_and_cards_are_searched(page, address):
