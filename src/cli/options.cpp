@@ -183,6 +183,8 @@ Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, c
   call.models = {read.settings.model};
   call.request.command = read.request;
   call.notes = read.notes;
+  if (is_given(given, "--engine"))
+    std::erase_if(call.notes, [](const Note& note) { return note.code == "release_not_named"; });
   call.pasted = std::make_shared<const ReadCommand>(std::move(read));
   prepare(given, call);
   call.without = [=](std::string_view option) { return call_of(command, typed, base, option); };

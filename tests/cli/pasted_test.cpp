@@ -1,6 +1,7 @@
 // An engine's command in place of a MODEL, as a user pastes it.
 #include "cli/pasted.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
@@ -40,6 +41,12 @@ TEST_CASE("kvplan's options stand before --, and win") {
   const Json plan =
       asked({"--max-model-len", "1024", "--json", "--", "vllm", "serve", kModel, "--max-model-len", "2048"});
   CHECK(plan.at("request").at("max_model_len") == 1024);
+  const auto names_release = [](const Json& each) {
+    return std::none_of(each.at("notes").begin(), each.at("notes").end(),
+                        [](const Json& note) { return note.at("code") == "release_not_named"; });
+  };
+  CHECK(!names_release(plan));
+  CHECK(names_release(asked({"--engine", "vllm@0.20", "--json", "--", "vllm", "serve", kModel})));
   check_refuses({kModel, "--", "vllm", "serve", kModel}, "leave one of them out");
   check_refuses({"--", "vllm", "serve", kModel, "--nope"}, "--nope");
   check_refuses({"--", "no", "command"}, "no engine command");
