@@ -158,7 +158,7 @@ constexpr Option kOptions[]{
      flag<&P::balances_experts>},
     {"--num-redundant-experts", "N", kVllm, "vLLM, SGLang: extra copies of experts per layer",
      set<parse_redundant_experts, &P::redundant_experts>},
-    {"--all2all-backend", "NAME", kVllm, "vLLM: how ranks exchange the tokens of experts",
+    {"--all2all-backend", "NAME", kVllm, "vLLM, SGLang: how ranks exchange the tokens of experts",
      set<parse_all2all, &VllmOptions::all2all_backend>},
     {"--block-size", "N", kVllm, "tokens per block of the KV cache", set<parse_count, &R::block_size>},
     {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm,

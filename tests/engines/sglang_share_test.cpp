@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "engines/requests.h"
 #include "plan/plan.h"
 #include "support/figures.h"
@@ -80,6 +82,17 @@ TEST_CASE("SGLang's share: options that move it") {
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.758));
   CHECK(engine_of(request).settings(engine_input(test_model("deepseek-v3"), request), {}).max_num_batched_tokens ==
         1024);
+  // 2 GiB of 140.4 for DeepEP's buffers (reserve_for_deepep_a2a_mb), since 0.5.15.
+  const auto with_deepep = [&](const char* release) {
+    Request deepep = request;
+    deepep.engine_version = release;
+    const double before = share("deepseek-v3", deepep);
+    deepep.parallel.expert = true;
+    deepep.vllm.all2all_backend = "deepep_low_latency";
+    return before - share("deepseek-v3", deepep);
+  };
+  CHECK(std::abs(with_deepep("0.5.23") - 2 / 140.4) < 0.001);
+  CHECK(with_deepep("0.5.14") == 0);
   request.engine_version = "0.5.8";
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.769));
   request.memory_utilization = 0.5;

@@ -109,6 +109,9 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
                  Bytes(900 * kMiB), "allowance of 512 MiB per GPU",
                  "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineId::kContext});
   if (!request.enforce_eager) out.push_back(graphs(input, settings));
+  if (sglang_exchanges_experts(request))
+    out.push_back({Section::kRuntime, "buffers to exchange tokens", Bytes(2 * kGiB), Bytes(kGiB), Bytes(4 * kGiB),
+                   "2 GiB of DeepEP's", "estimate: SGLang reserve_for_deepep_a2a_mb"});
   std::optional<Bytes> budget = request.kv_cache_memory_bytes;
   if (!budget && in.gpu_memory && in.weights > Bytes(0))
     budget = sglang_cache_budget({&input, *in.gpu_memory, in.weights, Bytes(0), Bytes(0), Bytes(0)});

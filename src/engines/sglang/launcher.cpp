@@ -6,6 +6,7 @@
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "engines/sglang/rules.h"
+#include "engines/sglang/share.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
 
@@ -106,6 +107,8 @@ EngineCommand sglang_command() {
   out.takes_beginnings = true;
   // server_args.py: EAGLE without a draft is the model's own layer.
   out.complete = [](CommandSettings& settings) {
+    // _handle_a2a_moe: DeepEP distributes experts over all ranks.
+    if (settings.find("--all2all-backend") != nullptr) settings.set("--enable-expert-parallel", "");
     const std::string* method = settings.find("--speculative-method");
     const auto found = method != nullptr ? find_draft_method(*method) : std::nullopt;
     if (found == DraftMethod::kEagle && settings.find("--draft") == nullptr)
@@ -149,6 +152,7 @@ Launch sglang_launch(const LaunchInput& input) {
     else
       out.add("--enable-ep-moe");
   }
+  if (sglang_exchanges_experts(request)) out.add("--moe-a2a-backend", "deepep");
   if (request.parallel.redundant_experts > 0) out.add("--ep-num-redundant-experts", request.parallel.redundant_experts);
   if (kv_chosen(request)) {
     const std::string_view type = kv_name(input.types.key, rules.names_block_types);

@@ -145,6 +145,8 @@ constexpr Rule<SglangRules> kRules[] = {
     {.sets = &SglangRules::pads_vocab, .since = {0, 5, 8},
      .what = "vocabulary rows are padded to 64 on one rank too", .evidence = "VocabParallelEmbedding of 0.5.8"},
 
+    {.sets = &SglangRules::reserves_for_exchange, .since = {0, 5, 15},
+     .what = "the default fraction leaves 2 GiB for DeepEP's buffers", .evidence = "server_args.py of 0.5.14 and 0.5.15"},
     {.sets = &SglangRules::has_expert_size, .since = {0, 5},
      .what = "--ep-size distributes experts; before, the flag --enable-ep-moe", .evidence = "server_args.py"},
     {.sets = &SglangRules::renamed_strategy, .since = {0, 5, 14},

@@ -10,7 +10,7 @@ namespace kvplan {
 
 struct SglangRules {
   // The fraction of a GPU, chunks and graphs (share.cpp, card.cpp).
-  bool sizes_by_card = false, sums_reserve = false;
+  bool sizes_by_card = false, sums_reserve = false, reserves_for_exchange = false;
   double share_of_eight_ranks = 0.81;
   bool small_chunks = false;
   bool prefill_graphs = false, prefill_graphs_with_images = false;

@@ -85,7 +85,7 @@ Engine sglang_engine() {
       "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --mamba-scheduler-strategy "
       "--disable-radix-cache --swa-full-tokens-ratio --mamba-full-memory-ratio --max-mamba-cache-size "
       "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend --pp-layer-partition "
-      "--enable-hierarchical-cache --hicache-ratio --hicache-size --enable-eplb";
+      "--enable-hierarchical-cache --hicache-ratio --hicache-size --enable-eplb --all2all-backend";
   out.makers = "NVIDIA AMD Intel";
   out.supports = runs_on_card;
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram dflash dspark";
