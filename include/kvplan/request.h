@@ -160,6 +160,7 @@ struct CommandRequest {
   std::vector<std::string> unmodelled;  // options that can raise a GPU's memory: they leave no verdict
   std::string refusal, cure;            // why the engine does not take it: "unrecognized arguments: --x"
   bool is_rocm = false;                 // its container is for AMD's GPUs
+  bool wants_v0 = false;                // vLLM: VLLM_USE_V1=0, which 0.11 dropped
   bool operator==(const CommandRequest&) const = default;
 };
 

@@ -181,6 +181,7 @@ class CommandReader {
     if (target == "@hub-file") hub_file_ = value;
     if (target == "@fit") out_.settings.set("@fit", value.empty() ? "on" : value);
     if (target == "@devices") visible(value);
+    if (target == "@v0") out_.request.wants_v0 = true;
     if (target.starts_with("@host-cache")) out_.settings.set(target, value);
   }
 

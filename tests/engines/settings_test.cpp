@@ -34,12 +34,21 @@ TEST_CASE("settings: vLLM") {
   seen = settings_of("llama-3.1-8b", few);
   CHECK(seen.cuda_graph_sizes == 9);  // 1, 2, 4, 8, 16, 24, 32, 40, 48
   CHECK(seen.cuda_graphs == 9 + 6);   // and 1, 2, 4, 8, 16, 24
+  few.engine_version = "0.9";  // up to 512 tokens, whatever runs at once
+  CHECK(settings_of("llama-3.1-8b", few).cuda_graph_sizes == 67);
+  few.engine_version.reset();
   few.enforce_eager = true;
   CHECK(settings_of("llama-3.1-8b", few).cuda_graph_sizes == 0);
   CHECK(settings_of("llama-3.1-8b", few).cuda_graphs == 0);
   // gpu_memory_utilization was 0.9 until 0.20; V0 caches no prefixes.
   CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.19", "h100-80gb")).memory_fraction == 0.9);
   CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.6", "h100-80gb")).prefix_caching == false);
+  // VLLM_USE_V1=0, which 0.11 no longer reads.
+  Request old = on_card("vllm@0.10", "h100-80gb");
+  old.command.wants_v0 = true;
+  CHECK(settings_of("llama-3.1-8b", old).prefix_caching == false);
+  old.engine_version = "0.11";
+  CHECK(settings_of("llama-3.1-8b", old).prefix_caching == true);
   // States: with the release that caches them, and as requested.
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm@0.26", "h100-80gb")).prefix_caching == false);
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm", "h100-80gb")).prefix_caching == true);

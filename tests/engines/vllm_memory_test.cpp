@@ -453,6 +453,25 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   // Qwen's processors allow images of 16384 tokens: "a budget of 16384 tokens".
   input.model.arch = test_arch("qwen2_5_vl");
   CHECK(encoder(2).bytes == Bytes(16384ULL * 2560 * 2));
+  // Qwen2.5-VL's longest video in a context of 128,000 tokens: "a budget of 114688 tokens" since 0.11, 98304 in 0.10.
+  const auto outputs = [&](const char* name, const char* release, std::uint64_t context) {
+    EngineInput named = input;
+    named.model.architecture = name;
+    named.request.engine_version = release;
+    const Load load{Tokens(context), 1, Tokens(0)};
+    return vllm_overhead({&named, load, 0, Bytes(0), std::nullopt}).at(2).bytes.count() / (2560 * 2);
+  };
+  constexpr const char* kQwen25 = "Qwen2_5_VLForConditionalGeneration";
+  CHECK(outputs(kQwen25, "0.11", 128000) == 114688);
+  CHECK(outputs(kQwen25, "0.10", 128000) == 98304);
+  CHECK(outputs(kQwen25, "0.9", 128000) == 16384);  // its profile has a batch's length
+  CHECK(outputs(kQwen25, "0.11", 8192) == 16384);
+  CHECK(outputs(kQwen25, "0.33", 32768) == 32768);
+  // Qwen3-VL counts 12.5 tokens for each of a video's in 0.11: "a budget of 153600 tokens".
+  CHECK(outputs("Qwen3VLForConditionalGeneration", "0.11", 8192) == 153600);
+  CHECK(outputs("Qwen3VLForConditionalGeneration", "0.13", 8192) == 16384);
+  input.request.extras.mm_limits = {{"video", 0}};
+  CHECK(outputs(kQwen25, "0.11", 128000) == 16384);
   // Audio is not an item of the tower; images may be refused; V0 has no such cache; later stages have no encoder.
   input.request.extras.mm_limits = {{"audio", 3}};
   CHECK(lines(input).size() == 2);

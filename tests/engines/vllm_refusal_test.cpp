@@ -51,6 +51,21 @@ TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
   dense.model.intermediate_size = 1536;
   dense.request.weights = "bfloat16";
   CHECK(id_of(dense).empty());
+  // Neither does the MLP of the shared experts, which ranks split even where they hold whole experts: DeepSeek-V4-Pro
+  // (3,072) on 16 ranks (vllm-project/vllm#40955). Where ranks share the sequences out, each has all of it.
+  EngineInput shared = blocks_of(3072, 16);
+  TensorGroup gate;
+  gate.component = Component::kSharedExperts;
+  gate.rows = 3072;
+  gate.split = Split::kRows;
+  shared.model.tensors = {&gate, 1};
+  shared.request.parallel.expert = true;
+  CHECK(id_of(shared) == "fp8_blocks");
+  shared.request.parallel.data = 2;
+  CHECK(id_of(shared).empty());
+  shared.request.parallel.tensor = 8;
+  shared.request.parallel.data = 1;
+  CHECK(id_of(shared).empty());
 }
 
 TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {
@@ -131,6 +146,11 @@ TEST_CASE("vllm refusals: experts for which a release has no kernel on a card") 
   CHECK(on("fp8", Arch::kQwen, "a100-80gb", "vllm@0.8") == "quantization");
   CHECK(on("fp8", Arch::kQwen, "a100-80gb", "vllm@0.9").empty());
   CHECK(on("fp8", Arch::kQwen, "l40s", "vllm@0.8").empty());
+  // NVFP4 and blocks of FP8 on GeForce Blackwell: #21309 and #22131, in 0.10.1.
+  CHECK(on("nvfp4", Arch::kQwen, "rtx-5090", "vllm@0.10") == "quantization");
+  CHECK(on("nvfp4", Arch::kQwen, "b200", "vllm@0.10").empty());
+  CHECK(on("nvfp4", Arch::kQwen, "rtx-5090", "vllm@0.10.1").empty());
+  CHECK(on("fp8", Arch::kQwen, "rtx-5090", "vllm@0.10").empty());
   // MiniMax-M2.1-NVFP4 (#33416), Nemotron-3-Nano-NVFP4 (#35065), whose experts have no gate, DeepSeek-V4-NVFP4
   // (#45661).
   CHECK(on("nvfp4", Arch::kMinimax, "rtx-pro-6000", "vllm@0.15") == "quantization");

@@ -56,6 +56,12 @@ TEST_CASE("Options are read as the engine's parser reads them") {
         "--speculative-method ngram; --num-speculative-tokens 2");
   CHECK(asks("vllm serve m -cc '{\"cudagraph_capture_sizes\": [1, 2, 4], \"pass_config\": {\"x\": true}}'") ==
         "--cudagraph-capture-sizes 1,2,4");
+  CHECK(asks("sglang serve --model m --tp 8 --moe-a2a-backend deepep") ==
+        "--tensor-parallel-size 8; --all2all-backend deepep_low_latency; --enable-expert-parallel");
+  CHECK(warns("sglang serve --model m --moe-a2a-backend none").empty());
+  CHECK(read("VLLM_USE_V1=0 vllm serve m").request.wants_v0);
+  CHECK(warns("VLLM_USE_V1=0 vllm serve m").empty());
+  CHECK(!read("VLLM_USE_V1=1 vllm serve m").request.wants_v0);
   CHECK(asks("sglang serve --model m --mem-fraction 0.8 --ep 4 --disable-cuda-graph") ==
         "--mem-fraction-static 0.8; --enable-expert-parallel; --enforce-eager");
   CHECK(asks("sglang serve --model m --speculative-algorithm EAGLE") == "--speculative-method mtp");

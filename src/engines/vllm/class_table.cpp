@@ -63,6 +63,11 @@ constexpr ClassRow kClasses[] = {
     {&C::names_largest_graph, {Arch::kGptOss}},
     {&C::takes_videos_whole, {Arch::kGemma4, Arch::kGemma4Unified}},
     {&C::sizes_images_by_pixels, {Arch::kQwen, Arch::kQwen3Next, Arch::kQwen3p5, Arch::kQwen4Exp}},
+    {&C::sizes_videos_by_frames,
+     {},
+     "Qwen2VLForConditionalGeneration Qwen2_5_VLForConditionalGeneration Qwen2_5OmniModel "
+     "Qwen2_5OmniForConditionalGeneration"},
+    {&C::counts_times_of_videos, {}, "Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration"},
     {&C::takes_no_videos,
      {Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kMistral, Arch::kMistral3, Arch::kMistral4,
       Arch::kMistralLarge4, Arch::kMinistral, Arch::kLlama, Arch::kLlama4, Arch::kMllama, Arch::kPhi3V, Arch::kCohere2,

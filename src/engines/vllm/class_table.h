@@ -48,6 +48,8 @@ struct VllmClass {
   bool names_largest_graph = false;     // VllmRules::gpt_oss_graphs
   bool takes_videos_whole = false;      // the default batch fits a whole video: VllmRules::whole_items
   bool sizes_images_by_pixels = false;  // the largest image follows from max_pixels in the processor config
+  bool sizes_videos_by_frames = false;  // VllmRules::profiles_videos
+  bool counts_times_of_videos = false;  // VllmRules::counts_times_of_videos
   bool takes_no_videos = false;         // a limit for images excludes the tower
   bool has_new_runner = false;          // even with experts
   bool has_old_runner_on_rocm = false;

@@ -121,8 +121,9 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   const bool is_named = rules.gpt_oss_graphs && vllm_class(input.model).names_largest_graph;
   const std::uint64_t limit = asked.graph_batch.value_or(vllm_largest_graph(input, rules));
   // If the class names the largest size, it applies for any number of sequences (GptOssForCausalLMConfig).
-  const std::uint64_t by_steps =
-      is_named || asked.graph_batch ? limit : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
+  const std::uint64_t by_steps = is_named || asked.graph_batch || !rules.graphs_by_seqs
+                                     ? limit
+                                     : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, batched});
   std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
   if (is_named || asked.graph_batch) return out;

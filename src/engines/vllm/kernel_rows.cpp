@@ -12,6 +12,8 @@ constexpr Release of_minor(std::uint64_t minor, std::uint64_t patch = 0) {
 constexpr const char* kOldCard = "vLLM has kernels from compute capability {floor} on, and this GPU has {current}";
 constexpr const char* kNoFp8 =
     "type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')";
+constexpr const char* kNotFor12 = "vLLM has no kernel of this format for compute capability 12";
+constexpr const char* kSince101 = "use vLLM 0.10.1 or newer";
 constexpr const char* kNoNvfp4Experts = "No NvFp4 MoE backend supports the deployment configuration.";
 constexpr const char* kNewerOrCard = "use a newer release, or a GPU of compute capability 10.0";
 constexpr std::string_view kMinimum = "get_min_capability of the method's class, in the releases on both sides";
@@ -37,6 +39,12 @@ constexpr KernelRow kRows[] = {
     {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kExperts, .cards = "89+", .until = of_minor(9),
      .words = kNoFp8, .cure = "use vLLM 0.9 or newer, or a GPU of compute capability 8.9",
      .evidence = "Fp8MoEMethod has no Marlin in 0.8.5, and has it in 0.9.0; vllm-project/vllm#17581, #18182"},
+    {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kBlocks, .cards = "0-119", .since = of_minor(9),
+     .until = of_minor(10, 1), .words = kNotFor12, .cure = kSince101,
+     .evidence = "vllm-project/vllm#22131, #21648: cutlass_scaled_mm with blocks"},
+    {.methods = "modelopt", .types = "nvfp4", .cards = "0-119", .since = of_minor(9), .until = of_minor(10, 1),
+     .words = kNotFor12, .cure = kSince101,
+     .evidence = "cutlass_scaled_fp4_mm; vllm-project/vllm#21309, #21274"},
     {.methods = "compressed-tensors", .types = "fp8", .cards = "80+", .until = of_minor(16), .evidence = kMinimum},
     {.methods = "compressed-tensors", .types = "fp8", .cards = "75+", .since = of_minor(16), .evidence = kMinimum},
     {.methods = "compressed-tensors", .types = "nvfp4", .cards = "80+", .until = of_minor(16), .evidence = kMinimum},

@@ -225,19 +225,39 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
 struct EncoderBudget {
   std::uint64_t batch = 0, item = 0;  // in tokens; 0: the config gives no item's size
   std::uint64_t budget = 0, held = 0;
+  std::uint64_t encoded = 0;  // what passes the encoder in one run
 };
 
-std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules) {
-  constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors / pixels per token
+constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors / pixels per token
+
+// Qwen2-VL's longest video has two frames of the largest image for each image's tokens that the context leaves free, up
+// to a number of frames (Qwen2VLProcessingInfo.get_num_frames_with_most_features).
+std::uint64_t qwen_video(const VllmRules& rules, Tokens context) {
+  std::uint64_t images = context.count() / kQwenImage;
+  if (rules.image_beside_video && images > 0) --images;
+  return kQwenImage * std::clamp<std::uint64_t>(images, 1, rules.video_frames / 2);
+}
+
+// Qwen3-VL's video has a limit of pixels, and 0.11 and 0.12 count 12.5 tokens for each of its own.
+constexpr std::uint64_t kQwen3Video = 12288, kQwen3Counted = kQwen3Video * 25 / 2;
+
+std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules, Tokens context) {
   if (!input.model.vision || input.request.extras.language_model_only) return std::nullopt;
   const auto& limits = input.request.extras.mm_limits;
   const auto allows = [](const auto& limit) { return limit.first != "audio" && limit.second != 0; };
   if (!limits.empty() && std::none_of(limits.begin(), limits.end(), allows)) return std::nullopt;
   EncoderBudget out;
   out.batch = vllm_batched_tokens(input, rules);
-  out.item = vllm_class(input.model).sizes_images_by_pixels ? kQwenImage : input.model.vision->image_tokens;
+  const VllmClass its = vllm_class(input.model);
+  const bool has_videos = std::none_of(limits.begin(), limits.end(),
+                                       [](const auto& each) { return each.first == "video" && each.second == 0; });
+  out.item = its.sizes_images_by_pixels ? kQwenImage : input.model.vision->image_tokens;
+  if (has_videos && its.sizes_videos_by_frames && rules.profiles_videos) out.item = qwen_video(rules, context);
+  const bool counts_times = has_videos && its.counts_times_of_videos && rules.counts_times_of_videos;
+  if (counts_times) out.item = kQwen3Counted;
   out.budget = std::max(out.batch, out.item);
   out.held = out.item == 0 ? out.budget : out.budget / out.item * out.item;
+  out.encoded = counts_times ? kQwen3Video : out.held;
   return out;
 }
 
@@ -265,7 +285,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
 // The encoder's peak counts if it exceeds the batch's. It is computed as for a decoder layer.
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
-  const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);
+  const std::uint64_t patches = checked_mul(encoder.encoded, vision.patches, kActivations);
   // Two thirds of the MLP's part are split over the ranks.
   const std::uint64_t ranks = input.request.parallel.tensor;
   const std::uint64_t mlp =
@@ -380,7 +400,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   if (auto buffers = exchange_buffers(input, rules)) out.push_back(std::move(*buffers));
   if (in.stage == 0)
     if (auto images = crossed_images(input, rules, in.load, out.front().bytes)) out.push_back(std::move(*images));
-  const auto encoder = rules.v1_engine ? encoder_budget(input, rules) : std::nullopt;
+  const auto encoder = rules.v1_engine ? encoder_budget(input, rules, in.load.max_model_len) : std::nullopt;
   if (encoder && in.stage == 0) {
     out.push_back(encoder_cache(input, *encoder));
     if (auto pass = encoder_pass(input, *encoder, out.front().bytes + out.back().bytes))

@@ -94,6 +94,16 @@ Found card(const EngineInput& input) {
   return std::nullopt;
 }
 
+// The width of the shared experts' MLP if ranks split it; 0: none, or each rank has all of it for its part of the
+// sequences (use_sequence_parallel_moe).
+std::uint64_t split_shared_width(const EngineInput& input) {
+  const Parallel& parallel = input.request.parallel;
+  if (parallel.expert && parallel.tensor > 1 && parallel.data > 1) return 0;
+  for (const TensorGroup& group : input.model.tensors)
+    if (group.component == Component::kSharedExperts && group.split == Split::kRows) return group.rows;
+  return 0;
+}
+
 // Blocks of FP8 weights that ranks split: validate_fp8_block_shape, and for experts separately.
 Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
@@ -103,11 +113,12 @@ Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
   const ExpertShape& experts = input.model.experts;
   const bool has_dense = experts.count == 0 || experts.dense_layers > 0;
   const std::uint64_t tp = request.parallel.tensor;
-  if (has_dense && tp > 1 && input.model.intermediate_size % tp == 0 && input.model.intermediate_size / tp % block != 0)
-    return Refusal{"fp8_blocks",
-                   {"Weight output_partition_size = {size} is not divisible by weight quantization block_n = {block}",
-                    {{"size", input.model.intermediate_size / tp}, {"block", block}}},
-                   "use a smaller --tensor-parallel-size"};
+  for (const std::uint64_t whole : {has_dense ? input.model.intermediate_size : 0, split_shared_width(input)})
+    if (tp > 1 && whole % tp == 0 && whole / tp % block != 0)
+      return Refusal{"fp8_blocks",
+                     {"Weight output_partition_size = {size} is not divisible by weight quantization block_n = {block}",
+                      {{"size", whole / tp}, {"block", block}}},
+                     "use a smaller --tensor-parallel-size"};
   const std::uint64_t cuts = request.parallel.expert ? 1 : tp * request.parallel.data;
   if (experts.count == 0 || cuts <= 1 || experts.width % cuts != 0 || experts.width / cuts % block == 0)
     return std::nullopt;

@@ -37,6 +37,20 @@ constexpr Rule<V> kRules[] = {
           "EngineArgs._is_v1_supported_oracle of 0.8.1; start-up logs of 0.8 and 0.9"),
     {&V::v1_where_it_can, 1, release(8), release(9), "0.8 chooses the engine by the GPU and the options.",
      "EngineArgs._is_v1_supported_oracle"},
+    until(11, &V::has_v0, "VLLM_USE_V1=0 takes the V0 engine.", "vllm/v1 alone is left in 0.11"),
+    since(10, &V::profiles_videos,
+          "The profile run has a whole video of Qwen2-VL and Qwen2.5-VL; before, one that fits the batch.",
+          "_dummy_run's seq_len in v1/worker/gpu_model_runner.py of 0.9 and 0.10"),
+    until(11, &V::image_beside_video, "The longest video of Qwen2-VL leaves room for an image.",
+          "get_num_frames_with_most_features of 0.10 and 0.11"),
+    value_since(11, &V::video_frames, std::uint64_t{14}, "The longest video of Qwen2-VL has 14 frames; before, 16.",
+                "_MAX_FRAMES_PER_VIDEO of models/qwen2_vl.py"),
+    {&V::counts_times_of_videos, 1, release(11), release(13),
+     "The encoder cache of Qwen3-VL has 12.5 tokens for each token of a video.",
+     "get_max_video_tokens of models/qwen3_vl.py"},
+    since(10, &V::graphs_by_seqs,
+          "Graphs are captured for at most twice --max-num-seqs; before, for up to 512 tokens in any case.",
+          "SchedulerConfig.cuda_graph_sizes of 0.9.0 and 0.10.0"),
     since(10, &V::hybrid_manager,
           "Layers of several types get separate groups; before, one block table serves all layers.",
           "start-up logs of V0 and early V1"),
@@ -250,7 +264,8 @@ bool allows_v1(const Request& request) {
 
 VllmRules vllm_rules(const Request& request) {
   VllmRules rules = resolve_rules(kRules, release_of(request));
-  if (!rules.v1_where_it_can || allows_v1(request)) return rules;
+  const bool asks_v0 = rules.has_v0 && request.command.wants_v0;
+  if (!rules.v1_engine || (!asks_v0 && (!rules.v1_where_it_can || allows_v1(request)))) return rules;
   rules.v1_engine = false;
   rules.max_num_seqs = rules.small_max_num_seqs = VllmRules{}.max_num_seqs;
   return rules;

@@ -11,7 +11,10 @@ namespace kvplan {
 
 // The behaviour of one release. The rows of rules.cpp say what each member means.
 struct VllmRules {
-  bool v1_engine = false, v1_where_it_can = false;
+  bool v1_engine = false, v1_where_it_can = false, has_v0 = false;
+  bool graphs_by_seqs = false;
+  bool profiles_videos = false, image_beside_video = false, counts_times_of_videos = false;
+  std::uint64_t video_frames = 16;
   // Groups of layers, the pool's blocks, and what a request is charged.
   bool hybrid_manager = false, chunked_groups = false;
   double group_ratio = 1.25;
