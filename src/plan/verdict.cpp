@@ -101,6 +101,31 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   if (need.bytes > need.budget || is_tight || alone) judge.require_estimate(need);
 }
 
+// Graphs that an engine captures beside its share, once the cache fills it, need the rest of the GPU and what the
+// profile's activations leave.
+void require_graphs(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes memory, Judge& judge) {
+  const auto sum = [&](const auto& counts) {
+    TotalReport out;
+    for (const LedgerLine& line : plan.fullest().lines) {
+      if (!counts(line)) continue;
+      out.bytes += line.bytes;
+      out.low += line.low;
+      out.high += line.high;
+    }
+    return out;
+  };
+  const TotalReport graphs = sum([](const LedgerLine& line) { return line.id == LineId::kGraphs; });
+  const auto budget = [&](Bytes captured) {
+    return engine.cache_budget({&input, memory, Bytes(0), Bytes(0), graphs.bytes, captured});
+  };
+  if (budget(Bytes(0)) == budget(graphs.bytes)) return;
+  const TotalReport freed = sum([](const LedgerLine& line) { return line.part == Section::kActivation; });
+  const Bytes share = usable_memory(engine, input, memory);
+  const Need need{VerdictLimit::kCard, share + less(graphs.bytes, freed.bytes), share + less(graphs.low, freed.high),
+                  share + less(graphs.high, freed.low), memory};
+  if (need.high > memory) judge.require_estimate(need);
+}
+
 // A part in main memory is a separate verdict, and breaks a limit under --no-offload.
 void judge_offload(const Plan& plan, VerdictReport& verdict) {
   if (verdict.status != Verdict::kFits || verdict.on_cpu.empty()) return;
@@ -217,6 +242,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       const bool may_fit = range.low <= card && asked <= budget + (total - range.low);
       verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
       verdict.close = may_fit && verdict.over > Bytes(0);
+      require_graphs(input, engine, plan, *memory, judge);
     }
   } else if (memory) {
     require_total(VerdictLimit::kUsable, less(usable_memory(engine, input, *memory), kept));

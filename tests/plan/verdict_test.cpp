@@ -128,6 +128,32 @@ TEST_CASE("a shortfall is told in GiB") {
   CHECK(pool.find("bytes") == std::string::npos);
 }
 
+TEST_CASE("graphs captured beside the share need the rest of the GPU") {
+  // vLLM before 0.20 fills its share with the cache, then captures (gpu_worker.py: compile_or_warm_up_model); what the
+  // profile run freed is there too.
+  const auto ask = [](const char* engine, double share, bool eager = false) {
+    Request request = request_for(engine, 512);
+    request.card.gpu = &parse_gpu("h100-80gb");
+    request.memory_utilization = share;
+    request.max_num_batched_tokens = Tokens(512);
+    request.max_num_seqs = 64;
+    request.enforce_eager = eager;
+    return make_plan(test_model("llama-3.1-8b"), request).verdict;
+  };
+  const VerdictReport full = ask("vllm@0.9", 0.999);
+  CHECK(full.status == Verdict::kDoesNotFit);
+  CHECK(full.limit == VerdictLimit::kCard);
+  CHECK(full.needed > full.budget);
+  CHECK(full.close);  // the activations' high end leaves enough
+  const VerdictReport most = ask("vllm@0.9", 0.995);
+  CHECK(most.status == Verdict::kFits);
+  CHECK(most.close);
+  for (const VerdictReport& fits : {ask("vllm@0.9", 0.9), ask("vllm@0.9", 0.999, true), ask("vllm@0.24", 0.995)}) {
+    CHECK(fits.status == Verdict::kFits);
+    CHECK_FALSE(fits.close);
+  }
+}
+
 TEST_CASE("llama.cpp and ollama hold 256 sequences, whatever the memory") {
   // llama-cparams.h: LLAMA_MAX_SEQ.
   for (const char* engine : {"llama.cpp", "llama.cpp@b6900", "ollama"}) {
