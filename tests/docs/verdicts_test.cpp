@@ -30,11 +30,16 @@ constexpr const char* kWrongVerdicts = R"(
 
 // Whether kvplan says that the command of `row` starts.
 bool says_starts(const Json& row) {
-  std::vector<std::string> arguments{row.contains("model") ? "testdata/" + row["model"].get<std::string>() : "-"};
-  for (const Json& word : row["args"]) arguments.push_back(word);
-  arguments.emplace_back("--json");
   const TemporaryFolder folder;
   const std::string input = row.contains("config") ? folder.write("config.json", row["config"].dump()) : "/dev/null";
+  std::string model = row.contains("model") ? "testdata/" + row["model"].get<std::string>() : "-";
+  if (row.contains("catalogue")) model = row["catalogue"];
+  std::vector<std::string> arguments{model};
+  if (row.contains("command"))
+    arguments = {"--command", folder.write("command.sh", row["command"]), "--model-source",
+                 row.contains("config") ? input : model};
+  for (const Json& word : row["args"]) arguments.push_back(word);
+  arguments.emplace_back("--json");
   const Run run = run_program(arguments, input);
   CAPTURE(run.err);
   REQUIRE(Json::accept(run.out));
