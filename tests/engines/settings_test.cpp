@@ -36,7 +36,7 @@ TEST_CASE("settings: vLLM") {
   CHECK(seen.cuda_graphs == 9 + 6);   // and 1, 2, 4, 8, 16, 24
   few.engine_version = "0.9";  // up to 512 tokens, whatever runs at once
   CHECK(settings_of("llama-3.1-8b", few).cuda_graph_sizes == 67);
-  few.engine_version.reset();
+  few.engine_version.clear();
   few.enforce_eager = true;
   CHECK(settings_of("llama-3.1-8b", few).cuda_graph_sizes == 0);
   CHECK(settings_of("llama-3.1-8b", few).cuda_graphs == 0);
