@@ -58,7 +58,7 @@ class Finder {
       context_ = &text;
       count_ = command.exported;
       environment_of(command, environment);
-      words(command.words, environment, depth);
+      words(plain_words(command.words), environment, depth);
     }
   }
 
@@ -77,11 +77,13 @@ class Finder {
         }
       }
       if ((name == "bash" || name == "sh" || name == "zsh") && depth < kDeepestShell)
-        for (std::size_t next = at + 1; next + 1 < words.size() && words[next].text.starts_with('-'); ++next)
-          if (words[next].text.find('c') != std::string::npos)
-            return shell(read_shell(words[next + 1].text), environment, depth + 1);
+        for (std::size_t next = at + 1; next + 1 < words.size() && words[next].text.starts_with('-'); ++next) {
+          if (words[next].text.find('c') == std::string::npos) continue;
+          while (next + 2 < words.size() && words[next + 1].text.starts_with('-')) ++next;  // bash -c -i "..."
+          return shell(read_shell(words[next + 1].text), environment, depth + 1);
+        }
       // What these start is a separate text.
-      if (has_word("ssh tmux screen su runuser", name) && depth < kDeepestShell)
+      if (has_word("ssh tmux screen su runuser eval", name) && depth < kDeepestShell)
         for (std::size_t next = at + 1; next < words.size(); ++next)
           if (words[next].text.find(' ') != std::string::npos)
             shell(read_shell(words[next].text), environment, depth + 1);
@@ -91,7 +93,9 @@ class Finder {
       found.before = before;
       found.before.insert(found.before.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at));
       for (std::size_t i = 0; i < at; ++i) assignment(words[i].text, found.environment);
-      found.words.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+      // mpirun's ":" starts another command.
+      const auto from = words.begin() + static_cast<std::ptrdiff_t>(at);
+      found.words.assign(from, std::find_if(from, words.end(), [](const ShellWord& word) { return word.text == ":"; }));
       found.arguments = start.arguments - at;
       return;
     }
@@ -107,6 +111,7 @@ class Finder {
       const auto engine = std::find_if(engines().begin(), engines().end(),
                                        [&](const Engine& each) { return is_in(each.command.images, image); });
       if (engine == engines().end() || found.arguments.empty()) return;
+      if (has_word("bash sh", program_name(found.arguments.front().text))) return;  // a shell that starts no engine
       LaunchCommand& command = add(*engine, environment);
       command.words = found.arguments;
       command.before = found.starter;
@@ -132,6 +137,17 @@ class Finder {
   std::vector<LaunchCommand> out;
 
  private:
+  // A Dockerfile's CMD ["/bin/bash", "-c", "..."].
+  static std::vector<ShellWord> plain_words(std::vector<ShellWord> words) {
+    if (words.size() < 2 || !has_word("CMD ENTRYPOINT", words.front().text) || !words[1].text.starts_with('['))
+      return words;
+    words.erase(words.begin());
+    words.front().text.erase(0, 1);
+    for (ShellWord& word : words)
+      while (word.text.ends_with(',') || (&word == &words.back() && word.text.ends_with(']'))) word.text.pop_back();
+    return words;
+  }
+
   static void assignment(string_view word, Assignments& out) {
     const auto equals = word.find('=');
     if (equals == string_view::npos || equals == 0 || word[0] == '-') return;
@@ -193,6 +209,17 @@ void read_modelfile(string_view text, Finder& finder) {
   if (model.empty() || !is_ours) return;
   words.push_back({model, {}});
   finder.words(words, {}, 0);
+}
+
+// SERVE_COMMAND="vllm serve ..." for a script that is not here.
+void read_assigned(string_view text, Finder& finder) {
+  const ShellText read = read_shell(text);
+  const auto each = [&](const Assignments& assigned) {
+    for (const auto& [name, value] : assigned)
+      if (value.find(' ') != std::string::npos) finder.shell(read_shell(value), {}, 1);
+  };
+  each(read.environment);
+  for (const ShellCommand& command : read.commands) each(command.own);
 }
 
 bool is_yaml(string_view text) {
@@ -260,6 +287,7 @@ std::vector<LaunchCommand> find_commands(string_view text) {
       fail("the text is YAML, which kvplan does not read",
            "convert it to JSON: docker compose config --format json, kubectl get -o json, or yq -o json");
     if (finder.out.empty()) finder.shell(read_shell(without_marks(text)), {}, 0);
+    if (finder.out.empty()) read_assigned(text, finder);
   }
   if (finder.out.empty())
     fail("no engine command in the text",

@@ -1,11 +1,13 @@
 #include "launch/shell.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -17,6 +19,7 @@ using std::string_view;
 constexpr std::size_t kMostWords = 10000;
 constexpr std::size_t kMostExpanded = std::size_t{1} << 20;  // B=$A$A doubles
 constexpr std::size_t kLongestReference = 4096;              // of ${...} and <...>
+constexpr std::uint64_t kMostNumber = std::uint64_t{1} << 60;
 constexpr string_view kBlank = " \t\r";
 
 bool is_name(char c) {
@@ -35,6 +38,8 @@ std::string unquoted(string_view text) {
     text = text.substr(1, text.size() - 2);
   return std::string(text);
 }
+
+using Words = std::vector<ShellWord>;
 
 class ShellReader {
  public:
@@ -72,6 +77,7 @@ class ShellReader {
       quoted(c);
     } else if (c == '$') {
       variable(false);
+    } else if (c == '%' && windows_variable()) {
     } else if (c == '`') {
       substitution("`", "`");
     } else if (c == '\\') {
@@ -118,6 +124,7 @@ class ShellReader {
         variable(true);
         continue;
       }
+      if (quote == '"' && peek() == '%' && windows_variable()) continue;
       const bool escapes = quote == '"' && peek() == '\\' && string_view("\"\\$`").find(peek(1)) != string_view::npos;
       if (escapes) ++at_;
       if (quote == '"' && peek() == '\\' && peek(1) == '\n')
@@ -129,9 +136,20 @@ class ShellReader {
     ++at_;
   }
 
+  // %NAME% of a Windows script that assigns it.
+  bool windows_variable() {
+    const string_view name = variable_name(rest().substr(1));
+    const auto known = variables_.find(name);
+    if (name.empty() || peek(name.size() + 1) != '%' || known == variables_.end()) return false;
+    at_ += name.size() + 2;
+    for (const ShellWord& word : known->second) insert(word.text, true);
+    return true;
+  }
+
   // $NAME, ${NAME}, ${NAME:-default}, $env:NAME, $(...)
   void variable(bool in_quotes) {
     const std::size_t from = at_++;
+    if (rest().starts_with("((") && arithmetic()) return;
     if (peek() == '(') return substitution("$(", ")", from);
     const bool braces = peek() == '{';
     if (braces) ++at_;
@@ -164,12 +182,70 @@ class ShellReader {
       word_.unset.push_back(name);
       return;
     }
-    const std::vector<std::string> values =
-        known != variables_.end() ? known->second : std::vector{unquoted(tail.substr(tail[0] == '-' ? 1 : 2))};
+    const Words values = known != variables_.end() ? known->second : default_of(tail.substr(tail[0] == '-' ? 1 : 2));
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i > 0) end_word();
-      insert(values[i], in_quotes);
+      insert(values[i].text, in_quotes);
+      word_.unset.insert(word_.unset.end(), values[i].unset.begin(), values[i].unset.end());
     }
+  }
+
+  // The default in ${NAME:-default}, which may be another variable.
+  Words default_of(string_view text) const {
+    const std::string plain = unquoted(text);
+    if (!plain.starts_with('$')) return {{plain, {}}};
+    const std::string name(variable_name(string_view(plain).substr(plain.starts_with("${") ? 2 : 1)));
+    const auto known = variables_.find(name);
+    return known != variables_.end() ? known->second : Words{{plain, {name.empty() ? plain : name}}};
+  }
+
+  // $((2 * N)) of known numbers.
+  bool arithmetic() {
+    const auto end = rest().substr(0, kLongestReference).find("))");
+    if (end == string_view::npos) return false;
+    string_view text = rest().substr(2, end - 2);
+    const auto value = sum(text);
+    if (!value || !trimmed(text).empty()) return false;
+    at_ += end + 2;
+    in_word_ = true;
+    word_.text += std::to_string(*value);
+    return true;
+  }
+  std::optional<std::uint64_t> sum(string_view& text) const {
+    auto out = product(text);
+    while (out && (text.starts_with('+') || text.starts_with('-'))) {
+      const bool adds = text[0] == '+';
+      text.remove_prefix(1);
+      const auto next = product(text);
+      if (!next || (!adds && *next > *out)) return std::nullopt;
+      out = adds ? *out + *next : *out - *next;
+    }
+    return out;
+  }
+  std::optional<std::uint64_t> product(string_view& text) const {
+    auto out = factor(text);
+    while (out && (text.starts_with('*') || text.starts_with('/'))) {
+      const bool multiplies = text[0] == '*';
+      text.remove_prefix(1);
+      const auto next = factor(text);
+      if (!next || (!multiplies && *next == 0) || (multiplies && *next > 0 && *out > kMostNumber / *next))
+        return std::nullopt;
+      out = multiplies ? *out * *next : *out / *next;
+    }
+    return out;
+  }
+  std::optional<std::uint64_t> factor(string_view& text) const {
+    text = trimmed(text);
+    if (text.starts_with('$')) text.remove_prefix(1);
+    std::size_t size = 0;
+    while (size < text.size() && is_name(text[size])) ++size;
+    const string_view word = text.substr(0, size);
+    text = trimmed(text.substr(size));
+    const auto known = variables_.find(word);
+    const string_view digits =
+        known != variables_.end() && known->second.size() == 1 ? string_view(known->second.front().text) : word;
+    const auto out = whole_number(digits);
+    return out && *out <= kMostNumber ? out : std::nullopt;
   }
 
   std::size_t closing_brace() const {
@@ -233,7 +309,7 @@ class ShellReader {
     end_word();
     if (counts && !adds) variables_[name].clear();
     for (ShellWord& word : command_.words)
-      if (counts) variables_[name].push_back(std::move(word.text));
+      if (counts) variables_[name].push_back(std::move(word));
     command_ = outside;
     in_array_ = false;
   }
@@ -304,8 +380,15 @@ class ShellReader {
     }
     if (first >= command.words.size()) {
       if (in_condition_) return;
+      std::vector<std::string> unset;
+      for (const ShellWord& each : command.words) unset.insert(unset.end(), each.unset.begin(), each.unset.end());
       for (auto& [name, value] : own) {
-        variables_[name] = {value};
+        const auto known = variables_.find(name);
+        // VALUE=$2 in a loop over a script's arguments leaves its default.
+        if (!unset.empty() && known != variables_.end() && known->second.size() == 1 &&
+            known->second.front().unset.empty())
+          continue;
+        variables_[name] = {{value, unset}};
         out_.environment.emplace_back(name, value);
       }
       return;
@@ -322,13 +405,31 @@ class ShellReader {
   bool ended_test_ = false, in_condition_ = false;
   ShellWord word_;
   ShellCommand command_;
-  std::map<std::string, std::vector<std::string>, std::less<>> variables_;
+  std::map<std::string, Words, std::less<>> variables_;
   ShellText out_;
 };
 
 }  // namespace
 
 ShellText read_shell(string_view text) {
+  // Web pages and word processors change blanks, quotes and dashes.
+  static constexpr std::pair<string_view, string_view> kTypography[] = {
+      {"\xC2\xA0", " "},     {"\xE2\x80\x9C", "\""},   {"\xE2\x80\x9D", "\""},  {"\xE2\x80\x98", "'"},
+      {"\xE2\x80\x99", "'"}, {" \xE2\x80\x93", " --"}, {" \xE2\x80\x94", " --"}};
+  std::string plain;
+  for (const auto& [printed, typed] : kTypography) {
+    if (text.find(printed) == string_view::npos) continue;
+    std::string changed;
+    for (auto at = text.find(printed); at != string_view::npos; at = text.find(printed)) {
+      const std::size_t next = at + printed.size();
+      const bool is_dash = typed == " --";
+      const bool starts_option = next < text.size() && is_letter_or_digit(text[next]);
+      changed.append(text.substr(0, at)).append(is_dash && !starts_option ? printed : typed);
+      text.remove_prefix(at + printed.size());
+    }
+    plain = changed.append(text);
+    text = plain;
+  }
   return ShellReader(text).read();
 }
 

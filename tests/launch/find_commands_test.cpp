@@ -33,6 +33,13 @@ TEST_CASE("The engine's command is found behind prompts, wrappers and other comm
   CHECK(found("vllm serve a\nsglang serve --model-path b") ==
         "vllm: vllm serve a\nsglang: sglang serve --model-path b");
   CHECK(found("ssh box \"cd /x && nohup llama-server -m x.gguf > log 2>&1 &\"") == "llama.cpp: llama-server -m x.gguf");
+  CHECK(found("docker run image bash -c -i \"vllm serve m\"") == "vllm: vllm serve m");
+  CHECK(found("CMD [\"/bin/bash\", \"-c\", \"llama-server -m x.gguf\"]") == "llama.cpp: llama-server -m x.gguf");
+  CHECK(found("CMD=\"vllm serve m --x\"\neval \"$CMD\"") == "vllm: vllm serve m --x");
+  CHECK(found("SERVE_COMMAND=\"vllm serve m\" bash run.sh") == "vllm: vllm serve m");
+  CHECK(found("mpirun -n 1 numactl --all -C 0-47 python -m vllm.entrypoints.openai.api_server --model m : -n 1 x y") ==
+        "vllm: -m vllm.entrypoints.openai.api_server --model m");
+  CHECK_THROWS_AS(found("docker run --entrypoint bash vllm/vllm-openai:v0.19.0 -c \"pip install x\""), Error);
   // As Markdown, a mail and PowerShell have it.
   CHECK(found("I run `vllm serve m -tp 2` and it fails") == "vllm: vllm serve m -tp 2");
   CHECK(found("> llama-server -m x.gguf -c 512") == "llama.cpp: llama-server -m x.gguf -c 512");

@@ -48,6 +48,22 @@ TEST_CASE("Variables have the value that the text assigns") {
   CHECK(open.commands.at(0).words.at(3).unset == std::vector<std::string>{"C"});
 }
 
+TEST_CASE("A value that the text leaves open stays open behind another name") {
+  CHECK(read_shell("N=$SLURM_GPUS\nrun $N").commands.at(0).words.at(1).unset == std::vector<std::string>{"SLURM_GPUS"});
+  CHECK(read_shell("run ${A:-$B}").commands.at(0).words.at(1).unset == std::vector<std::string>{"B"});
+  CHECK(commands_of("B=3; run ${A:-$B} ${A:-${B}}") == "run|3|3");
+  CHECK(commands_of("L=8192\nwhile x; do L=\"$2\"; done\nrun $L") == "x\ndone\nrun|8192");  // a script's default
+  CHECK(commands_of("C=4\nN=$((2 * C + 1))\nrun $N $((32*1024)) $(( $C / 2 - 1 ))") == "run|9|32768|1");
+  CHECK(read_shell("run $((2 * Q))").commands.at(0).words.at(1).unset.size() == 1);
+  CHECK(commands_of("run $((1 / 0))").starts_with("run|$(("));
+}
+
+TEST_CASE("Windows scripts and text from web pages are read") {
+  CHECK(commands_of("set M=x.gguf\nrun.exe -m %M% -p \"%M%\" %Q% 50%") == "run.exe|-m|x.gguf|-p|x.gguf|%Q%|50%");
+  CHECK(commands_of("run\xC2\xA0--x \xE2\x80\x9C"
+                    "a b\xE2\x80\x9D \xE2\x80\x93y 1") == "run|--x|a b|--y|1");
+}
+
 TEST_CASE("The reader is bounded") {
   std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
   for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
