@@ -74,20 +74,25 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     constexpr double kRatio = 2;
     constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 50;
     const bool many_pools = has_windows() || states_;
-    if (!hicache_.host_cache || (hicache_.host_cache_size && many_pools)) return std::nullopt;
-    if (!hicache_.host_cache_size && !budget) return std::nullopt;
+    const std::optional<Bytes>& size = hicache_.host_cache_size;
+    if (!hicache_.host_cache || (!budget && (!size || many_pools))) return std::nullopt;
     const auto pool = [&](std::uint64_t tokens, std::uint64_t page) { return (tokens / page + 1) * page; };
-    const double ratio = hicache_.host_cache_ratio.value_or(kRatio);
+    const SglangCounts device = budget ? pools_of(*budget, load) : SglangCounts{};
+    double ratio = hicache_.host_cache_ratio.value_or(kRatio);
+    // A size is shared out as the GPU's pools are (hybrid_pool_assembler.py _split_hicache_size).
+    Bytes pools;
+    for (const SglangStage& stage : stages_)
+      pools = std::max(pools, stage.full * device.full + stage.windows * device.windows + stage.slot * device.slots);
+    if (size && many_pools && pools > Bytes(0))
+      ratio = static_cast<double>(size->count()) / static_cast<double>(pools.count());
     const auto scaled = [&](std::uint64_t count) {
       return static_cast<std::uint64_t>(std::min(static_cast<double>(count) * ratio, static_cast<double>(kMostTokens)));
     };
     HostCache out;
-    const SglangCounts device = budget ? pools_of(*budget, load) : SglangCounts{};
     Bytes widest;
     for (const SglangStage& stage : stages_) widest = std::max(widest, stage.full);
     if (widest == Bytes(0)) return std::nullopt;
-    out.tokens = pool(
-        hicache_.host_cache_size ? hicache_.host_cache_size->count() / widest.count() : scaled(device.full), page_);
+    out.tokens = pool(size && !many_pools ? size->count() / widest.count() : scaled(device.full), page_);
     Bytes all;
     for (const SglangStage& stage : stages_) {
       all += (stage.full * out.tokens) * ranks_;
