@@ -169,7 +169,9 @@ void add_headline_of_users(const Answers& answers, Page& page) {
     const Bytes left = without_sign(plan.verdict.headroom.value_or(0));
     first = {plan.verdict.close ? Tone::kCareful : Tone::kGood, gpus,
              fmt::format("serves {}, {} free", wanted, human_bytes(left))};
-    if (plan.verdict.close) page.headlines.back().word = "TOO CLOSE TO CALL";
+    if (!plan.verdict.close) return;
+    page.headlines.back().word = "TOO CLOSE TO CALL";
+    std::rotate(page.headlines.begin(), page.headlines.end() - 1, page.headlines.end());
     return;
   }
   const std::uint64_t served = std::min(users.most, users.users - 1);
