@@ -97,6 +97,9 @@ struct Limits {
 
 enum class LlamaBackend : std::uint8_t { kByCard, kCuda, kRocm, kVulkan, kSycl, kMetal };
 
+// --split-mode: whole layers on each GPU, each layer's matrices by rows, or all tensors and the cache by heads.
+enum class LlamaSplit : std::uint8_t { kLayer, kRow, kTensor };
+
 inline constexpr std::uint64_t kEveryLayer = 999999;  // -ngl all, --cpu-moe
 
 // Who places layers that no option places: the engine as the release does it, llama.cpp's fit in any release, or nobody
@@ -116,10 +119,12 @@ struct LlamaCppOptions {
   // --n-cpu-moe: this many layers, from the first, keep their experts on the host.
   std::optional<std::uint64_t> cpu_moe_layers;
   bool no_kv_offload = false;
-  std::optional<Bytes> cache_ram;         // --cache-ram: the most host memory for states of earlier prompts
-  std::vector<Bytes> fit_target;          // --fit-target: what --fit leaves free, of each GPU or of all
-  std::optional<Tokens> fit_ctx;          // --fit-ctx: the shortest context that --fit chooses
-  std::vector<double> tensor_split;       // -ts: shares of the GPUs; empty: as evenly as the layers divide
+  std::optional<Bytes> cache_ram;            // --cache-ram: the most host memory for states of earlier prompts
+  std::optional<std::uint64_t> checkpoints;  // --ctx-checkpoints: the most copies of a slot's states in host memory
+  std::vector<Bytes> fit_target;             // --fit-target: what --fit leaves free, of each GPU or of all
+  std::optional<Tokens> fit_ctx;             // --fit-ctx: the shortest context that --fit chooses
+  std::vector<double> tensor_split;          // -ts: shares of the GPUs; empty: as evenly as the layers divide
+  LlamaSplit split = LlamaSplit::kLayer;
   std::optional<std::uint64_t> only_gpu;  // --split-mode none: the one GPU of the machine that it uses
   bool all_logits = false;  // --tool cli: logits of every token of a batch, not only of the slots' last ones
   bool operator==(const LlamaCppOptions&) const = default;
@@ -133,6 +138,7 @@ struct VllmOptions {
   std::optional<Bytes> swap_space;     // V0's, per GPU
   std::optional<std::string> all2all_backend;
   std::optional<std::uint64_t> mamba_block_size;  // tokens between two saved states
+  std::string graph_mode;                         // cudagraph_mode; "": the release's
   bool sleeps = false;                            // --enable-sleep-mode: it can leave the GPU to another engine
   bool operator==(const VllmOptions&) const = default;
 };
@@ -142,6 +148,7 @@ struct SglangOptions {
   bool host_cache = false;
   std::optional<Bytes> host_cache_size;    // of each rank
   std::optional<double> host_cache_ratio;  // its tokens for each token on the GPU
+  bool deepep = false;                     // --moe-a2a-backend deepep: ranks send tokens to the experts of others
   bool operator==(const SglangOptions&) const = default;
 };
 
@@ -151,7 +158,9 @@ struct TransformersOptions {
 };
 
 struct MlxOptions {
-  std::optional<Tokens> max_kv_size;  // every layer keeps the first and the last tokens, this many in all
+  std::optional<Tokens> max_kv_size;           // every layer keeps the first and the last tokens, this many in all
+  std::optional<std::uint64_t> prompt_caches;  // --prompt-cache-size: caches of earlier prompts that the server keeps
+  std::optional<Bytes> prompt_cache_bytes;     // --prompt-cache-bytes: and their most memory
   bool operator==(const MlxOptions&) const = default;
 };
 

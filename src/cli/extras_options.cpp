@@ -21,6 +21,8 @@ namespace {
 using std::string_view;
 
 void use_method(Invocation& call, DraftMethod method) {
+  if (method == DraftMethod::kEagle && call.draft.empty() && engine_of(call.request).extras.eagle_is_own)
+    method = DraftMethod::kMtp;
   call.request.extras.draft_method = method;
   if (method == DraftMethod::kMtp) call.request.mtp = true;
 }
@@ -91,16 +93,20 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   limits.clear();
   std::string text(value);
   std::erase_if(text, [](char c) { return c == '{' || c == '}' || c == '"' || c == ' '; });
+  std::string what = "image";
   for (const string_view item : split(text, ',')) {
-    const auto at = item.find_first_of(":=");
-    const string_view what = at == string_view::npos ? "image" : item.substr(0, at);
-    const string_view count = at == string_view::npos ? item : item.substr(at + 1);
-    if (what != "image" && what != "video" && what != "audio")
-      fail(std::string(name) + ": \"" + one_line(what, 40) + "\" is not image, video or audio",
+    // "image:2", "image:count:2" and, for the same item, "width:768"
+    std::vector<string_view> parts = split(item, ':');
+    if (parts.size() == 1) parts = split(item, '=');
+    const bool is_item = has_word("image video audio", parts.front());
+    if (!is_item && parts.size() > 1 && !has_word("count width height num_frames length", parts.front()))
+      fail(std::string(name) + ": \"" + one_line(parts.front(), 40) + "\" is not image, video or audio",
            "write image=2,video=0");
-    limits.emplace_back(what, count == "0" ? 0 : parse_count(count, name));
+    if (is_item) what = parts.front();
+    const bool is_count = parts.size() == (is_item ? 2 : 1) || parts[parts.size() - 2] == "count";
+    if (is_count) limits.emplace_back(what, parts.back() == "0" ? 0 : parse_count(parts.back(), name));
   }
-  if (limits.empty()) fail(std::string(name) + ": an empty list", "write image=2,video=0");
+  if (limits.empty() && value != "{}") fail(std::string(name) + ": an empty list", "write image=2,video=0");
 }
 
 namespace {

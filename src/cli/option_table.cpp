@@ -158,7 +158,7 @@ constexpr Option kOptions[]{
      flag<&P::balances_experts>},
     {"--num-redundant-experts", "N", kVllm, "vLLM, SGLang: extra copies of experts per layer",
      set<parse_redundant_experts, &P::redundant_experts>},
-    {"--all2all-backend", "NAME", kVllm, "vLLM, SGLang: how ranks exchange the tokens of experts",
+    {"--all2all-backend", "NAME", kVllm, "vLLM: how ranks exchange the tokens of experts",
      set<parse_all2all, &VllmOptions::all2all_backend>},
     {"--block-size", "N", kVllm, "tokens per block of the KV cache", set<parse_count, &R::block_size>},
     {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm,
@@ -175,6 +175,11 @@ constexpr Option kOptions[]{
      flag<&VllmOptions::sleeps>},
     {"--mamba-cache-mode", "none|align|all", kVllm, "which recurrent states prefix caching keeps",
      set<as_typed, &VllmOptions::mamba_cache_mode>},
+    {"--cudagraph-mode", "piecewise|full|full_decode_only", kVllm, "which CUDA graphs are captured (default: both)",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.vllm.graph_mode = chosen<std::string>(
+           v, n, {{"piecewise", "piecewise"}, {"full", "full"}, {"full_decode_only", "full_decode_only"}});
+     }},
     {"--cudagraph-capture-sizes", "N,N,...", kVllm, "batch sizes that CUDA graphs are captured for",
      [](Invocation& c, string_view v, string_view n) {
        c.request.extras.graph_sizes.clear();
@@ -229,6 +234,8 @@ constexpr Option kOptions[]{
        const std::uint64_t mib = v == "-1" ? kMostMib : std::min(kMostMib, parse_count_or_none(v, n));
        c.request.llama_cpp.cache_ram = Bytes(mib * kMiB);
      }},
+    {"--ctx-checkpoints -ctxcp --swa-checkpoints", "N", kLlama,
+     "copies of a slot's states and windows in host memory (default 32)", set<parse_count_or_none, &L::checkpoints>},
     {"--fit-target -fitt", "MIB", kLlama,
      "GPU memory that automatic placement leaves free, for all GPUs or A,B per GPU (default 1024)",
      [](Invocation& c, string_view v, string_view n) {
@@ -240,10 +247,13 @@ constexpr Option kOptions[]{
     {"--fit-ctx -fitc", "N", kLlama, "the shortest context that automatic placement chooses (default 4096)",
      set<parse_tokens, &L::fit_ctx>},
     {"--tensor-split -ts", "A,B", kLlama, "how -pp splits the model over the GPUs, as 3,1", split_tensors},
-    {"--split-mode -sm", "none|layer", kLlama, "none: one GPU of several, which --main-gpu names",
+    {"--split-mode -sm", "none|layer|row|tensor", kLlama,
+     "how several GPUs divide the model; none: one of them, which --main-gpu names",
      [](Invocation& c, string_view v, string_view n) {
-       const bool one = chosen<bool>(v, n, {{"none", true}, {"layer", false}});
-       c.request.llama_cpp.only_gpu = one ? std::optional(c.request.llama_cpp.only_gpu.value_or(0)) : std::nullopt;
+       using enum LlamaSplit;
+       c.request.llama_cpp.split =
+           chosen<LlamaSplit>(v, n, {{"none", kLayer}, {"layer", kLayer}, {"row", kRow}, {"tensor", kTensor}});
+       c.request.llama_cpp.only_gpu = v == "none" ? std::optional<std::uint64_t>(0) : std::nullopt;
      }},
     {"--main-gpu -mg", "N", kLlama, "the GPU of --split-mode none, counted from 0",
      [](Invocation& c, string_view v, string_view n) {
@@ -259,6 +269,10 @@ constexpr Option kOptions[]{
 
     {"--max-kv-size", "N", kMlx, "at most N tokens per layer: the first 4 and the latest",
      set<parse_tokens, &MlxOptions::max_kv_size>},
+    {"--prompt-cache-size", "N", kMlx, "caches of earlier prompts that mlx_lm.server keeps",
+     set<parse_count_or_none, &MlxOptions::prompt_caches>},
+    {"--prompt-cache-bytes", "SIZE", kMlx, "the most memory of these caches",
+     set<parse_size, &MlxOptions::prompt_cache_bytes>},
 
     {"--enable-hierarchical-cache", "", kSglang, "HiCache: a second cache in host memory",
      flag<&SglangOptions::host_cache>},
@@ -271,6 +285,11 @@ constexpr Option kOptions[]{
     {"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once", set<parse_count, &E::verify_tokens>},
     {"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kSglang,
      "states that a request keeps for its prefix cache", set<as_typed, &E::mamba_strategy>},
+    {"--moe-a2a-backend", "none|deepep", kSglang, "deepep: each rank has whole experts and buffers to exchange tokens",
+     [](Invocation& c, string_view v, string_view n) {
+       c.request.sglang.deepep = chosen<bool>(v, n, {{"none", false}, {"deepep", true}});
+       c.request.parallel.expert = c.request.parallel.expert || c.request.sglang.deepep;  // ep_size = tp_size
+     }},
     {"--disable-radix-cache", "", kSglang, "no prefix cache; one recurrent state per request",
      flag<&E::disable_radix_cache>},
     {"--swa-full-tokens-ratio", "R", kSglang, "sliding-window tokens per full-attention token",

@@ -133,12 +133,26 @@ void use_one_gpu(Invocation& call) {
   request.llama_cpp.tensor_split.clear();
 }
 
+// --split-mode tensor: each GPU has a part of every tensor.
+void use_tensors(Invocation& call) {
+  Request& request = call.request;
+  if (request.llama_cpp.split != LlamaSplit::kTensor) return;
+  Parallel& parallel = request.parallel;
+  parallel.tensor = std::max({request.card.count, parallel.pipeline, parallel.tensor});
+  parallel.pipeline = 1;
+  parallel.given = true;
+  const std::vector<double>& shares = request.llama_cpp.tensor_split;
+  if (std::any_of(shares.begin(), shares.end(), [&](double share) { return share != shares.front(); }))
+    request.command.unmodelled.emplace_back("--tensor-split of --split-mode tensor");
+}
+
 // Applies the given options to the call.
 void prepare(const ParsedArguments& given, Invocation& call) {
   const Command& command = *given.command;
   for (const GivenOption& each : given.options) call.typed.emplace_back(each.option->name(), each.value);
   apply(given, call);
   use_one_gpu(call);
+  use_tensors(call);
   make_paths_plain(call);
   use_implied_engine(call);
   require_form(command, call.format);

@@ -56,12 +56,14 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
   std::vector<std::string> own(arguments.begin(), dashes);
   // An option that kvplan has only for other engines belongs to this engine, and so does --task, except for `pick`.
   const bool picks = std::find(arguments.begin(), dashes, "pick") != dashes;
-  const auto is_ours = [&](std::string_view word) {
+  // "-cb" is no value of -c where the engine has it.
+  const auto own_option = [&](std::string_view word) -> std::optional<std::string_view> {
     const Option* option = find_option(word.substr(0, word.find('=')));
-    if (option != nullptr && option->name() == "--task" && !picks) return false;
-    return is_own_option(word) && (option == nullptr || is_option_of(option->name(), *engine));
+    if (option == nullptr || (option->name() == "--task" && !picks) || !is_option_of(option->name(), *engine))
+      return std::nullopt;
+    return option->name();
   };
-  ReadCommand out = take_engine_options(*engine, own, is_ours);
+  ReadCommand out = take_engine_options(*engine, own, own_option);
   arguments.erase(arguments.begin(), dashes);
   arguments.insert(arguments.begin(), own.begin(), own.end());
   return out;

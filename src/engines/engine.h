@@ -357,6 +357,7 @@ struct EngineExtras {
   // Its slots for LoRA adapters; null: it has none.
   LoraSlots (*lora_slots)(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) = nullptr;
   bool has_beams = false;
+  bool eagle_is_own = false;  // EAGLE without a draft model is the model's own layer
   // An image projector comes in a separate file, whose encoder takes this buffer; null: there are no such files.
   std::optional<LedgerLine> (*image_buffer)(const Request& request, const ProjectorFile& file) = nullptr;
 };
@@ -367,6 +368,7 @@ struct AutoPlacement {
   Tokens least_context;        // the shortest context that it chooses by default; 0: it keeps the context
   bool experts = false;        // of a mixture only experts go to main memory, if that is enough
   bool sees_extras = true;     // counts drafts and image encoders
+  double one_gpu = 0;          // a model below this fraction of a GPU goes to the largest of several alone
 };
 
 struct Engine {

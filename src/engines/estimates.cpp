@@ -60,6 +60,32 @@ LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::
                        "estimate: the residual and one layer's MLP");
 }
 
+LedgerLine deepep_buffers(const EngineInput& input, std::uint64_t tokens, std::string source) {
+  constexpr std::uint64_t kBuffer = kGiB, kWorkspace = 32 * kMiB, kGpusOfNode = 8;
+  constexpr const char* kName = "buffers to exchange tokens";
+  if (tokens == 0) {
+    const std::uint64_t count = input.request.parallel.gpus() > kGpusOfNode ? 2 : 1;
+    return {Section::kRuntime,
+            kName,
+            Bytes(count * kBuffer + kWorkspace),
+            Bytes(kBuffer),
+            Bytes(2 * kBuffer + 2 * kWorkspace),
+            {"{count} x 1 GiB of DeepEP's and its workspace", {{"count", count}}},
+            std::move(source)};
+  }
+  const std::uint64_t experts = checked_add(input.model.experts.count, input.request.parallel.redundant_experts, kName);
+  const std::uint64_t message = checked_mul(input.model.hidden_size / 128, 4 + 128 * 2, kName);
+  const Bytes messages = Bytes(checked_mul(checked_mul(experts, tokens, kName), message, kName)) * 4;
+  return {Section::kRuntime,
+          kName,
+          messages + Bytes(kBuffer + kWorkspace),
+          messages,
+          messages + Bytes(kBuffer + 4 * kWorkspace),
+          {"4 * {tokens} tokens * {experts} experts * {message} B, and 1 GiB with a workspace",
+           {{"tokens", tokens}, {"experts", experts}, {"message", message}}},
+          std::move(source)};
+}
+
 std::uint64_t prefill_chunk(const Request& request, const Load& load) {
   constexpr std::uint64_t kChunk = 8192;
   const std::uint64_t tokens = load.pooled

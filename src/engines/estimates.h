@@ -26,6 +26,10 @@ std::optional<LedgerLine> loaded_weights(std::string_view term, Bytes weights);
 // less.
 LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which);
 
+// DeepEP's buffers: 1 GiB for NVLink, and as much between nodes; at low latency (`tokens` above 0) instead a message
+// for every token of a batch and every expert, sent and received, each twice (LowLatencyLayout of DeepEP's config.hpp).
+LedgerLine deepep_buffers(const EngineInput& input, std::uint64_t tokens, std::string source);
+
 // Tokens of a prefill chunk for an engine without its own rule: as requested, else vLLM's 8192; at most the load.
 std::uint64_t prefill_chunk(const Request& request, const Load& load);
 

@@ -126,11 +126,12 @@ class CommandReader {
         if (!takes(true)) fail(found.name + " needs a value", "write it after the option");
         take();
     }
-    const bool names_model = found.row->target == "@model" || found.row->target == "@hub";
+    const bool names_model = has_word("@model @hub --revision", found.row->target);
     for (std::size_t i = from; i < at; ++i) {
       if (words[i].unset.empty() || found.row->effect != OptionEffect::kPlanned || (names_model && has_model_))
         continue;
-      fail(found.name + ": the text does not assign $" + one_line(words[i].unset.front(), 40),
+      const std::string& open = words[i].unset.front();
+      fail(found.name + ": the text does not assign " + (open.starts_with('$') ? "" : "$") + one_line(open, 40),
            names_model ? "name the model with --model-source MODEL" : "write its value");
     }
     if (values.empty() && found.row->value == OptionValue::kPerhaps) values.emplace_back("on");
@@ -232,6 +233,8 @@ class CommandReader {
 
   void members(const std::string& name, const std::string& text) {
     const json value = json::parse(text, nullptr, false);
+    if (value.is_discarded() && text.find('$') != std::string::npos)
+      return unplanned(*out_.options.find(name).first, name, text);
     if (value.is_discarded() || !value.is_object()) fail(name + ": not a JSON object", "fix the value");
     for (const auto& [key, member] : value.items()) {
       const std::string path = name + "." + key;
@@ -371,7 +374,7 @@ ReadCommand read_command(LaunchCommand command, string_view model) {
 }
 
 ReadCommand take_engine_options(const Engine& engine, std::vector<std::string>& words,
-                                const std::function<bool(string_view)>& is_ours) {
+                                const std::function<std::optional<string_view>(string_view)>& own_option) {
   ReadCommand out;
   out.command.engine = &engine;
   out.command.release = "";
@@ -381,15 +384,21 @@ ReadCommand take_engine_options(const Engine& engine, std::vector<std::string>& 
   CommandReader reader(engine, out, true);
   std::vector<std::string> left;
   for (std::size_t at = 0; at < words.size();) {
-    const bool is_option = words[at].size() > 1 && words[at][0] == '-' && !is_ours(words[at]);
+    const bool is_option = words[at].size() > 1 && words[at][0] == '-';
     const auto found = is_option ? reader.find(words[at]) : CommandReader::Found{};
-    if (found.row == nullptr) {
+    const auto ours = found.row != nullptr ? own_option(words[at]) : std::nullopt;
+    // The engine's parser knows more values of an option that both have, and takes a list of words.
+    const std::string value = found.value.value_or(at + 1 < words.size() ? words[at + 1] : "");
+    const bool reads_more =
+        found.row != nullptr && ours == found.row->target &&
+        (found.row->value == OptionValue::kList || &out.options.of_value(*found.row, value) != found.row);
+    if (found.row == nullptr || (ours && !reads_more))
       left.push_back(words[at++]);
-      continue;
-    }
-    at = reader.read(found, at);
+    else
+      at = reader.read(found, at);
   }
   words = std::move(left);
+  if (engine.command.complete != nullptr) engine.command.complete(out.settings);
   return out;
 }
 

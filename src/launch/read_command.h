@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,10 +38,10 @@ struct ReadCommand {
 // engine has, a value that the text leaves open, and where no model is named.
 ReadCommand read_command(LaunchCommand command, std::string_view model);
 
-// Options of the engine among kvplan's own: removes those that `is_ours` does not claim from `words`, and returns what
-// they mean.
+// Options of the engine among kvplan's own: removes them from `words`, and returns what they mean. `own_option`: the
+// name of kvplan's option that a word belongs to, if it has one.
 ReadCommand take_engine_options(const Engine& engine, std::vector<std::string>& words,
-                                const std::function<bool(std::string_view)>& is_ours);
+                                const std::function<std::optional<std::string_view>(std::string_view)>& own_option);
 
 // The command as one line, with kvplan's options of `changes` put in or exchanged in the engine's own spelling, and
 // secrets hidden; "" if the engine has no option for one of them.

@@ -1,6 +1,7 @@
 #include "plan/rank_weights.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engines/parallel.h"
 #include "kvplan/ggml_types.h"
@@ -310,6 +311,8 @@ void add_host_layers(const ModelSpec& model, const Weigher& weigher, const Weigh
   for (const StageShare& stage : stages) on_host.layers -= std::min(stage.layers, on_host.layers);
   WeightRequest rest = asked;
   rest.share.embedding_on_host = false;
+  rest.share.tensor_parallel = rest.share.attention_parallel = rest.share.embedding_parallel = 1;  // no GPU's part
+  rest.share.expert_tensor_parallel = 1;
   set_stage(on_host, rest.share);
   const std::vector<WeightLine> lines = weigher.weigh(rest).lines;
   Bytes always, experts;
@@ -327,6 +330,30 @@ void add_host_layers(const ModelSpec& model, const Weigher& weigher, const Weigh
       if (line.component == Component::kLmHead) out.host.push_back(ledger_line(line, kSource));
   }
   if (auto line = padding_line(model, request, on_host, true)) out.host.push_back(std::move(*line));
+}
+
+// --split-mode row: each GPU has its share of the rows of every matrix, except for experts.
+void share_rows(const Request& request, RankWeights& out) {
+  constexpr LineId kWhole[] = {LineId::kExperts, LineId::kNorms, LineId::kRouter};
+  std::vector<double> shares = request.llama_cpp.tensor_split;
+  if (shares.empty()) shares.assign(out.lines.size(), 1);
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  const std::vector<LedgerLine> kinds = out.lines.back();
+  for (const LedgerLine& kind : kinds) {
+    if (std::find(std::begin(kWhole), std::end(kWhole), kind.id) != std::end(kWhole)) continue;
+    Bytes sum;
+    for (const std::vector<LedgerLine>& stage : out.lines)
+      for (const LedgerLine& line : stage)
+        if (line.id == kind.id) sum += line.bytes;
+    for (std::size_t i = 0; i < out.lines.size(); ++i) {
+      std::vector<LedgerLine>& lines = out.lines[i];
+      auto own = std::find_if(lines.begin(), lines.end(), [&](const LedgerLine& line) { return line.id == kind.id; });
+      if (own == lines.end()) own = lines.insert(lines.end(), kind);
+      own->bytes = own->low = own->high =
+          Bytes(static_cast<std::uint64_t>(static_cast<double>(sum.count()) * shares[i] / all));
+      own->formula = {"its part of the rows of {bytes} B (--split-mode row)", {{"bytes", sum}}};
+    }
+  }
 }
 
 // Bits of a weight as stored, on average over GPUs and host.
@@ -424,6 +451,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
       (has_towers(model.tensors) || has_towers(model.unknown_tensors) || has_towers(model.stored)))
     inform(notes, "towers_left_out",
            "a GGUF of this model has only the text part: for images or audio add --mmproj FILE");
+  if (request.llama_cpp.split == LlamaSplit::kRow && out.lines.size() > 1) share_rows(request, out);
   add_moved(model, request, moved, out);
   if (!engine.loading.embedding_on_host) return out;
   add_host_layers(model, weigher, asked, request, layers, stages, ties_head, out);

@@ -2,7 +2,9 @@
 #include "cli/pasted.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "cli/command_line.h"
 #include "cli/engine_options.h"
@@ -193,6 +195,106 @@ TEST_CASE("With --engine the engine's own spellings are options") {
   check_refuses({kModel, "--engine", "llama.cpp", "--draft", "/no/draft"}, "/no/draft");
   const Json after = asked({"--json", "--", "llama-server", "-m", kModel, "-md", kModel, "--draft", "7"});
   CHECK(after.at("request").at("num_speculative_tokens") == 7);
+}
+
+// Each means the same before "--" and after it.
+TEST_CASE("With --engine the engine's values, lists and short options are read as in its command") {
+  const std::string mixture = "testdata/configs/mixtral-8x7b.json", hybrid = "testdata/configs/qwen3.5-27b.json";
+  struct Case {
+    std::string engine, model;
+    Words command, options;
+  };
+  const std::string cache = R"({"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"})";
+  const Words vllm{"vllm", "serve", "m"}, llama{"llama-server", "-m", "m"},
+      sglang{"sglang", "serve", "--model-path", "m"}, mlx{"mlx_lm.server", "--model", "m"};
+  const std::vector<Case> cases{
+      {"vllm", kModel, vllm, {"--cudagraph-capture-sizes", "1", "2", "4"}},
+      {"vllm", kModel, vllm, {"-cc.cudagraph_mode=NONE"}},
+      {"vllm", kModel, vllm, {"--compilation-config", R"({"cudagraph_mode":"PIECEWISE"})"}},
+      {"vllm", mixture, vllm, {"-tp", "2", "--all2all-backend", "pplx"}},
+      {"vllm", kModel, vllm, {"--kv-transfer-config", cache}},
+      {"vllm", kModel, vllm, {"--limit-mm-per-prompt", R"({"image":{"count":2,"width":64},"video":0})"}},
+      {"llama.cpp", kModel, llama, {"--fit", "off", "-cb"}},
+      {"llama.cpp", hybrid, llama, {"-ctxcp", "4", "--load-mode", "mlock", "--no-mmap"}},
+      {"llama.cpp", kModel, llama, {"-sm", "tensor"}},
+      {"sglang", hybrid, sglang, {"-tp", "2", "--speculative-algorithm", "EAGLE"}},
+      {"sglang", mixture, sglang, {"-tp", "2", "--moe-a2a-backend", "deepep"}},
+      {"sglang", kModel, sglang, {"--kv-cache-dtype", "fp4_e2m1"}},
+      {"mlx", kModel, mlx, {"--prompt-cache-size", "4", "--prompt-cache-bytes", "1GB"}},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.options.front());
+    Words before{each.model, "--engine", each.engine, "--json", "--gpu", "2xh100-80gb"};
+    Words after{"--json", "--gpu", "2xh100-80gb", "--model-source", each.model, "--"};
+    if (each.engine == "mlx") before.back() = after[2] = "m4-max-64gb";
+    after.insert(after.end(), each.command.begin(), each.command.end());
+    for (Words* words : {&before, &after}) words->insert(words->end(), each.options.begin(), each.options.end());
+    const Json one = asked(before), other = asked(after);
+    for (const char* part : {"request", "memory", "host_memory"}) CHECK(one.at(part) == other.at(part));
+    CHECK(one.at("verdict").at("status") == other.at("verdict").at("status"));
+    CHECK(one.at("verdict").at("status") != "unknown");
+  }
+}
+
+// llama-model.cpp llama_meta_device_get_split_state; ggml-org/llama.cpp#24216 and #25884.
+TEST_CASE("llama.cpp's GPUs divide a model by layers, rows or tensors") {
+  const auto plan = [](const char* engine, Words more) {
+    Words words{"testdata/configs/llama-3.1-8b.json", "--engine", engine, "-q", "q8_0", "-c", "8192", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return asked(words);
+  };
+  const auto weights = [](const Json& plan, int gpu) {
+    return plan.at("memory").at(gpu).at("weights_bytes").get<std::int64_t>();
+  };
+  // An even part of every matrix, the head's too; norms stay with their layers.
+  const Json rows = plan("llama.cpp@b8352", {"--gpu", "2xrtx-3090", "-sm", "row"});
+  CHECK(std::abs(weights(rows, 0) - weights(rows, 1)) < 1 << 20);
+  const Json layers = plan("llama.cpp@b8352", {"--gpu", "2xrtx-3090"});
+  CHECK(weights(rows, 0) + weights(rows, 1) - weights(layers, 0) - weights(layers, 1) < 16);
+  CHECK(weights(layers, 1) - weights(layers, 0) > 256 << 20);  // the head
+  const Json uneven = plan("llama.cpp@b8352", {"--gpu", "2xrtx-3090", "-sm", "row", "-ts", "3,1"});
+  CHECK(weights(uneven, 0) > 2.9 * static_cast<double>(weights(uneven, 1)));
+  const Json tensors = plan("llama.cpp", {"--gpu", "2xrtx-3090", "-sm", "tensor"});
+  CHECK(tensors.at("memory").at(0).at("kv_cache_bytes") == 8192 * 131072 / 2);  // 4 of 8 heads
+  CHECK(std::abs(weights(tensors, 0) - weights(rows, 0)) < 8 << 20);
+  for (const auto& [engine, options, why] :
+       {std::tuple<const char*, Words, const char*>{"llama.cpp", {"-sm", "row"}, "does not support split buffers"},
+        {"llama.cpp@b8352", {"-sm", "tensor"}, "no tensor mode"},
+        {"llama.cpp", {"-sm", "tensor", "-fa", "off"}, "requires flash_attn"}}) {
+    Words words{"--gpu", "2xrtx-3090"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Json refused = plan(engine, words);
+    CHECK(refused.at("verdict").at("starts") == false);
+    CHECK(refused.at("verdict").at("refusal").dump().find(why) != std::string::npos);
+  }
+  CHECK(plan("llama.cpp", {"--gpu", "2xarc-b580", "--backend", "sycl", "-sm", "row"}).at("verdict").at("refusal") ==
+        nullptr);
+}
+
+// unslothai/unsloth#11073: 149.6 MiB for each, 32 of each of 4 slots. Qwen3.5-27B has the same states.
+TEST_CASE("llama-server's copies of states are in host memory") {
+  Words words{"testdata/configs/qwen3.5-27b.json",
+              "--engine",
+              "llama.cpp",
+              "-np",
+              "4",
+              "-c",
+              "639000",
+              "--json",
+              "--gpu",
+              "h100-80gb",
+              "-ctk",
+              "q4_0",
+              "-ctv",
+              "q4_0"};
+  const auto copies = [&] {
+    for (const Json& line : asked(words).at("host_memory").at("lines"))
+      if (line.at("what") == "context checkpoints") return line.at("high_bytes").get<double>() / (1 << 20);
+    return 0.0;
+  };
+  CHECK(copies() == doctest::Approx(149.6 * 128).epsilon(0.001));
+  words.insert(words.end(), {"--ctx-checkpoints", "0"});
+  CHECK(copies() == 0);
 }
 
 // Names with different meanings in kvplan and an engine: before "--" kvplan's meaning applies, after it the engine's.

@@ -88,7 +88,7 @@ TEST_CASE("SGLang's share: options that move it") {
     deepep.engine_version = release;
     const double before = share("deepseek-v3", deepep);
     deepep.parallel.expert = true;
-    deepep.vllm.all2all_backend = "deepep_low_latency";
+    deepep.sglang.deepep = true;
     return before - share("deepseek-v3", deepep);
   };
   CHECK(std::abs(with_deepep("0.5.23") - 2 / 140.4) < 0.001);

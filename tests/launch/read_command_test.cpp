@@ -57,7 +57,7 @@ TEST_CASE("Options are read as the engine's parser reads them") {
   CHECK(asks("vllm serve m -cc '{\"cudagraph_capture_sizes\": [1, 2, 4], \"pass_config\": {\"x\": true}}'") ==
         "--cudagraph-capture-sizes 1,2,4");
   CHECK(asks("sglang serve --model m --tp 8 --moe-a2a-backend deepep") ==
-        "--tensor-parallel-size 8; --all2all-backend deepep_low_latency; --enable-expert-parallel");
+        "--tensor-parallel-size 8; --moe-a2a-backend deepep");
   CHECK(warns("sglang serve --model m --moe-a2a-backend none").empty());
   CHECK(read("VLLM_USE_V1=0 vllm serve m").request.wants_v0);
   CHECK(warns("VLLM_USE_V1=0 vllm serve m").empty());

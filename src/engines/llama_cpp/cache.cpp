@@ -7,6 +7,7 @@
 #include "engines/capacity.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/llama_cpp/compute_graph.h"
+#include "engines/parallel.h"
 #include "engines/term_kinds.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
@@ -143,7 +144,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     tensor.extra = extra;
     tensor.logical = term;
     tensor.device = device_of(cache.layer);
-    if (reason.empty() || replaced) tensor.logical_cell = entry_bytes(term, input_.types);
+    if (reason.empty() || replaced) tensor.logical_cell = cell_bytes(term);
     tensor.stored_reason = reason.empty() ? kTypes : reason;
     tensor.stored = !replaced && term.growth != Growth::kSourceToken;
     if (term.growth == Growth::kSourceToken) tensor.stored_reason = kCross;
@@ -174,12 +175,12 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
         tensor.window = std::max(term.limit.tokens.count(), own_engine_ ? own_engine_->window : 0);
       }
     }
-    tensor.cell = entry_bytes(kept, input_.types);
+    tensor.cell = cell_bytes(kept);
     const std::uint64_t elements = kept.elements().count();
     if (kept.role == Role::kValue && term.growth == Growth::kToken && widest_value_ > elements) {
       Term widest = kept;
       widest.shape = {.units = 1, .vectors = 1, .width = widest_value_, .columns = 0};
-      tensor.widest = entry_bytes(widest, input_.types) - tensor.cell;
+      tensor.widest = cell_bytes(widest) - tensor.cell;
     }
     tensor.row_padding = row_padding(tensor, kept, row_elements(terms, term));
     if (term.role == Role::kIndex && class_.index_has_values) add_index_values(tensor, terms);
@@ -194,6 +195,11 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     }
     add_tensor(tensor);
   }
+}
+
+// --split-mode tensor divides heads.
+Bytes LlamaCppLayout::cell_bytes(const Term& term) const {
+  return rank_entry(term, input_.types, input_.request.parallel.tensor, Uneven::kRoundUp);
 }
 
 // The padding of the last row of a quantized tensor on a GPU.
@@ -219,7 +225,7 @@ void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& ter
 void LlamaCppLayout::add_extra(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
   Tensor extra = tensor;
   extra.logical_cell = Bytes(0);
-  extra.cell = entry_bytes(term, input_.types);
+  extra.cell = cell_bytes(term);
   extra.row_padding = padding;
   extra.stored_reason = reason;
   add_tensor(extra);
@@ -423,9 +429,41 @@ std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
   return out;
 }
 
+// Copies of what a slot cannot roll back: recurrent states and windows. A prompt leaves two at its end, and one each
+// 8192 tokens.
+std::optional<LedgerLine> LlamaCppLayout::checkpoints(const Load& load) const {
+  constexpr std::uint64_t kSpacing = 8192;
+  const CardRequest& card = input_.request.card;
+  const std::uint64_t most = input_.request.llama_cpp.checkpoints.value_or(rules_.spaces_checkpoints ? 32 : 8);
+  if (!rules_.keeps_checkpoints || own_engine_ || input_.request.llama_cpp.all_logits || most == 0 ||
+      (!card.memory && !card.host_memory))
+    return std::nullopt;
+  Bytes each;
+  for (const Tensor& tensor : tensors_) {
+    if (!tensor.stored || (tensor.cells != Cells::kSequence && tensor.cells != Cells::kWindow)) continue;
+    const std::uint64_t cells = std::min(tensor.window, load.tokens_of_sequence().count());
+    each += tensor.cell * (tensor.cells == Cells::kWindow ? cells : tensor.rows);
+  }
+  each = each * input_.request.parallel.tensor;
+  if (each == Bytes(0)) return std::nullopt;
+  const std::uint64_t usual = std::min(most, 2 + load.tokens_of_sequence().count() / kSpacing);
+  return LedgerLine{
+      Section::kRuntime,
+      "context checkpoints",
+      each * usual * load.num_seqs,
+      Bytes(0),
+      each * most * load.num_seqs,
+      {"{usual} copies of {each:MiB} for each of {num_seqs} sequences, at most {most} (--ctx-checkpoints)",
+       {{"usual", usual}, {"each", each}, {"num_seqs", load.num_seqs}, {"most", most}}},
+      "llama.cpp server-context.cpp create_checkpoint",
+      LineId::kUsual,
+      Basis::kEstimate};
+}
+
 std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
   std::vector<LedgerLine> out = explain_device(placement_.gpus, load).lines;
   for (LedgerLine& line : llama_cpp_host_buffers(input_, load)) out.push_back(std::move(line));
+  if (auto line = checkpoints(load)) out.push_back(std::move(*line));
   // llama-server's cache of prompts: one state of each slot. It grows up to its limit if prompts differ.
   const CardRequest& card = input_.request.card;
   const Bytes most = input_.request.llama_cpp.cache_ram.value_or(Bytes(8 * kGiB));
@@ -435,7 +473,7 @@ std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
   const LlamaContext context = context_of(load);
   Bytes states;
   for (const Device& device : devices_) states += device_bytes(device, context);
-  states = std::min(states, most);
+  states = std::min(states * input_.request.parallel.tensor, most);
   out.push_back({Section::kRuntime,
                  "cache of prompts",
                  states,

@@ -135,6 +135,8 @@ class LlamaCppLayout : public CacheLayout {
   void add_empty_layers();
   void add_index_values(const Tensor& index, const CacheTerms& terms);
   void add_extra(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding = {});
+  Bytes cell_bytes(const Term& term) const;
+  std::optional<LedgerLine> checkpoints(const Load& load) const;
   Bytes row_padding(const Tensor& of, const Term& kept, std::uint64_t row) const;
   void add_tensor(const Tensor& tensor);
   LlamaContext context_of(const Load& load) const;

@@ -2,6 +2,7 @@
 // llm_arch_supports_rs_rollback; scripts/llama_cpp_classes.py writes classes.txt.
 #include "engines/llama_cpp/classes.h"
 
+#include <algorithm>
 #include <string>
 
 #include "kvplan/strings.h"
@@ -57,6 +58,14 @@ constexpr ClassRow kClasses[] = {
     {Arch::kStep3p5, {.keeps_windows = true, .chooses_late = true}},
 };
 
+constexpr Arch kWholeTensors[] = {Arch::kGrok,          Arch::kPlamo2,      Arch::kMinicpm3,  Arch::kGemma3n,
+                                  Arch::kMamba,         Arch::kJamba,       Arch::kFalconH1,  Arch::kDeepseekV3,
+                                  Arch::kHyV4,          Arch::kT5,          Arch::kNemotronH, Arch::kGraniteHybrid,
+                                  Arch::kMinimax,       Arch::kMinimaxM3,   Arch::kMistral4,  Arch::kKimiLinear,
+                                  Arch::kKimiK2,        Arch::kKimiK3,      Arch::kQwen4Exp,  Arch::kGlmMoeDsa,
+                                  Arch::kBailingHybrid, Arch::kDeepseekV32, Arch::kDots3Note, Arch::kGlm4MoeLite};
+constexpr std::string_view kWholeTensorNames = "mpt olmo2 olmoe bitnet minimax_m2 minimax-m2 mamba2";
+
 // Whether classes.txt has "class NAME" or "arch NAME", in any spelling.
 bool registers(std::string_view sort, std::string_view name) {
   const std::string wanted = folded(name);
@@ -74,6 +83,9 @@ LlamaClass llama_class(const ModelShape& model) {
   LlamaClass out;
   for (const ClassRow& row : kClasses)
     if (row.arch == model.arch) out = row.is;
+  out.whole_tensors =
+      std::find(std::begin(kWholeTensors), std::end(kWholeTensors), model.arch) != std::end(kWholeTensors) ||
+      has_word(kWholeTensorNames, model.model_type);
   // EXAONE 4: only the 32B has windows, and llama.cpp recognises it by its 64 layers.
   if (model.arch == Arch::kExaone4) out.keeps_windows = model.num_layers == 64;
   out.expands_latents = out.expands_latents || model.expanded_latents;

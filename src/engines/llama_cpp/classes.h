@@ -19,6 +19,7 @@ struct LlamaClass {
   bool rolls_back = false;          // recurrent states have rows to roll rejected drafts back to
   bool whole_values = false;        // a latent's part for positions is a value too
   bool forbids_flash_attention = false;
+  bool whole_tensors = false;  // no --split-mode tensor (llm_arch_supports_sm_tensor)
   // Graph.
   std::uint64_t residual_streams = 1;  // copies of the residual stream: hyper-connections, AltUp
   bool chooses_late = false;           // the rows whose logits are wanted are selected after the last layer

@@ -348,6 +348,11 @@ LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPl
       "llama.cpp sched_reserve, ggml_gallocr; checked against runs of v0.5.0 and v0.6.0",
       LineId::kComputeBuffer,
       Basis::kExact};
+  if (const std::uint64_t ranks = input.request.parallel.tensor; ranks > 1) {  // some tensors are whole on each GPU
+    out.low = Bytes(bytes / ranks);
+    out.basis = Basis::kEstimate;
+    return out;
+  }
   const bool all_on_gpu = placement.first_on_gpu == 0 && !input.request.llama_cpp.no_kv_offload &&
                           input.request.llama_cpp.cpu_moe_layers.value_or(0) == 0;
   if (model.is_gguf && model.graph.is_checked && model.experts.used == 0 && all_on_gpu && placement.gpus == 1)

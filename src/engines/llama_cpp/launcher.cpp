@@ -89,7 +89,7 @@ EngineCommand llama_cpp_command() {
                     llama_cpp_option_releases};
   out.takes_underscores = out.uses_visible_gpus = true;
   out.complete = [](CommandSettings& settings) {
-    if (settings.program != "llama-server") settings.set("--tool", "cli");
+    if (!settings.program.empty() && settings.program != "llama-server") settings.set("--tool", "cli");
     // --fit off: everything on the GPUs unless -ngl says otherwise.
     const std::string* fit = settings.find("@fit");
     if (fit != nullptr && *fit == "off" && settings.find("--n-gpu-layers") == nullptr)
@@ -150,6 +150,9 @@ Launch llama_cpp_launch(const LaunchInput& input) {
     out.add("--cpu-moe");
   else
     out.add_given("--n-cpu-moe", request.llama_cpp.cpu_moe_layers);
+  if (request.llama_cpp.split == LlamaSplit::kRow) out.add("--split-mode", "row");
+  if (request.llama_cpp.split == LlamaSplit::kTensor) out.add("--split-mode", "tensor");
+  out.add_given("--ctx-checkpoints", request.llama_cpp.checkpoints);
   if (request.llama_cpp.cache_ram) out.add("--cache-ram", request.llama_cpp.cache_ram->count() / kMiB);
   if (const std::vector<Bytes>& kept = request.llama_cpp.fit_target; !kept.empty())
     out.add("--fit-target", join(kept, ",", [](Bytes bytes) { return std::to_string(bytes.count() / kMiB); }));

@@ -83,16 +83,18 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 }
 
 void check_parallel(const Request& request, const ModelShape& model) {
-  if (request.parallel.tensor > 1)
+  const bool by_tensor = request.llama_cpp.split == LlamaSplit::kTensor;
+  if (request.parallel.tensor > 1 && !by_tensor)
     refuse("llama.cpp splits a model over GPUs by layers, not by heads", "use -pp or --gpu-count in place of -tp");
   if (request.parallel.decode_context > 1) refuse("llama.cpp has no decode context parallelism", "leave out -dcp");
   if (request.parallel.pipeline > model.num_layers)
     refuse("-pp " + std::to_string(request.parallel.pipeline) + " is more than the " +
                std::to_string(model.num_layers) + " layers",
            "use fewer GPUs");
-  if (!request.llama_cpp.tensor_split.empty() && request.llama_cpp.tensor_split.size() != request.parallel.pipeline)
+  const std::uint64_t gpus = by_tensor ? request.parallel.tensor : request.parallel.pipeline;
+  if (!request.llama_cpp.tensor_split.empty() && request.llama_cpp.tensor_split.size() != gpus)
     refuse("--tensor-split names " + std::to_string(request.llama_cpp.tensor_split.size()) +
-               " GPUs, and the layout has " + std::to_string(request.parallel.pipeline),
+               " GPUs, and the layout has " + std::to_string(gpus),
            "name them with -pp " + std::to_string(request.llama_cpp.tensor_split.size()));
   if (request.sequences() > kMaxSequences)
     refuse("llama.cpp runs at most 256 sequences, not " + std::to_string(request.sequences()),
@@ -214,6 +216,38 @@ std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& loa
                  "use -fa on, or a smaller -ub or -c; with another backend name it: --backend rocm"};
 }
 
+// --split-mode that the build, the backend or the architecture lacks.
+std::optional<Refusal> refused_split(const EngineInput& input) {
+  using enum LlamaBackend;
+  constexpr const char* kCure = "use --split-mode layer";
+  const LlamaRules rules = llama_rules(input.request);
+  const LlamaBackend backend = llama_backend(input.request);
+  switch (input.request.llama_cpp.split) {
+    case LlamaSplit::kLayer: return std::nullopt;
+    case LlamaSplit::kRow:
+      if (rules.splits_rows || backend == kSycl) return std::nullopt;
+      return Refusal{"split_mode", "error loading model: device does not support split buffers",
+                     "use --split-mode tensor or layer"};
+    case LlamaSplit::kTensor: break;
+  }
+  if (!rules.splits_tensors)
+    return Refusal{"split_mode", "--split-mode: invalid value: this build has no tensor mode", kCure};
+  if (llama_class(input.model).whole_tensors)
+    return Refusal{"split_mode",
+                   {"LLAMA_SPLIT_MODE_TENSOR not implemented for architecture {model_type}",
+                    {{"model_type", input.model.model_type}}},
+                   kCure};
+  if (llama_flash_attention_off(input))
+    return Refusal{"split_mode", "SPLIT_MODE_TENSOR requires flash_attn to be enabled",
+                   "use -fa on, or --split-mode layer"};
+  return std::nullopt;
+}
+
+std::optional<Refusal> refusal(const EngineInput& input, const Load& load) {
+  if (auto split = refused_split(input)) return split;
+  return too_large_piece(input, load);
+}
+
 constexpr EngineVersion kVersions[] = {
     {"b6900", "builds before b6980 (November 2025): cells padded by 32 if --flash-attn is off"},
     {"0.5", "v0.5.0 (September 2026): source, and runs of over 1,000 contexts"},
@@ -262,14 +296,14 @@ Engine llama_cpp_engine() {
       "--backend --batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
       "--tensor-split --split-mode --main-gpu --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k "
       "--cache-type-v "
-      "--cache-ram --fit-target --fit-ctx --no-mmproj-offload --ctx-size-draft --cache-type-k-draft "
+      "--cache-ram --ctx-checkpoints --fit-target --fit-ctx --no-mmproj-offload --ctx-size-draft --cache-type-k-draft "
       "--cache-type-v-draft";
   engine.supports = [](const Gpu& card) { return !is_gaudi(card); };  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.extras.draft_methods = "draft_model eagle3 mtp ngram";
   engine.extras.lora = LoraStorage::kFiles;
   engine.micro_batch = kLlamaMicroBatch;
   engine.extras.image_buffer = llama_image_encoder;
-  engine.refusal = too_large_piece;
+  engine.refusal = refusal;
   engine.parallel.deals_draft = true;
   engine.most_sequences = kMaxSequences;
   engine.log = llama_cpp_log();

@@ -12,7 +12,8 @@ LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers)
   first_on_gpu = units - units_on_gpu;
   const bool overrides = request.llama_cpp.cpu_moe_layers.value_or(0) > 0;
   const bool has_events = llama_backend(request) != LlamaBackend::kVulkan || llama_rules(request).vulkan_pipelines;
-  pipelined = gpus > 1 && first_on_gpu == 0 && !overrides && !request.llama_cpp.no_kv_offload && has_events;
+  pipelined = gpus > 1 && request.llama_cpp.split == LlamaSplit::kLayer && first_on_gpu == 0 && !overrides &&
+              !request.llama_cpp.no_kv_offload && has_events;
   float sum = 0;
   for (const double share : request.llama_cpp.tensor_split) ends_.push_back(sum += static_cast<float>(share));
   for (float& end : ends_) end /= sum;
@@ -27,6 +28,7 @@ std::uint64_t LlamaPlacement::gpu_of(std::uint64_t unit) const {
 
 std::optional<AutoPlacement> llama_cpp_places(const Request& request) {
   const LlamaRules rules = llama_rules(request);
+  if (request.llama_cpp.split != LlamaSplit::kLayer) return std::nullopt;  // llama_params_fit is not implemented for it
   if (!rules.fits && request.llama_cpp.placement != Placement::kFit) return std::nullopt;
   const LlamaCppOptions& asked = request.llama_cpp;
   std::vector<Bytes> margins(request.parallel.pipeline,

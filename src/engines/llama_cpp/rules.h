@@ -17,6 +17,7 @@ struct LlamaRules {
   bool metal_latents = false, metal_wide_heads = false, vulkan_pipelines = false;
   bool saves_prompts = false, fits = false, fits_extras = false;
   bool limits_outputs = false, chooses_late = false;
+  bool keeps_checkpoints = false, spaces_checkpoints = false, splits_rows = false, splits_tensors = false;
   bool whole_draft = false, speculative_names = false;
   bool pooled_keys = false;
   bool mixes_batches = false, gathers_states = false, copies_unused_inputs = false, looks_up_layers_first = false;

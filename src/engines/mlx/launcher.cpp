@@ -34,6 +34,8 @@ Launch mlx_launch(const LaunchInput& input) {
   Arguments out{"mlx_lm.server", "--model", input.model.name};
   if (request.sequences() > 1) out.add("--decode-concurrency", request.sequences());
   if (request.max_num_batched_tokens) out.add("--prefill-step-size", request.max_num_batched_tokens->count());
+  out.add_given("--prompt-cache-size", request.mlx.prompt_caches);
+  if (request.mlx.prompt_cache_bytes) out.add("--prompt-cache-bytes", request.mlx.prompt_cache_bytes->count());
   if (is_quantized) {
     out.add("--kv-bits", input.types.key == Dtype::kInt8 ? 8 : 4);
     out.add("--quantized-kv-start", std::uint64_t{0});

@@ -232,6 +232,19 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
     out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", in_step, {0, 1},
                                 {"{tokens} tokens of every rotating cache", {{"tokens", tokens}}},
                                 "mlx-lm models/cache.py: window + S - 1 during prefill"));
+  if (const MlxOptions& given = input.request.mlx; given.prompt_caches || given.prompt_cache_bytes) {
+    constexpr std::uint64_t kPromptCaches = 10;
+    const std::uint64_t count = given.prompt_caches.value_or(kPromptCaches);
+    Load one = in.load;
+    one.num_seqs = 1;
+    std::vector<Note> scratch;
+    const Bytes all = layout(input, scratch)->reserved(one) * count;
+    const Bytes most = std::min(all, given.prompt_cache_bytes.value_or(all));
+    out.push_back(
+        estimate_line(Section::kRuntime, "caches of earlier prompts", most, {0, 1},
+                      {"of at most {count} prompts of {context} tokens", {{"count", count}, {"context", context}}},
+                      "mlx_lm/models/cache.py LRUPromptCache"));
+  }
   out.push_back(logits_line(input, in.load.num_seqs, {0.5, 2}));
   out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(1500000000), Bytes(500000000),
                  Bytes(2500000000), "allowance of 1.5 GB", "estimate: peaks that users of Qwen3.5 and 3.6 measured"});
@@ -256,7 +269,7 @@ Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
   out.weight_choices = "bfloat16 mlx-8bit mlx-6bit mlx-4bit";
-  out.options = "--max-kv-size";
+  out.options = "--max-kv-size --prompt-cache-size --prompt-cache-bytes";
   out.makers = "Apple";
   out.settings = settings;
   out.rules = mlx_rule_rows;

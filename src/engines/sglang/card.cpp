@@ -108,10 +108,10 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
                  Bytes(900 * kMiB), "allowance of 512 MiB per GPU",
                  "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineId::kContext});
+  constexpr std::uint64_t kDispatched = 128;  // SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK
+  if (request.sglang.deepep && input.model.experts.count > 0)
+    out.push_back(deepep_buffers(input, kDispatched, "estimate: SGLang token_dispatcher/deepep.py, DeepEP config.hpp"));
   if (!request.enforce_eager) out.push_back(graphs(input, settings));
-  if (sglang_exchanges_experts(request))
-    out.push_back({Section::kRuntime, "buffers to exchange tokens", Bytes(2 * kGiB), Bytes(kGiB), Bytes(4 * kGiB),
-                   "2 GiB of DeepEP's", "estimate: SGLang reserve_for_deepep_a2a_mb"});
   std::optional<Bytes> budget = request.kv_cache_memory_bytes;
   if (!budget && in.gpu_memory && in.weights > Bytes(0))
     budget = sglang_cache_budget({&input, *in.gpu_memory, in.weights, Bytes(0), Bytes(0), Bytes(0)});

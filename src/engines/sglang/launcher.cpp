@@ -6,7 +6,6 @@
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "engines/sglang/rules.h"
-#include "engines/sglang/share.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
 
@@ -105,14 +104,9 @@ EngineCommand sglang_command() {
   EngineCommand out{kPrograms, "", "sglang", sglang_option_lines, sglang_option_releases};
   out.package = "sglang";
   out.takes_beginnings = true;
-  // server_args.py: EAGLE without a draft is the model's own layer.
   out.complete = [](CommandSettings& settings) {
-    // _handle_a2a_moe: DeepEP distributes experts over all ranks.
-    if (settings.find("--all2all-backend") != nullptr) settings.set("--enable-expert-parallel", "");
     const std::string* method = settings.find("--speculative-method");
     const auto found = method != nullptr ? find_draft_method(*method) : std::nullopt;
-    if (found == DraftMethod::kEagle && settings.find("--draft") == nullptr)
-      settings.set("--speculative-method", "mtp");
     // N-grams are verified with the last accepted token (server_args.py).
     const std::string* verified = settings.find("--speculative-num-draft-tokens");
     if (found == DraftMethod::kNgram && verified != nullptr && settings.find("--num-speculative-tokens") == nullptr)
@@ -143,6 +137,7 @@ Launch sglang_launch(const LaunchInput& input) {
   if (request.sglang.host_cache_ratio) out.add_share("--hicache-ratio", *request.sglang.host_cache_ratio);
   if (request.sglang.host_cache_size)
     out.add("--hicache-size", ceil_div(request.sglang.host_cache_size->count(), 1'000'000'000));
+  if (request.sglang.deepep) out.add("--moe-a2a-backend", "deepep");
   out.add_flag("--enable-eplb", request.parallel.balances_experts);
   out.add_ranks("--dp-size", request.parallel.data);
   out.add_flag("--enable-dp-attention", request.parallel.dp_attention);
@@ -152,7 +147,6 @@ Launch sglang_launch(const LaunchInput& input) {
     else
       out.add("--enable-ep-moe");
   }
-  if (sglang_exchanges_experts(request)) out.add("--moe-a2a-backend", "deepep");
   if (request.parallel.redundant_experts > 0) out.add("--ep-num-redundant-experts", request.parallel.redundant_experts);
   if (kv_chosen(request)) {
     const std::string_view type = kv_name(input.types.key, rules.names_block_types);

@@ -85,9 +85,10 @@ Engine sglang_engine() {
       "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --mamba-scheduler-strategy "
       "--disable-radix-cache --swa-full-tokens-ratio --mamba-full-memory-ratio --max-mamba-cache-size "
       "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend --pp-layer-partition "
-      "--enable-hierarchical-cache --hicache-ratio --hicache-size --enable-eplb --all2all-backend";
+      "--enable-hierarchical-cache --hicache-ratio --hicache-size --enable-eplb --moe-a2a-backend";
   out.makers = "NVIDIA AMD Intel";
   out.supports = runs_on_card;
+  out.extras.eagle_is_own = true;  // server_args.py
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram dflash dspark";
   out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = sglang_lora_slots;

@@ -85,7 +85,7 @@ double reserve_mib(const EngineInput& input, double mib) {
   }
   out += draft_reserve(input);
   if (mib > 60 * kGibMib) out = std::max(out, 10 * kGibMib);
-  if (sglang_rules(request).reserves_for_exchange && sglang_exchanges_experts(request) && !request.enforce_eager)
+  if (sglang_rules(request).reserves_for_exchange && request.sglang.deepep && !request.enforce_eager)
     out += 2 * kGibMib;
   return out;
 }
@@ -125,10 +125,6 @@ double share_by_ranks(const EngineInput& input) {
 }
 
 }  // namespace
-
-bool sglang_exchanges_experts(const Request& request) {
-  return request.parallel.expert && request.vllm.all2all_backend.value_or("").starts_with("deepep_");
-}
 
 std::uint64_t sglang_prefill_captured(const EngineInput& input) {
   if (!captures_prefill(input)) return 0;

@@ -24,7 +24,5 @@ double sglang_share(const EngineInput& input);
 bool sglang_multimodal(const EngineInput& input);
 // Kept back from the budget for allocations after the pools are sized (mm_runtime_reservation_gb).
 Bytes sglang_kept_back(const EngineInput& input);
-// Whether ranks exchange the tokens of experts with DeepEP.
-bool sglang_exchanges_experts(const Request& request);
 
 }  // namespace kvplan

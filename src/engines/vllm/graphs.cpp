@@ -75,19 +75,20 @@ Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
 
 VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules) {
   if (input.request.enforce_eager) return {};
+  const std::string_view mode = input.request.vllm.graph_mode;
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::vector<std::uint64_t> sizes =
       !rules.v1_engine ? ladder(std::min<std::uint64_t>(seqs, 256), 8) : vllm_graph_sizes(input, rules);
   VllmGraphs out{sizes.size(), sizes.size(), 0, sizes.empty() ? 0 : sizes.back(), 0, 0};
   for (const std::uint64_t size : sizes) out.tokens += size;
-  if (rules.whole_graphs) {
+  if (rules.whole_graphs && mode != "piecewise") {
     const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kGraphBytes);
-    const auto end = std::upper_bound(sizes.begin(), sizes.end(), decoded);
+    const auto end = mode == "full" ? sizes.end() : std::upper_bound(sizes.begin(), sizes.end(), decoded);
     out.whole = static_cast<std::uint64_t>(end - sizes.begin());
     out.count += out.whole;
     if (out.whole > 0) out.largest_whole = *(end - 1);
     // Encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY): 0.22 GiB for Whisper-large-v3.
-    if (vllm_has_cross_attention(input)) {
+    if (vllm_has_cross_attention(input) || mode.starts_with("full")) {
       out.count = out.whole;
       out.largest = out.largest_whole;
     }

@@ -171,6 +171,7 @@ Launch vllm_launch(const LaunchInput& input) {
   out.add_given("--block-size", request.block_size);
   if (request.max_num_batched_tokens) out.add("--max-num-batched-tokens", request.max_num_batched_tokens->count());
   out.add_flag("--enforce-eager", request.enforce_eager);
+  if (!request.vllm.graph_mode.empty()) out.add("--compilation-config.cudagraph_mode", request.vllm.graph_mode);
   if (request.cpu_offload) out.add_gib("--cpu-offload-gb", *request.cpu_offload);
   if (request.vllm.host_kv_cache) out.add_gib("--kv-offloading-size", *request.vllm.host_kv_cache);
   if (request.vllm.swap_space) out.add_gib("--swap-space", *request.vllm.swap_space);

@@ -331,37 +331,13 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
                     "estimate: the profile run of V0, worker/enc_dec_model_runner.py"};
 }
 
-// DeepEP's buffers: VLLM_DEEPEP_BUFFER_SIZE_MB for NVLink, and as much between nodes; at low latency instead a message
-// for every token of a batch and every expert, sent and received, each twice (LowLatencyLayout of DeepEP's config.hpp).
 std::optional<LedgerLine> exchange_buffers(const EngineInput& input, const VllmRules& rules) {
-  constexpr std::uint64_t kBuffer = kGiB, kWorkspace = 32 * kMiB, kGpusOfNode = 8;
   const std::string backend = input.request.vllm.all2all_backend.value_or("");
   if (!vllm_exchanges_experts(input.request) || !backend.starts_with("deepep_")) return std::nullopt;
-  constexpr const char* kSource = "estimate: vLLM distributed/device_communicators/all2all.py, DeepEP config.hpp";
-  if (!vllm_batches_experts(input.request)) {
-    const std::uint64_t count = input.request.parallel.gpus() > kGpusOfNode ? 2 : 1;
-    return LedgerLine{Section::kRuntime,
-                      "buffers to exchange tokens",
-                      Bytes(count * kBuffer + kWorkspace),
-                      Bytes(kBuffer),
-                      Bytes(2 * kBuffer + 2 * kWorkspace),
-                      {"{count} x 1 GiB of DeepEP's and its workspace", {{"count", count}}},
-                      kSource};
-  }
-  const std::uint64_t experts =
-      checked_add(input.model.experts.count, input.request.parallel.redundant_experts, kActivations);
-  const std::uint64_t tokens =
-      rules.batched_dp_default ? vllm_batched_tokens(input, rules) : 256;  // VLLM_MOE_DP_CHUNK_SIZE
-  const std::uint64_t message = checked_mul(input.model.hidden_size / 128, 4 + 128 * 2, kActivations);
-  const Bytes messages = Bytes(checked_mul(checked_mul(experts, tokens, kActivations), message, kActivations)) * 4;
-  return LedgerLine{Section::kRuntime,
-                    "buffers to exchange tokens",
-                    messages + Bytes(kBuffer + kWorkspace),
-                    messages,
-                    messages + Bytes(kBuffer + 4 * kWorkspace),
-                    {"4 * {tokens} tokens * {experts} experts * {message} B, and 1 GiB with a workspace",
-                     {{"tokens", tokens}, {"experts", experts}, {"message", message}}},
-                    kSource};
+  constexpr std::uint64_t kChunk = 256;  // VLLM_MOE_DP_CHUNK_SIZE
+  const std::uint64_t tokens = rules.batched_dp_default ? vllm_batched_tokens(input, rules) : kChunk;
+  return deepep_buffers(input, vllm_batches_experts(input.request) ? tokens : 0,
+                        "estimate: vLLM distributed/device_communicators/all2all.py, DeepEP config.hpp");
 }
 
 }  // namespace

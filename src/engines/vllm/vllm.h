@@ -27,7 +27,8 @@ inline constexpr std::string_view kVllmOptions =
     "--cuda-graph-max-bs --cudagraph-capture-sizes --mm-encoder-tp-mode "
     "--block-size --enable-prefix-caching --mamba-cache-mode --disable-hybrid-kv-cache-manager "
     "--enforce-eager --attention-backend --mamba-ssm-cache-dtype --decode-context-parallel-size "
-    "--enable-expert-parallel --enable-eplb --num-redundant-experts --all2all-backend --cpu-offload-gb "
+    "--cudagraph-mode --enable-expert-parallel --enable-eplb --num-redundant-experts --all2all-backend "
+    "--cpu-offload-gb "
     "--kv-offloading-size --swap-space --enable-lora "
     "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --fully-sharded-loras "
     "--limit-mm-per-prompt --language-model-only --pp-layer-partition --mamba-block-size --enable-sleep-mode";
