@@ -184,6 +184,25 @@ Request laid_out(Request request) {
   return request;
 }
 
+// The largest GPU alone, if the engine puts a model there that uses at most this fraction of it.
+std::optional<Request> on_one_gpu(PlanCache& cache, const Request& request, double share) {
+  const bool chooses = !request.card.mixed.empty() || searches_layouts(request);
+  const LlamaCppOptions& asked = request.llama_cpp;
+  const bool is_split = request.card.mixed.empty() && !asked.tensor_split.empty();
+  if (share == 0 || !chooses || is_split || asked.gpu_layers || asked.only_gpu) return std::nullopt;
+  Request out = on_gpus(request);
+  for (const Gpu* each : request.card.mixed)
+    if (each->budget() > out.card.gpu->budget()) out.card.gpu = each;
+  out.card.mixed.clear();
+  out.llama_cpp.tensor_split.clear();
+  out.card.count = out.parallel.pipeline = 1;
+  out.card.count_given = false;
+  const auto budget = card_memory(out);
+  if (!budget) return std::nullopt;
+  const double used = static_cast<double>(stages_of(cache, out).front().total.count());
+  return used <= share * static_cast<double>(budget->count()) ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
 
 bool placed_otherwise(const Request& before, const Request& after) {
@@ -207,6 +226,7 @@ Request fitted(PlanCache& cache, const Request& request) {
   const Request laid = laid_out(request);
   const std::optional<AutoPlacement> rule = places(laid);
   if (!rule) return out;
+  if (auto one = on_one_gpu(cache, request, rule->one_gpu)) return *one;
   Request found = Fit(cache, on_gpus(laid), *rule, cards_of(laid, *card)).placed();
   return found == on_gpus(laid) ? out : found;
 }
@@ -214,6 +234,7 @@ Request fitted(PlanCache& cache, const Request& request) {
 Request placed(PlanCache& cache, const Request& request) {
   Request found = fitted(cache, request);
   Request all = on_gpus(request);
+  if (found.card.count != request.card.count) return found;
   if (request.llama_cpp.placement == Placement::kFit || !placed_otherwise(all, found) ||
       !verdict_of(cache, all).holds())
     return found;

@@ -250,7 +250,15 @@ Plan make_plan(PlanCache& cache, const Request& request) {
     Plan plan = make_plan(cache, found);
     plan.asked_parallel = request.parallel;
     plan.asked_placement = {request.llama_cpp, request.max_model_len};
-    if (Template text = placement_text(request, found); !text.empty()) inform(plan.notes, "fitted", std::move(text));
+    if (found.card.count != request.card.count) {
+      plan.asked_parallel = found.parallel;
+      plan.asked_placement->first.tensor_split.clear();
+      inform(plan.notes, "one_gpu",
+             {"{engine} puts the whole model on one of the {count} GPUs: {gpu}",
+              {{"engine", engine_of(found).name}, {"count", request.card.count}, {"gpu", found.card.name_or("GPU")}}});
+    } else if (Template text = placement_text(request, found); !text.empty()) {
+      inform(plan.notes, "fitted", std::move(text));
+    }
     return plan;
   }
   const bool searched = searches_layouts(request);

@@ -187,7 +187,9 @@ bool has_batch_rule(const Request& request) {
 std::optional<AutoPlacement> places(const Request& request) {
   const bool starts_server = rules_of(request).starts_llama_server;
   const Bytes margin = starts_server ? Bytes(kGiB) : Bytes(457 * kMiB);
-  return AutoPlacement{std::vector<Bytes>(request.parallel.pipeline, margin), Tokens(0), starts_server};
+  // server/sched.go, bestSingleGPUFit; before, one that has space for all of it
+  const double one_gpu = starts_server ? 0.8 : 1;
+  return AutoPlacement{std::vector<Bytes>(request.parallel.pipeline, margin), Tokens(0), starts_server, true, one_gpu};
 }
 
 // The request as the llama.cpp underneath sees it, with the batch for `load` if given.
@@ -227,6 +229,8 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   if (input.request.sequences() > 1 && ollama_class(input.model).one_at_a_time)
     notes.push_back({NoteLevel::kWarning, "one_sequence",
                      "ollama serves one request of this model at a time, whatever OLLAMA_NUM_PARALLEL says"});
+  if (input.request.mtp && !rules_of(input.request).starts_llama_server)
+    refuse("--mtp: ollama has no speculative decoding before 0.30", "leave it out, or name --engine ollama@0.30");
   if (input.model.num_nextn_layers > 0 && !input.request.mtp && rules_of(input.request).starts_llama_server)
     notes.push_back(
         {NoteLevel::kInfo, "mtp_by_itself", "ollama runs the MTP layers of a GGUF that has them: --mtp plans them"});
