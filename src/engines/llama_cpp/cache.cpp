@@ -453,7 +453,7 @@ std::optional<LedgerLine> LlamaCppLayout::checkpoints(const Load& load) const {
       each * usual * load.num_seqs,
       Bytes(0),
       each * most * load.num_seqs,
-      {"{usual} copies of {each:MiB} for each of {num_seqs} sequences, at most {most} (--ctx-checkpoints)",
+      {"{usual} copies of {each} B for each of {num_seqs} sequences, at most {most} (--ctx-checkpoints)",
        {{"usual", usual}, {"each", each}, {"num_seqs", load.num_seqs}, {"most", most}}},
       "llama.cpp server-context.cpp create_checkpoint",
       LineId::kUsual,
