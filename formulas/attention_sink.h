@@ -26,7 +26,9 @@ struct AttentionSink {
                                         "attention_sink_size, sliding_window, num_key_value_heads, head_dim",
                                         "tokens up to sink + window", "arXiv 2309.17453, section 3.2"}};
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kSink, window, sink}); }
-  std::vector<Symbol> symbols() const;
+  std::vector<Symbol> symbols() const {
+    return head_symbols(heads, {{"A", sink.count(), "attention_sink_size"}, {"W", window.count(), "sliding_window"}});
+  }
   void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const AttentionSink&, const AttentionSink&) = default;

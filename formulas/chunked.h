@@ -24,7 +24,7 @@ struct Chunked {
                                         "attention_chunk_size, num_key_value_heads, head_dim", "tokens up to the chunk",
                                         "vLLM ChunkedLocalAttentionSpec"}};
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kChunk, chunk, Tokens(0)}); }
-  std::vector<Symbol> symbols() const;
+  std::vector<Symbol> symbols() const { return head_symbols(heads, {{"C", chunk.count(), "attention_chunk_size"}}); }
   void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const Chunked&, const Chunked&) = default;

@@ -34,7 +34,10 @@ struct FullAttention {
       {"mqa", "multi-query attention", "S*(d + d_v)", "num_key_value_heads = 1, multi_query, head_dim", "every token",
        "arXiv 1911.02150"},
   };
-  const KindInfo& info() const;  // mha, gqa or mqa, by the ratio of heads
+  const KindInfo& info() const {
+    if (heads.num_kv_heads == heads.num_heads) return kInfo[0];
+    return heads.num_kv_heads == 1 ? kInfo[2] : kInfo[1];
+  }
   CacheTerms terms(Form) const { return key_value_terms(heads); }
   std::vector<Symbol> symbols() const { return head_symbols(heads); }
   void project(Projections& out) const { project_heads(out, heads); }

@@ -25,12 +25,13 @@ CacheTerms key_value_terms(const Heads& heads, const Limit& limit, Growth growth
   return out;
 }
 
-std::vector<Symbol> head_symbols(const Heads& heads) {
+std::vector<Symbol> head_symbols(const Heads& heads, std::initializer_list<Symbol> more) {
   std::vector<Symbol> out{{"H", heads.num_heads, "num_attention_heads"},
                           {"H_kv", heads.num_kv_heads, "num_key_value_heads"},
                           {"d", heads.head_dim, "head_dim"}};
   if (heads.v_head_dim != heads.head_dim) out.push_back({"d_v", heads.v_head_dim, "v_head_dim"});
   if (heads.meta_tokens > 0) out.push_back({"M", heads.meta_tokens, "num_memory_tokens"});
+  out.insert(out.end(), more);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "formulas/kind.h"
@@ -20,7 +21,7 @@ struct Heads {
 
 // K: H_kv x d and V: H_kv x d_v elements for each token that is kept, and for each of the M meta tokens of a sequence.
 CacheTerms key_value_terms(const Heads& heads, const Limit& limit = {}, Growth growth = Growth::kToken);
-std::vector<Symbol> head_symbols(const Heads& heads);
+std::vector<Symbol> head_symbols(const Heads& heads, std::initializer_list<Symbol> more = {});
 // Multiply-adds for one cached token, scores and weighted values: H * (d + d_v).
 std::uint64_t head_macs(const Heads& heads);
 // Writes Q, K, V and O, and what the family adds to them. `has_own_kv`: false if another layer's cache is read.

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstdint>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "kvplan/kind.h"

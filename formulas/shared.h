@@ -23,7 +23,9 @@ struct Shared {
                                         "num_kv_shared_layers, cla_share_factor, num_kv_reuse_layers", "nothing",
                                         "arXiv 2405.12981, 2405.05254"}};
   CacheTerms terms(Form) const { return {}; }
-  std::vector<Symbol> symbols() const;
+  std::vector<Symbol> symbols() const {
+    return head_symbols(heads, {{"layer", source_layer, "the layer whose cache it reads"}});
+  }
   // Files of Gemma 3n and 4 keep the projections of these layers; cross-layer sharing has none.
   void project(Projections& out) const { project_heads(out, heads, false); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }

@@ -26,7 +26,7 @@ struct SlidingWindow {
                                         "sliding_window, num_key_value_heads, head_dim", "tokens up to the window",
                                         "arXiv 2310.06825, section 2"}};
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kWindow, window, Tokens(0)}); }
-  std::vector<Symbol> symbols() const;
+  std::vector<Symbol> symbols() const { return head_symbols(heads, {{"W", window.count(), "sliding_window"}}); }
   void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const SlidingWindow&, const SlidingWindow&) = default;
