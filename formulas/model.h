@@ -10,16 +10,14 @@
 
 #include "formulas/kinds.h"
 #include "kvplan/architecture.h"
-#include "kvplan/experts.h"
 #include "kvplan/extras.h"
-#include "kvplan/graph_facts.h"
+#include "kvplan/kind.h"
+#include "kvplan/model_facts.h"
 #include "kvplan/note.h"
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
-#include "kvplan/rotary.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
-#include "kvplan/tower_kind.h"
 #include "kvplan/weight_model.h"
 
 namespace kvplan {

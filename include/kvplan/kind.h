@@ -1,4 +1,4 @@
-// What reports say about a kind of attention.
+// What reports say about a kind of attention, and about a model beside the decoder.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +22,19 @@ struct Symbol {
   std::uint64_t value;
   std::string_view key;
 };
+
+// Models beside the decoder (vision, audio, encoders), each described by an object of the config.
+enum class TowerKind : std::uint8_t { kVision, kAudio, kEncoder, kTextEncoder };
+
+// "vision tower", "audio encoder", "encoder", "text encoder".
+constexpr std::string_view name(TowerKind side) {
+  switch (side) {
+    case TowerKind::kVision: return "vision tower";
+    case TowerKind::kAudio: return "audio encoder";
+    case TowerKind::kEncoder: return "encoder";
+    case TowerKind::kTextEncoder: return "text encoder";
+  }
+  return "";
+}
 
 }  // namespace kvplan

@@ -33,9 +33,13 @@ struct MeasuredLine {
   Bytes measured;
   std::string reason;  // why planned and measured differ; "" if they do not
 
-  std::int64_t difference() const;
+  std::int64_t difference() const { return signed_difference(measured.count(), planned.count()); }
   // The difference beyond what the granularity explains.
-  Bytes unexplained() const;
+  Bytes unexplained() const {
+    if (measured < planned) return planned - measured;
+    const Bytes most = planned + rounding;
+    return measured > most ? measured - most : Bytes(0);
+  }
 };
 
 // Blocks of one size, in any order.
@@ -105,7 +109,11 @@ struct Measurement {
   MeasureStatus status = MeasureStatus::kAgrees;
   std::string reason;
 
-  double difference() const;  // (measured - planned) / planned
+  // (measured - planned) / planned
+  double difference() const {
+    if (planned == Bytes(0)) return measured == Bytes(0) ? 0 : 1;
+    return static_cast<double>(measured.count()) / static_cast<double>(planned.count()) - 1;
+  }
 };
 
 }  // namespace kvplan

@@ -2,6 +2,7 @@
 // formula knows no engine and no type's size; an engine knows no attention kind.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -76,9 +77,16 @@ struct Term {
   friend bool operator==(const Term&, const Term&) = default;
 
   // Elements of one entry. A convolution counts columns - 1 past inputs.
-  Elements elements() const;
+  Elements elements() const {
+    const Elements out = Elements(shape.units) * shape.vectors * shape.width;
+    return shape.columns > 0 ? out * (shape.columns - 1) : out;
+  }
   // Entries that one sequence of `tokens` tokens with `source_tokens` encoder tokens keeps.
-  std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;
+  std::uint64_t entries(Tokens tokens, Tokens source_tokens) const {
+    if (growth == Growth::kSequence) return 1;
+    const Tokens all = growth == Growth::kSourceToken ? source_tokens : tokens;
+    return (limit.kind == LimitKind::kNone ? all : std::min(all, limit.total())).count() / stride;
+  }
 };
 
 // The cache of one mixer of one layer. A layer without a cache has none.

@@ -1,6 +1,5 @@
 #include "kvplan/tensors.h"
 
-#include <algorithm>
 #include <array>
 
 namespace kvplan {

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "engines/command_options.h"
@@ -19,16 +18,14 @@
 #include "engines/release.h"
 #include "engines/shared_terms.h"
 #include "kvplan/architecture.h"
-#include "kvplan/experts.h"
 #include "kvplan/gpu.h"
-#include "kvplan/graph_facts.h"
 #include "kvplan/load.h"
+#include "kvplan/model_facts.h"
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
 #include "kvplan/request.h"
-#include "kvplan/rotary.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
 #include "kvplan/terms.h"

@@ -8,9 +8,9 @@
 #include "kvplan/extras.h"
 #include "kvplan/launch.h"
 #include "kvplan/load.h"
+#include "kvplan/model_facts.h"
 #include "kvplan/quantity.h"
 #include "kvplan/request.h"
-#include "kvplan/rotary.h"
 #include "kvplan/storage.h"
 
 namespace kvplan {

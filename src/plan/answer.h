@@ -25,7 +25,6 @@
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
 #include "kvplan/terms.h"
-#include "kvplan/tower_kind.h"
 #include "kvplan/watched.h"
 
 namespace kvplan {
@@ -159,7 +158,7 @@ struct Plan {
   std::vector<Note> notes;
   OptionValues command;  // the command line that plans it: "kvplan" with the model, then options; empty: none was typed
 
-  // Added by complete(), for a plan that is shown (plan/complete.h).
+  // Added by complete(), for a plan that is shown (plan/questions.h).
   CacheCurve contexts;  // doubling from 4,096
   Explanation explanation;
   std::vector<CacheCurve> curves;  // one for each KV type in use with this engine, the plan's own first

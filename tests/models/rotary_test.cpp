@@ -1,6 +1,6 @@
 // Tables of cosines and sines, by figures that came from vLLM: the savings that pull request 44738 states for a limit
 // of 32,768 positions, and logs in which they are the only difference from the checkpoint's tensors.
-#include "kvplan/rotary.h"
+#include "kvplan/model_facts.h"
 
 #include <doctest/doctest.h>
 

@@ -1,14 +1,16 @@
-// What the graph of a model's operations depends on apart from its layers and tensors. Read by engines whose buffers
-// follow from the graph (llama.cpp).
+// What engines need to know of a model besides its layers and tensors.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace kvplan {
 
 // Which layers rotate queries and keys by position.
 enum class RotaryLayers : std::uint8_t { kAll, kNone, kWindowed, kAllButEveryFourth };
 
+// What the graph of a model's operations depends on: for engines whose buffers follow from the graph (llama.cpp).
 struct GraphFacts {
   bool norms_subtract_mean = false;  // LayerNorm, for models whose norms have no bias to tell it by
   bool scales_embedding = false;     // the embedding is multiplied before the first layer
@@ -26,6 +28,33 @@ struct GraphFacts {
   bool mixes_batches = true;     // a batch may bring tokens and embeddings at once
   bool chooses_late = false;     // the rows whose logits are wanted are selected after the last layer
   std::uint32_t num_heads = 0;   // of an attention that keeps no cache
+};
+
+// The shape of a mixture of experts, as far as the model gives it; all 0 if every MLP is dense.
+struct ExpertShape {
+  std::uint64_t count = 0;         // routed experts of a layer
+  std::uint64_t used = 0;          // experts that one token passes through
+  std::uint64_t width = 0;         // of one expert
+  std::uint64_t dense_layers = 0;  // layers that have a dense MLP instead
+};
+
+// The table of one setting of the rotation, which engines keep beside the weights: positions x width elements (cosines
+// and sines of width / 2 frequencies).
+struct RotaryTable {
+  std::uint64_t positions = 0;
+  std::uint64_t width = 0;     // rotated elements of a head
+  std::uint64_t setting = 0;   // distinguishes settings of the same shape
+  bool is_multimodal = false;  // positions in time, height and width (M-RoPE)
+  bool is_yarn = false;
+  bool of_indexer = false;  // pairs elements differently from the attention beside it
+  friend bool operator==(const RotaryTable&, const RotaryTable&) = default;
+};
+
+// For a model with one rotation and no scaling: the settings that YaRN can extend to a longer context.
+struct PlainRotation {
+  double theta = 10000;
+  std::optional<double> share;  // fraction of a head that is rotated, if the config gives it
+  std::string section;          // the config's section with this key: "" or "text_config"
 };
 
 }  // namespace kvplan
