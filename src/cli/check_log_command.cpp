@@ -1,4 +1,3 @@
-#include "cli/check_log_command.h"
 
 #include <algorithm>
 #include <optional>

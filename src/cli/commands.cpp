@@ -3,33 +3,25 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "base/os.h"
-#include "cli/check_log_command.h"
 #include "cli/extras_options.h"
 #include "cli/many.h"
 #include "cli/measuring.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/pasted.h"
-#include "cli/replay.h"
 #include "cli/shell.h"
-#include "cli/watch_command.h"
 #include "engines/engine.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 #include "measure/detect.h"
-#include "plan/complete.h"
 #include "plan/diff.h"
-#include "plan/fit.h"
-#include "plan/launch.h"
 #include "plan/pick.h"
-#include "plan/shared_card.h"
-#include "plan/users.h"
+#include "plan/questions.h"
 #include "report/report.h"
 #include "sources/catalogue.h"
 

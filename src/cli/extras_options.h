@@ -1,10 +1,13 @@
-// Options that take more than a value: speculative decoding, LoRA, an image projector, overrides of the config.
+// Options that take more than a value: lists, speculative decoding, LoRA, an image projector, overrides of the config.
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "cli/options.h"
 #include "formulas/model.h"
+#include "kvplan/storage.h"
 
 namespace kvplan {
 
@@ -22,5 +25,14 @@ struct ModelAndRequest {
   Request request;
 };
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call);
+
+// The parts of a list, including empty ones.
+std::vector<std::string_view> parts_of(std::string_view list, char separator);
+// A cache type; nothing for "auto".
+std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name);
+
+void set_engines(Invocation& call, std::string_view list, std::string_view option);
+void set_weights(Invocation& call, std::string_view list, std::string_view option);
+void set_kv_types(Invocation& call, std::string_view list, std::string_view option);
 
 }  // namespace kvplan

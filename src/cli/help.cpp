@@ -1,7 +1,6 @@
 // Help in 80 columns: the usual options first, then those of a command, of an engine, and all of them.
 #include <algorithm>
 
-#include "cli/engine_options.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "kvplan/strings.h"

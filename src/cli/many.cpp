@@ -8,15 +8,11 @@
 
 #include "cli/extras_options.h"
 #include "cli/pasted.h"
-#include "cli/replay.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/progress.h"
-#include "plan/compare.h"
-#include "plan/complete.h"
-#include "plan/fit.h"
-#include "plan/grid.h"
+#include "plan/questions.h"
 #include "sources/local_stores.h"
 #include "weights/rules.h"
 

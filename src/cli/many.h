@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "plan/answer.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -47,5 +48,9 @@ Answered answer_pasted(const Invocation& call, const ReportOptions& options);
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options);
 // `fit` for one model, for each engine and GPU.
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options);
+
+// The command that plans one row of a table, a grid or an answer again: the typed one, with lists, searches and `auto`
+// replaced by the row's engine, GPU, types, layout, length and sequences.
+OptionValues replay(const Invocation& call, const std::string& source, const Request& planned);
 
 }  // namespace kvplan

@@ -12,7 +12,7 @@
 #include "measure/device.h"
 #include "measure/interrupt.h"
 #include "measure/measure.h"
-#include "plan/complete.h"
+#include "plan/questions.h"
 
 namespace kvplan {
 

@@ -1,4 +1,4 @@
-// --measure, and the calibration files that it and check-log write.
+// Comparisons with reality: devices, watched starts, logs, and the calibration files that they write.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 #include "cli/extras_options.h"
 #include "formulas/model.h"
 #include "kvplan/calibration.h"
+#include "plan/answer.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -28,5 +29,12 @@ void prepare_measuring(Invocation& call);
 void save_calibration(const std::string& path, const CalibrationRecord& record);
 
 std::string today();  // "2026-11-21", UTC
+
+// Watches the start that --watch or --pid names, and reports; returns the exit code.
+int run_watch(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options);
+
+// `call.models` is LOG, or MODEL and LOG. Without MODEL a Hub id that the log names is looked up in the caches. Writes
+// the calibration if one was requested.
+LogCheck checked_log(const Invocation& call);
 
 }  // namespace kvplan

@@ -1,6 +1,5 @@
 // Replaces measuring.cpp on systems that cannot measure: its sources need Linux (cmake/Systems.cmake).
 #include "cli/measuring.h"
-#include "cli/watch_command.h"
 #include "kvplan/error.h"
 #include "measure/detect.h"
 

@@ -6,14 +6,12 @@
 #include <numeric>
 #include <tuple>
 #include "cli/extras_options.h"
-#include "cli/list_options.h"
 #include "cli/measuring.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
 #include "formats/gpu_file.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"

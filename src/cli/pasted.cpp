@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/engine_options.h"
+#include "cli/shell.h"
 #include "engines/engine.h"
 #include "formats/file.h"
 #include "kvplan/error.h"

@@ -1,4 +1,4 @@
-#include "cli/replay.h"
+#include "cli/many.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
-// What is printed from the table of options: help, completions, the man page.
+// What follows from the table of options: the options of commands and engines, help, completions, the man page.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "cli/options.h"
 
 namespace kvplan {
+
+struct Engine;
 
 // The options that a command takes, in the table's order.
 std::vector<const Option*> options_of(const Command& command);
@@ -31,5 +34,16 @@ std::string command_help(const Command& command, bool is_whole);
 // Throws Error for an unknown shell.
 std::string completions(std::string_view shell);
 std::string man_page();
+
+// Throws Error, with the engines that have `option`, if none of `chosen` has it. The logical engine accepts all
+// options; if it is the only engine and the option changes nothing, a note says so, else "".
+std::string check_engine_option(std::string_view option, std::span<const std::string> chosen);
+
+// Whether the engine has the option; false if only others list it.
+bool is_option_of(std::string_view option, const Engine& engine);
+
+// The engine that a model's name implies if there is no --engine: "ollama" for ollama:NAME, "llama.cpp" for a GGUF;
+// empty if it implies none.
+std::string_view implied_engine(std::string_view model);
 
 }  // namespace kvplan

@@ -1,4 +1,3 @@
-#include "cli/watch_command.h"
 
 #include <array>
 #include <cstdio>

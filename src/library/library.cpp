@@ -1,7 +1,7 @@
 // The public API: load, plan, report.
 #include "formulas/model.h"
 #include "kvplan/kvplan.h"
-#include "plan/complete.h"
+#include "plan/questions.h"
 #include "report/report.h"
 #include "report/words.h"
 #include "sources/load.h"

@@ -7,7 +7,6 @@
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "plan/ledger.h"
-#include "plan/rank_weights.h"
 
 namespace kvplan {
 

@@ -5,8 +5,8 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "plan/changes.h"
-#include "plan/compare.h"
 #include "plan/plan_cache.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 #include "weights/types.h"
 

@@ -1,4 +1,4 @@
-#include "plan/complete.h"
+#include "plan/questions.h"
 
 #include <algorithm>
 
@@ -10,13 +10,10 @@
 #include "kvplan/strings.h"
 #include "plan/changes.h"
 #include "plan/facts.h"
-#include "plan/launch.h"
 #include "plan/layouts.h"
 #include "plan/offload.h"
-#include "plan/remedies.h"
 #include "plan/roofline.h"
 #include "plan/search.h"
-#include "plan/users.h"
 
 namespace kvplan {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engines/executed.h"
 #include "engines/known_errors.h"
 #include "kvplan/strings.h"
 

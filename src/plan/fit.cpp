@@ -6,15 +6,11 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "plan/changes.h"
-#include "plan/fit.h"
 #include "plan/layouts.h"
-#include "plan/mix.h"
 #include "plan/offload.h"
 #include "plan/plan_cache.h"
-#include "plan/remedies.h"
+#include "plan/questions.h"
 #include "plan/search.h"
-#include "plan/shared_card.h"
-#include "plan/users.h"
 
 namespace kvplan {
 

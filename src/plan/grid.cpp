@@ -1,4 +1,4 @@
-#include "plan/grid.h"
+#include "plan/questions.h"
 
 #include <algorithm>
 

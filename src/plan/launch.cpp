@@ -1,4 +1,4 @@
-#include "plan/launch.h"
+#include "plan/questions.h"
 
 #include <algorithm>
 #include <string>

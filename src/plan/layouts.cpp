@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
 #include "plan/offload.h"
 
 namespace kvplan {

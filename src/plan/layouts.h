@@ -2,7 +2,6 @@
 // sequence's tokens.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "engines/launch_words.h"

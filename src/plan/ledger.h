@@ -1,7 +1,6 @@
 // The ledger of a plan: what is on every GPU and in host memory.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 

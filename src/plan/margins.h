@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "engines/engine.h"
 #include "kvplan/ranges.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "kvplan/request.h"
 #include "plan/answer.h"

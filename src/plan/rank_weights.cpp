@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "engines/parallel.h"
-#include "kvplan/ggml_types.h"
 #include "plan/engine_input.h"
 #include "weights/loaded.h"
 #include "weights/share.h"

@@ -8,7 +8,7 @@
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/offload.h"
-#include "plan/remedies.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 
 namespace kvplan {

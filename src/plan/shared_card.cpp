@@ -1,10 +1,9 @@
-#include "plan/shared_card.h"
+#include "plan/questions.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "kvplan/error.h"
-#include "plan/complete.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {

@@ -1,10 +1,9 @@
-#include "plan/users.h"
+#include "plan/questions.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-#include "cli/engine_options.h"
+#include "cli/shell.h"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "cli/command_line.h"
-#include "cli/engine_options.h"
+#include "cli/shell.h"
 #include "engines/engine.h"
 #include "support/figures.h"
 

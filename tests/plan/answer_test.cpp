@@ -8,9 +8,9 @@
 
 #include "engines/requests.h"
 #include "kvplan/format_bytes.h"
-#include "plan/complete.h"
 #include "plan/facts.h"
 #include "plan/plan_cache.h"
+#include "plan/questions.h"
 #include "report/words.h"
 #include "support/figures.h"
 

@@ -8,9 +8,8 @@
 
 #include "engines/known_errors.h"
 #include "engines/requests.h"
-#include "plan/fit.h"
-#include "plan/plan.h"
 #include "plan/plan_cache.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 #include "support/figures.h"
 #include "support/program.h"

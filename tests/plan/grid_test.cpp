@@ -1,13 +1,12 @@
 // Models against GPUs: every cell agrees with plan and fit.
-#include "plan/grid.h"
 #include "plan/layouts.h"
+#include "plan/questions.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "kvplan/gpus.h"
-#include "plan/fit.h"
 #include "plan/plan_cache.h"
 #include "plan/search.h"
 #include "support/figures.h"

@@ -7,10 +7,7 @@
 
 #include "kvplan/error.h"
 #include "plan/changes.h"
-#include "plan/complete.h"
-#include "plan/fit.h"
-#include "plan/shared_card.h"
-#include "plan/users.h"
+#include "plan/questions.h"
 #include "support/figures.h"
 
 namespace kvplan {

@@ -5,9 +5,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "plan/compare.h"
-#include "plan/fit.h"
-#include "plan/grid.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 #include "support/figures.h"
 

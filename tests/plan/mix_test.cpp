@@ -2,8 +2,7 @@
 
 #include "engines/requests.h"
 #include "kvplan/error.h"
-#include "plan/fit.h"
-#include "plan/plan.h"
+#include "plan/questions.h"
 #include "report/words.h"
 #include "support/figures.h"
 
