@@ -6,9 +6,9 @@
 
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
+#include "measure/log_compare.h"
 #include "measure/log_events.h"
 #include "measure/log_failure.h"
-#include "measure/log_request.h"
 
 namespace kvplan {
 

@@ -7,8 +7,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "kvplan/strings.h"
-#include "measure/log_options.h"
+#include "measure/log_reader.h"
 #include "plan/plan.h"
 
 namespace kvplan {

@@ -8,7 +8,6 @@
 
 #include "engines/engine.h"
 #include "kvplan/ranges.h"
-#include "measure/log_request.h"
 
 namespace kvplan {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engines/log_request.h"
 #include "formulas/model.h"
 #include "measure/log_reader.h"
-#include "measure/log_request.h"
 #include "plan/answer.h"
 
 namespace kvplan {
@@ -42,5 +42,9 @@ LogCheck check_against(const ModelSpec& model, const LogRequest& stated, const L
 
 // Whether a line could not be compared, because it depends on options that the log does not name.
 bool rests_on_assumptions(const LogCheck& check);
+
+// The request from a log's options, and the assumptions for what the log does not show. Options in `base` win. Throws
+// Error if neither a line nor `base` names the engine.
+LogRequest read_request(const LogReading& reading, const Request& base);
 
 }  // namespace kvplan

@@ -3,7 +3,9 @@
 // log has several starts, the last one counts.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,9 +13,36 @@
 #include "kvplan/observation.h"
 #include "measure/line_template.h"
 #include "measure/log_events.h"
-#include "measure/log_text.h"
 
 namespace kvplan {
+
+// The bytes of a log as UTF-8. Redirection in PowerShell writes UTF-16 with a byte order mark.
+// Takes pieces that may be cut anywhere.
+class LogText {
+ public:
+  std::string utf8(std::string_view piece);
+
+ private:
+  enum class Coding : std::uint8_t { kUnknown, kBytes, kLittle, kBig };
+
+  void decide();
+  void take_unit(char32_t unit, std::string& out);
+
+  Coding coding_ = Coding::kUnknown;
+  std::string open_;   // bytes before the coding is known, or the first byte of a unit
+  char32_t high_ = 0;  // a surrogate whose other half is to come
+};
+
+// "(Worker_PP0_TP1_EP1 pid=99)", "[2025-03-10 16:21:31 DP1 TP3]", "(VllmWorker rank=3 pid=105)", "[gpu_id=2]".
+struct LogRanks {
+  std::optional<std::uint64_t> tensor, pipeline, data, expert;
+  std::optional<std::uint64_t> worker;  // the process number of a worker of V0 or Ray
+  bool any() const { return tensor || pipeline || data; }
+};
+LogRanks ranks_of(std::string_view plain);
+
+// The text within a JSON line ({"log": "...\n"}, {"message": ...}); nothing if the line is not JSON.
+std::optional<std::string> unpacked(std::string_view line);
 
 // Reads line by line, so that a log of any length takes little memory.
 class LogReader {
@@ -57,5 +86,18 @@ class LogReader {
 };
 
 LogReading read_log(std::string_view text);
+
+// Stores a figure that is an option; returns whether it is only that, and no observation.
+bool take_option(const LogValue& value, LogOptions& out);
+
+// Adds what follows from several figures together.
+void complete_options(const LogReading& reading, LogOptions& out);
+
+// The release that a version means: "0.8.3" and "0.20.1.post1" unchanged, a build of main before a release
+// ("0.18.1rc1.dev147") as that release, a candidate ("0.11.0rc2") as its release.
+std::string release_of(std::string_view version);
+
+// Whether release `a` is older than `b`, by their numbers.
+bool is_older(std::string_view a, std::string_view b);
 
 }  // namespace kvplan

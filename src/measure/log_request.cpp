@@ -1,4 +1,4 @@
-#include "measure/log_request.h"
+#include "measure/log_compare.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,9 +6,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
-#include "kvplan/numbers.h"
-#include "measure/log_options.h"
+#include "measure/log_reader.h"
 
 namespace kvplan {
 

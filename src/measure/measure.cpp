@@ -9,7 +9,6 @@
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
 #include "kvplan/numbers.h"
-#include "measure/planned_cache.h"
 
 namespace kvplan {
 

@@ -1,7 +1,6 @@
 #include "measure/memory_counter.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "measure/nvml.h"
 #include "measure/process_tree.h"

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "kvplan/format_bytes.h"
-#include "measure/planned_cache.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {

@@ -7,8 +7,6 @@
 #include <sstream>
 #include <string>
 
-#include "measure/log_options.h"
-
 using namespace kvplan;
 
 namespace {
