@@ -45,4 +45,8 @@ std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const En
 void note_unasked_kernels(std::span<const KernelRow> table, const EngineInput& input, std::vector<Note>& notes);
 std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table);
 
+// How the weights of a plan are quantized, as a checkpoint would declare it: from --weights, else from the checkpoint.
+// Refusals use it, so that a type is refused either way. Undeclared if the weights are in 16 or 32 bit.
+QuantDeclaration planned_quantization(const EngineInput& input);
+
 }  // namespace kvplan

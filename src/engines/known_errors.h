@@ -51,4 +51,11 @@ bool concerns(const KnownError& error, std::string_view engine, Release release,
 // Whether it affects this plan.
 bool affects(const KnownError& error, const EngineInput& input);
 
+// Which models each engine's own code was run with: executed.txt, written by scripts/executed_models.py.
+// A line has an engine, then model_types and classes; the first line is a comment.
+std::span<const std::string_view> executed_lines();
+
+// Whether the engine's own code was run with the model's class, or with another checkpoint of its type.
+bool was_executed(std::string_view engine, const ModelShape& model);
+
 }  // namespace kvplan

@@ -4,9 +4,7 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "engines/engine.h"
 #include "engines/parallel.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kvplan/architecture.h"
-#include "kvplan/note.h"
 #include "kvplan/request.h"
 
 namespace kvplan {

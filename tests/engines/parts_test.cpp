@@ -9,7 +9,6 @@
 #include "engines/parallel.h"
 #include "engines/requests.h"
 #include "engines/term_sum.h"
-#include "engines/with_draft.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

@@ -10,7 +10,6 @@
 #include "engines/parallel.h"
 #include "engines/term_kinds.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 
 namespace kvplan {
 

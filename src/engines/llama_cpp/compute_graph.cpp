@@ -1,7 +1,6 @@
 // Source: ggml.c (ggml_new_tensor_impl, ggml_nbytes, ggml_visit_parents_graph) of v0.5.0.
 #include "engines/llama_cpp/compute_graph.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "kvplan/quantity.h"

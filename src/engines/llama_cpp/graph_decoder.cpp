@@ -2,7 +2,6 @@
 //
 // Source: src/models/*.cpp of v0.5.0 and v0.6.0.
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "engines/llama_cpp/graph_builder.h"

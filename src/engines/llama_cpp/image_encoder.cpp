@@ -8,7 +8,6 @@
 //   windows                P * P more, and half of that again with flash attention
 // Qwen3-VL's layers that hand features on keep them: a quarter more was seen.
 #include <algorithm>
-#include <cmath>
 
 #include "engines/estimates.h"
 #include "engines/llama_cpp/compute.h"

@@ -38,13 +38,13 @@
 //   attention.
 #include <functional>
 
+#include "engines/drafts.h"
 #include "engines/latents.h"
 #include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/llama_cpp/rules.h"
-#include "engines/with_draft.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 

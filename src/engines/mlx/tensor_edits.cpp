@@ -4,13 +4,10 @@
 // (modules.h).
 #include "engines/tensor_edits.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "engines/mlx/modules.h"
-#include "kvplan/error.h"
-#include "kvplan/numbers.h"
 
 namespace kvplan {
 

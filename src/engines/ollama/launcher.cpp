@@ -4,7 +4,6 @@
 
 #include "engines/command_options.h"
 #include "engines/launch_words.h"
-#include "kvplan/error.h"
 
 namespace kvplan {
 

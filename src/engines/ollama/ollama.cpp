@@ -14,7 +14,6 @@
 // - num_batch 512; since 0.30 by the context of all sequences (server/sched.go, automaticGenerationBatch), and
 //   llama-server's micro-batch is as large. If the GPU has little room beside the model it takes a smaller one,
 //   which is not planned.
-#include <algorithm>
 
 #include "engines/class_rows.h"
 #include "engines/engine.h"
@@ -24,7 +23,6 @@
 #include "engines/llama_cpp/compute.h"
 #include "engines/release.h"
 #include "kvplan/error.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 

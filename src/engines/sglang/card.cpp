@@ -7,7 +7,6 @@
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
 #include "engines/sglang/share.h"
-#include "kvplan/error.h"
 #include "kvplan/gpus.h"
 
 namespace kvplan {

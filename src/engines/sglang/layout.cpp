@@ -10,7 +10,6 @@
 #include "engines/sglang/pools.h"
 #include "engines/sglang/share.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
 
 namespace kvplan {

@@ -10,7 +10,6 @@
 #include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 

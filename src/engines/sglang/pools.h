@@ -2,7 +2,6 @@
 // for a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py (read).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -4,7 +4,6 @@
 
 #include "engines/estimates.h"
 #include "engines/kernel_table.h"
-#include "engines/planned_quantization.h"
 #include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"

@@ -7,7 +7,6 @@
 #include "engines/sglang/class_table.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
-#include "kvplan/error.h"
 #include "kvplan/gpus.h"
 
 namespace kvplan {

@@ -25,8 +25,6 @@
 #include "engines/sglang/models.h"
 #include "engines/sglang/share.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "engines/sglang/models.h"
 #include "engines/sglang/sglang.h"
-#include "kvplan/numbers.h"
 
 namespace kvplan {
 

@@ -1,7 +1,6 @@
 // The command line of TensorRT-LLM. Source: tensorrt_llm/commands/serve.py.
 #include "engines/command_options.h"
 #include "engines/launch_words.h"
-#include "kvplan/error.h"
 
 namespace kvplan {
 

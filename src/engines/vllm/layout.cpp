@@ -42,7 +42,6 @@
 #include "engines/vllm/settings.h"
 #include "engines/vllm/specs.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
 
 namespace kvplan {

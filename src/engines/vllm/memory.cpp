@@ -21,7 +21,6 @@
 #include "engines/vllm/rules.h"
 #include "engines/vllm/settings.h"
 #include "kvplan/gpus.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 

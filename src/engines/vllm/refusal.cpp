@@ -1,13 +1,10 @@
 #include "engines/vllm/vllm.h"
 
-#include <algorithm>
-#include <array>
-#include <iterator>
 #include <numeric>
 #include <string>
 #include <string_view>
 
-#include "engines/planned_quantization.h"
+#include "engines/kernel_table.h"
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"

@@ -16,7 +16,6 @@
 #include "engines/vllm/rules.h"
 #include "engines/vllm/settings.h"
 #include "engines/vllm/tensors.h"
-#include "kvplan/numbers.h"
 
 namespace kvplan {
 
