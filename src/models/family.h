@@ -5,9 +5,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "formulas/model.h"
 #include "formulas/projections.h"

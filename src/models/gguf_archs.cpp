@@ -3,7 +3,6 @@
 #include "models/gguf_archs.h"
 
 #include <algorithm>
-#include <array>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"

@@ -1,11 +1,9 @@
 // The built-in catalogue: published models by id, short name or ollama tag. scripts/published.py writes its table.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "kvplan/published.h"
 #include "sources/load.h"

@@ -1,6 +1,7 @@
 // What is loaded in addition to a model: a draft model, LoRA adapters, an image projector.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,21 @@ SpeculativeConfig parse_speculative_config(std::string_view text);
 
 // The same for a file that is already open, for tests and fuzzers.
 AdapterFile read_gguf_adapter(const Gguf& file);
+
+enum class Companion {
+  kAdapter,    // adapter_config.json and adapter_model.safetensors, or a *.gguf by its address
+  kProjector,  // mmproj*.gguf, by its address or as the repository's only kind of projector
+};
+
+// A file, or an adapter's folder. `file_bytes`: the length of the weights' file where kvplan's cache only has its
+// header; 0 for a whole file.
+struct CompanionFile {
+  std::string path;
+  std::uint64_t file_bytes = 0;
+};
+
+// `argument` itself if it is a path; for a Hub id or address the folder (safetensors) or file (GGUF) in a cache.
+// Throws Error with the source set: kBadInput for an invalid name, kHub where fetching failed.
+CompanionFile local_companion(const std::string& argument, Companion what, const SourceOptions& options);
 
 }  // namespace kvplan

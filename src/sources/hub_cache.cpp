@@ -1,6 +1,5 @@
 #include "sources/hub_cache.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "formats/gguf.h"
-#include "kvplan/quantity.h"
 #include "sources/hub_settings.h"
 
 namespace kvplan {

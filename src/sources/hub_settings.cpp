@@ -1,7 +1,6 @@
 #include "sources/hub_settings.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 

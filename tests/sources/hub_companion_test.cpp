@@ -7,7 +7,6 @@
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "sources/companions.h"
-#include "sources/hub_companion.h"
 #include "sources/site.h"
 #include "support/environment.h"
 #include "support/gguf_writer.h"

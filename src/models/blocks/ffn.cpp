@@ -1,7 +1,6 @@
 // MLPs and experts: which layers have which, how wide they are, and their tensors.
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "kvplan/error.h"
 #include "models/blocks/inventory.h"

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "models/registry.h"
 

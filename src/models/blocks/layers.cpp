@@ -1,8 +1,6 @@
 // The layers that several families share: plain and windowed attention, latents, linear attention, recurrences.
 #include "models/blocks/layers.h"
 
-#include <algorithm>
-
 #include "kvplan/error.h"
 #include "models/registry.h"
 

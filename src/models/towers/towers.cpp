@@ -1,7 +1,6 @@
 // Vision towers, audio encoders and their projectors: what each is, and where a config has them. A tower without a row
 // is an estimate with a range, never a silent zero.
 #include <algorithm>
-#include <optional>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
