@@ -1,8 +1,6 @@
 #include "formats/calibration_file.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 #include "formats/gguf.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdio>
 #include <cstring>

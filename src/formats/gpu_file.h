@@ -2,7 +2,6 @@
 // "lab-card", "memory": "40GiB", "bandwidth": 900}].
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "launch/read_command.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -1,7 +1,6 @@
 #include "report/fields.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kvplan/characters.h"
 #include "kvplan/error.h"

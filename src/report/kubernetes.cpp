@@ -10,7 +10,6 @@
 #include "kvplan/error.h"
 #include "kvplan/launch.h"
 #include "kvplan/numbers.h"
-#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"

@@ -1,8 +1,6 @@
 #include "weights/rules.h"
 
 #include <algorithm>
-#include <functional>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "weights/weigh.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>

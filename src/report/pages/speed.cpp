@@ -2,8 +2,6 @@
 // sequences.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "report/pages/pages.h"
 
 namespace kvplan {
