@@ -4,12 +4,10 @@
 
 namespace kvplan {
 
-namespace {
-
 // CSA's blocks overlap by one, so two blocks of sums are kept, each with a key and a score.
 constexpr std::uint64_t kOverlappingRatio = 4;
 
-Term state_term(std::string_view name, std::uint64_t width, std::uint64_t ratio) {
+static Term state_term(std::string_view name, std::uint64_t width, std::uint64_t ratio) {
   const bool overlaps = ratio == kOverlappingRatio;
   Term state{.name = name, .role = Role::kState};
   state.shape = {.units = 1, .vectors = overlaps ? 4U : 2U, .width = width};
@@ -18,8 +16,6 @@ Term state_term(std::string_view name, std::uint64_t width, std::uint64_t ratio)
   state.storage = Storage::kFloat32;
   return state;
 }
-
-}  // namespace
 
 bool Compressed::owns_entries() const {
   return by_source ? is_source : compress_ratio > 1;

@@ -40,11 +40,10 @@ std::uint64_t head_macs(const Heads& heads) {
                      "the work of one cached token");
 }
 
-namespace {
-
 constexpr Component kAttention = Component::kAttention;
 
-void project_qk_norm(Projections& out, const Heads& heads, QkNorm qk_norm, const std::string& block, bool has_own_kv) {
+static void project_qk_norm(Projections& out, const Heads& heads, QkNorm qk_norm, const std::string& block,
+                            bool has_own_kv) {
   if (qk_norm == QkNorm::kNone) return;
   const bool wide = qk_norm == QkNorm::kWide || qk_norm == QkNorm::kEveryHead;
   const std::uint64_t bias = qk_norm == QkNorm::kHeadBias ? 2 : 1;
@@ -59,8 +58,6 @@ void project_qk_norm(Projections& out, const Heads& heads, QkNorm qk_norm, const
   norm("q_norm", heads.num_heads);
   if (has_own_kv) norm("k_norm", heads.num_kv_heads);
 }
-
-}  // namespace
 
 void project_heads(Projections& out, const Heads& heads, bool has_own_kv, std::string_view block) {
   const AttentionProjections form = out.attention_of(heads, has_own_kv);

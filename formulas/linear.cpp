@@ -47,11 +47,9 @@ std::vector<Symbol> Linear::symbols() const {
   return out;
 }
 
-namespace {
-
 constexpr Component kMix = Component::kStateMixer;
 
-void project_delta_net(Projections& out, const Linear& linear) {
+static void project_delta_net(Projections& out, const Linear& linear) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t keys = times(linear.num_key_heads, linear.key_head_dim);
   const std::uint64_t values = times(linear.num_value_heads, linear.value_head_dim);
@@ -68,7 +66,7 @@ void project_delta_net(Projections& out, const Linear& linear) {
   out.linear(kMix, at + "out_proj", h, values, Split::kColumns, heads);
 }
 
-void project_kda(Projections& out, const Linear& linear) {
+static void project_kda(Projections& out, const Linear& linear) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t heads = linear.num_key_heads;
   const std::uint64_t d = linear.key_head_dim;
@@ -106,7 +104,7 @@ void project_kda(Projections& out, const Linear& linear) {
   out.linear(kMix, at + "o_proj", h, wide, Split::kColumns, heads);
 }
 
-void project_lightning(Projections& out, const Linear& linear) {
+static void project_lightning(Projections& out, const Linear& linear) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t wide = times(linear.num_key_heads, linear.key_head_dim);
   out.linear(kMix, "self_attn.qkv_proj", times(3, wide), h, Split::kRows, linear.num_key_heads);
@@ -117,7 +115,7 @@ void project_lightning(Projections& out, const Linear& linear) {
   if (out.linear_projections(linear).has_qk_norm) out.norms("self_attn.qk_norm", linear.key_head_dim, 2);
 }
 
-void project_mlstm(Projections& out, const Linear& linear) {
+static void project_mlstm(Projections& out, const Linear& linear) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t n = linear.num_key_heads;
   const std::uint64_t keys = times(n, linear.key_head_dim);
@@ -132,8 +130,6 @@ void project_mlstm(Projections& out, const Linear& linear) {
   out.norms("mlstm_layer.multihead_norm", values);
   out.linear(kMix, "mlstm_layer.out_proj", h, values, Split::kColumns, n, bias);
 }
-
-}  // namespace
 
 void Linear::project(Projections& out) const {
   switch (rule) {

@@ -35,11 +35,9 @@ std::vector<Symbol> Ssm::symbols() const {
   return out;
 }
 
-namespace {
-
 constexpr Component kMixer = Component::kStateMixer;
 
-void project_mamba1(Projections& out, const Ssm& ssm, const SsmProjections& form) {
+static void project_mamba1(Projections& out, const Ssm& ssm, const SsmProjections& form) {
   const std::string at = std::string(form.module) + ".";
   const std::uint64_t inner = ssm.d_inner;
   const std::uint64_t wide = checked_add(ssm.dt_rank, times(2, ssm.d_state), "the width of a projection");
@@ -52,8 +50,6 @@ void project_mamba1(Projections& out, const Ssm& ssm, const SsmProjections& form
   out.plain(kMixer, at + "D", inner, Split::kRows);
   out.linear(kMixer, at + "out_proj", out.hidden, inner, Split::kColumns, 0, form.bias);
 }
-
-}  // namespace
 
 void Ssm::project(Projections& out) const {
   const SsmProjections form = out.ssm_projections(*this);
