@@ -5,14 +5,10 @@
 
 namespace kvplan {
 
-namespace {
-
-Bytes whole(double value) {
+static Bytes whole(double value) {
   constexpr double kMost = 9e18;
   return Bytes(static_cast<std::uint64_t>(std::round(std::clamp(value, 0.0, kMost))));
 }
-
-}  // namespace
 
 void Figure::add(double value) {
   merge({1, value, value, value});

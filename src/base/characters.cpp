@@ -46,10 +46,8 @@ std::size_t token_bytes(std::string_view text) {
   return bytes >= kMark.size() + kLeastLetters ? bytes : 0;
 }
 
-namespace {
-
 // Appends the character at `at` of a JSON string, escaped if it is hidden; returns its length in bytes.
-std::size_t add_character(std::string& out, std::string_view text, std::size_t at) {
+static std::size_t add_character(std::string& out, std::string_view text, std::size_t at) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   constexpr char32_t kLastOfFourDigits = 0xFFFF;
   const Character next = character_at(text, at);
@@ -65,8 +63,6 @@ std::size_t add_character(std::string& out, std::string_view text, std::size_t a
   }
   return next.bytes == 0 ? 1 : next.bytes;
 }
-
-}  // namespace
 
 std::string json_string(std::string_view text) {
   std::string out = "\"";

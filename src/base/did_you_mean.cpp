@@ -7,12 +7,10 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::size_t kLongest = 64;
 
 // Optimal string alignment over three rows of the table.
-std::size_t distance(std::string_view a, std::string_view b) {
+static std::size_t distance(std::string_view a, std::string_view b) {
   a = a.substr(0, kLongest);
   b = b.substr(0, kLongest);
   std::vector<std::size_t> before(b.size() + 1);
@@ -30,8 +28,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
   }
   return last[b.size()];
 }
-
-}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance(folded(a), folded(b));

@@ -5,15 +5,11 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string with_unit(double value, int digits, const char* unit) {
+static std::string with_unit(double value, int digits, const char* unit) {
   char text[48];
   std::snprintf(text, sizeof text, "%.*f %s", digits, value, unit);
   return text;
 }
-
-}  // namespace
 
 std::string format_gib(Bytes bytes) {
   return with_unit(static_cast<double>(bytes.count()) / kGiB, 2, "GiB");

@@ -8,8 +8,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // Sizes as ggml-common.h declares the blocks; ids 130-199 are ik_llama.cpp's.
 constexpr std::array kGgmlTypes{
     GgmlType{0, "f32", 1, 4},
@@ -79,8 +77,6 @@ constexpr std::array kGgmlTypes{
 
 // ik_llama.cpp numbers the interleaved form of a type 200 above the plain one.
 constexpr std::uint32_t kInterleaved = 200;
-
-}  // namespace
 
 std::span<const GgmlType> ggml_types() {
   return kGgmlTypes;

@@ -6,15 +6,11 @@
 
 namespace kvplan {
 
-namespace {
-
-std::optional<double> in_bytes(double value, LogUnit unit) {
+static std::optional<double> in_bytes(double value, LogUnit unit) {
   if (unit == LogUnit::kGibibytes) return value * kGiB;
   if (unit == LogUnit::kMebibytes) return value * kMiB;
   return unit == LogUnit::kBytes ? std::optional(value) : std::nullopt;
 }
-
-}  // namespace
 
 double Observation::bytes() const {
   return in_bytes(value, unit).value_or(0);

@@ -15,9 +15,7 @@
 
 namespace kvplan::os {
 
-namespace {
-
-FileFacts facts_in(const struct stat& status) {
+static FileFacts facts_in(const struct stat& status) {
   FileFacts out;
   const auto mode = status.st_mode;
   out.kind = S_ISREG(mode)                    ? FileKind::kRegular
@@ -34,12 +32,10 @@ FileFacts facts_in(const struct stat& status) {
   return out;
 }
 
-std::string folder_with(const std::string& path) {
+static std::string folder_with(const std::string& path) {
   const auto slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
-
-}  // namespace
 
 void prepare_streams() {
   // A closed pipe (`| head`) is the reader's choice and no error: the default action ends the process quietly.

@@ -14,14 +14,12 @@
 
 namespace kvplan::os {
 
-namespace {
-
-HANDLE handle_of(int file) {
+static HANDLE handle_of(int file) {
   return reinterpret_cast<HANDLE>(_get_osfhandle(file));
 }
 
 // Sets errno from the error of a Windows call.
-void set_errno() {
+static void set_errno() {
   const DWORD code = GetLastError();
   const bool is_missing = code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND || code == ERROR_INVALID_NAME ||
                           code == ERROR_BAD_NETPATH;
@@ -29,7 +27,7 @@ void set_errno() {
   errno = is_missing ? ENOENT : is_kept ? EACCES : EIO;
 }
 
-std::optional<FileFacts> facts_in(HANDLE handle) {
+static std::optional<FileFacts> facts_in(HANDLE handle) {
   FileFacts out;
   DWORD mode = 0;
   switch (GetFileType(handle)) {
@@ -55,8 +53,6 @@ std::optional<FileFacts> facts_in(HANDLE handle) {
 }
 
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
-
-}  // namespace
 
 void prepare_streams() {
   for (const int file : {kInput, kOutput, kErrors}) _setmode(file, _O_BINARY);

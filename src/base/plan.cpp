@@ -6,8 +6,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // In the order of LineId.
 constexpr std::array<std::string_view, 39> kIds{
     "",
@@ -52,8 +50,6 @@ constexpr std::array<std::string_view, 39> kIds{
 };
 static_assert(kIds.size() == static_cast<std::size_t>(LineId::kPromptCache) + 1);
 static_assert(static_cast<std::size_t>(LineId::kOther) == static_cast<std::size_t>(Component::kOther) + 1);
-
-}  // namespace
 
 std::string_view name(Section section) {
   switch (section) {

@@ -6,11 +6,9 @@
 
 namespace kvplan {
 
-namespace {
-[[noreturn]] void too_large(std::string_view what) {
+[[noreturn]] static void too_large(std::string_view what) {
   overflow(std::string(what) + " does not fit in 64 bits", "check the sizes in the config and in the request");
 }
-}  // namespace
 
 std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, std::string_view what) {
   std::uint64_t out = 0;

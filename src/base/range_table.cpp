@@ -5,8 +5,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::array kTermRanges{
     TermRange{"sglang card", -0.049, 0.004, 0},
     TermRange{"sglang card, unified memory", -0.128, 0.035, 0},
@@ -35,8 +33,6 @@ constexpr std::array kTermRanges{
     TermRange{"vllm room for graphs, new runner", -0.729, 0.347, 128},
     TermRange{"vllm weights", 0.0, 0.032, 16},
 };
-
-}  // namespace
 
 std::span<const TermRange> term_ranges() {
   return kTermRanges;

@@ -7,8 +7,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::size_t kBlock = 64;
 using State = std::array<std::uint32_t, 8>;
 
@@ -23,7 +21,7 @@ constexpr std::array<std::uint32_t, 64> kRounds{
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-void take_block(std::string_view block, State& state) {
+static void take_block(std::string_view block, State& state) {
   std::array<std::uint32_t, 64> words{};
   for (std::size_t i = 0; i < kBlock; ++i) words[i / 4] = words[i / 4] << 8 | static_cast<unsigned char>(block[i]);
   for (std::size_t i = 16; i < words.size(); ++i) {
@@ -49,8 +47,6 @@ void take_block(std::string_view block, State& state) {
   const State after{a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += after[i];
 }
-
-}  // namespace
 
 std::string sha256(std::string_view text) {
   // The first 32 bits of the fractional parts of the square roots of the first eight primes.

@@ -13,15 +13,13 @@
 
 namespace kvplan {
 
-namespace {
-
-constexpr PackRule plain(std::uint64_t bytes) {
+static constexpr PackRule plain(std::uint64_t bytes) {
   return {1, bytes, 0, false};
 }
-constexpr PackRule per_head(std::uint64_t bits, std::uint64_t extra) {
+static constexpr PackRule per_head(std::uint64_t bits, std::uint64_t extra) {
   return {8, bits, extra, false};
 }
-constexpr PackRule ggml(std::uint64_t bytes) {
+static constexpr PackRule ggml(std::uint64_t bytes) {
   return {32, bytes, 0, true};
 }
 constexpr PackRule kNvfp4Rule{16, 9, 0, false};
@@ -61,7 +59,7 @@ constexpr std::array kTypes{
     DtypeInfo{Dtype::kMxfp8, "mxfp8", "", kMxfp8Rule, kMxfp8Rule, true, "a scale byte for every 32 elements"},
 };
 
-std::string fold(std::string_view text) {
+static std::string fold(std::string_view text) {
   std::string out = lower(text);
   if (out.starts_with("torch.")) out.erase(0, 6);
   return out;
@@ -69,21 +67,21 @@ std::string fold(std::string_view text) {
 
 constexpr std::string_view kWhat = "the bytes of a cache entry";
 
-std::uint64_t packed(std::uint64_t elements, const PackRule& rule) {
+static std::uint64_t packed(std::uint64_t elements, const PackRule& rule) {
   return ceil_div(checked_mul(elements, rule.block_bytes, kWhat), rule.block);
 }
 
-std::uint64_t vector_bytes(std::uint64_t width, const PackRule& rule) {
+static std::uint64_t vector_bytes(std::uint64_t width, const PackRule& rule) {
   return checked_add(packed(width, rule), rule.extra, kWhat);
 }
 
-bool is_turboquant(Dtype type) {
+static bool is_turboquant(Dtype type) {
   return type == Dtype::kTurboquantK8V4 || type == Dtype::kTurboquant4bit || type == Dtype::kTurboquantK3V4 ||
          type == Dtype::kTurboquant3bit;
 }
 
 // FlashMLA's packed cell: scales are float32 per 128 latents (V3.2), or one byte per 64 padded to 8 (V4).
-std::uint64_t ds_mla_bytes(const Term& term) {
+static std::uint64_t ds_mla_bytes(const Term& term) {
   const std::uint64_t width = term.shape.width;
   switch (term.part) {
     case Part::kLatent: return width + (width % 128 == 0 ? width / 128 * 4 : round_up(ceil_div(width, 64), 8, kWhat));
@@ -93,8 +91,6 @@ std::uint64_t ds_mla_bytes(const Term& term) {
   }
   fail("fp8_ds_mla is a layout for MLA, and this model has other layers", "use --kv-cache-dtype fp8, or auto");
 }
-
-}  // namespace
 
 std::span<const DtypeInfo> dtypes() {
   return kTypes;

@@ -4,14 +4,10 @@
 
 namespace kvplan {
 
-namespace {
-
 // Not std::tolower, which asks the locale.
-char lower(char c) {
+static char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
-
-}  // namespace
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> out;

@@ -7,9 +7,7 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string text_of(const NamedValue& value, std::string_view form) {
+static std::string text_of(const NamedValue& value, std::string_view form) {
   if (const auto* number = std::get_if<std::uint64_t>(&value.value)) {
     if (form.empty()) return std::to_string(*number);
     if (form == "GiB") return format_gib(Bytes(*number));
@@ -22,7 +20,7 @@ std::string text_of(const NamedValue& value, std::string_view form) {
   return text;
 }
 
-void append(std::string& out, const Template::Part& part) {
+static void append(std::string& out, const Template::Part& part) {
   std::string_view rest = part.text;
   while (!rest.empty()) {
     const std::size_t open = rest.find('{');
@@ -40,8 +38,6 @@ void append(std::string& out, const Template::Part& part) {
       out += field;
   }
 }
-
-}  // namespace
 
 Template::Template(const char* constant, std::initializer_list<NamedValue> values)
     : parts_(std::make_shared<const std::vector<Part>>(1, Part{constant, values})) {}
