@@ -12,8 +12,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxCalibrationBytes = 4 * kMiB;
@@ -23,11 +21,11 @@ constexpr std::size_t kMaxText = 300;
 constexpr double kMostValue = 1e17;  // bytes, or bytes per second
 constexpr std::uint64_t kMostRuns = 1000000000;
 
-[[noreturn]] void refuse_calibration(const std::string& why) {
+[[noreturn]] static void refuse_calibration(const std::string& why) {
   fail("not a kvplan calibration: " + why, "give a file that --save-calibration wrote, or --calibration none");
 }
 
-std::string text(const Json& object, const char* key, const std::string& where, bool needed) {
+static std::string text(const Json& object, const char* key, const std::string& where, bool needed) {
   const Json* value = member(object, key);
   if (value == nullptr) {
     if (needed) refuse_calibration(where + " has no " + key);
@@ -41,14 +39,14 @@ std::string text(const Json& object, const char* key, const std::string& where, 
   return out;
 }
 
-std::uint64_t count(const Json& object, const char* key, const std::string& where, std::uint64_t most) {
+static std::uint64_t count(const Json& object, const char* key, const std::string& where, std::uint64_t most) {
   const Json* value = member(object, key);
   if (value == nullptr || !value->is_number_unsigned() || value->get<std::uint64_t>() > most)
     refuse_calibration(std::string(key) + " of " + where + " is not a whole number up to " + std::to_string(most));
   return value->get<std::uint64_t>();
 }
 
-double number(const Json& object, const char* key, const std::string& where) {
+static double number(const Json& object, const char* key, const std::string& where) {
   const Json* value = member(object, key);
   const double out = value != nullptr && value->is_number() ? value->get<double>() : -1;
   if (!(out >= 0 && out <= kMostValue))
@@ -56,7 +54,7 @@ double number(const Json& object, const char* key, const std::string& where) {
   return out;
 }
 
-NamedFigure figure_of(const Json& json, const std::string& where) {
+static NamedFigure figure_of(const Json& json, const std::string& where) {
   if (!json.is_object()) refuse_calibration("a figure of " + where + " is not an object");
   NamedFigure out;
   out.name = text(json, "name", "a figure of " + where, true);
@@ -71,12 +69,12 @@ NamedFigure figure_of(const Json& json, const std::string& where) {
   return out;
 }
 
-bool is_date(const std::string& date) {
+static bool is_date(const std::string& date) {
   if (date.size() != 10 || date[4] != '-' || date[7] != '-') return false;
   return std::all_of(date.begin(), date.end(), [](char c) { return c == '-' || (c >= '0' && c <= '9'); });
 }
 
-CalibrationRecord record_of(const Json& json, std::size_t index) {
+static CalibrationRecord record_of(const Json& json, std::size_t index) {
   const std::string which = "record " + std::to_string(index + 1);
   if (!json.is_object()) refuse_calibration(which + " is not an object");
   CalibrationRecord out;
@@ -102,8 +100,6 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
   }
   return out;
 }
-
-}  // namespace
 
 Calibration parse_calibration(std::string_view text_of_file) {
   if (text_of_file.size() > kMaxCalibrationBytes) refuse_calibration("it is larger than 4 MiB");

@@ -12,29 +12,27 @@ namespace kvplan {
 
 using Json = nlohmann::json;
 
-namespace {
-
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
 
-const Json& as_json(const void* node) {
+static const Json& as_json(const void* node) {
   return *static_cast<const Json*>(node);
 }
 
 // An object's value, or null if it has no such key.
-const Json* value_at(const void* node, std::string_view key) {
+static const Json* value_at(const void* node, std::string_view key) {
   const Json& object = as_json(node);
   const auto found = object.find(key);
   return found == object.end() ? nullptr : &*found;
 }
 
-bool value_is(const void* node, std::string_view key, bool (Json::*kind)() const noexcept) {
+static bool value_is(const void* node, std::string_view key, bool (Json::*kind)() const noexcept) {
   const Json* value = value_at(node, key);
   return value != nullptr && (value->*kind)();
 }
 
 // Python's json module writes bare Infinity, -Infinity and NaN. They become strings: they are refused if a number is
 // requested, and do no harm elsewhere.
-std::string without_python_numbers(std::string_view text) {
+static std::string without_python_numbers(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   bool in_string = false;
@@ -65,7 +63,7 @@ std::string without_python_numbers(std::string_view text) {
   return out;
 }
 
-Json parse_json(std::string_view text) {
+static Json parse_json(std::string_view text) {
   refuse_nul(text);
   if (const std::string excess = excess_of(text, {}); !excess.empty())
     fail("the JSON " + excess, "give a model's config.json");
@@ -73,7 +71,7 @@ Json parse_json(std::string_view text) {
 }
 
 // nlohmann's messages begin with a bracketed prefix and quote the token; only the position helps.
-std::string reason(const Json::exception& error) {
+static std::string reason(const Json::exception& error) {
   std::string_view text = error.what();
   if (const auto close = text.find("] "); close != std::string_view::npos) text.remove_prefix(close + 2);
   if (const auto dash = text.find(" - "); dash != std::string_view::npos) text = text.substr(0, dash);
@@ -81,7 +79,7 @@ std::string reason(const Json::exception& error) {
 }
 
 // Whether the value has more than `left` parts; stops counting there.
-bool is_larger(const Json& value, std::size_t& left) {
+static bool is_larger(const Json& value, std::size_t& left) {
   if (!value.is_structured()) return false;
   for (const Json& item : value) {
     if (left == 0) return true;
@@ -91,7 +89,7 @@ bool is_larger(const Json& value, std::size_t& left) {
   return false;
 }
 
-std::string text_of(const Json& value) {
+static std::string text_of(const Json& value) {
   if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());  // most values; dump() is slower
   // A map with an entry for each layer would be written out in full and then cut.
   std::size_t parts = 400;
@@ -100,25 +98,25 @@ std::string text_of(const Json& value) {
   return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace), 200);
 }
 
-bool is_empty_value(const Json& value) {
+static bool is_empty_value(const Json& value) {
   return value.is_null() || (value.is_boolean() && !value.get<bool>()) ||
          ((value.is_array() || value.is_object()) && value.empty()) ||
          (value.is_number() && value.get<double>() == 0.0);
 }
 
 // A class's entry for a key: "value" or "value<other,other".
-std::optional<std::string_view> entry_of(std::string_view defaults, std::string_view key) {
+static std::optional<std::string_view> entry_of(std::string_view defaults, std::string_view key) {
   for (const std::string_view field : split(defaults))
     if (field.starts_with(key) && field.substr(key.size()).starts_with('=')) return field.substr(key.size() + 1);
   return std::nullopt;
 }
 
-std::string_view value_of(std::string_view entry) {
+static std::string_view value_of(std::string_view entry) {
   return entry.substr(0, entry.find('<'));
 }
 
 // The class's default for a key of an object.
-std::optional<std::string_view> default_of(std::string_view defaults, std::string_view key, const Json& object) {
+static std::optional<std::string_view> default_of(std::string_view defaults, std::string_view key, const Json& object) {
   const auto entry = entry_of(defaults, key);
   if (!entry) return std::nullopt;
   const std::string_view value = value_of(*entry);
@@ -130,8 +128,6 @@ std::optional<std::string_view> default_of(std::string_view defaults, std::strin
   }
   return value;
 }
-
-}  // namespace
 
 Fields::Fields(std::shared_ptr<Document> document, const void* node, std::string path, std::string class_name)
     : document_(std::move(document)), node_(node), path_(std::move(path)), class_(std::move(class_name)) {}

@@ -18,10 +18,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // `out`: what was read before; `hint`: the total size, if known.
-std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
+static std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
   std::size_t size = out.size();
   for (;;) {
     if (size == out.size()) out.resize(size < hint ? hint + 1 : size + std::max<std::size_t>(size, 65536));
@@ -38,12 +36,12 @@ std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) 
 // The files that were read, so that no report overwrites one of them.
 using FileId = decltype(os::FileFacts::id);
 
-std::vector<FileId>& files_read() {
+static std::vector<FileId>& files_read() {
   static std::vector<FileId> files;
   return files;
 }
 
-void remember(int fd) {
+static void remember(int fd) {
   const auto facts = os::facts_of(fd);
   if (!facts || facts->kind != os::FileKind::kRegular) return;
   std::vector<FileId>& files = files_read();
@@ -51,13 +49,13 @@ void remember(int fd) {
 }
 
 // A device may have no end, or block for ever; at a terminal somebody types.
-void refuse_device(const os::FileFacts& facts) {
+static void refuse_device(const os::FileFacts& facts) {
   if (facts.kind == os::FileKind::kDevice) fail("is a device, not a file", "name a file");
 }
 
 // The first bytes of a named pipe, which was opened without waiting: without a writer a read would block for ever. With
 // a writer it may take its time, like standard input: `kvplan <(curl ...)`.
-std::string first_of_pipe(int fd) {
+static std::string first_of_pipe(int fd) {
   constexpr int kTries = 20;
   constexpr std::chrono::milliseconds kEach(50);
   std::string out(4096, '\0');
@@ -71,8 +69,6 @@ std::string first_of_pipe(int fd) {
   }
   fail("a pipe that nobody writes to", "name a file, or write to the pipe");
 }
-
-}  // namespace
 
 Descriptor::Descriptor(const std::string& path) : fd_(os::open_to_read(path)) {
   if (fd_ >= 0) remember(fd_);

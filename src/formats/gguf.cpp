@@ -308,16 +308,12 @@ void Gguf::add_shard(Gguf&& shard, std::uint64_t number) {
   if (tensors_.size() > kMaxTensors) fail("the files have more than 2^18 tensors", kAgain);
 }
 
-namespace {
-
 // "-00002-of-00006.gguf" at the end of a path.
-std::string shard_suffix(std::uint64_t index, std::uint64_t count) {
+static std::string shard_suffix(std::uint64_t index, std::uint64_t count) {
   char text[64];
   std::snprintf(text, sizeof text, "-%05u-of-%05u.gguf", static_cast<unsigned>(index), static_cast<unsigned>(count));
   return text;
 }
-
-}  // namespace
 
 Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
   const auto store = std::make_shared<GgufStore>();

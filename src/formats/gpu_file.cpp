@@ -15,8 +15,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxCardsBytes = kMiB;
@@ -26,12 +24,12 @@ constexpr std::uint64_t kLeastMemory = 64 * kMiB;
 constexpr std::uint64_t kMostMemory = 64 * kTiB;
 constexpr double kMostBandwidth = 1e6;
 
-[[noreturn]] void refuse_cards(const std::string& why) {
+[[noreturn]] static void refuse_cards(const std::string& why) {
   fail("not a list of GPUs: " + why, R"(write [{"name": "my-card", "memory": "24GiB", "bandwidth": 900}])");
 }
 
 // A name is one word of letters, digits and dashes, since it is typed after --gpu and printed in tables.
-std::string word(const Json& value, const std::string& where) {
+static std::string word(const Json& value, const std::string& where) {
   if (!value.is_string()) refuse_cards(where + " is not text");
   std::string text = value.get<std::string>();
   const auto plain = [](char c) {
@@ -45,13 +43,13 @@ std::string word(const Json& value, const std::string& where) {
   return text;
 }
 
-std::string line(const Json& card, const char* key) {
+static std::string line(const Json& card, const char* key) {
   const Json* found = member(card, key);
   return found != nullptr && found->is_string() ? one_line(found->get<std::string>(), kMaxCardName) : std::string();
 }
 
 // "24GiB", "24G", "24576MiB", "80GB" (10^9), or a whole number of bytes.
-std::optional<double> bytes_of(const std::string& text) {
+static std::optional<double> bytes_of(const std::string& text) {
   double value = 0;
   const auto [after, error] = parse_real(text, value, std::chars_format::fixed);
   if (error != std::errc() || value < 0) return std::nullopt;
@@ -67,7 +65,7 @@ std::optional<double> bytes_of(const std::string& text) {
   return std::nullopt;
 }
 
-std::uint64_t size(const Json& value, const std::string& where) {
+static std::uint64_t size(const Json& value, const std::string& where) {
   std::optional<double> bytes;
   if (value.is_number()) bytes = value.get<double>();
   if (value.is_string()) bytes = bytes_of(value.get<std::string>());
@@ -77,12 +75,12 @@ std::uint64_t size(const Json& value, const std::string& where) {
   return static_cast<std::uint64_t>(*bytes);
 }
 
-const Json* either(const Json& card, const char* key, const char* other) {
+static const Json* either(const Json& card, const char* key, const char* other) {
   const Json* found = member(card, key);
   return found != nullptr ? found : member(card, other);
 }
 
-GpuRecord record(const Json& card, std::size_t index) {
+static GpuRecord record(const Json& card, std::size_t index) {
   const std::string which = "GPU " + std::to_string(index + 1);
   if (!card.is_object()) refuse_cards(which + " is not an object");
   GpuRecord out;
@@ -113,8 +111,6 @@ GpuRecord record(const Json& card, std::size_t index) {
   out.source = line(card, "source");
   return out;
 }
-
-}  // namespace
 
 std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
   const Json json = parse_own_json<Json>(text, {8}, refuse_cards);

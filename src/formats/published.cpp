@@ -8,11 +8,9 @@
 
 namespace kvplan {
 
-namespace {
-
 using nlohmann::json;
 
-void merge(json& into, const json& difference) {
+static void merge(json& into, const json& difference) {
   if (!difference.is_object() || !into.is_object() || difference.contains("*") || into.contains("*")) {
     into = difference;
     return;
@@ -25,7 +23,7 @@ void merge(json& into, const json& difference) {
 }
 
 // "layers.#.mlp@0-2,5" names the modules of four layers.
-std::vector<std::string> modules_of(const std::string& name) {
+static std::vector<std::string> modules_of(const std::string& name) {
   const auto place = name.find('#');
   const auto at = name.rfind('@');
   if (place == std::string::npos || at == std::string::npos || at < place) return {name};
@@ -43,13 +41,13 @@ std::vector<std::string> modules_of(const std::string& name) {
 
 using Keys = std::span<const std::string_view>;
 
-std::string key_of(const std::string& key, Keys keys) {
+static std::string key_of(const std::string& key, Keys keys) {
   if (!key.starts_with('$')) return key;
   const auto number = whole_number(std::string_view(key).substr(1));
   return number && *number < keys.size() ? std::string(keys[*number]) : key;
 }
 
-json spelled_out(const json& value, Keys keys) {
+static json spelled_out(const json& value, Keys keys) {
   if (value.is_object() && value.contains("*")) {
     json out = json::array();
     const json period = spelled_out(value["of"], keys);
@@ -71,8 +69,6 @@ json spelled_out(const json& value, Keys keys) {
       out.push_back(spelled_out(each, keys));
   return out;
 }
-
-}  // namespace
 
 PublishedFiles merged_files(std::span<const std::string_view> differences, Keys keys) {
   json merged = json::object();
