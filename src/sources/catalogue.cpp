@@ -11,24 +11,22 @@ namespace kvplan {
 
 std::span<const std::string_view> catalogue_lines();  // catalogue.txt
 
-namespace {
-
 constexpr std::string_view kUsualFiles = "=";  // in the column of GGUF files
 constexpr std::string_view kOllamaPrefix = "ollama:";
 
-std::string_view last_part(std::string_view id) {
+static std::string_view last_part(std::string_view id) {
   return id.substr(id.rfind('/') + 1);
 }
 
 // The next part of a line of the table.
-std::string_view take_column(std::string_view& line) {
+static std::string_view take_column(std::string_view& line) {
   const auto bar = line.find('|');
   const std::string_view out = line.substr(0, bar);
   line = bar == std::string_view::npos ? std::string_view() : line.substr(bar + 1);
   return out;
 }
 
-std::vector<PublishedModel> read_catalogue() {
+static std::vector<PublishedModel> read_catalogue() {
   std::vector<PublishedModel> out;
   for (std::string_view line : catalogue_lines().subspan(2)) {
     PublishedModel model;
@@ -49,20 +47,20 @@ std::vector<PublishedModel> read_catalogue() {
   return out;
 }
 
-const PublishedModel* with_id(std::string_view id) {
+static const PublishedModel* with_id(std::string_view id) {
   for (const PublishedModel& model : catalogue())
     if (model.id == id) return &model;
   return nullptr;
 }
 
-std::string without_ending(std::string text, std::initializer_list<std::string_view> endings) {
+static std::string without_ending(std::string text, std::initializer_list<std::string_view> endings) {
   for (const std::string_view ending : endings)
     if (text.ends_with(ending)) text.resize(text.size() - ending.size());
   return text;
 }
 
 // A short name as people type it: "llama3.1 8b" and "Llama-3.1-8B" are one.
-std::string typed_name(std::string_view name) {
+static std::string typed_name(std::string_view name) {
   std::string out = lower(name);
   if (out.starts_with("meta-")) out.erase(0, 5);
   std::erase_if(out, [](char c) { return c == '-' || c == '_' || c == ' '; });
@@ -70,7 +68,7 @@ std::string typed_name(std::string_view name) {
 }
 
 // The one model of a name that leaves out "-Instruct", or has other blanks.
-const PublishedModel* with_typed_name(std::string_view name) {
+static const PublishedModel* with_typed_name(std::string_view name) {
   const std::string text = typed_name(name);
   const PublishedModel* out = nullptr;
   for (const bool whole : {true, false}) {
@@ -86,7 +84,7 @@ const PublishedModel* with_typed_name(std::string_view name) {
 }
 
 // "unsloth/Qwen3-8B-GGUF:Q8_0": the files that the catalogue names, or another publisher's of the same name.
-CatalogueName find_files(std::string_view name) {
+static CatalogueName find_files(std::string_view name) {
   const std::string_view repository = name.substr(0, name.find(':'));
   const std::string type(name.substr(std::min(name.size(), repository.size() + 1)));
   for (const bool is_named : {true, false})
@@ -96,7 +94,7 @@ CatalogueName find_files(std::string_view name) {
   return {};
 }
 
-CatalogueName find_tag(std::string_view name) {
+static CatalogueName find_tag(std::string_view name) {
   for (const PublishedModel& model : catalogue()) {
     if (model.ollama.empty()) continue;
     // "qwen3:30b" is the model whose whole tag is "qwen3:30b-a3b".
@@ -110,7 +108,7 @@ CatalogueName find_tag(std::string_view name) {
 }
 
 // "name a size: qwen3:4b, qwen3:8b" of "qwen3" and "qwen3:latest".
-std::string sizes_of_family(std::string_view name) {
+static std::string sizes_of_family(std::string_view name) {
   const std::string start = without_ending(lower(name), {":latest"}) + ":";
   std::vector<const PublishedModel*> family;
   for (const PublishedModel& model : catalogue())
@@ -122,8 +120,6 @@ std::string sizes_of_family(std::string_view name) {
       out += (out.empty() ? "name a size: " : ", ") + std::string(model->ollama);
   return out;
 }
-
-}  // namespace
 
 std::span<const PublishedModel> catalogue() {
   static const std::vector<PublishedModel> kModels = read_catalogue();

@@ -19,8 +19,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kMostRank = 1 << 20;
 
 constexpr std::uint64_t kMostDraftTokens = 1 << 20;
@@ -36,26 +34,26 @@ constexpr std::string_view kSpeculativeIdle =
 
 // "q_proj" for "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" if the name is not of such a
 // pair.
-std::string module_of(std::string_view tensor) {
+static std::string module_of(std::string_view tensor) {
   const auto at = tensor.find(".lora_");
   if (at == std::string_view::npos) return {};
   const std::string_view path = tensor.substr(0, at);
   return std::string(path.substr(path.rfind('.') + 1));
 }
 
-void add_target(std::set<std::string>& targets, std::string module) {
+static void add_target(std::set<std::string>& targets, std::string module) {
   constexpr std::size_t kMostTargets = 256;
   if (!module.empty()) targets.insert(one_line(module, 60));
   if (targets.size() > kMostTargets)
     fail("the adapter names more than " + std::to_string(kMostTargets) + " modules", "a layer has a few dozen");
 }
 
-void check_rows(std::uint64_t rank) {
+static void check_rows(std::uint64_t rank) {
   if (rank > kMostRank) fail("a lora_A has " + std::to_string(rank) + " rows", "a LoRA's rank is a small number");
 }
 
 // r (8 by default in PEFT's LoraConfig), and the largest rank in rank_pattern.
-std::uint64_t declared_rank(const Fields& config) {
+static std::uint64_t declared_rank(const Fields& config) {
   constexpr std::uint64_t kPeftRank = 8;
   std::uint64_t rank = config.count_or("r", kPeftRank);
   const auto check = [](std::uint64_t value, const std::string& key) {
@@ -74,7 +72,7 @@ std::uint64_t declared_rank(const Fields& config) {
 
 // target_modules as PEFT reads it: a list of names, "all-linear", or a regular expression over whole paths. PEFT
 // refuses an empty list; modules found in the file itself take precedence.
-std::vector<std::string> declared_targets(const Fields& config, bool is_needed, std::vector<Note>& notes) {
+static std::vector<std::string> declared_targets(const Fields& config, bool is_needed, std::vector<Note>& notes) {
   constexpr std::string_view kRemedy = "write [\"q_proj\", \"v_proj\"], or \"all-linear\"";
   std::set<std::string> out;
   const auto every_layer = [&](const std::string& why) {
@@ -104,7 +102,7 @@ std::vector<std::string> declared_targets(const Fields& config, bool is_needed, 
   return {out.begin(), out.end()};
 }
 
-void read_pairs(const std::string& path, std::uint64_t file_bytes, AdapterFile& out) {
+static void read_pairs(const std::string& path, std::uint64_t file_bytes, AdapterFile& out) {
   std::set<std::string> found;
   const auto take = [&](const SafeTensor& tensor) {
     ++out.tensors;
@@ -119,7 +117,7 @@ void read_pairs(const std::string& path, std::uint64_t file_bytes, AdapterFile& 
   if (!found.empty()) out.targets.assign(found.begin(), found.end());
 }
 
-void read_adapter_config(const std::string& path, AdapterFile& out) {
+static void read_adapter_config(const std::string& path, AdapterFile& out) {
   const Fields config = Fields::parse(read_file(path));
   const std::string kind = config.find_string("peft_type").value_or("LORA");
   if (kind != "LORA" && kind != "lora") fail("the adapter's kind is " + one_line(kind, 20), "give a LoRA adapter");
@@ -128,7 +126,7 @@ void read_adapter_config(const std::string& path, AdapterFile& out) {
   if (out.targets.empty()) out.targets = std::move(targets);
 }
 
-AdapterFile read_adapter_directory(const std::string& directory, std::uint64_t file_bytes) {
+static AdapterFile read_adapter_directory(const std::string& directory, std::uint64_t file_bytes) {
   AdapterFile out;
   const std::string config = directory + "/adapter_config.json";
   const std::string file = directory + "/adapter_model.safetensors";
@@ -140,7 +138,7 @@ AdapterFile read_adapter_directory(const std::string& directory, std::uint64_t f
   return out;
 }
 
-AdapterFile read_safetensors_adapter(const std::string& path) {
+static AdapterFile read_safetensors_adapter(const std::string& path) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   AdapterFile out;
   read_pairs(path, 0, out);
@@ -149,8 +147,6 @@ AdapterFile read_safetensors_adapter(const std::string& path) {
   if (exists(config)) read_adapter_config(config, out);
   return out;
 }
-
-}  // namespace
 
 ModelSpec load_draft(const std::string& argument, const SourceOptions& options, std::optional<DraftMethod> method,
                      const ModelSpec& target) {

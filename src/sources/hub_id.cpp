@@ -12,22 +12,20 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::size_t kMaxName = 96;  // the Hub's own limit
 constexpr std::size_t kMaxRevision = 200;
 
-bool is_plain(char c) {
+static bool is_plain(char c) {
   return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
 }
 
-[[noreturn]] void no_id(std::string_view argument, std::string_view why) {
+[[noreturn]] static void no_id(std::string_view argument, std::string_view why) {
   fail("no such file, and not the name of a model on the Hub (" + std::string(why) + ": \"" + one_line(argument, 60) +
            "\")",
        "give a path, or org/name");
 }
 
-void check_repo(std::string_view repo) {
+static void check_repo(std::string_view repo) {
   const auto slash = repo.find('/');
   if (slash == std::string_view::npos) no_id(repo, "it has no organisation");
   if (repo.size() > kMaxName) no_id(repo, "longer than 96 characters");
@@ -41,12 +39,12 @@ void check_repo(std::string_view repo) {
   }
 }
 
-std::string_view after_scheme(std::string_view url) {
+static std::string_view after_scheme(std::string_view url) {
   const auto at = url.find("://");
   return at == std::string_view::npos ? url : url.substr(at + 3);
 }
 
-HubId parse_url(std::string_view url, std::string_view endpoint) {
+static HubId parse_url(std::string_view url, std::string_view endpoint) {
   std::string_view rest = after_scheme(url.substr(0, url.find_first_of("?#")));
   const std::string host = lower(rest.substr(0, rest.find('/')));
   std::string_view mirror = after_scheme(endpoint);
@@ -74,8 +72,6 @@ HubId parse_url(std::string_view url, std::string_view endpoint) {
   }
   return id;
 }
-
-}  // namespace
 
 bool is_hub_url(std::string_view argument) {
   return argument.starts_with("https://") || argument.starts_with("http://");

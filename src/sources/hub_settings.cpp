@@ -12,16 +12,14 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::size_t kMaxToken = 2048;
 
-bool is_true(std::string_view value) {
+static bool is_true(std::string_view value) {
   return has_word("1 on yes true", lower(value));
 }
 
 // Refuses a token with a line break, which could add headers.
-std::string checked_token(std::string_view text, std::string_view from) {
+static std::string checked_token(std::string_view text, std::string_view from) {
   std::string token(trimmed(text));
   const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
   if (!plain || token.size() > kMaxToken)
@@ -31,14 +29,14 @@ std::string checked_token(std::string_view text, std::string_view from) {
   return token;
 }
 
-std::string hf_home() {
+static std::string hf_home() {
   std::string home = environment("HF_HOME");
   if (!home.empty()) return home;
   const std::string cache = environment("XDG_CACHE_HOME");
   return cache.empty() ? home_folder(".cache/huggingface") : cache + "/huggingface";
 }
 
-std::string find_token(const HubOptions& options) {
+static std::string find_token(const HubOptions& options) {
   if (!options.token.empty()) {
     std::string token = checked_token(options.token, "--token");
     if (token.empty()) fail("--token: an empty token", "copy it again from the Hub's settings");
@@ -63,7 +61,7 @@ std::string find_token(const HubOptions& options) {
   return checked_token(text, "the token file");
 }
 
-std::string find_endpoint() {
+static std::string find_endpoint() {
   const std::string given = environment("HF_ENDPOINT");
   std::string endpoint(trimmed(given));
   while (endpoint.ends_with('/')) endpoint.pop_back();
@@ -76,8 +74,6 @@ std::string find_endpoint() {
     fail("HF_ENDPOINT is not the address of a server", "give https://HOST, without a user or a query");
   return endpoint;
 }
-
-}  // namespace
 
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);

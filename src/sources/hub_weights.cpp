@@ -18,8 +18,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // Longer than the headers of most single-file models, so that one request is enough.
 constexpr std::size_t kFirstPartBytes = 128 * kKiB;
 
@@ -27,13 +25,13 @@ constexpr std::size_t kFirstPartBytes = 128 * kKiB;
 constexpr std::size_t kFirstBytes = 8 * kMiB;
 constexpr std::size_t kFurtherBytes = 128 * kKiB;
 
-[[noreturn]] void broken(const std::string& path, std::string_view why) {
+[[noreturn]] static void broken(const std::string& path, std::string_view why) {
   broken_file(path, why, "try again, or download the file");
 }
 
 // `left`: bytes that the headers of the set may still take; the header is subtracted.
-GgufHeader fetch_header(HubClient& client, const std::string& revision, const std::string& path, std::size_t count,
-                        std::size_t& left, std::string& commit) {
+static GgufHeader fetch_header(HubClient& client, const std::string& revision, const std::string& path,
+                               std::size_t count, std::size_t& left, std::string& commit) {
   GgufHeader out;
   count = std::min(count, left);
   for (;;) {
@@ -60,8 +58,6 @@ GgufHeader fetch_header(HubClient& client, const std::string& revision, const st
     count = std::min(out.bytes.size(), left - out.bytes.size());
   }
 }
-
-}  // namespace
 
 std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const std::string& revision,
                                                       const std::string& name) {
@@ -133,17 +129,15 @@ std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revisio
   return out;
 }
 
-namespace {
-
 constexpr std::string_view kFirstPart = "-00001-of-";
 constexpr unsigned kMaxParts = 400;  // at 3 GB each more than a terabyte
 
-std::string_view file_name(std::string_view path) {
+static std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
 // Whether the file's name contains the quantization as a whole: "q4_k" is not in "q4_k_m".
-bool names(std::string_view file, std::string_view quantization) {
+static bool names(std::string_view file, std::string_view quantization) {
   if (quantization.empty()) return true;
   const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   for (auto at = file.find(quantization); at != std::string_view::npos; at = file.find(quantization, at + 1)) {
@@ -152,8 +146,6 @@ bool names(std::string_view file, std::string_view quantization) {
   }
   return false;
 }
-
-}  // namespace
 
 std::vector<std::string> gguf_files(const std::string& folder, std::string_view prefix) {
   std::vector<std::string> out;

@@ -249,11 +249,7 @@ std::vector<std::string> stored_models() {
   return out;
 }
 
-namespace {
-
 constexpr std::size_t kMaxListBytes = kMiB;
-
-}  // namespace
 
 bool is_model_list(const std::string& argument) {
   return argument.size() > 1 && argument.front() == '@';
