@@ -8,16 +8,14 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kColon = ": ";
 
-std::string_view type_of(std::string_view line) {
+static std::string_view type_of(std::string_view line) {
   return line.substr(0, line.find(kColon));
 }
 
 // "key=value key=value", values as JSON.
-std::optional<std::string_view> fields_of(std::string_view model_type) {
+static std::optional<std::string_view> fields_of(std::string_view model_type) {
   const auto rows = class_default_lines().subspan(1);
   const auto row =
       std::lower_bound(rows.begin(), rows.end(), model_type,
@@ -25,8 +23,6 @@ std::optional<std::string_view> fields_of(std::string_view model_type) {
   if (row == rows.end() || type_of(*row) != model_type) return std::nullopt;
   return row->substr(model_type.size() + kColon.size());
 }
-
-}  // namespace
 
 bool has_class(std::string_view model_type) {
   return fields_of(model_type).has_value();

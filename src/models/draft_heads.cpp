@@ -21,27 +21,25 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kHiddenStates = 3;  // read by EAGLE-3
 constexpr std::uint64_t kBlockStates = 5;   // by DFlash, if its config names none
 constexpr std::uint64_t kMostHeads = 64;
 
-bool says(const std::string& text, std::string_view word) {
+static bool says(const std::string& text, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
 // The keys of DFlash and DSpark are in a separate config, or among the others.
-Fields block_config(const Fields& root) {
+static Fields block_config(const Fields& root) {
   const auto nested = root.child("dflash_config");
   return nested ? *nested : root;
 }
-std::uint64_t block_count(const Fields& root, std::string_view key, std::uint64_t otherwise = 0) {
+static std::uint64_t block_count(const Fields& root, std::string_view key, std::uint64_t otherwise = 0) {
   return block_config(root).count_or(key, root.count_or(key, otherwise));
 }
 
 // The method by the architecture's name or the model's: "LlamaForCausalLMEagle3", "yuhuili/EAGLE-LLaMA3-Instruct-8B".
-std::optional<DraftMethod> heads_of(const ModelSpec& model, const Fields& root) {
+static std::optional<DraftMethod> heads_of(const ModelSpec& model, const Fields& root) {
   std::string source = model.source;
   while (!source.empty() && source.back() == '/') source.pop_back();
   const auto slash = source.rfind(
@@ -59,7 +57,7 @@ std::optional<DraftMethod> heads_of(const ModelSpec& model, const Fields& root) 
   return std::nullopt;
 }
 
-TensorGroup outside(Component component, std::string module, std::uint64_t rows, std::uint64_t columns) {
+static TensorGroup outside(Component component, std::string module, std::uint64_t rows, std::uint64_t columns) {
   TensorGroup group;
   group.component = component;
   group.module = std::move(module);
@@ -69,28 +67,28 @@ TensorGroup outside(Component component, std::string module, std::uint64_t rows,
   return group;
 }
 
-TensorGroup own_head(std::uint64_t vocab, std::uint64_t hidden) {
+static TensorGroup own_head(std::uint64_t vocab, std::uint64_t hidden) {
   TensorGroup head = outside(Component::kLmHead, "lm_head", vocab, hidden);
   head.role = TensorRole::kHead;
   head.split = Split::kVocab;
   return head;
 }
 
-TensorGroup plain_vector(Component component, std::string module, std::uint64_t elements) {
+static TensorGroup plain_vector(Component component, std::string module, std::uint64_t elements) {
   TensorGroup group = outside(component, std::move(module), elements, 1);
   group.role = TensorRole::kPlain;
   return group;
 }
 
 // The model's token id for each of the draft's: int64, counted as two float32.
-TensorGroup token_map(std::uint64_t vocab) {
+static TensorGroup token_map(std::uint64_t vocab) {
   TensorGroup map = plain_vector(Component::kOther, "d2t", checked_mul(vocab, 2, "the draft's tokens"));
   map.is_float32 = true;
   return map;
 }
 
 // DFlash, DSpark and Domino, whose layers are those of the config.
-void adapt_block_draft(const Fields& root, DraftMethod method, ModelSpec& model) {
+static void adapt_block_draft(const Fields& root, DraftMethod method, ModelSpec& model) {
   const std::uint64_t hidden = model.hidden_size;
   const std::uint64_t vocab = model.vocab_size;
   const std::uint64_t from = std::max<std::uint64_t>(block_count(root, "target_hidden_size", hidden), 1);
@@ -128,8 +126,6 @@ void adapt_block_draft(const Fields& root, DraftMethod method, ModelSpec& model)
     add(outside(Component::kOther, "embed_proj.2", vocab, inner));
   }
 }
-
-}  // namespace
 
 bool is_medusa(const Fields& root) {
   if (root.find_string("model_type").value_or("") == "medusa" || root.contains("medusa_num_heads")) return true;

@@ -9,8 +9,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kLayerNorms = "command-r cohere2 dbrx mpt olmo";
 constexpr std::string_view kScaledEmbedding = "afmoe gemma gemma2 minicpm minicpm3 grok";
 constexpr std::string_view kScaledByKey = "granite granitemoe granitehybrid granite_swa hrm_text";
@@ -40,7 +38,7 @@ constexpr std::string_view kChecked =
     "orion paddleocr phi3 phimoe plamo plamo3 qwen qwen3 qwen35 qwen35moe qwen3moe qwen3vl seed_oss smollm3 starcoder "
     "xverse";
 
-void by_architecture(std::string_view name, GraphFacts& out) {
+static void by_architecture(std::string_view name, GraphFacts& out) {
   out.norms_subtract_mean = has_word(kLayerNorms, name);
   out.scales_embedding = has_word(kScaledEmbedding, name);
   out.scales_tokens = has_word(kScaledTokens, name);
@@ -57,12 +55,12 @@ void by_architecture(std::string_view name, GraphFacts& out) {
 }
 
 // Multiplying by 1 is omitted, and 0 means no factor.
-bool multiplies(double factor) {
+static bool multiplies(double factor) {
   return factor != 0.0 && factor != 1.0;
 }
 
 // llama.cpp's name for a model_type; empty if it has none.
-std::string_view llama_cpp_name(std::string_view type) {
+static std::string_view llama_cpp_name(std::string_view type) {
   for (const GgufArch& row : gguf_archs()) {
     for (const std::string_view word : split(row.names)) {
       const std::size_t equals = word.find('=');
@@ -77,8 +75,6 @@ std::string_view llama_cpp_name(std::string_view type) {
   }
   return {};
 }
-
-}  // namespace
 
 void read_graph_facts(const GgufKeys& keys, std::string_view architecture, ModelSpec& model) {
   GraphFacts& out = model.graph;

@@ -60,14 +60,13 @@ std::uint64_t Reader::num_layers() const {
   return text.count("num_hidden_layers");
 }
 
-namespace {
 // Some classes have such shapes, and round down (GLM-4.5's 96 heads in 4096).
-bool is_shape_of_class(const Fields& config, std::uint64_t hidden_size, std::uint64_t num_heads) {
+static bool is_shape_of_class(const Fields& config, std::uint64_t hidden_size, std::uint64_t num_heads) {
   const Fields of_class = with_class(Fields::empty(), config.class_name());
   return of_class.find_count("hidden_size") == hidden_size && of_class.find_count("num_attention_heads") == num_heads;
 }
 
-std::uint64_t derived_head_dim(const Fields& config, std::uint64_t num_heads) {
+static std::uint64_t derived_head_dim(const Fields& config, std::uint64_t num_heads) {
   const std::uint64_t hidden_size = config.count("hidden_size");
   if (num_heads == 0 || hidden_size < num_heads)
     fail("\"num_attention_heads\" is " + std::to_string(num_heads) + " over a hidden_size of " +
@@ -81,12 +80,11 @@ std::uint64_t derived_head_dim(const Fields& config, std::uint64_t num_heads) {
   return hidden_size / num_heads;
 }
 
-std::uint64_t positive(const Fields& config, std::string_view key, std::optional<std::uint64_t> value) {
+static std::uint64_t positive(const Fields& config, std::string_view key, std::optional<std::uint64_t> value) {
   if (value && *value == 0)
     fail("\"" + config.path() + std::string(key) + "\" is 0, not a positive number", "correct the config");
   return *value;
 }
-}  // namespace
 
 Heads read_heads(const Fields& config) {
   Heads heads;
@@ -166,14 +164,12 @@ Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
   return heads;
 }
 
-namespace {
 // The longest context, as far as the file itself gives it: a class's default may be older than the file's window.
-Tokens declared_length(const Reader& reader) {
+static Tokens declared_length(const Reader& reader) {
   for (const Fields& place : {reader.text.bare(), reader.root})
     if (const auto longest = place.find_count("max_position_embeddings")) return Tokens(*longest);
   return Tokens(0);
 }
-}  // namespace
 
 void repeat_layers(Reader& reader, std::uint64_t first, std::uint64_t last, std::uint64_t passes) {
   std::vector<Layer>& layers = reader.model.layers;
@@ -217,11 +213,9 @@ Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tok
   }
 }
 
-namespace {
-bool slides(Label label) {
+static bool slides(Label label) {
   return label == Label::kSliding || label == Label::kHybridSliding || label == Label::kChunked;
 }
-}  // namespace
 
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding) {
   const Tokens window = read_window(reader.text);
@@ -341,8 +335,6 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
   }
 }
 
-namespace {
-
 // Keys whose entries are layer indices; those in linear_attn_config count from 1.
 constexpr std::string_view kIndices =
     "attn_layer_indices cross_attention_layers full_attention_idx full_attn_idxs global_attn_idx hybrid_layer_ids "
@@ -355,7 +347,7 @@ constexpr std::string_view kEntries =
     "sparse_attention_freq sliding_window moe_layer_freq";
 constexpr std::string_view kMustNameAll = "moe_layer_freq";
 
-void check_entries(const Fields& place, std::uint64_t layers) {
+static void check_entries(const Fields& place, std::uint64_t layers) {
   for (const std::string_view key : split(kEntries)) {
     const auto size = place.list_size(key);
     if (!size || *size >= layers || (*size == 0 && key != kMustNameAll)) continue;
@@ -365,8 +357,8 @@ void check_entries(const Fields& place, std::uint64_t layers) {
   }
 }
 
-void check_indices(const Reader& reader, const Fields& place, std::string_view keys, std::uint64_t first,
-                   std::uint64_t layers) {
+static void check_indices(const Reader& reader, const Fields& place, std::string_view keys, std::uint64_t first,
+                          std::uint64_t layers) {
   for (const std::string_view key : split(keys)) {
     const auto list = place.quietly().counts(key);
     if (!list || list->empty()) continue;
@@ -376,8 +368,6 @@ void check_indices(const Reader& reader, const Fields& place, std::string_view k
                                      " of " + std::to_string(layers) + ": it is left out");
   }
 }
-
-}  // namespace
 
 void refuse_layers_that_are_no_list(const Fields& text) {
   const auto check = [](const Fields& place, std::string_view key) {
@@ -400,11 +390,9 @@ void check_layer_lists(const Reader& reader) {
   if (const auto sparse = reader.text.child("sparse_attention_config")) check_entries(*sparse, layers);
 }
 
-namespace {
-
 // The suffixes by which vLLM recognises pooling models (config/model.py, _SUFFIX_TO_DEFAULTS); a bare "Model" is one
 // unless it is part of the name of a generating class.
-bool names_embedder(std::string_view architecture) {
+static bool names_embedder(std::string_view architecture) {
   for (const std::string_view suffix :
        {"ForTextEncoding", "EmbeddingModel", "ForSequenceClassification", "ForTokenClassification",
         "ClassificationModel", "ForRewardModeling", "RewardModel", "BidirectionalModel"})
@@ -415,15 +403,13 @@ bool names_embedder(std::string_view architecture) {
 }
 
 // Whether all tokens attend to each other: nothing of a token is used after its pass.
-bool attends_both_ways(const Reader& reader) {
+static bool attends_both_ways(const Reader& reader) {
   const Fields& text = reader.text;
   const auto says = [&](std::string_view key, bool value) { return text.is_bool(key) && text.find_bool(key) == value; };
   // PaliGemma's flag is only about its prompt: it has a tower, and generates.
   return says("is_causal", false) || (says("use_bidirectional_attention", true) && reader.model.towers.empty()) ||
          reader.model.architecture.ends_with("BidirectionalModel");
 }
-
-}  // namespace
 
 void read_purpose(Reader& reader) {
   ModelSpec& model = reader.model;

@@ -294,9 +294,7 @@ void write_dense_mlp(Inventory& out, Component component, std::string_view modul
   out.linear(component, at + "down_proj", hidden, width, Split::kColumns, 0, bias);
 }
 
-namespace {
-
-void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
+static void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
   const Traits& traits = out.traits;
   const std::uint64_t h = out.hidden;
   const bool bias = traits.has_expert_biases;
@@ -319,8 +317,6 @@ void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
     out.plain(Component::kRouter, at + "gate.e_score_correction_bias", choices).is_float32 = true;
   write_expert_matrices(out, ffn, at);
 }
-
-}  // namespace
 
 TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t used) {
   group.copies = experts;

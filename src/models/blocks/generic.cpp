@@ -169,8 +169,7 @@ bool names_a_kind(const Reader& reader, std::string_view word) {
   return row->needs.empty() || own.count_or(row->needs, 0) > 0;
 }
 
-namespace {
-void read_kinds(Reader& reader) {
+static void read_kinds(Reader& reader) {
   const Fields& text = reader.text;
   const std::string named = text.find_string("attention_type").value_or("");
   const KindRow* kind = named.empty() ? nullptr : find_kind(named);
@@ -210,7 +209,6 @@ void read_kinds(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i)
     reader.add(layer_of(reader, own, i, words ? std::string_view((*words)[i]) : "", labels[i]));
 }
-}  // namespace
 
 void read_generic(Reader& reader) {
   read_kinds(reader);

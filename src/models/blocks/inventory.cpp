@@ -32,10 +32,8 @@ Inventory inventory_of(Reader& reader, const Fields& text, std::string_view mode
   return {reader, text, family};
 }
 
-namespace {
-
 // Embedders and classifiers are decoders without the vocabulary's head; the label scores in its place are a few rows.
-bool has_head(const Inventory& inventory) {
+static bool has_head(const Inventory& inventory) {
   constexpr std::string_view kBodies =
       "LlamaModel MistralModel MixtralModel Qwen2Model Qwen3Model Qwen3MoeModel GemmaModel Gemma2Model Gemma3TextModel "
       "PhiModel Phi3Model LlamaBidirectionalModel GPTNeoXModel";
@@ -50,7 +48,7 @@ bool has_head(const Inventory& inventory) {
 // Whether the file ties the head: the config of the class that owns it decides, which is the outermost one
 // (transformers' PreTrainedModel.get_expanded_tied_weights_keys). The decoder of an encoder-decoder pair is a whole
 // model and owns its head.
-std::optional<bool> stated_tied(const Inventory& inventory) {
+static std::optional<bool> stated_tied(const Inventory& inventory) {
   const Fields root = inventory.reader.root.bare(), text = inventory.text.bare();
   std::vector<Fields> places = {root};
   if (const auto thinker = root.child("thinker_config")) places.push_back(*thinker);
@@ -62,14 +60,12 @@ std::optional<bool> stated_tied(const Inventory& inventory) {
   return std::nullopt;
 }
 
-bool head_is_tied(const Inventory& inventory) {
+static bool head_is_tied(const Inventory& inventory) {
   if (const auto stated = stated_tied(inventory)) return *stated;
   if (inventory.traits.stores_head) return false;
   if (const auto usual = inventory.text.find_bool("tie_word_embeddings")) return *usual;
   return inventory.traits.ties_by_default;
 }
-
-}  // namespace
 
 void write_ends(Inventory& out) {
   const Traits& traits = out.traits;

@@ -171,10 +171,8 @@ void read_mla(Reader& reader) {
   reader.model.layers.assign(layers, Layer{{latent}});
 }
 
-namespace {
-
 // dots3.note: layers with a window have their own latent width: one key for all heads, and no value.
-void keep_windows(Reader& reader) {
+static void keep_windows(Reader& reader) {
   const std::uint64_t width = reader.text.count_or("swa_head_dim", 0);
   const Tokens window = read_window(reader.text);
   if (width == 0 || window == Tokens(0)) return;
@@ -184,8 +182,6 @@ void keep_windows(Reader& reader) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] == Label::kSliding) reader.model.layers[i] = {{SlidingWindow{latent, window}}};
 }
-
-}  // namespace
 
 void read_sparse_mla(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();

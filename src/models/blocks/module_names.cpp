@@ -9,10 +9,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // The position of `words` as whole words in a name.
-std::size_t find_words(std::string_view name, std::string_view words) {
+static std::size_t find_words(std::string_view name, std::string_view words) {
   for (std::size_t at = name.find(words); at != std::string_view::npos; at = name.find(words, at + 1)) {
     const std::size_t end = at + words.size();
     if ((at == 0 || name[at - 1] == '.') && (end == name.size() || name[end] == '.')) return at;
@@ -20,7 +18,7 @@ std::size_t find_words(std::string_view name, std::string_view words) {
   return std::string_view::npos;
 }
 
-std::string renamed(std::string name, std::string_view words) {
+static std::string renamed(std::string name, std::string_view words) {
   for (const std::string_view entry : split(words)) {
     const std::size_t equals = entry.find('=');
     const std::string_view ours = entry.substr(0, equals);
@@ -30,12 +28,12 @@ std::string renamed(std::string name, std::string_view words) {
   return name;
 }
 
-void add(std::vector<std::string>& names, std::string name) {
+static void add(std::vector<std::string>& names, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
 }
 
 // transformers stores the experts of a layer in two tensors, some files have one for each matrix.
-void add_stacked(std::vector<std::string>& names, bool is_mlx) {
+static void add_stacked(std::vector<std::string>& names, bool is_mlx) {
   for (std::size_t i = 0, count = names.size(); i < count; ++i) {
     add(names, renamed(names[i], "experts.*.gate_proj=experts.gate_up_proj experts.*.up_proj=experts.gate_up_proj"));
     add(names, renamed(names[i], "experts.*=experts"));
@@ -45,7 +43,7 @@ void add_stacked(std::vector<std::string>& names, bool is_mlx) {
 }
 
 // MTP layers: numbered after the last layer, or in a separate block.
-std::vector<std::string> names_of_mtp(const std::vector<std::string>& names, std::uint64_t layer) {
+static std::vector<std::string> names_of_mtp(const std::vector<std::string>& names, std::uint64_t layer) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
     const std::size_t at = name.find("layers.*.");
@@ -59,8 +57,6 @@ std::vector<std::string> names_of_mtp(const std::vector<std::string>& names, std
   }
   return out;
 }
-
-}  // namespace
 
 void name_modules(ModelSpec& model, std::string_view class_name) {
   const Family* family = find_family(class_name);

@@ -72,11 +72,9 @@ void write_stack(Inventory& out, const std::string& side, const Stack& stack) {
   if (side == "encoder") make_encoder(std::span(out.model().tensors).subspan(before));
 }
 
-namespace {
-
 // The tensors of a side outside of its blocks.
-void write_side(Inventory& out, const std::string& side, const StackForm& form, const Stack& stack,
-                std::uint64_t positions) {
+static void write_side(Inventory& out, const std::string& side, const StackForm& form, const Stack& stack,
+                       std::uint64_t positions) {
   const bool is_decoder = side == "decoder";
   const std::uint64_t buckets = out.text.count_or("relative_attention_num_buckets", 32);
   write_stack(out, side, stack);
@@ -97,7 +95,7 @@ void write_side(Inventory& out, const std::string& side, const StackForm& form, 
   out.norms("model." + side + ".layer_norm", out.hidden, norms, !form.is_t5);
 }
 
-Stack stack_of(const Inventory& out, const StackForm& form, bool is_decoder) {
+static Stack stack_of(const Inventory& out, const StackForm& form, bool is_decoder) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
   const auto of_side = [&](std::string_view encoder, std::string_view decoder) {
@@ -142,8 +140,6 @@ Stack stack_of(const Inventory& out, const StackForm& form, bool is_decoder) {
   if (stack.experts == 0) stack.step = 0;
   return stack;
 }
-
-}  // namespace
 
 bool write_stacks(Inventory& out, const StackForm& form) {
   const Fields& text = out.text;

@@ -8,10 +8,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // A stack of Llama blocks outside of the plan's layers.
-void write_llama_stack(const Tower& t, const std::string& name, const Fields& config) {
+static void write_llama_stack(const Tower& t, const std::string& name, const Fields& config) {
   const Heads heads = read_heads(config);
   t.blocks(name + ".layers.", {.width = config.count("hidden_size"),
                                .inner = config.count("intermediate_size"),
@@ -26,15 +24,13 @@ void write_llama_stack(const Tower& t, const std::string& name, const Fields& co
 }
 
 // Cross attention between bytes and patches, in every layer or in one.
-void write_blt_crossing(const Tower& t, const std::string& name, const Fields& config, std::uint64_t from) {
+static void write_blt_crossing(const Tower& t, const std::string& name, const Fields& config, std::uint64_t from) {
   const std::uint64_t h = config.count("hidden_size");
   const std::uint64_t layers = config.flag("cross_attn_all_layers", false) ? config.count("num_hidden_layers") : 1;
   t.linear(name + ".cross_attn_layers.qkvo", times(4, h), h, false, layers);
   t.plain(name + ".cross_attn_layers.norms", times(2, h), layers);
   t.linear(name + ".patch_embedding_projection", times(config.count_or("cross_attn_k", 2), h), from, false);
 }
-
-}  // namespace
 
 static void read_blt(Reader& reader) {
   read_decoder(reader, {});

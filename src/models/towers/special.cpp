@@ -7,9 +7,7 @@
 
 namespace kvplan {
 
-namespace {
-
-void write_internvl(const TowerWriter& s) {
+static void write_internvl(const TowerWriter& s) {
   const std::uint64_t h = s.count({"hidden_size"}, 1024);
   const auto sizes = s.v.counts("image_size");
   const auto patches = s.v.counts("patch_size");
@@ -33,7 +31,7 @@ void write_internvl(const TowerWriter& s) {
 }
 
 // Florence-2: DaViT, whose blocks attend within windows and then over channels, each with two convolutions.
-void write_florence_vision(const TowerWriter& s) {
+static void write_florence_vision(const TowerWriter& s) {
   const auto widths = s.v.counts("embed_dim"), depths = s.v.counts("depths"), patches = s.v.counts("patch_size");
   if (!widths || !depths || !patches || widths->empty() || depths->size() != widths->size() ||
       patches->size() != widths->size())
@@ -63,7 +61,7 @@ void write_florence_vision(const TowerWriter& s) {
 }
 
 // Muse Spark: the waveform in ever longer patches, each stage with short convolutions and MLPs.
-void write_muse_audio(const TowerWriter& s) {
+static void write_muse_audio(const TowerWriter& s) {
   const auto widths = s.v.counts("hidden_sizes"), depths = s.v.counts("depths"), patches = s.v.counts("patch_sizes");
   if (!widths || !depths || !patches || widths->size() != depths->size() || widths->size() != patches->size())
     return estimate_tower(s.t.inventory, s.v, Component::kAudio, "the audio encoder (" + s.own + ")");
@@ -90,7 +88,7 @@ void write_muse_audio(const TowerWriter& s) {
 using Counts = std::vector<std::uint64_t>;
 
 // Convolutions over the waveform, each shortening it.
-void write_wave_convolutions(const Tower& t, const Fields& config, std::uint64_t h) {
+static void write_wave_convolutions(const Tower& t, const Fields& config, std::uint64_t h) {
   const Counts widths = config.counts("conv_dim").value_or(Counts(7, 512));
   const Counts kernels = config.counts("conv_kernel").value_or(Counts{10, 3, 3, 3, 3, 2, 2});
   const bool bias = config.flag("conv_bias", false);
@@ -105,8 +103,6 @@ void write_wave_convolutions(const Tower& t, const Fields& config, std::uint64_t
   t.plain("encoder.feature_projection.layer_norm", times(2, from));
   t.linear("encoder.feature_projection.projection", h, from, true);
 }
-
-}  // namespace
 
 void write_wave_encoder(const Tower& t, const Fields& config) {
   const std::uint64_t h = config.count_or("hidden_size", 768);

@@ -83,10 +83,8 @@ void estimate_tower(Inventory& out, const Fields& side, Component component, con
   out.reader.model.unknown_tensors.push_back(unknown);
 }
 
-namespace {
-
-bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std::string& root_type,
-                  const std::string& own) {
+static bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std::string& root_type,
+                         const std::string& own) {
   const TowerWriter side{{out, Component::kVision}, {out, Component::kProjector}, v, root, out.hidden, root_type, own};
   if (v.is_object("width") && v.child("width")->is_object("sam_vit_b"))
     return write_tower_part("deepseek_ocr", side), true;
@@ -95,8 +93,8 @@ bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std
   return false;
 }
 
-bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std::string& root_type,
-                 const std::string& own) {
+static bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std::string& root_type,
+                        const std::string& own) {
   const TowerWriter side{
       {out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
   side.count({"d_model", "hidden_size"}, 0);  // reported as a fact of the plan, whether or not a row knows the encoder
@@ -105,7 +103,7 @@ bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std:
 
 // A part of the config that no rule read and that has a width gets an estimate where it gives its layers, else a note:
 // nothing is left out silently.
-void estimate_unread_parts(Inventory& out, const Fields& root) {
+static void estimate_unread_parts(Inventory& out, const Fields& root) {
   constexpr std::size_t kMostParts = 64;  // models have a handful
   std::size_t parts = 0;
   for (const std::string& key : root.unread()) {
@@ -131,14 +129,14 @@ void estimate_unread_parts(Inventory& out, const Fields& root) {
 }
 
 // A note on the parts next to a "thinker", which produce speech and are not loaded where only the thinker is served.
-void note_speakers(Inventory& out, const Fields& root) {
+static void note_speakers(Inventory& out, const Fields& root) {
   for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
     if (root.is_object(key))
       out.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
 }
 
 // The default tower that a class builds if the file has no vision_config. Gemma 4's class builds none.
-bool write_default_vision(Inventory& out, const Fields& root, const std::string& root_type) {
+static bool write_default_vision(Inventory& out, const Fields& root, const std::string& root_type) {
   if (root_type.starts_with("gemma4")) return false;
   for (const std::string& own : {root_type + "_vision_model", root_type + "_vision"})
     if (has_class(own) && write_vision(out, root, with_class(Fields::empty(), own), root_type, own)) {
@@ -150,8 +148,8 @@ bool write_default_vision(Inventory& out, const Fields& root, const std::string&
 }
 
 // Notes for composites whose class has a tower if the file names none.
-void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
-                        bool seen_audio) {
+static void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
+                               bool seen_audio) {
   constexpr std::string_view kLooking =
       "gemma3 shieldgemma2 paligemma llava llava_next llava_next_video llava_onevision vipllava video_llava mistral3 "
       "idefics2 idefics3 aya_vision cohere2_vision";
@@ -165,8 +163,6 @@ void note_absent_towers(Inventory& out, const Fields& root, const std::string& r
   if (looks && !seen_vision && !write_default_vision(out, root, root_type)) absent("vision_config", "vision tower");
   if (has_class(root_type + "_encoder") && !seen_audio) absent("audio_config", "audio encoder");
 }
-
-}  // namespace
 
 void write_towers(Inventory& out) {
   Fields root = out.reader.root;
