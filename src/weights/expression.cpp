@@ -9,14 +9,12 @@
 
 namespace kvplan {
 
-namespace {
-
-bool is_word(char c) {
+static bool is_word(char c) {
   return is_letter_or_digit(c) || c == '_';
 }
 
 // The characters that \d and the like stand for; nothing for another letter.
-std::optional<std::bitset<256>> class_of(char letter) {
+static std::optional<std::bitset<256>> class_of(char letter) {
   constexpr std::string_view kDigits = "0123456789", kSpace = " \t\n\f\r";
   std::bitset<256> out;
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -32,11 +30,9 @@ std::optional<std::bitset<256>> class_of(char letter) {
 }
 
 // Whether an escape means the character itself; escaped letters and digits have a meaning, or may get one.
-bool is_literal_escape(char c) {
+static bool is_literal_escape(char c) {
   return !is_letter_or_digit(c);
 }
-
-}  // namespace
 
 class Expression::Reader {
  public:

@@ -5,15 +5,11 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kWhat = "an expert's padded width";
 
-std::uint64_t inner_of(const Mxfp4Layout& layout) {
+static std::uint64_t inner_of(const Mxfp4Layout& layout) {
   return std::max<std::uint64_t>(layout.width, 1);
 }
-
-}  // namespace
 
 Bytes mxfp4_matrix(const WeightType& type, const TensorGroup& group, Piece piece, const Mxfp4Layout& layout) {
   const bool down = group.split == Split::kColumns;

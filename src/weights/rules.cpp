@@ -10,8 +10,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // Limits for one config. Checkpoints have tens of expressions and globs, or hundreds if each layer has its own. Whole
 // names and prefixes are looked up: with one for each matrix of each expert they are tens of thousands.
 constexpr std::size_t kMaxRules = 200'000;     // some 700 bytes each in a model's copies: 140 MB
@@ -24,25 +22,25 @@ constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
 constexpr std::size_t kMaxRulesOfNotes = 100'000;
 
 // Refuses a list, by its config key.
-[[noreturn]] void refuse_list(const SchemeRule& rule, const std::string& what) {
+[[noreturn]] static void refuse_list(const SchemeRule& rule, const std::string& what) {
   const std::string list =
       rule.list.empty() ? "the quantization config" : '"' + std::string(rule.list) + "\" of the quantization config";
   throw TooManyRules(list + " names modules by " + what,
                      "name the modules, join expressions by \"|\", or say the type with --weights");
 }
 
-[[noreturn]] void refuse_more(const SchemeRule& rule, std::size_t bound, std::string_view kind) {
+[[noreturn]] static void refuse_more(const SchemeRule& rule, std::size_t bound, std::string_view kind) {
   refuse_list(rule, "more than " + std::to_string(bound) + " " + std::string(kind) + " (\"" +
                         one_line(rule.pattern, 40) + "\" is one too many)");
 }
 
-bool is_letter(char c) {
+static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 // Whether an expression may match some layers and not others: it has a digit, or something that matches one. The
 // layer's number is a separate word between dots.
-bool tells_layers_apart(std::string_view expression) {
+static bool tells_layers_apart(std::string_view expression) {
   const auto at = [&](std::size_t i) { return i < expression.size() ? expression[i] : '\0'; };
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
@@ -63,7 +61,7 @@ bool tells_layers_apart(std::string_view expression) {
 }
 
 // Matches * and ? as a shell does.
-bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps) {
+static bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
   steps += 4;  // the cost of a call that ends at once
   for (; t < text.size(); ++steps) {
@@ -83,8 +81,6 @@ bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
 }
-
-}  // namespace
 
 std::string_view bare_module(std::string_view module) {
   for (bool again = true; again;) {

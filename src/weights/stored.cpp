@@ -4,13 +4,11 @@
 
 namespace kvplan {
 
-namespace {
-
-double ratio_of(Bytes a, Bytes b) {
+static double ratio_of(Bytes a, Bytes b) {
   return static_cast<double>(a.count()) / static_cast<double>(b.count());
 }
 
-Bytes sum_of(const PartBytes& parts) {
+static Bytes sum_of(const PartBytes& parts) {
   Bytes out;
   for (const auto& [part, bytes] : parts) out += bytes;
   return out;
@@ -18,8 +16,6 @@ Bytes sum_of(const PartBytes& parts) {
 
 // Parts are told apart by the names of their tensors: sizes that differ by more also belong to another part.
 constexpr double kSamePart = 2;
-
-}  // namespace
 
 StoredSizes::StoredSizes(const std::vector<StoredTensors>& stored, const PartBytes& declared) {
   PartBytes files;

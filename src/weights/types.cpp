@@ -15,8 +15,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kFp8Quality = "under 0.5 %";
 constexpr std::string_view kInt8Quality = "under 0.5 %";
 constexpr std::string_view kInt4Quality = "1 to 3 %";
@@ -81,7 +79,7 @@ constexpr std::array kTypes{
 // clang-format on
 
 // Names compare without case, and underscores equal dashes.
-std::string plain(std::string_view name) {
+static std::string plain(std::string_view name) {
   std::string out = lower(name);
   std::replace(out.begin(), out.end(), '_', '-');
   return out;
@@ -90,11 +88,9 @@ std::string plain(std::string_view name) {
 constexpr std::string_view kMatrix = "the bytes of a matrix";
 
 // ceil(count * bits / 8)
-std::uint64_t bytes_of_bits(std::uint64_t count, std::uint64_t bits) {
+static std::uint64_t bytes_of_bits(std::uint64_t count, std::uint64_t bits) {
   return ceil_div(checked_mul(count, bits, kMatrix), 8);
 }
-
-}  // namespace
 
 std::span<const WeightType> weight_types() {
   return kTypes;

@@ -18,14 +18,12 @@
 
 namespace kvplan {
 
-namespace {
-
-bool counts(const TensorGroup& group, const WeightRequest& request) {
+static bool counts(const TensorGroup& group, const WeightRequest& request) {
   if (group.component == Component::kMtp) return request.with_mtp;
   return request.with_towers || !is_tower(group.component);
 }
 
-WeightType plain_type(Dtype dtype) {
+static WeightType plain_type(Dtype dtype) {
   WeightType type;
   type.name = name(dtype);
   type.scope = Scope::kEverything;
@@ -33,8 +31,6 @@ WeightType plain_type(Dtype dtype) {
   type.millibits = static_cast<std::uint32_t>(8000 * (bytes == 0 ? 2 : bytes));
   return type;
 }
-
-}  // namespace
 
 // How the tensors of one plan are stored.
 class Weigher::Storer {
