@@ -10,10 +10,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // Release 0.33 is 0.33.0.
-bool same_release(std::string_view one, std::string_view other) {
+static bool same_release(std::string_view one, std::string_view other) {
   const auto short_name = [](std::string_view name) {
     return name.ends_with(".0") ? name.substr(0, name.size() - 2) : name;
   };
@@ -21,7 +19,7 @@ bool same_release(std::string_view one, std::string_view other) {
 }
 
 // The model and the options that the engine's weights and blocks depend on.
-std::string engine_subject(const Pieces& pieces, const Load& load) {
+static std::string engine_subject(const Pieces& pieces, const Load& load) {
   const auto& [engine, input, layout, weights, extras, notes, no_verdict] = pieces;
   std::string out = calibration_subject(input) + ", weights " + weights.type + ", KV " + cache_types_name(input.types) +
                     ", context " + std::to_string(load.max_model_len.count());
@@ -30,18 +28,19 @@ std::string engine_subject(const Pieces& pieces, const Load& load) {
   return out;
 }
 
-void note_applied(AppliedFigure found, const char* what, std::vector<AppliedFigure>& applied) {
+static void note_applied(AppliedFigure found, const char* what, std::vector<AppliedFigure>& applied) {
   found.what = what;
   if (std::none_of(applied.begin(), applied.end(), [&](const auto& a) { return a.name == found.name; }))
     applied.push_back(std::move(found));
 }
 
-bool of_card(std::string_view name) {
+static bool of_card(std::string_view name) {
   return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
 }
 
 // Whether the record is for the request's GPU: `ours` in the catalogue, else a GPU of that very name.
-bool same_card(const CalibrationRecord& record, const GpuCatalogue& known, std::string_view card, const Gpu* ours) {
+static bool same_card(const CalibrationRecord& record, const GpuCatalogue& known, std::string_view card,
+                      const Gpu* ours) {
   if (folded(record.device) == folded(card)) return true;
   if (ours == nullptr || known.find(record.device) != ours) return false;
   // Some GPUs are sold in two memory sizes under one name.
@@ -50,27 +49,25 @@ bool same_card(const CalibrationRecord& record, const GpuCatalogue& known, std::
   return ratio > 0.95 && ratio < 1.05;
 }
 
-std::string release_name(const Request& request) {
+static std::string release_name(const Request& request) {
   return request.engine_version.empty() ? std::string(engine_of(request).versions.back().version)
                                         : request.engine_version;
 }
 
 // Whether a figure replaces the estimate in `line`.
-bool stands_for(std::string_view figure, const LedgerLine& line) {
+static bool stands_for(std::string_view figure, const LedgerLine& line) {
   if (figure == kActivationFigure) return line.part == Section::kActivation;
   if (figure == kGraphsFigure) return line.id == LineId::kGraphs;
   if (figure == kNonTorchFigure) return line.id == LineId::kOutsideTorch;
   return figure == kContextFigure && line.id == LineId::kContext;
 }
 
-const char* figure_name(std::string_view figure) {
+static const char* figure_name(std::string_view figure) {
   if (figure == kActivationFigure) return "activation peak";
   if (figure == kGraphsFigure) return "CUDA graphs";
   if (figure == kNonTorchFigure) return "outside PyTorch";
   return "driver context";
 }
-
-}  // namespace
 
 std::string calibration_layout(const Request& request) {
   return "any model, TP " + std::to_string(request.parallel.tensor) + ", PP " +

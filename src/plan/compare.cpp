@@ -12,26 +12,24 @@
 
 namespace kvplan {
 
-namespace {
-
-void add_unique(std::vector<std::string>& list, std::string_view word) {
+static void add_unique(std::vector<std::string>& list, std::string_view word) {
   if (std::find(list.begin(), list.end(), word) == list.end()) list.emplace_back(word);
 }
 
 // Whether both name one type: "f16" is another name of float16.
 // How often 16 bit is halved: 0 for 16 and more, 1 for 8, 2 for 4.
-double halvings(double bits) {
+static double halvings(double bits) {
   return bits > 0 && bits < 16 ? std::log2(16 / bits) : 0;
 }
 
-double bits_of(Dtype type) {
+static double bits_of(Dtype type) {
   constexpr std::uint64_t kUsualHead = 128;
   return bytes_per_element(info(type).key, kUsualHead) * 8;
 }
 
 // A rough order of the quality that a combination may cost: each halving of the weights or of the cache quadruples it.
 // The checkpoint's own types cost nothing.
-double loss_of(const Answer& answer, const Plan& asked) {
+static double loss_of(const Answer& answer, const Plan& asked) {
   const auto lost = [](double halved) { return halved > 0 ? std::exp2(2 * halved) : 0; };
   double out = 0;
   if (!same_type(answer.plan.weights_dtype, asked.weights_dtype))
@@ -42,7 +40,7 @@ double loss_of(const Answer& answer, const Plan& asked) {
 }
 
 // Letters and digits only, in lower case.
-std::string bare(std::string_view text) {
+static std::string bare(std::string_view text) {
   std::string out;
   for (const char c : lower(text))
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
@@ -50,7 +48,7 @@ std::string bare(std::string_view text) {
 }
 
 // Whether a stored model's name says that it is `model` in weights of that type: "qwen3-32b" in "Qwen/Qwen3-32B-AWQ".
-bool has_weights(std::string_view stored, std::string_view model, std::string_view weights) {
+static bool has_weights(std::string_view stored, std::string_view model, std::string_view weights) {
   const WeightType* type = find_weight_type(weights);
   const std::string there = bare(stored);
   const auto at = there.find(bare(model));
@@ -62,8 +60,6 @@ bool has_weights(std::string_view stored, std::string_view model, std::string_vi
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view name) { return rest.find(bare(name)) != std::string::npos; });
 }
-
-}  // namespace
 
 Answers compare_types(const ModelSpec& model, const Request& request, const TypeLists& lists) {
   PlanCache cache(model);

@@ -17,11 +17,9 @@
 
 namespace kvplan {
 
-namespace {
-
 // The bytes that `layout` reserves for growing contexts.
-CacheCurve curve_of(const CacheLayout& layout, const CacheTypes& types, const Load& load,
-                    const std::vector<std::uint64_t>& tokens) {
+static CacheCurve curve_of(const CacheLayout& layout, const CacheTypes& types, const Load& load,
+                           const std::vector<std::uint64_t>& tokens) {
   CacheCurve out{cache_types_name(types), tokens, {}};
   Load here = load;
   for (const std::uint64_t n : tokens) {
@@ -32,7 +30,7 @@ CacheCurve curve_of(const CacheLayout& layout, const CacheTypes& types, const Lo
 }
 
 // Contexts from 4,096 to the model's maximum, each twice the one before.
-std::vector<std::uint64_t> ladder(std::uint64_t most) {
+static std::vector<std::uint64_t> ladder(std::uint64_t most) {
   constexpr std::size_t kMostSteps = 12;
   std::vector<std::uint64_t> out;
   for (std::uint64_t tokens = kDefaultContext; tokens < most && out.size() < kMostSteps; tokens *= 2)
@@ -41,7 +39,7 @@ std::vector<std::uint64_t> ladder(std::uint64_t most) {
   return out;
 }
 
-std::vector<std::uint64_t> evenly(std::uint64_t most) {
+static std::vector<std::uint64_t> evenly(std::uint64_t most) {
   constexpr std::uint64_t kPoints = 96;
   std::vector<std::uint64_t> out;
   for (std::uint64_t i = 0; i <= kPoints; ++i)
@@ -49,7 +47,7 @@ std::vector<std::uint64_t> evenly(std::uint64_t most) {
   return out;
 }
 
-std::vector<CacheCurve> curves_of(const ModelSpec& model, const Plan& plan, std::uint64_t most) {
+static std::vector<CacheCurve> curves_of(const ModelSpec& model, const Plan& plan, std::uint64_t most) {
   std::vector<CacheTypes> seen;
   std::vector<CacheCurve> out;
   const auto add = [&](const Request& request) {
@@ -72,7 +70,7 @@ std::vector<CacheCurve> curves_of(const ModelSpec& model, const Plan& plan, std:
   return out;
 }
 
-ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& plan) {
+static ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& plan) {
   constexpr std::uint64_t kMostSeqs = 256;
   ContextsBySequences out;
   if (!plan.capacity) return out;
@@ -88,7 +86,7 @@ ContextsBySequences contexts_by_sequences(const ModelSpec& model, const Plan& pl
 }
 
 // Every engine that runs on the GPU, except those that wrap another one: the numbers are that one's.
-std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
+static std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
     if (engine.is_logical || engine.wraps_engine || !request.card.gpu || !runs_on(engine, *request.card.gpu)) continue;
@@ -111,7 +109,7 @@ std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request
   return out;
 }
 
-Elements multi_head(const std::vector<LayerGroup>& groups) {
+static Elements multi_head(const std::vector<LayerGroup>& groups) {
   Elements out;
   for (const LayerGroup& group : groups) {
     std::uint64_t of_layer = 0;
@@ -126,7 +124,7 @@ Elements multi_head(const std::vector<LayerGroup>& groups) {
   return out;
 }
 
-Explanation explanation_of(const ModelSpec& model, const EngineInput& input, const Plan& plan) {
+static Explanation explanation_of(const ModelSpec& model, const EngineInput& input, const Plan& plan) {
   Explanation out;
   if (const auto& draft = plan.request.extras.draft; draft != nullptr && plan.draft_method) {
     if (input.draft != nullptr) out.draft_layers = layer_facts(group_layers(*draft), input.draft->types, plan.load);
@@ -143,7 +141,7 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
 }
 
 // If lengths vary, a pool that llama.cpp's slots share fits the given ones, and each may exceed the mean.
-void suggest_pool(PlanCache& cache, Plan& plan) {
+static void suggest_pool(PlanCache& cache, Plan& plan) {
   const Request own = plan.as_asked();
   const Engine& engine = engine_of(own);
   if (engine.slot_tokens == nullptr || !engine.loading.places_parts || own.llama_cpp.kv_unified || !own.avg_len ||
@@ -164,8 +162,6 @@ void suggest_pool(PlanCache& cache, Plan& plan) {
                                    made.verdict.headroom,
                                    made.host_total()});
 }
-
-}  // namespace
 
 void suggest(const ModelSpec& model, Plan& plan) {
   PlanCache cache(model);

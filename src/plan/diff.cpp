@@ -9,21 +9,19 @@
 
 namespace kvplan {
 
-namespace {
-
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 using Values = std::unordered_map<std::string_view, std::string_view>;
 
 // The first value of each key.
-Values values_of(const Pairs& pairs) {
+static Values values_of(const Pairs& pairs) {
   Values out;
   for (const auto& [key, value] : pairs) out.emplace(key, value);
   return out;
 }
 
 // At most 100 characters of a value, from shortly before the place where it differs from the other one.
-std::string shown(std::string_view value, std::string_view other) {
+static std::string shown(std::string_view value, std::string_view other) {
   constexpr std::size_t kLongest = 100;
   constexpr std::size_t kBefore = 20;
   if (value.size() <= kLongest) return one_line(value, kLongest);
@@ -33,7 +31,7 @@ std::string shown(std::string_view value, std::string_view other) {
   return (from == 0 ? "" : "...") + one_line(value.substr(from), kLongest);
 }
 
-void compare(const Pairs& before, const Pairs& after, std::string_view where, std::vector<ValueChange>& out) {
+static void compare(const Pairs& before, const Pairs& after, std::string_view where, std::vector<ValueChange>& out) {
   const Values was = values_of(before);
   const Values is = values_of(after);
   const auto add = [&](const std::string& key, std::string_view old, std::string_view now) {
@@ -51,18 +49,16 @@ void compare(const Pairs& before, const Pairs& after, std::string_view where, st
 }
 
 // Removes from `some` what only one of the two releases writes about a request: the user did not ask for it.
-void keep_shared(Pairs& some, const Values& others) {
+static void keep_shared(Pairs& some, const Values& others) {
   std::erase_if(some, [&](const auto& pair) { return !others.contains(pair.first); });
 }
 
-bool grew_beyond(const MemoryChange& total, const GrowthLimit& limit) {
+static bool grew_beyond(const MemoryChange& total, const GrowthLimit& limit) {
   if (total.after <= total.before) return false;
   const std::uint64_t grown = total.after - total.before;
   if (limit.bytes && grown > limit.bytes->count()) return true;
   return limit.percent && static_cast<double>(grown) > static_cast<double>(total.before) * *limit.percent / 100.0;
 }
-
-}  // namespace
 
 PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit, const Limits& limits) {
   PlanDiff out;

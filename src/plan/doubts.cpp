@@ -7,23 +7,19 @@
 
 namespace kvplan {
 
-namespace {
-
 // Layers whose cache an engine keeps in one of two forms.
-bool has_latents(const EngineInput& input) {
+static bool has_latents(const EngineInput& input) {
   return std::any_of(input.caches.begin(), input.caches.end(),
                      [](const LayerCache& cache) { return cache.compact != cache.expanded; });
 }
 
-void add_known_errors(const EngineInput& input, Doubts& out) {
+static void add_known_errors(const EngineInput& input, Doubts& out) {
   for (const KnownError& error : known_errors()) {
     if (error.effect == Effect::kSilent || !affects(error, input)) continue;
     warn(out.notes, "known_error", error.tells);
     if (error.effect == Effect::kUnknown && out.no_verdict.empty()) out.no_verdict = error.tells;
   }
 }
-
-}  // namespace
 
 Doubts doubts_of(const EngineInput& input) {
   Doubts out;

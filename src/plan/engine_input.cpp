@@ -9,16 +9,14 @@
 
 namespace kvplan {
 
-namespace {
-
-std::uint64_t state_groups(const Mixer& mixer) {
+static std::uint64_t state_groups(const Mixer& mixer) {
   if (const auto* ssm = std::get_if<Ssm>(&mixer)) return ssm->version == Ssm::Version::kMamba2 ? ssm->n_groups : 0;
   const auto* linear = std::get_if<Linear>(&mixer);
   return linear != nullptr ? linear->num_key_heads : 0;
 }
 
 // Rules are long lists that only the weights need.
-QuantDeclaration without_rules(const QuantDeclaration& declared) {
+static QuantDeclaration without_rules(const QuantDeclaration& declared) {
   QuantDeclaration out;
   out.dialect = declared.dialect;
   out.is_known = declared.is_known;
@@ -33,7 +31,7 @@ QuantDeclaration without_rules(const QuantDeclaration& declared) {
 }
 
 // The part that depends only on the model.
-void fill_model(const ModelSpec& model, EngineInput& input) {
+static void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
   shape.arch = model.known_as->id;
   shape.traits = model.known_as->traits;
@@ -90,8 +88,6 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
                                  side.copies, side.both_ways,    side.declared_layers, side.declared_width};
   }
 }
-
-}  // namespace
 
 std::optional<Bytes> card_memory(const Request& request) {
   if (request.card.memory) return request.card.memory;

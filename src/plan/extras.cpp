@@ -11,16 +11,14 @@
 
 namespace kvplan {
 
-namespace {
-
-std::uint64_t largest_rank(const std::vector<AdapterFile>& adapters) {
+static std::uint64_t largest_rank(const std::vector<AdapterFile>& adapters) {
   std::uint64_t out = 0;
   for (const AdapterFile& adapter : adapters) out = std::max(out, adapter.rank);
   return out;
 }
 
 // vLLM and SGLang wrap their fused layers: an adapter of q_proj also takes slots for k and v.
-std::vector<std::string> fused_targets(const std::vector<std::string>& targets) {
+static std::vector<std::string> fused_targets(const std::vector<std::string>& targets) {
   std::vector<std::string> out;
   for (const std::string& target : targets) {
     std::string word = target;
@@ -32,14 +30,14 @@ std::vector<std::string> fused_targets(const std::vector<std::string>& targets) 
   return out;
 }
 
-LoraQuestion question_of(const ModelSpec& model, const std::vector<AdapterFile>& adapters) {
+static LoraQuestion question_of(const ModelSpec& model, const std::vector<AdapterFile>& adapters) {
   LoraQuestion out{model.known_as->id, model.vocab_size, largest_rank(adapters), {}};
   for (const AdapterFile& adapter : adapters)
     out.targets.insert(out.targets.end(), adapter.targets.begin(), adapter.targets.end());
   return out;
 }
 
-LoraRequest request_of(const LoraSlots& slots, const std::vector<std::string>& asked) {
+static LoraRequest request_of(const LoraSlots& slots, const std::vector<std::string>& asked) {
   LoraRequest out;
   out.slots = slots.slots;
   out.rank = slots.rank;
@@ -54,8 +52,8 @@ LoraRequest request_of(const LoraSlots& slots, const std::vector<std::string>& a
   return out;
 }
 
-void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots& slots, ExtraLines& out,
-               std::vector<Note>& notes) {
+static void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots& slots, ExtraLines& out,
+                      std::vector<Note>& notes) {
   const Request& request = input.request;
   if (model.tensors.empty()) {
     warn(notes, "unknown_lora", "the config does not name its modules: LoRA slots are not planned");
@@ -120,7 +118,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
                       LineId::kLora});
 }
 
-void add_files(const std::vector<AdapterFile>& adapters, LoraStorage storage, ExtraLines& out) {
+static void add_files(const std::vector<AdapterFile>& adapters, LoraStorage storage, ExtraLines& out) {
   for (const AdapterFile& adapter : adapters) {
     const bool wide = storage == LoraStorage::kFloat32Files;
     const Bytes bytes = wide && adapter.elements > Elements(0) ? Bytes(adapter.elements.count()) * 4 : adapter.bytes;
@@ -139,7 +137,7 @@ void add_files(const std::vector<AdapterFile>& adapters, LoraStorage storage, Ex
 }
 
 // vLLM and llama.cpp refuse an adapter with an unknown module, PEFT one in which no module fits.
-void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adapters, std::vector<Note>& notes) {
+static void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adapters, std::vector<Note>& notes) {
   if (model.tensors.empty()) return;
   for (const AdapterFile& adapter : adapters) {
     std::string strangers;
@@ -157,7 +155,7 @@ void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adap
 }
 
 // Adds the slots or adapters to each stage's lines, and the copies that wait in host memory to `host`.
-void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
+static void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
   const Request& request = input.request;
   const Engine& engine = engine_of(request);
   const bool wanted = request.extras.wants_lora();
@@ -173,7 +171,7 @@ void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out,
 
 // The names of the engines for which `has` is true, without the logical one.
 template <class Has>
-std::string engines_with(const Has& has) {
+static std::string engines_with(const Has& has) {
   std::string out;
   for (const Engine& engine : engines())
     if (!engine.is_logical && has(engine)) out += (out.empty() ? "" : ", ") + std::string(engine.name);
@@ -181,7 +179,7 @@ std::string engines_with(const Has& has) {
 }
 
 // All weights of a draft on a rank as one line.
-LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const Template& what) {
+static LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const Template& what) {
   LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), {}, draft.source, LineId::kDraftWeights};
   for (const LedgerLine& line : lines) {
     out.bytes += line.bytes;
@@ -193,7 +191,7 @@ LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& dr
   return out;
 }
 
-std::string draft_name(DraftMethod method) {
+static std::string draft_name(DraftMethod method) {
   switch (method) {
     case DraftMethod::kEagle: return "EAGLE head";
     case DraftMethod::kEagle3: return "EAGLE-3 head";
@@ -205,7 +203,7 @@ std::string draft_name(DraftMethod method) {
 }
 
 // Notes on pairs of model and draft that engines refuse; they are still planned.
-void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
+static void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
   constexpr std::uint64_t kVocabSlack = 128;  // as llama.cpp allows; vLLM and SGLang allow none
   const ModelSpec& draft = *input.request.extras.draft;
   const DraftHead head = draft.draft_head.value_or(DraftHead{});
@@ -229,7 +227,7 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
           {{"head", words}, {"model", model.vocab_size}}});
 }
 
-void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
+static void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
   const std::shared_ptr<const ModelSpec>& draft = input.request.extras.draft;
   if (draft == nullptr || !input.draft_method) return;
   note_mismatch(model, input, notes);
@@ -251,7 +249,7 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
 }
 
 // llama.cpp warms up its image encoder with one image: of the fixed size, or 1472 x 1472 where the encoder takes any.
-void add_projector(const Request& request, ExtraLines& out) {
+static void add_projector(const Request& request, ExtraLines& out) {
   const std::optional<ProjectorFile>& file = request.extras.projector;
   if (!file || out.stages.empty()) return;
   std::vector<LedgerLine>& lines = request.extras.projector_on_host ? out.host : out.stages.front();
@@ -261,8 +259,6 @@ void add_projector(const Request& request, ExtraLines& out) {
   const auto buffer = engine_of(request).extras.image_buffer;
   if (auto line = buffer != nullptr ? buffer(request, *file) : std::nullopt) lines.push_back(std::move(*line));
 }
-
-}  // namespace
 
 std::optional<DraftMethod> draft_method_of(const Request& request) {
   const std::optional<DraftMethod>& asked = request.extras.draft_method;

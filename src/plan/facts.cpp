@@ -10,9 +10,7 @@
 
 namespace kvplan {
 
-namespace {
-
-TermFacts term_facts(const Term& term, const CacheTypes& types, const Load& load) {
+static TermFacts term_facts(const Term& term, const CacheTypes& types, const Load& load) {
   TermFacts out;
   out.name = term.name;
   out.role = term.role;
@@ -27,7 +25,7 @@ TermFacts term_facts(const Term& term, const CacheTypes& types, const Load& load
   return out;
 }
 
-LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load& load) {
+static LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load& load) {
   const Mixer& mixer = *group.mixer;
   LayerFacts out;
   out.kind = kind_info(mixer);
@@ -43,8 +41,6 @@ LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load
   }
   return out;
 }
-
-}  // namespace
 
 // A config.json has the name of its folder, other files theirs without the ending.
 std::string name_of(std::string_view source) {

@@ -14,9 +14,7 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string short_count(std::uint64_t n) {
+static std::string short_count(std::uint64_t n) {
   if (n >= kAnyCount) return "any number of";
   if (n >= 10240) return std::to_string(n / 1024) + "k";
   return std::to_string(n);
@@ -24,7 +22,7 @@ std::string short_count(std::uint64_t n) {
 
 // The plan of `changed`, with the options that lead to it from the user's own command. It is judged without the usual
 // reserve, which is only for the search, so the command gets the same verdict.
-Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::string name, OptionValues changes) {
+static Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::string name, OptionValues changes) {
   changed.limits.reserve = own.limits.reserve;
   const OptionValues layout = layout_options(own, changed);
   changes.insert(changes.end(), layout.begin(), layout.end());
@@ -38,8 +36,8 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
 }
 
 // `own` has the engine's placement; changes are judged by `unplaced`, with everything on the GPUs.
-void add_longest_and_most(PlanCache& cache, const Request& own, const Request& unplaced,
-                          const std::vector<LayoutFigures>& layouts, Answers& out) {
+static void add_longest_and_most(PlanCache& cache, const Request& own, const Request& unplaced,
+                                 const std::vector<LayoutFigures>& layouts, Answers& out) {
   // If any number fits, the answer is planned for the request.
   const auto shown = [](std::uint64_t n, std::uint64_t asked) { return n >= kAnyCount ? asked : n; };
   const std::uint64_t asked_tokens = out.asked.load.max_model_len.count();
@@ -119,7 +117,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const Request& u
 }
 
 // Layouts of the GPUs at hand and of the fewest GPUs that hold the request, best first.
-void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutFigures>& at_hand, Answers& out) {
+static void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutFigures>& at_hand, Answers& out) {
   if (own.card.is_unified() && own.parallel.gpus() == 1 && own.card.count == 1) return;
   const std::uint64_t at_least = fewest_cards(out.asked);
   Request free = own;
@@ -189,7 +187,7 @@ void add_longest_on_cpu(PlanCache& cache, const Request& own, Answers& out) {
 }
 
 // The smallest fraction of the GPU that serves the request: the rest is for others.
-void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
+static void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
   if (engine.share_option.empty() || !out.asked.card || !out.asked.usable_share || own.memory_utilization ||
       own.users || out.asked.verdict.status != Verdict::kFits)
@@ -201,8 +199,8 @@ void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
   out.rows.push_back(answer_of(cache, own, *least, "smallest_share", {{std::string(engine.share_option), value}}));
 }
 
-Answer answer_of_users(PlanCache& cache, const Request& own, const UsersPlan& found, std::string name,
-                       OptionValues changes = {}) {
+static Answer answer_of_users(PlanCache& cache, const Request& own, const UsersPlan& found, std::string name,
+                              OptionValues changes = {}) {
   const auto& [users, copy] = found;
   if (users.copies > 1) changes.push_back(seqs_option(users.of_a_copy));
   if (copy.max_model_len != own.max_model_len) changes.push_back(context_option(own, copy.max_model_len->count()));
@@ -215,7 +213,7 @@ Answer answer_of_users(PlanCache& cache, const Request& own, const UsersPlan& fo
 }
 
 // The best layout on `count` of this GPU; nothing if they do not serve the request.
-std::optional<Answer> answer_of_card(PlanCache& cache, const Request& own, const Gpu& gpu, std::uint64_t count) {
+static std::optional<Answer> answer_of_card(PlanCache& cache, const Request& own, const Gpu& gpu, std::uint64_t count) {
   Request on = own;
   on.card.gpu = &gpu;
   on.card.count = count;
@@ -242,7 +240,7 @@ std::optional<Answer> answer_of_card(PlanCache& cache, const Request& own, const
   }
 }
 
-void add_cards(PlanCache& cache, const Request& own, Answers& out) {
+static void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
   std::vector<const Gpu*> cards;
   for (const Gpu& gpu : own.card.known().cards())
@@ -276,7 +274,7 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
 }
 
 // The GPUs that serve all users are the answer and get the verdict; other layouts of as many GPUs come after it.
-void add_users(PlanCache& cache, const Request& own, Answers& out) {
+static void add_users(PlanCache& cache, const Request& own, Answers& out) {
   constexpr std::size_t kMost = 8;
   const std::vector<UsersPlan> plans = layouts_for_users(cache, own);
   for (const UsersPlan& each : plans) {
@@ -297,8 +295,6 @@ void add_users(PlanCache& cache, const Request& own, Answers& out) {
         !fewest.empty() && fewest.front().answer.gpus != own.card.count)
       out.sentences.push_back(sentence_of(fewest.front()));
 }
-
-}  // namespace
 
 Answers fit_model(const ModelSpec& model, const Request& asked) {
   PlanCache cache(model);

@@ -9,9 +9,7 @@
 
 namespace kvplan {
 
-namespace {
-
-GridCell cell_of(PlanCache& cache, Request request, const CommandOf& command_of, GridRow& row) {
+static GridCell cell_of(PlanCache& cache, Request request, const CommandOf& command_of, GridRow& row) {
   GridCell cell;
   lower_seqs_cap(cache, request);
   const Plan plan = make_plan(cache, request);
@@ -32,8 +30,6 @@ GridCell cell_of(PlanCache& cache, Request request, const CommandOf& command_of,
   }
   return cell;
 }
-
-}  // namespace
 
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
                                const std::vector<std::string>& weights, const std::vector<const Gpu*>& cards,

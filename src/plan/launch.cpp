@@ -17,9 +17,7 @@
 
 namespace kvplan {
 
-namespace {
-
-void from_hub(LaunchModel& out) {
+static void from_hub(LaunchModel& out) {
   try {
     const HubId id = parse_hub_id(out.name, read_hub_settings({}).endpoint);
     out.is_hub = true;
@@ -35,7 +33,7 @@ void from_hub(LaunchModel& out) {
 }
 
 // Engines load the directory of a config.json. Another NAME.json means the model NAME.
-LaunchModel launch_model(const ModelSpec& model) {
+static LaunchModel launch_model(const ModelSpec& model) {
   LaunchModel out;
   out.is_gguf = model.is_gguf;
   out.name = model.source;
@@ -59,18 +57,16 @@ LaunchModel launch_model(const ModelSpec& model) {
 }
 
 // As the table of types spells it; as typed if the table lacks it.
-std::string type_name(const std::optional<std::string>& weights) {
+static std::string type_name(const std::optional<std::string>& weights) {
   if (!weights) return "";
   const WeightType* type = find_weight_type(*weights);
   return type != nullptr ? std::string(type->name) : *weights;
 }
 
-std::string own_weights(const ModelSpec& model, Request request) {
+static std::string own_weights(const ModelSpec& model, Request request) {
   request.weights.reset();
   return make_plan(model, request).weights_dtype;
 }
-
-}  // namespace
 
 Launch launch_of(const ModelSpec& model, const Plan& plan) {
   const Engine& engine = engine_of(plan.request);

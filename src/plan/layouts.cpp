@@ -9,10 +9,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // The fewest KV heads of any layer, as tensor parallelism counts them: 1 if all query heads read one latent.
-std::uint64_t fewest_kv_heads(const PlanCache& cache) {
+static std::uint64_t fewest_kv_heads(const PlanCache& cache) {
   std::uint64_t least = kAnyCount;
   for (const LayerGroup& group : cache.groups())
     for (const Term& term : cache_terms(*group.mixer))
@@ -21,21 +19,21 @@ std::uint64_t fewest_kv_heads(const PlanCache& cache) {
 }
 
 // How many ranks store the same part of a sequence's cache.
-std::uint64_t repeats(const PlanCache& cache, const Request& request) {
+static std::uint64_t repeats(const PlanCache& cache, const Request& request) {
   const std::uint64_t heads = fewest_kv_heads(cache);
   const std::uint64_t ranks = tensor_cuts(request).attention;
   if (heads >= ranks) return 1;
   return std::max<std::uint64_t>(1, ceil_div(ranks, heads) / request.parallel.decode_context);
 }
 
-std::uint64_t num_nodes(std::uint64_t gpus) {
+static std::uint64_t num_nodes(std::uint64_t gpus) {
   return ceil_div(gpus, kGpusOfNode);
 }
 
 // The order of layouts; smaller is better. Tensor parallelism across nodes is slow, then more stages than one for each
 // node. Where ranks would replicate the cache and there are sequences for every copy, data parallel copies come before
 // tensor parallelism. Otherwise the most tensor parallelism is fastest.
-auto preference(const PlanCache& cache, const Request& request, std::uint64_t gpus) {
+static auto preference(const PlanCache& cache, const Request& request, std::uint64_t gpus) {
   const Parallel& p = request.parallel;
   const bool across = p.tensor > kGpusOfNode;
   const bool layers_first = engine_of(request).parallel.layers_first;
@@ -48,7 +46,7 @@ auto preference(const PlanCache& cache, const Request& request, std::uint64_t gp
 
 // How many ranks may share the tokens of a sequence (context parallelism): those that would otherwise store the same
 // tokens; 1 if the engine has no such option.
-std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request) {
+static std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request) {
   const std::uint64_t same = repeats(cache, request);
   return engine_of(request).parallel.decode_context && request.parallel.decode_context == 1 &&
                  request.parallel.tensor % same == 0
@@ -57,7 +55,7 @@ std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request
 }
 
 // Adds the layouts of `tensor` ranks in `pipeline` stages: plain, with expert parallelism, with context parallelism.
-void add_layouts(PlanCache& cache, const Request& layout, std::vector<Request>& out) {
+static void add_layouts(PlanCache& cache, const Request& layout, std::vector<Request>& out) {
   const Engine& engine = engine_of(layout);
   const bool has_experts = engine.parallel.expert && cache.model().experts.count > 0;
   const bool several = layout.parallel.tensor * layout.parallel.data > 1;
@@ -76,8 +74,6 @@ void add_layouts(PlanCache& cache, const Request& layout, std::vector<Request>& 
     out.back().parallel.expert = true;
   }
 }
-
-}  // namespace
 
 bool searches_layouts(const Request& request) {
   return request.card.count > 1 && !request.parallel.given;

@@ -12,9 +12,7 @@
 
 namespace kvplan {
 
-namespace {
-
-void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
+static void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
   if (line.low != line.high && line.basis == Basis::kExact) line.basis = Basis::kEstimate;
   apply_margin(line, margin);
   std::optional<Bytes>& part = line.part == Section::kWeights      ? gpu.weights
@@ -27,7 +25,7 @@ void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& marg
 }
 
 // One GPU of a stage: its rank's cache, and everything else that the engine puts there.
-GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<LedgerLine>& cache, Plan& plan) {
+static GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<LedgerLine>& cache, Plan& plan) {
   const auto& [engine, input, layout, weights, extras, notes, no_verdict] = pieces;
   const std::optional<double> margin = plan.request.margin;
   GpuMemory gpu;
@@ -54,14 +52,12 @@ GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<L
 }
 
 // Caches outside of the cache's pool: an encoder's outputs.
-Bytes outside_cache(const GpuMemory& gpu) {
+static Bytes outside_cache(const GpuMemory& gpu) {
   Bytes out;
   for (const LedgerLine& line : gpu.lines)
     if (line.id == LineId::kEncoderCache) out += line.bytes;
   return out;
 }
-
-}  // namespace
 
 void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan& plan) {
   plan.memory.clear();

@@ -8,16 +8,14 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr double kUsual = 0.05;
 
-Bytes scaled(Bytes bytes, double share) {
+static Bytes scaled(Bytes bytes, double share) {
   return Bytes(checked_scale(bytes.count(), share, "an estimate"));
 }
 
 // The option to lower for the estimate with the widest range.
-std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
+static std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
   const LedgerLine* widest = nullptr;
   for (const LedgerLine& line : gpu.lines)
     if (widest == nullptr || line.high - line.low > widest->high - widest->low) widest = &line;
@@ -27,8 +25,6 @@ std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
   if (widest->part == Section::kActivation) return "--max-num-batched-tokens";
   return "";
 }
-
-}  // namespace
 
 void apply_margin(LedgerLine& line, const std::optional<double>& margin) {
   const bool has_range = line.low != line.high;

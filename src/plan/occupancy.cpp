@@ -7,13 +7,11 @@
 
 namespace kvplan {
 
-namespace {
-
 // More distinct lengths than this are rounded up to as many: an upper bound that takes no time.
 constexpr std::uint64_t kMostLengths = 64;
 
 // Sequences by length.
-std::map<std::uint64_t, std::uint64_t> stated_lengths(const Request& request, const Load& load) {
+static std::map<std::uint64_t, std::uint64_t> stated_lengths(const Request& request, const Load& load) {
   std::map<std::uint64_t, std::uint64_t> out;
   if (request.seq_lens.empty()) {
     out[request.avg_len.value_or(load.max_model_len).count()] = load.num_seqs;
@@ -29,7 +27,7 @@ std::map<std::uint64_t, std::uint64_t> stated_lengths(const Request& request, co
 }
 
 // Tokens of a prefix that the engine stores once; 0 if every sequence stores its own.
-std::uint64_t shared_tokens(const EngineInput& input, const CacheLayout& layout, const Load& load) {
+static std::uint64_t shared_tokens(const EngineInput& input, const CacheLayout& layout, const Load& load) {
   const Engine& engine = engine_of(input.request);
   if (!input.request.shared_prefix || load.num_seqs == 0) return 0;
   const bool shares =
@@ -38,7 +36,7 @@ std::uint64_t shared_tokens(const EngineInput& input, const CacheLayout& layout,
   return shares ? input.request.shared_prefix->count() / block * block : 0;
 }
 
-void add(std::vector<RankCache>& sum, const std::vector<RankCache>& more) {
+static void add(std::vector<RankCache>& sum, const std::vector<RankCache>& more) {
   if (sum.empty()) {
     sum = more;
     return;
@@ -70,7 +68,7 @@ void add(std::vector<RankCache>& sum, const std::vector<RankCache>& more) {
   }
 }
 
-void cut_rank(double share, RankCache& rank) {
+static void cut_rank(double share, RankCache& rank) {
   Bytes all;
   for (LedgerLine& line : rank.lines) {
     line.bytes = Bytes(checked_scale(line.bytes.count(), share, "the cache"));
@@ -81,8 +79,6 @@ void cut_rank(double share, RankCache& rank) {
   rank.gap.push_back({"sequences that take turns in the pool", signed_difference(all.count(), rank.reserved.count())});
   rank.reserved = all;
 }
-
-}  // namespace
 
 Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const Load& load)
     : layout_(&layout), load_(load), starts_with_one_(engine_of(input.request).start == Start::kOneSequence) {

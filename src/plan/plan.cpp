@@ -27,16 +27,14 @@
 
 namespace kvplan {
 
-namespace {
-
 // What fits in one copy of the engine, as requests (each with its beams or samples) over all copies.
-std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
+static std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
   return checked_mul(sequences, request.parallel.data, "the sequences of all copies") / request.extras.copies();
 }
 
 // The budget is what the request leaves. Other parts may grow with the load (scores, compute buffers, logits), so a
 // longer load is laid out with its own parts and judged like a plan.
-void fill_capacity(const Pieces& pieces, Plan& plan) {
+static void fill_capacity(const Pieces& pieces, Plan& plan) {
   const EngineInput& input = pieces.input;
   const Engine& engine = pieces.engine;
   const CacheLayout& layout = pieces.layout;
@@ -111,7 +109,7 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
 }
 
 // Every GPU has its rows of the ledger: this many are 5 MB of JSON, and compare has fifteen such plans.
-void check_gpus(const Request& request) {
+static void check_gpus(const Request& request) {
   const std::uint64_t gpus = request.parallel.gpus();
   if (gpus > kMostGpusOfPlan)
     refuse(
@@ -121,7 +119,7 @@ void check_gpus(const Request& request) {
 
 // A plan adds up all its GPUs and refuses a total that 64 bits do not hold. A verdict sees only one GPU of each stage
 // and must refuse the same.
-void check_total(const Plan& plan) {
+static void check_total(const Plan& plan) {
   const std::uint64_t copies =
       checked_mul(plan.request.parallel.tensor, plan.request.parallel.data, "the number of GPUs");
   Bytes all;
@@ -131,7 +129,7 @@ void check_total(const Plan& plan) {
 
 // The GPU, the fraction of it that the engine may use, and the memory it uses after the start if it allocates its cache
 // then.
-void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
+static void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
   plan.card = input.request.card.memory;
   if (plan.card) plan.card = plan.card_of(static_cast<std::size_t>(&plan.fullest() - plan.memory.data()), *plan.card);
   plan.usable_share = plan.card ? usable_share(engine, input) : plan.request.memory_utilization;
@@ -139,7 +137,8 @@ void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
     plan.taken_at_start = plan.fullest().total - plan.kv_cache.reserved + plan.capacity->kv_cache_memory;
 }
 
-Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::LaidOut& laid_out, bool is_shown = false) {
+static Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::LaidOut& laid_out,
+                        bool is_shown = false) {
   check_extras(cache.model(request), request);
   const PlanCache::Weighed& weighed = cache.weighed(request);
   Pieces out{engine_of(request), laid_out.input, *laid_out.layout, weighed.weights, {}, {}, {}};
@@ -158,7 +157,7 @@ Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::Laid
 }
 
 // Adds a doubt if the engine's own figures give another number of sequences than the rules behind the verdict.
-void doubt_verdict(Plan& plan) {
+static void doubt_verdict(Plan& plan) {
   const auto of_blocks = [](const AppliedFigure& figure) { return figure.name == kBlockFigure; };
   if (!plan.capacity || std::none_of(plan.calibrated.begin(), plan.calibrated.end(), of_blocks)) return;
   const bool holds = plan.capacity->max_concurrency >= static_cast<double>(plan.load.num_seqs);
@@ -172,7 +171,7 @@ void doubt_verdict(Plan& plan) {
 }
 
 // What a search needs, and the first step of a plan: one GPU of each stage, the cache's budget and the verdict.
-Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces) {
+static Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces) {
   Plan plan;
   plan.request = request;
   plan.load = load_of(model, request);
@@ -188,7 +187,7 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
 }
 
 // The prompt cache grows while the server runs.
-void note_prompt_cache(Plan& plan) {
+static void note_prompt_cache(Plan& plan) {
   const std::optional<Bytes>& memory = plan.request.card.host_memory;
   if (!memory || !plan.verdict.holds()) return;
   const Bytes most = plan.request.llama_cpp.cache_ram.value_or(Bytes(8 * kGiB));
@@ -201,7 +200,7 @@ void note_prompt_cache(Plan& plan) {
   }
 }
 
-void note_host_cache(const CacheLayout& layout, Plan& plan) {
+static void note_host_cache(const CacheLayout& layout, Plan& plan) {
   const auto budget = plan.capacity ? std::optional(plan.capacity->kv_cache_memory) : std::nullopt;
   const auto cache = layout.host_cache(budget, plan.load);
   if (!cache) return;
@@ -216,7 +215,7 @@ void note_host_cache(const CacheLayout& layout, Plan& plan) {
            {"length", plan.load.max_model_len}}});
 }
 
-Plan plan_layout(PlanCache& cache, const Request& request) {
+static Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model(request);
   check_gpus(request);
   const PlanCache::LaidOut& laid_out = cache.laid_out(request);
@@ -303,8 +302,6 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
                           {{"tokens", plan.load.max_model_len}}});
   return plan;
 }
-
-}  // namespace
 
 Plan make_plan(const ModelSpec& model, const Request& request) {
   PlanCache cache(model);

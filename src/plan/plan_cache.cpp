@@ -7,14 +7,12 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::size_t kMostLaidOut = 64;
 constexpr std::size_t kMostWeighed = 64;
 constexpr std::size_t kMostTypes = 32;
 
 // The request without the fields that no layout depends on: the length of a sequence, and the limits for the verdict.
-Request without_length(Request request) {
+static Request without_length(Request request) {
   request.max_model_len.reset();
   request.llama_cpp.ctx_size.reset();
   request.limits.max_vram.reset();
@@ -25,7 +23,7 @@ Request without_length(Request request) {
 
 // The request without the fields that no weight depends on. Requests that differ in any other field have separate
 // weights.
-Request of_weights(const Request& request) {
+static Request of_weights(const Request& request) {
   Request out = without_length(request);
   const Request none;
   out.num_seqs = none.num_seqs;
@@ -53,8 +51,6 @@ Request of_weights(const Request& request) {
   out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
   return out;
 }
-
-}  // namespace
 
 PlanCache::PlanCache(const ModelSpec& model)
     : model_(&model), attention_(model_attention(model)), groups_(group_layers(model)), facts_(facts_of(model)) {}

@@ -242,19 +242,13 @@ double decode_attention_flops(const std::vector<LayerGroup>& groups, const Load&
   return out;
 }
 
-namespace {
-
-double host_bandwidth_of(const Request& request) {
+static double host_bandwidth_of(const Request& request) {
   if (request.card.host_bandwidth) return *request.card.host_bandwidth;
   return is_unified(request) && bandwidth_of(request) > 0 ? bandwidth_of(request) : kHostGbS;
 }
 
-}  // namespace
-
-namespace {
-
 // For different GPUs that work in turn: all their bytes over the time that each takes for its part.
-double rig_bandwidth(const Plan& plan) {
+static double rig_bandwidth(const Plan& plan) {
   double bytes = 0;
   double seconds = 0;
   for (std::size_t i = 0; i < plan.memory.size() && i < plan.request.card.mixed.size(); ++i) {
@@ -267,8 +261,6 @@ double rig_bandwidth(const Plan& plan) {
   }
   return seconds > 0 ? bytes / seconds : 0;
 }
-
-}  // namespace
 
 std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                                     const RankWeights& weights) {

@@ -8,31 +8,27 @@
 
 namespace kvplan {
 
-namespace {
-
-bool takes_share(const Request& request) {
+static bool takes_share(const Request& request) {
   return engine_of(request).cache_budget != nullptr;
 }
 
-Bytes share_of(Bytes card, double share) {
+static Bytes share_of(Bytes card, double share) {
   return Bytes(static_cast<std::uint64_t>(std::ceil(static_cast<double>(card.count()) * share)));
 }
 
 // The memory of the GPU that a plan takes while it runs.
-Bytes claimed(const Plan& plan, Bytes card) {
+static Bytes claimed(const Plan& plan, Bytes card) {
   if (!takes_share(plan.request)) return plan.fullest().total;
   return std::max(plan.fullest().total, share_of(card, plan.usable_share.value_or(1)));
 }
 
 // The plan of a further model: with the smallest fraction of the GPU that fits it, for an engine that takes a fraction.
-Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
+static Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
   PlanCache cache(model);
   if (!takes_share(request) || request.memory_utilization) return make_plan(cache, request);
   const std::optional<Request> least = with_least_share(cache, request, card);
   return make_plan(cache, least ? *least : request);  // it does not fit even by itself
 }
-
-}  // namespace
 
 std::optional<Request> with_least_share(PlanCache& cache, Request request, Bytes card) {
   const Bytes need = make_plan(cache, request).fullest().total;
