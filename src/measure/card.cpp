@@ -6,19 +6,17 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr int kOpenings = 3;
 constexpr int kReadings = 5;
 constexpr std::uint64_t kMostBlock = 4 * kGiB;
 constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // smaller blocks would measure caches
 
-void check(const MeasureOptions& options) {
+static void check(const MeasureOptions& options) {
   if (options.stop && options.stop()) throw Interrupted();
 }
 
 // One buffer of each size, then several of 1 MiB, to see whether they share a granule.
-void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement& out) {
+static void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement& out) {
   HeldBuffers held(device);
   const auto probe = [&](std::uint64_t bytes, int times) {
     check(options);
@@ -35,7 +33,7 @@ void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement&
   probe(20 * kMiB, 1);
 }
 
-void measure_speeds(Device& device, const MeasureOptions& options, CardMeasurement& out) {
+static void measure_speeds(Device& device, const MeasureOptions& options, CardMeasurement& out) {
   const Bytes room = usable_room(device.memory().free, device.facts().margin);
   const std::uint64_t block = std::min(kMostBlock, room.count() / 2) / (2 * kMiB) * (2 * kMiB);
   if (block < kLeastBlock) {
@@ -62,8 +60,6 @@ void measure_speeds(Device& device, const MeasureOptions& options, CardMeasureme
     if (seconds > 0 && i > 0) out.copy.add(size / seconds);
   }
 }
-
-}  // namespace
 
 CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& open, const MeasureOptions& options) {
   CardMeasurement out;

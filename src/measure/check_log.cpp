@@ -17,10 +17,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // "Q4_K - Medium" -> "q4_k_m", "awq_marlin" -> "awq"; nothing if the table of types has no such row.
-std::optional<std::string> weight_type_of(const LogOptions& options) {
+static std::optional<std::string> weight_type_of(const LogOptions& options) {
   std::string name = lower(options.file_type.empty() ? options.quantization : options.file_type);
   if (const auto at = name.find(" - "); at != std::string::npos) {
     const std::string size = name.substr(at + 3);
@@ -38,7 +36,7 @@ std::optional<std::string> weight_type_of(const LogOptions& options) {
   return name;
 }
 
-void add_remarks(const LogReading& reading, LogCheck& out) {
+static void add_remarks(const LogReading& reading, LogCheck& out) {
   std::map<std::string_view, std::set<double>> values;
   for (const Observation& seen : reading.observations)
     if (seen.device.empty()) values[seen.what].insert(seen.value);
@@ -54,8 +52,6 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
       remark != nullptr && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1)
     if (const std::string_view text = remark(request); !text.empty()) out.remarks.emplace_back(text);
 }
-
-}  // namespace
 
 double LogLine::difference() const {
   if (!predicted || *predicted == seen.value) return 0;
@@ -75,11 +71,10 @@ Request request_of_log(const LogReading& reading, const Request& base) {
   return read_request(reading, base).request;
 }
 
-namespace {
-
 // Options that a log does not name may follow from its figures: the first cache type, number of ranks or release (or
 // type and release) for which all of them agree.
-LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck first) {
+static LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogReading& reading,
+                           LogCheck first) {
   struct Try {
     std::string read;
     std::function<void(Request&)> change;
@@ -130,12 +125,8 @@ LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogR
   return first;
 }
 
-}  // namespace
-
-namespace {
-
 // A build between two releases may still follow the rules of the older one.
-void by_neighbour(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
+static void by_neighbour(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
   const std::string& version = reading.options.version;
   if (version.find("dev") == std::string::npos && version.find("rc") == std::string::npos) return;
   const Engine& engine = engine_of(stated.request);
@@ -154,7 +145,7 @@ void by_neighbour(const ModelSpec& model, const LogRequest& stated, const LogRea
 }
 
 // An option, or a release, that the log does not name and with which the figures outside their ranges agree.
-void explain(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
+static void explain(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
   const Engine& engine = engine_of(stated.request);
   if (out.outside == 0 || !engine.log.by_device) return;
   const auto agrees_with = [&](const LogRequest& other, const std::string& what) {
@@ -182,8 +173,6 @@ void explain(const ModelSpec& model, const LogRequest& stated, const LogReading&
     if (!release.empty() && agrees_with(other, "--engine " + std::string(engine.name) + "@" + release)) return;
   }
 }
-
-}  // namespace
 
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading) {
   if (reading.observations.empty())

@@ -110,10 +110,8 @@ std::vector<DetectedCard> detect_cards() {
   return seen(detect_amd("/sys/class/drm"), "HIP_VISIBLE_DEVICES");
 }
 
-namespace {
-
 // What can be read from the pipe until its other end closes; nothing after the time limit.
-std::optional<std::string> read_within(int pipe, std::chrono::milliseconds longest) {
+static std::optional<std::string> read_within(int pipe, std::chrono::milliseconds longest) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + longest;
   std::string out;
@@ -129,15 +127,13 @@ std::optional<std::string> read_within(int pipe, std::chrono::milliseconds longe
   }
 }
 
-std::string as_lines(const std::vector<DetectedCard>& cards) {
+static std::string as_lines(const std::vector<DetectedCard>& cards) {
   std::string out;
   for (const DetectedCard& card : cards)
     out += one_line(card.name, 80) + "\t" + std::to_string(card.memory.count()) + "\t" +
            std::to_string(card.used.count()) + "\n";
   return out;
 }
-
-}  // namespace
 
 std::vector<DetectedCard> detect_cards_within(std::chrono::milliseconds longest) {
   int ends[2];

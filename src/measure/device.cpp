@@ -6,16 +6,14 @@
 
 namespace kvplan {
 
-namespace {
-
-[[noreturn]] void bad_name(const std::string& name) {
+[[noreturn]] static void bad_name(const std::string& name) {
   Error error(Exit::kBadInput, "--device: \"" + one_line(name, 40) + "\" is not a device", "use cuda:0, hip:0 or host");
   error.set_source("command line");
   throw error;
 }
 
 // The number after "cuda:" or "hip:"; 0 if there is none.
-unsigned index_of(const std::string& name, std::size_t prefix) {
+static unsigned index_of(const std::string& name, std::size_t prefix) {
   if (name.size() == prefix) return 0;
   unsigned out = 0;
   const char* first = name.data() + prefix + 1;
@@ -25,13 +23,13 @@ unsigned index_of(const std::string& name, std::size_t prefix) {
   return out;
 }
 
-[[noreturn]] void no_device(const std::string& what, const std::string& remedy) {
+[[noreturn]] static void no_device(const std::string& what, const std::string& remedy) {
   Error error(Exit::kNoDevice, what, remedy);
   error.set_source("--measure");
   throw error;
 }
 
-std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std::string& name, bool shares) {
+static std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std::string& name, bool shares) {
   try {
     return open_gpu(kind, index, shares);
   } catch (const DeviceError& error) {
@@ -40,7 +38,7 @@ std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std:
   }
 }
 
-std::unique_ptr<Device> open_any(const std::string& name, bool shares) {
+static std::unique_ptr<Device> open_any(const std::string& name, bool shares) {
   if (name == "host") return open_host();
   if (name.starts_with("cuda")) return open_named(GpuInterface::kCuda, index_of(name, 4), name, shares);
   if (name.starts_with("hip")) return open_named(GpuInterface::kHip, index_of(name, 3), name, shares);
@@ -55,8 +53,6 @@ std::unique_ptr<Device> open_any(const std::string& name, bool shares) {
   }
   no_device("no GPU to measure on (" + tried + ")", "use --device host to measure in main memory");
 }
-
-}  // namespace
 
 std::unique_ptr<Device> open_device(const std::string& name, bool shares) {
   try {

@@ -12,22 +12,20 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
-bool is_buffer(LogEventId id) {
+static bool is_buffer(LogEventId id) {
   return id == kBufferFailed || id == kComputeFailed || id == kCacheFailed || id == kWeightsFailed;
 }
 
 // Killed by the system: 128 + SIGKILL, or Python's form of it.
-bool is_killed(const LogEvent& event) {
+static bool is_killed(const LogEvent& event) {
   const double code = event.number("code");
   return code == 137 || code == -9;
 }
 
 // An exception caused by another process's failure.
-bool is_aftermath(const LogEvent& event) {
+static bool is_aftermath(const LogEvent& event) {
   return has_one_of(event.words,
                     "root cause above|stack trace above|nitialization failed|failed to start|died|CancelledError|"
                     "KeyboardInterrupt|SystemExit|CalledProcessError|ChildFailedError|ConnectionReset|ConnectionError|"
@@ -35,7 +33,7 @@ bool is_aftermath(const LogEvent& event) {
 }
 
 // Which of several failures is the cause: the one with the most specific line, and among equals the first.
-int rank_of(const LogEvent& event) {
+static int rank_of(const LogEvent& event) {
   switch (event.id) {
     case kOutOfMemory:
     case kGraphsFailed: return event.value("wanted") != nullptr ? 0 : 2;
@@ -55,7 +53,7 @@ int rank_of(const LogEvent& event) {
   }
 }
 
-std::size_t last_line_of(const std::vector<LogEvent>& events, LogEventId id) {
+static std::size_t last_line_of(const std::vector<LogEvent>& events, LogEventId id) {
   std::size_t out = 0;
   for (const LogEvent& event : events)
     if (event.id == id) out = std::max(out, event.line_number);
@@ -63,19 +61,19 @@ std::size_t last_line_of(const std::vector<LogEvent>& events, LogEventId id) {
 }
 
 // Adds the values that the cause does not have yet.
-void take_values(const LogEvent& event, LogEvent& cause) {
+static void take_values(const LogEvent& event, LogEvent& cause) {
   for (const LogValue& value : event.values)
     if (cause.value(value.name) == nullptr) cause.values.push_back(value);
 }
 
 // An exit that is not a failure: a clean one, or a stop by a signal.
-bool is_stopped(const LogEvent& event) {
+static bool is_stopped(const LogEvent& event) {
   const double code = event.number("code");
   return code == 0 || code == 130 || code == 143 || code == -15 || code == -2;
 }
 
 // Whether llama.cpp's own fitting gave up and the load went on regardless.
-bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
+static bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
   const auto needed = event.bytes("needed");
   const auto available = event.bytes("available");
   if (needed && available && *needed <= *available) return true;
@@ -85,7 +83,7 @@ bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
 }
 
 // The last line that shows an allocated cache; 0 if there is none.
-std::size_t last_line_of_cache(const LogReading& reading) {
+static std::size_t last_line_of_cache(const LogReading& reading) {
   std::size_t out = last_line_of(reading.events, kGraphsDone);
   for (const Observation& seen : reading.observations)
     if (seen.what == "kv_tokens" || seen.what == "num_blocks" || seen.what == "kv_buffer" || seen.what == "kv_total" ||
@@ -95,7 +93,7 @@ std::size_t last_line_of_cache(const LogReading& reading) {
 }
 
 // The failure that caused the others; null if the engine went on after each.
-const LogEvent* fatal_cause(const LogReading& reading) {
+static const LogEvent* fatal_cause(const LogReading& reading) {
   const std::vector<LogEvent>& events = reading.events;
   const std::size_t started = std::max(last_line_of(events, kStarted), last_line_of(events, kTraffic));
   const std::size_t retried = last_line_of(events, kRetried);
@@ -116,7 +114,7 @@ const LogEvent* fatal_cause(const LogReading& reading) {
 }
 
 // llama.cpp reports in one line that a buffer failed, and in another what it was for.
-void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
+static void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   constexpr std::size_t kNear = 8;
   const bool is_limit = cause.id == kBufferLimit;
   if (!is_limit && !is_buffer(cause.id) && cause.id != kHostOutOfMemory) return;
@@ -137,7 +135,7 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
 }
 
 // Other lines that belong to a failure of llama.cpp: its own plan of the device, and the buffers it had allocated.
-void join_plan_lines(const LogReading& reading, LogEvent& cause) {
+static void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   if (cause.id == kFitFailed) {
     for (const LogEvent& event : reading.events) {
       if (event.id != kBreakdown || event.number("self") <= event.number("free")) continue;
@@ -165,11 +163,11 @@ void join_plan_lines(const LogReading& reading, LogEvent& cause) {
 }
 
 // Whether it is a line of vLLM's CPU backend, whose stack frames do not locate a failure.
-bool tells_cpu(const LogEvent& event) {
+static bool tells_cpu(const LogEvent& event) {
   return event.id == kPhase && (event.words.find("cpu") != std::string::npos || event.words.starts_with("VLLM_CPU_"));
 }
 
-LogPhase phase_of_frame(std::string_view words) {
+static LogPhase phase_of_frame(std::string_view words) {
   const auto has = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
   if (has("cudagraph") || has("apturing") || has("capture") || has("cuda_graphs") || has("warm_up"))
     return LogPhase::kGraphs;
@@ -179,7 +177,7 @@ LogPhase phase_of_frame(std::string_view words) {
   return LogPhase::kLoading;
 }
 
-bool served_before(const LogReading& reading, const LogEvent& cause, std::size_t after = 0) {
+static bool served_before(const LogReading& reading, const LogEvent& cause, std::size_t after = 0) {
   return std::any_of(reading.events.begin(), reading.events.end(), [&](const LogEvent& event) {
     return (event.id == kStarted || event.id == kTraffic) && event.line_number < cause.line_number &&
            event.line_number > after;
@@ -187,7 +185,7 @@ bool served_before(const LogReading& reading, const LogEvent& cause, std::size_t
 }
 
 // By the traceback's frames, the nearest before the failure first; else by the figures printed before it.
-LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
+static LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
   const LogEvent* frame = nullptr;
   for (const LogEvent& event : reading.events) {
     if (event.id != kPhase || tells_cpu(event)) continue;
@@ -206,13 +204,13 @@ LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
   return LogPhase::kUnknown;
 }
 
-std::optional<Bytes> as_bytes(double value) {
+static std::optional<Bytes> as_bytes(double value) {
   constexpr double kMost = 1e18;
   if (!(value > 0) || value > kMost) return std::nullopt;
   return Bytes(static_cast<std::uint64_t>(value));
 }
 
-std::optional<Bytes> missing_of(const LogReading& reading, const LogEvent& cause) {
+static std::optional<Bytes> missing_of(const LogReading& reading, const LogEvent& cause) {
   const auto difference = [&](std::string_view wanted, std::string_view there) -> std::optional<Bytes> {
     const auto a = cause.bytes(wanted);
     const auto b = cause.bytes(there);
@@ -233,13 +231,13 @@ std::optional<Bytes> missing_of(const LogReading& reading, const LogEvent& cause
   }
 }
 
-void add_figure(Diagnosis& out, std::string_view name, double value, LogUnit unit) {
+static void add_figure(Diagnosis& out, std::string_view name, double value, LogUnit unit) {
   constexpr double kMost = 1e15;
   if (value > 0 && value < kMost) out.figures.push_back({name, "", value, unit});
 }
 
 // llama-server: how many requests of the same length as before its cells fit.
-void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
+static void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   const double tokens = traffic.number("tokens");
   double cells = traffic.number("slots") * traffic.number("longest");
   for (const Observation& seen : reading.observations)
@@ -250,13 +248,13 @@ void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& o
 }
 
 // The used share of the cache, 0 to 1.
-double used_share(const LogEvent& traffic) {
+static double used_share(const LogEvent& traffic) {
   const LogValue* const usage = traffic.value("usage");
   return usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
 }
 
 // From the fraction of the cache that the running requests use: how many would fill it.
-void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
+static void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   if (traffic.value("slots") != nullptr) return read_slots(reading, traffic, out);
   const double running = traffic.number("running");
   const double share = used_share(traffic);
@@ -276,7 +274,7 @@ void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis&
 }
 
 // Whether requests wait for more than a moment, or the next one will.
-bool is_crowded(const LogEvent& traffic) {
+static bool is_crowded(const LogEvent& traffic) {
   constexpr double kFull = 0.9;
   constexpr double kNoRoom = 0.99;
   const double waiting = traffic.number("waiting");
@@ -285,7 +283,7 @@ bool is_crowded(const LogEvent& traffic) {
 }
 
 // Problems of a running engine, the most harmful first.
-const LogEvent* trouble_of(const LogReading& reading, const EngineLog& log) {
+static const LogEvent* trouble_of(const LogReading& reading, const EngineLog& log) {
   for (const LogEventId id : {kProjectorFailed, kPreempted})
     if (const LogEvent* const found = reading.first(id)) return found;
   for (const LogEvent& event : reading.events)
@@ -298,12 +296,12 @@ const LogEvent* trouble_of(const LogReading& reading, const EngineLog& log) {
 }
 
 // Whether there is a line of a listening server, of traffic, or of an allocated cache.
-bool has_started(const LogReading& reading) {
+static bool has_started(const LogReading& reading) {
   return reading.first(kStarted) != nullptr || reading.first(kTraffic) != nullptr || last_line_of_cache(reading) > 0;
 }
 
 // The line that says by how much torch.compile made the cache smaller in this start, if it was much.
-const LogEvent* lost_to_compiling(const LogReading& reading) {
+static const LogEvent* lost_to_compiling(const LogReading& reading) {
   constexpr double kLeastSeconds = 10, kLeastGib = 4;
   const LogEvent* const room = reading.first(kRoomLeft);
   double seconds = 0;
@@ -314,7 +312,7 @@ const LogEvent* lost_to_compiling(const LogReading& reading) {
 }
 
 // Earlier lines that explain why memory was short.
-std::vector<LogEvent> hints_of(const LogReading& reading, const LogEvent& cause) {
+static std::vector<LogEvent> hints_of(const LogReading& reading, const LogEvent& cause) {
   std::vector<LogEvent> out;
   const bool is_memory = is_buffer(cause.id) || cause.id == kOutOfMemory || cause.id == kBufferLimit ||
                          cause.id == kHostOutOfMemory || cause.id == kFitFailed;
@@ -325,7 +323,7 @@ std::vector<LogEvent> hints_of(const LogReading& reading, const LogEvent& cause)
 }
 
 // Other lines that report the failure in other words.
-std::vector<LogEvent> failures_beside(const LogReading& reading, const LogEvent& cause) {
+static std::vector<LogEvent> failures_beside(const LogReading& reading, const LogEvent& cause) {
   constexpr std::size_t kMost = 2;
   std::vector<LogEvent> out;
   for (const LogEvent& event : reading.events) {
@@ -338,8 +336,6 @@ std::vector<LogEvent> failures_beside(const LogReading& reading, const LogEvent&
   }
   return out;
 }
-
-}  // namespace
 
 std::string engine_of_log(const LogReading& reading) {
   // A line that only one program prints decides first, then lines that several print, then a library's.

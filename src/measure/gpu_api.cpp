@@ -2,12 +2,10 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr int kDriverOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
 
 // AMD's runtime packages install the library only under a name with its release.
-std::string path_of(GpuInterface kind) {
+static std::string path_of(GpuInterface kind) {
   if (kind == GpuInterface::kCuda) return environment_or("KVPLAN_LIBCUDA", "libcuda.so.1");
   const std::string named = environment_or("KVPLAN_LIBHIP", "");
   if (!named.empty()) return named;
@@ -16,8 +14,6 @@ std::string path_of(GpuInterface kind) {
     if (Library(name, true)) return name;
   return "libamdhip64.so";
 }
-
-}  // namespace
 
 GpuApi::GpuApi(GpuInterface kind) : kind_(kind), path_(path_of(kind)), library_(path_, true) {
   if (!library_) throw DeviceError(library_.error(), false);

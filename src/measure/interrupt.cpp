@@ -4,16 +4,12 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-volatile std::sig_atomic_t noticed = 0;
+static volatile std::sig_atomic_t noticed = 0;
 
-void notice(int number) {
+static void notice(int number) {
   noticed = number;
 }
-
-}  // namespace
 
 InterruptGuard::InterruptGuard() {
   noticed = 0;

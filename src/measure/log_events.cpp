@@ -13,19 +13,17 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::size_t kLinesOfAMessage = 6;
 constexpr std::size_t kMostEvents = 256;
 constexpr std::size_t kMostWords = 400;
 
 // For events that repeat for days the newest line is enough.
-bool is_repeated(LogEventId id) {
+static bool is_repeated(LogEventId id) {
   return id == LogEventId::kTraffic || id == LogEventId::kPreempted || id == LogEventId::kRequestTooLong ||
          id == LogEventId::kStarted || id == LogEventId::kMark || id == LogEventId::kPhase;
 }
 
-bool is_same(const LogEvent& a, const LogEvent& b) {
+static bool is_same(const LogEvent& a, const LogEvent& b) {
   if (a.id != b.id || a.engine != b.engine) return false;
   if (!is_repeated(a.id)) return a.words == b.words;
   if (a.id == LogEventId::kPhase) return a.words == b.words;
@@ -36,7 +34,7 @@ bool is_same(const LogEvent& a, const LogEvent& b) {
 }
 
 // How specific a row is: one that only reports an end is the least specific.
-std::size_t says(const TemplateIndex::Entry& entry) {
+static std::size_t says(const TemplateIndex::Entry& entry) {
   constexpr std::size_t kLongestText = 4096;
   const bool is_end =
       entry.row->event == LogEventId::kRaised || (entry.row->event == LogEventId::kDied && entry.row->meaning.empty());
@@ -44,12 +42,10 @@ std::size_t says(const TemplateIndex::Entry& entry) {
 }
 
 // The text of a request may contain anything.
-bool quotes_a_request(std::string_view line) {
+static bool quotes_a_request(std::string_view line) {
   return line.find("Received request ") != std::string_view::npos || line.find("prompt: '") != std::string_view::npos ||
          line.find("Receive: obj=") != std::string_view::npos;
 }
-
-}  // namespace
 
 bool is_fatal(LogEventId id) {
   return id <= LogEventId::kDied;
@@ -210,21 +206,17 @@ std::vector<LogEvent> EventReader::finish() {
   return std::move(events_);
 }
 
-namespace {
-
 // The figure of that name, if it is a count.
-std::optional<std::uint64_t> count_of(const LineTemplate::Match& match, std::string_view name) {
+static std::optional<std::uint64_t> count_of(const LineTemplate::Match& match, std::string_view name) {
   constexpr double kLargest = 1e12;
   const LogValue* const value = match.value(name);
   if (value == nullptr || value->value < 0 || value->value > kLargest) return std::nullopt;
   return static_cast<std::uint64_t>(value->value);
 }
 
-LogValue figure(std::string_view name, std::uint64_t value, LogUnit unit) {
+static LogValue figure(std::string_view name, std::uint64_t value, LogUnit unit) {
   return {name, std::to_string(value), static_cast<double>(value), unit};
 }
-
-}  // namespace
 
 void SlotTraffic::line(std::string_view plain, std::size_t number, const EventReader::Entries& entries) {
   for (const TemplateIndex::Entry* const entry : entries) {

@@ -7,13 +7,11 @@
 
 namespace kvplan {
 
-namespace {
-
-bool is_digit_of_time(char c) {
+static bool is_digit_of_time(char c) {
   return (c >= '0' && c <= '9') || c == ':' || c == '.' || c == '-' || c == '/' || c == ',' || c == '+';
 }
 
-bool is_level(std::string_view word) {
+static bool is_level(std::string_view word) {
   constexpr std::string_view kLevels[] = {"ERROR", "ERROR:",   "INFO",      "INFO:", "WARNING", "WARNING:",
                                           "WARN",  "CRITICAL", "CRITICAL:", "FATAL", "FATAL:",  "DEBUG",
                                           "E",     "W",        "I",         "-",     "|",       "error"};
@@ -21,7 +19,7 @@ bool is_level(std::string_view word) {
 }
 
 // "2026-05-08", "11:47:02.257", "10-13", "2025-10-14T23:59:25.595130753Z", "E1118"
-bool is_time(std::string_view word) {
+static bool is_time(std::string_view word) {
   constexpr std::size_t kLeast = 4;
   if (word.size() < kLeast) return false;
   const auto digits = static_cast<std::size_t>(std::count_if(word.begin(), word.end(), is_digit_of_time));
@@ -29,7 +27,7 @@ bool is_time(std::string_view word) {
 }
 
 // The length of a prefix that a logger writes: one word or one group in brackets; 0 if the message begins.
-std::size_t prefix_length(std::string_view text) {
+static std::size_t prefix_length(std::string_view text) {
   constexpr std::size_t kLongest = 160;
   if (text.starts_with('[') || text.starts_with('(')) {
     const std::size_t end = text.substr(0, kLongest).find(text.front() == '[' ? ']' : ')');
@@ -44,13 +42,13 @@ std::size_t prefix_length(std::string_view text) {
   return 0;
 }
 
-bool is_type_character(char c) {
+static bool is_type_character(char c) {
   return is_letter_or_digit(c) || c == '_' || c == '.';
 }
 
 // The type of an exception at the beginning of the text: "torch.OutOfMemoryError". Elsewhere than below a traceback the
 // ending has to tell.
-std::string_view type_at(std::string_view text, bool is_in_traceback = false) {
+static std::string_view type_at(std::string_view text, bool is_in_traceback = false) {
   const auto length =
       static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_type_character) - text.begin());
   const std::string_view word = text.substr(0, length);
@@ -64,13 +62,11 @@ std::string_view type_at(std::string_view text, bool is_in_traceback = false) {
   return is_type ? word : std::string_view();
 }
 
-bool is_mere_warning(std::string_view text) {
+static bool is_mere_warning(std::string_view text) {
   for (const std::string_view level : {"WARNING", "WARN", "INFO", "DEBUG", "arning:"})
     if (text.find(level) != std::string_view::npos) return true;
   return false;
 }
-
-}  // namespace
 
 std::string_view message_of(std::string_view plain) {
   constexpr int kMostPrefixes = 12;

@@ -11,14 +11,12 @@
 
 namespace kvplan {
 
-namespace {
-
 // Log lines are short; of longer ones only the beginning is read.
 constexpr std::size_t kLongestLine = 16384;
 constexpr std::size_t kMostObservations = 20000;
 constexpr std::size_t kMostWorkers = 4096;
 
-double step_of(const LogValue& value) {
+static double step_of(const LogValue& value) {
   double step = last_digit_of(value.text);
   // Another unit than the figure's own ("1.50 TiB" for GiB) also scales its last digit.
   double number = 0;
@@ -30,12 +28,10 @@ double step_of(const LogValue& value) {
 // The global rank, numbered as in torch.distributed.
 constexpr std::uint64_t kPipelineShift = 20, kDataShift = 40;
 
-std::optional<std::uint64_t> packed(const LogRanks& ranks) {
+static std::optional<std::uint64_t> packed(const LogRanks& ranks) {
   if (!ranks.any()) return std::nullopt;
   return ranks.tensor.value_or(0) | ranks.pipeline.value_or(0) << kPipelineShift | ranks.data.value_or(0) << kDataShift;
 }
-
-}  // namespace
 
 void LogReader::line(std::string_view text) {
   ++out_.lines;
@@ -154,10 +150,8 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
   if (is_own) ++votes.count;
 }
 
-namespace {
-
 // The log's words that are kept get printed in every form.
-void make_printable(LogReading& reading) {
+static void make_printable(LogReading& reading) {
   for (LogEvent& event : reading.events) {
     event.words = one_line(event.words);
     for (LogValue& value : event.values) value.text = one_line(value.text);
@@ -170,8 +164,6 @@ void make_printable(LogReading& reading) {
         &options.mamba_cache_mode, &options.state_dtype})
     *text = one_line(*text);
 }
-
-}  // namespace
 
 LogReading LogReader::finish() {
   if (is_open_) line(open_line_);
@@ -286,12 +278,10 @@ std::string LogText::utf8(std::string_view piece) {
   return out;
 }
 
-namespace {
-
 constexpr std::uint64_t kMostRanks = 4096;
 
 // The number in "TP3" or "rank=3", or nothing.
-std::optional<std::uint64_t> rank_behind(std::string_view word, std::string_view name) {
+static std::optional<std::uint64_t> rank_behind(std::string_view word, std::string_view name) {
   if (!word.starts_with(name)) return std::nullopt;
   const std::string_view digits = word.substr(name.size());
   if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string_view::npos)
@@ -300,7 +290,7 @@ std::optional<std::uint64_t> rank_behind(std::string_view word, std::string_view
   return rank && *rank < kMostRanks ? rank : std::nullopt;
 }
 
-void read_group(std::string_view group, LogRanks& out) {
+static void read_group(std::string_view group, LogRanks& out) {
   const bool worker = group.starts_with("VllmWorkerProcess ") || group.starts_with("RayWorkerVllm ") ||
                       group.starts_with("RayWorkerWrapper ");
   const auto take = [](std::optional<std::uint64_t>& field, std::optional<std::uint64_t> rank) {
@@ -321,7 +311,7 @@ void read_group(std::string_view group, LogRanks& out) {
 }
 
 // The contents of a JSON string, from after its opening quote to the closing one, or to the end of a cut line.
-std::string json_text(std::string_view rest) {
+static std::string json_text(std::string_view rest) {
   std::string out;
   for (std::size_t i = 0; i < rest.size() && rest[i] != '"'; ++i) {
     if (rest[i] != '\\' || i + 1 >= rest.size()) {
@@ -347,8 +337,6 @@ std::string json_text(std::string_view rest) {
   }
   return out;
 }
-
-}  // namespace
 
 LogRanks ranks_of(std::string_view plain) {
   constexpr std::size_t kPrefix = 200;

@@ -12,13 +12,11 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr int kPasses = 5;
 constexpr std::uint64_t kMostTries = 24;
 
 // "2 MiB", "0.5 MiB", "4096 B".
-std::string bytes_text(Bytes bytes) {
+static std::string bytes_text(Bytes bytes) {
   if (bytes.count() >= kGiB) return format_gib(bytes);
   if (bytes.count() < kMiB) return std::to_string(bytes.count()) + " B";
   if (bytes.count() % kMiB == 0) return std::to_string(bytes.count() / kMiB) + " MiB";
@@ -29,7 +27,7 @@ std::string bytes_text(Bytes bytes) {
 
 // The plan's load if it fits; else fewer sequences, else fewer tokens of one. Nothing if not even one
 // token's cache fits.
-std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Bytes room) {
+static std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Bytes room) {
   if (cache.fits(load, room)) return load;
   Load out = load;
   out.num_seqs = largest_good(load.num_seqs, [&](std::uint64_t n) {
@@ -47,13 +45,13 @@ std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Byt
   return out.max_model_len > Tokens(0) ? std::optional(out) : std::nullopt;
 }
 
-std::int64_t moved(Bytes before, Bytes after) {
+static std::int64_t moved(Bytes before, Bytes after) {
   return signed_difference(after.count(), before.count());
 }
 
 // Allocates line by line, and records how much the device's counter grew.
-void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffers, Device& device,
-                DeviceBuffers& holder, Measurement& out) {
+static void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffers, Device& device,
+                       DeviceBuffers& holder, Measurement& out) {
   for (const CacheBuffer& buffer : buffers) {
     auto line = std::find_if(out.lines.begin(), out.lines.end(),
                              [&](const MeasuredLine& each) { return each.what == in_words(buffer.line); });
@@ -82,7 +80,7 @@ void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffe
 }
 
 // The first pass is a warm-up, unless passes are so slow that it also counts.
-void measure_speed(DeviceBuffers& holder, Figure& out) {
+static void measure_speed(DeviceBuffers& holder, Figure& out) {
   constexpr double kSlow = 0.5;
   constexpr double kEnough = 3;
   const auto start = std::chrono::steady_clock::now();
@@ -95,7 +93,7 @@ void measure_speed(DeviceBuffers& holder, Figure& out) {
   }
 }
 
-void judge(Measurement& out) {
+static void judge(Measurement& out) {
   Bytes unexplained;
   for (const MeasuredLine& line : out.lines) unexplained += line.unexplained();
   // Small allocations may be part of granules that the driver already has, and page tables sometimes take one.
@@ -115,8 +113,8 @@ void judge(Measurement& out) {
 }
 
 // The largest context of the plan's sequences that can be allocated, up to the computed limit.
-MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, Device& device, const Load& load,
-                             const MeasureOptions& options) {
+static MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, Device& device, const Load& load,
+                                    const MeasureOptions& options) {
   constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
   MeasuredMaximum out;
   out.num_seqs = load.num_seqs;
@@ -163,8 +161,6 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, 
   if (low == 0) out.bytes = Bytes(0);
   return out;
 }
-
-}  // namespace
 
 Bytes usable_room(Bytes free, double margin) {
   const auto share = static_cast<std::uint64_t>(margin * static_cast<double>(free.count()));
@@ -238,8 +234,6 @@ CalibrationRecord calibration_of(const Measurement& measurement, std::string_vie
   return out;
 }
 
-namespace {
-
 // Bytes between two calls of `stop`.
 constexpr std::uint64_t kChunk = 256 * kMiB;
 constexpr unsigned char kFilling = 0xA5;
@@ -248,11 +242,9 @@ constexpr unsigned char kFilling = 0xA5;
 using Mark = std::array<std::uint64_t, 2>;
 constexpr std::uint64_t kMarkBytes = sizeof(Mark);
 
-Mark mark_of(std::uint64_t buffer, std::uint64_t offset) {
+static Mark mark_of(std::uint64_t buffer, std::uint64_t offset) {
   return {0x6b76706c616e0000 ^ buffer, offset * 0x9e3779b97f4a7c15 + 1};
 }
-
-}  // namespace
 
 DeviceBuffers::DeviceBuffers(Device& device, const MeasureOptions& options, const std::vector<CacheBuffer>& buffers)
     : device_(device), options_(options) {

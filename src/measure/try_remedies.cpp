@@ -14,10 +14,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // The request with the remedy applied; nothing for a remedy that is not an option of plans.
-std::optional<Request> changed(Request request, const LogRemedy& remedy) {
+static std::optional<Request> changed(Request request, const LogRemedy& remedy) {
   const std::uint64_t count = whole_number(remedy.value).value_or(0);
   double share = 0;
   const bool is_share = parse_real(remedy.value, share).ec == std::errc() && share > 0 && share <= 1;
@@ -54,7 +52,7 @@ std::optional<Request> changed(Request request, const LogRemedy& remedy) {
 }
 
 // Values to try if the log gives none: smallest loss first.
-std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
+static std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   std::vector<std::string> out;
   const auto halves = [&](std::uint64_t now, std::uint64_t least) {
     for (now /= 2; now >= least; now /= 2) out.push_back(std::to_string(now));
@@ -82,7 +80,7 @@ std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
 }
 
 // Whether the engine starts with it, or, if that is unknown, whether the plan fits.
-bool fits(const ModelSpec& model, const Request& request) {
+static bool fits(const ModelSpec& model, const Request& request) {
   try {
     const Plan plan = make_plan(model, request);
     return plan.verdict.starts.value_or(plan.verdict.holds());
@@ -92,7 +90,7 @@ bool fits(const ModelSpec& model, const Request& request) {
   }
 }
 
-std::optional<Bytes> card_of(const LogReading& reading, const Diagnosis& diagnosis) {
+static std::optional<Bytes> card_of(const LogReading& reading, const Diagnosis& diagnosis) {
   constexpr double kMost = 1e6;
   for (const Observation& seen : reading.observations)
     if (seen.what == "gpu_memory" && seen.value > 0 && seen.value < kMost)
@@ -102,8 +100,6 @@ std::optional<Bytes> card_of(const LogReading& reading, const Diagnosis& diagnos
     return std::nullopt;
   return Bytes(static_cast<std::uint64_t>(total->value * kGiB));
 }
-
-}  // namespace
 
 void try_remedies(const ModelSpec& model, const Request& base, const LogReading& reading, Diagnosis& diagnosis) {
   if (diagnosis.remedies.empty()) return;
