@@ -11,13 +11,11 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr int kSchemaVersion = 1;
 constexpr std::size_t kLongestCell = 4096;
 
 // RFC 4180: quotes text with a comma, a quote or a line end.
-std::string quoted(std::string_view text) {
+static std::string quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";
   for (const char c : text) {
@@ -27,13 +25,13 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-bool accepts_null(const Json& schema) {
+static bool accepts_null(const Json& schema) {
   if (const auto type = schema.find("type"); type != schema.end()) return type->is_array();
   return schema.empty() || schema.contains("anyOf");
 }
 
 // The schema with a description and further members.
-Json described(Json schema, std::string_view description, std::string_view limits) {
+static Json described(Json schema, std::string_view description, std::string_view limits) {
   Json out = Json::object();
   if (!description.empty()) out["description"] = description;
   out.update(schema);
@@ -45,7 +43,7 @@ Json described(Json schema, std::string_view description, std::string_view limit
 }
 
 // Appends the value, with `indent` before every line after the first.
-void add_json(std::string& out, const Json& value, std::string_view indent) {
+static void add_json(std::string& out, const Json& value, std::string_view indent) {
   std::string text = value.dump(2, ' ', false, Json::error_handler_t::replace);
   // Nearly all values are printable as they are, and some are large.
   const bool is_plain =
@@ -61,11 +59,9 @@ void add_json(std::string& out, const Json& value, std::string_view indent) {
 }
 
 template <class... Report>
-void define(Json& definitions) {
+static void define(Json& definitions) {
   (Fields<Report>::table.schema(definitions), ...);
 }
-
-}  // namespace
 
 Json parsed(std::string_view text) {
   // The keys of a config's value are in order. Parsing into a sorted tree keeps that; a list of keys would be searched

@@ -4,19 +4,15 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr auto kWhole = at<std::identity{}>;
 constexpr std::uint64_t kHead = 128;  // a usual width
 
 // Bytes of an element including its part of the scales; nothing for a layout that plain vectors cannot have.
 template <PackRule DtypeInfo::*side>
-std::optional<double> element_bytes(const DtypeInfo& type) {
+static std::optional<double> element_bytes(const DtypeInfo& type) {
   if (type.id == Dtype::kFp8DsMla) return std::nullopt;
   return bytes_per_element(type.*side, kHead);
 }
-
-}  // namespace
 
 template <>
 const Table<Gpu> Fields<Gpu>::table(

@@ -7,21 +7,19 @@
 
 namespace kvplan {
 
-namespace {
-
 template <std::string (*render)(const Page&)>
-std::string as_page(const Reply& reply, const ReportOptions&) {
+static std::string as_page(const Reply& reply, const ReportOptions&) {
   return reply.page ? render(reply.page()) : std::string();
 }
-std::string as_table(const Reply& reply, const ReportOptions& options) {
+static std::string as_table(const Reply& reply, const ReportOptions& options) {
   return reply.page ? terminal(reply.page(), options) : std::string();
 }
 template <std::function<std::string()> Reply::*text>
-std::string as_text(const Reply& reply, const ReportOptions&) {
+static std::string as_text(const Reply& reply, const ReportOptions&) {
   return reply.*text ? (reply.*text)() : std::string();
 }
 template <std::string (*launch)(const Plan&)>
-std::string as_launch(const Reply& reply, const ReportOptions&) {
+static std::string as_launch(const Reply& reply, const ReportOptions&) {
   return reply.plan != nullptr ? launch(*reply.plan) : std::string();
 }
 
@@ -36,8 +34,6 @@ constexpr std::array kForms{
     ReportForm{.name = "html", .write = as_page<html>, .is_for_people = true, .has_curves = true},
     ReportForm{.name = "svg", .write = as_page<svg>, .is_for_people = true, .has_curves = true},
 };
-
-}  // namespace
 
 std::span<const ReportForm> forms() {
   return kForms;

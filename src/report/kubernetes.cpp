@@ -16,14 +16,12 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kModels = "/models";  // where the volume is mounted
 constexpr std::string_view kLeaderAddress = "$(LWS_LEADER_ADDRESS)", kIndex = "$(LWS_WORKER_INDEX)";
 
 using Words = std::vector<std::string>;
 
-std::string indented(std::string_view text, std::size_t spaces) {
+static std::string indented(std::string_view text, std::size_t spaces) {
   std::string out;
   for (const std::string_view line : split(text, '\n'))
     if (!line.empty()) out += fmt::format("{:{}}{}\n", "", spaces, line);
@@ -31,7 +29,7 @@ std::string indented(std::string_view text, std::size_t spaces) {
 }
 
 // A name of Kubernetes: small letters, digits and dashes.
-std::string object_name(const Plan& plan) {
+static std::string object_name(const Plan& plan) {
   constexpr std::size_t kMost = 50;  // a Pod's name, with what is appended to it, has 63 characters at most
   std::string out;
   for (const char c : std::string(plan.launch->engine) + "-" + plan.model->name) {
@@ -47,14 +45,14 @@ std::string object_name(const Plan& plan) {
 }
 
 // A word in which Kubernetes expands nothing.
-std::string literal(std::string_view word) {
+static std::string literal(std::string_view word) {
   std::string out;
   for (const char c : word) out += c == '$' ? "$$" : std::string(1, c);
   return out;
 }
 
 // The words of a command in the container. `others`: the words of all nodes that share this template.
-Words container_words(const Launch& launch, const Words& words, const std::vector<Words>& others) {
+static Words container_words(const Launch& launch, const Words& words, const std::vector<Words>& others) {
   Words out;
   bool needs_shell = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -85,12 +83,12 @@ Words container_words(const Launch& launch, const Words& words, const std::vecto
   return {"sh", "-c", "exec " + join(out, " ", quoted)};
 }
 
-std::string probe(std::string_view kind, const ServerImage& container, std::uint64_t failures) {
+static std::string probe(std::string_view kind, const ServerImage& container, std::uint64_t failures) {
   return fmt::format("{}:\n  httpGet:\n    path: {}\n    port: {}\n  periodSeconds: 10\n  failureThreshold: {}\n", kind,
                      container.health, container.port, failures);
 }
 
-std::string environment_of(const Launch& launch) {
+static std::string environment_of(const Launch& launch) {
   std::string out = "env:\n";
   if (launch.container.takes_token)
     out +=
@@ -103,7 +101,7 @@ std::string environment_of(const Launch& launch) {
 }
 
 // What a Deployment and the templates of a LeaderWorkerSet have in common. `serves`: requests come to this Pod.
-std::string pod(const Launch& launch, const std::string& name, const Words& words, bool serves) {
+static std::string pod(const Launch& launch, const std::string& name, const Words& words, bool serves) {
   constexpr std::uint64_t kLoading = 360, kReady = 3, kAlive = 6;  // an hour to load the model, a minute of silence
   const ServerImage& container = launch.container;
   std::string out = fmt::format("image: {}\ncommand:\n", json_string(container.image));
@@ -127,7 +125,7 @@ std::string pod(const Launch& launch, const std::string& name, const Words& word
 }
 
 // The comments at the top: what must exist, and what can be changed.
-std::string remarks(const Plan& plan, const std::string& name, bool is_set) {
+static std::string remarks(const Plan& plan, const std::string& name, bool is_set) {
   const Launch& launch = *plan.launch;
   std::string out = fmt::format("# Planned for {} {}. Replace \"latest\" with the tag of your release.\n",
                                 launch.engine, plan.engine_version);
@@ -140,7 +138,7 @@ std::string remarks(const Plan& plan, const std::string& name, bool is_set) {
 }
 
 // Room for the checkpoint: in 16 bits where the engine quantizes it while it loads. Copies load the same files.
-std::uint64_t volume_gib(const Plan& plan) {
+static std::uint64_t volume_gib(const Plan& plan) {
   constexpr std::uint64_t kStep = 10, kSpare = 5;
   Bytes weights;
   for (const GpuMemory& gpu : plan.memory) weights += gpu.weights.value_or(Bytes(0));
@@ -148,8 +146,6 @@ std::uint64_t volume_gib(const Plan& plan) {
   const std::uint64_t bytes = plan.request.weights ? in_16_bits : std::min(weights.count(), in_16_bits);
   return std::max(kStep, kStep * ceil_div(bytes + bytes / kSpare, kStep * kGiB));
 }
-
-}  // namespace
 
 std::string launch_k8s(const Plan& plan) {
   Launch launch = *plan.launch;

@@ -5,17 +5,13 @@
 
 namespace kvplan {
 
-namespace {
-
 // The word of a list in the enumeration's order, separated by spaces; "" after the last one.
 template <class Enumeration>
-std::string_view nth_word(Enumeration value, std::string_view words) {
+static std::string_view nth_word(Enumeration value, std::string_view words) {
   for (auto n = static_cast<std::size_t>(value); n > 0 && !words.empty(); --n)
     words.remove_prefix(std::min(words.find(' '), words.size() - 1) + 1);
   return words.substr(0, words.find(' '));
 }
-
-}  // namespace
 
 std::string_view name(Role role) {
   return nth_word(role, "key value state index");

@@ -9,13 +9,9 @@
 
 namespace kvplan {
 
-namespace {
-
-bool begins_character(char c) {
+static bool begins_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // otherwise it continues a UTF-8 character
 }
-
-}  // namespace
 
 std::string gib_number(Bytes bytes) {
   return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / kGiB);
@@ -64,11 +60,9 @@ std::string end_of(std::string_view text, std::size_t width) {
   return "..." + std::string(text.substr(first_characters(text, text_width(text) - (width - 3))));
 }
 
-namespace {
-
 // Characters with a meaning for a terminal or a CI runner are written by number in $'...' quotes, as bash, zsh and ksh
 // read them. File names may contain them.
-bool must_be_escaped(std::string_view word) {
+static bool must_be_escaped(std::string_view word) {
   for (std::size_t at = 0; at < word.size();) {
     const Character next = character_at(word, at);
     if (next.bytes == 0 || is_hidden(next.code)) return true;
@@ -76,8 +70,6 @@ bool must_be_escaped(std::string_view word) {
   }
   return word.find("##[") != std::string_view::npos;
 }
-
-}  // namespace
 
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";

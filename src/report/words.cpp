@@ -23,17 +23,13 @@ std::string title_of(const ModelFacts& model) {
   return name.empty() ? "a model without a name" : name;
 }
 
-namespace {
-
 // "671B", "8.03B", "494M".
-std::string parameters_text(std::uint64_t n) {
+static std::string parameters_text(std::uint64_t n) {
   const auto count = static_cast<double>(n);
   if (count >= 1e11) return fmt::format("{:.0f}B", count / 1e9);
   if (count >= 1e9) return fmt::format("{:.3g}B", count / 1e9);
   return count >= 1e6 ? fmt::format("{:.3g}M", count / 1e6) : grouped(n);
 }
-
-}  // namespace
 
 std::string facts_of_plan(const Plan& plan) {
   const ModelFacts& model = *plan.model;
@@ -104,15 +100,13 @@ std::string kind_of(const LayerFacts& layer) {
   return out;
 }
 
-namespace {
-
 // Prints two sizes so that they differ.
-std::string size_beside(Bytes bytes, Bytes other) {
+static std::string size_beside(Bytes bytes, Bytes other) {
   const bool alike = bytes != other && gib(bytes) == gib(other);
   return alike || bytes < Bytes(kGiB / 10) ? human_bytes(bytes) : gib(bytes);
 }
 
-std::string_view subject_of(VerdictLimit limit) {
+static std::string_view subject_of(VerdictLimit limit) {
   switch (limit) {
     case VerdictLimit::kCacheBudget: return "KV cache needs ";
     case VerdictLimit::kSharedMemory: return "GPU and CPU together need ";
@@ -122,7 +116,7 @@ std::string_view subject_of(VerdictLimit limit) {
 }
 
 // "needs 26.70 GiB, 23.52 GiB available: 3.18 GiB short".
-std::string need_text(const VerdictReport& verdict) {
+static std::string need_text(const VerdictReport& verdict) {
   const std::string need = std::string(subject_of(verdict.limit)) + size_beside(verdict.needed, verdict.budget);
   const std::string budget = size_beside(verdict.budget, verdict.needed);
   const std::string option = verdict.limit == VerdictLimit::kMaxVram ? " (--max-vram)" : "";
@@ -136,7 +130,7 @@ std::string need_text(const VerdictReport& verdict) {
   return need + ", " + budget + " available" + option + ": " + human_bytes(verdict.needed - verdict.budget) + " short";
 }
 
-std::string_view name_of(VerdictLimit limit) {
+static std::string_view name_of(VerdictLimit limit) {
   switch (limit) {
     case VerdictLimit::kCard: return "the memory of a GPU";
     case VerdictLimit::kUsable: return "the usable memory of a GPU";
@@ -147,7 +141,7 @@ std::string_view name_of(VerdictLimit limit) {
   }
 }
 
-std::string reason_of_limit(const VerdictReport& verdict) {
+static std::string reason_of_limit(const VerdictReport& verdict) {
   const bool fits = verdict.holds();
   if (verdict.limit == VerdictLimit::kNoOffload) return in_words(verdict.on_cpu) + ", and --no-offload forbids it";
   if (verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs) {
@@ -167,18 +161,16 @@ std::string reason_of_limit(const VerdictReport& verdict) {
 }
 
 // "the experts of 31 of 48 layers are in main memory, which takes 10.70 GiB"
-std::string on_cpu_text(const VerdictReport& verdict) {
+static std::string on_cpu_text(const VerdictReport& verdict) {
   const std::string out = in_words(verdict.on_cpu) + ", which takes " + gib(verdict.host_needed);
   return verdict.starts ? out : out + "; add --host-memory SIZE to check that the machine has it";
 }
 
 // "3.18 GiB short"; the engine's message if whole blocks fit less than their bytes.
-std::string short_text(const VerdictReport& verdict) {
+static std::string short_text(const VerdictReport& verdict) {
   if (verdict.needed <= verdict.budget) return reason_of(verdict);
   return human_bytes(verdict.needed - verdict.budget) + " short";
 }
-
-}  // namespace
 
 std::string reason_of(const VerdictReport& verdict) {
   if (!verdict.no_verdict.empty()) return in_words(verdict.no_verdict);
@@ -363,15 +355,11 @@ void set_limits(const Plan& plan, Bars& bars) {
   }
 }
 
-namespace {
-
-std::vector<TableRow> rows_of(const Rows& rows) {
+static std::vector<TableRow> rows_of(const Rows& rows) {
   std::vector<TableRow> out;
   for (const std::vector<std::string>& row : rows) out.push_back({{row.begin(), row.end()}, Tone::kPlain});
   return out;
 }
-
-}  // namespace
 
 PageTable facts_table(const Rows& rows) {
   return {{{}, {{}, Column::Kind::kNumber}, {}}, rows_of(rows)};

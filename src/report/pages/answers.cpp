@@ -8,21 +8,19 @@
 
 namespace kvplan {
 
-namespace {
-
-void add_sentences(const Answers& answers, Page& page) {
+static void add_sentences(const Answers& answers, Page& page) {
   if (answers.sentences.empty()) return;
   Sentences stated;
   for (const Template& sentence : answers.sentences) stated.push_back(in_words(sentence));
   page.add("", Detail::kComment, std::move(stated));
 }
 
-std::string left_text(const VerdictReport& verdict) {
+static std::string left_text(const VerdictReport& verdict) {
   return verdict.headroom ? fmt::format("{:.2f}", static_cast<double>(*verdict.headroom) / kGiB) : "-";
 }
 
 // The title of a row of fit.
-std::string title_of(const Answer& answer) {
+static std::string title_of(const Answer& answer) {
   constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "context with N seqs"},
                                                                        {"change", "one change"},
                                                                        {"card", "GPU"},
@@ -39,21 +37,21 @@ std::string title_of(const Answer& answer) {
 }
 
 // Bytes on the fullest GPU, for the stated lengths.
-std::string total_of(const Plan& plan) {
+static std::string total_of(const Plan& plan) {
   return gib_number(plan.fullest().total);
 }
 
-std::string cache_of(const Plan& plan) {
+static std::string cache_of(const Plan& plan) {
   return gib_number(plan.kv_cache.reserved);
 }
 
-const Answer* find_answer(const Answers& answers, std::string_view name) {
+static const Answer* find_answer(const Answers& answers, std::string_view name) {
   for (const Answer& answer : answers.rows)
     if (answer.name == name) return &answer;
   return nullptr;
 }
 
-Page compare_page(const Answers& answers) {
+static Page compare_page(const Answers& answers) {
   Page page = page_about(answers.asked);
   const auto differs = [&](auto&& of) {
     return std::any_of(answers.rows.begin(), answers.rows.end(),
@@ -117,13 +115,13 @@ Page compare_page(const Answers& answers) {
 }
 
 // "3 copies of TP 4", "1 GPU".
-std::string layout_of(const Plan& plan, std::uint64_t copies) {
+static std::string layout_of(const Plan& plan, std::uint64_t copies) {
   const std::string layout = layout_name(plan.request.parallel);
   return copies > 1 ? fmt::format("{} copies of {}", copies, layout) : layout;
 }
 
 // "8k", "1,000": of one user.
-std::string length_of_users(const Plan& plan) {
+static std::string length_of_users(const Plan& plan) {
   return tokens_text(plan.tokens_of_sequence().count());
 }
 
@@ -131,17 +129,17 @@ constexpr const char* kUsersFigures =
     "GiB: per GPU. tokens/s: all users together at this length, limited by memory bandwidth.";
 
 // Free of the fullest GPU; "-" if not all users fit.
-std::string free_of(const Plan& plan) {
+static std::string free_of(const Plan& plan) {
   return plan.verdict.fails() ? "-" : left_text(plan.verdict);
 }
 
-std::string rate_of(const Plan& plan, std::uint64_t copies) {
+static std::string rate_of(const Plan& plan, std::uint64_t copies) {
   if (!plan.roofline || plan.verdict.fails()) return "-";
   return grouped(static_cast<std::uint64_t>(plan.roofline->tokens_per_s_batch * static_cast<double>(copies)));
 }
 
 // The page of --users, for all users and not only those of one copy.
-Page page_of_users(const Answers& answers) {
+static Page page_of_users(const Answers& answers) {
   Plan all = answers.asked;
   if (answers.users) all.request.num_seqs = answers.users->users;
   all.request.parallel = {};
@@ -150,7 +148,7 @@ Page page_of_users(const Answers& answers) {
 }
 
 // "16 x h100-80gb (2 nodes): TP 4, DP 4, EP  serves 300 users of 8k, 9.64 GiB free".
-void add_headline_of_users(const Answers& answers, Page& page) {
+static void add_headline_of_users(const Answers& answers, Page& page) {
   const Plan& plan = answers.asked;
   const UsersAnswer& users = *answers.users;
   if (plan.verdict.status == Verdict::kUnknown || plan.verdict.refusal) return;
@@ -179,7 +177,7 @@ void add_headline_of_users(const Answers& answers, Page& page) {
 }
 
 // The command of each node.
-void add_start(const Plan& plan, std::uint64_t copies, Page& page) {
+static void add_start(const Plan& plan, std::uint64_t copies, Page& page) {
   if (!plan.launch) return;
   Sentences lines;
   const std::string commands = launch_args(plan);
@@ -189,7 +187,7 @@ void add_start(const Plan& plan, std::uint64_t copies, Page& page) {
            std::move(lines));
 }
 
-Page users_page(const Answers& answers) {
+static Page users_page(const Answers& answers) {
   Page page = page_of_users(answers);
   add_headline_of_users(answers, page);
   if (answers.rows.front().plan.memory.size() > 1)
@@ -212,7 +210,7 @@ Page users_page(const Answers& answers) {
 }
 
 // --users with several engines or GPUs: the GPUs of each.
-std::vector<std::string> users_row(const Plan& asked, const Answer* answer, std::optional<double> price) {
+static std::vector<std::string> users_row(const Plan& asked, const Answer* answer, std::optional<double> price) {
   const std::string engine = asked.engine + " " + asked.engine_version;
   if (answer == nullptr) return {engine, asked.request.card.name_or("-"), "no", "-", "none", "-", "-", "-"};
   const Plan& plan = answer->plan;
@@ -226,13 +224,13 @@ std::vector<std::string> users_row(const Plan& asked, const Answer* answer, std:
           price ? fmt::format("{:.2f}", *price) : "-"};
 }
 
-PageTable users_table(const Rows& rows) {
+static PageTable users_table(const Rows& rows) {
   return without_columns_of("-", without_columns_of("all", titled_table({"engine", "GPU", "GPUs", "layout", "users",
                                                                          "free GiB", "tokens/s up to", "an hour"},
                                                                         0b11110100U, rows)));
 }
 
-Page fit_page(const Answers& answers) {
+static Page fit_page(const Answers& answers) {
   if (answers.users) return users_page(answers);
   Page page = page_about(answers.asked);
   if (answers.asked.verdict.has_sought) add_remedies(answers.asked, page);
@@ -272,13 +270,13 @@ Page fit_page(const Answers& answers) {
   return page;
 }
 
-std::string figure_of(const Answer* answer, std::uint64_t Capacity::*figure) {
+static std::string figure_of(const Answer* answer, std::uint64_t Capacity::*figure) {
   if (answer == nullptr) return "0";
   const std::uint64_t found = answer->plan.capacity ? *answer->plan.capacity.*figure : 0;
   return count_text(found);
 }
 
-std::string smallest_cards(const Answers& answers) {
+static std::string smallest_cards(const Answers& answers) {
   std::string out;
   for (const Answer& answer : answers.rows)
     if (answer.name == "card" && std::count(out.begin(), out.end(), ',') < 2)
@@ -286,7 +284,7 @@ std::string smallest_cards(const Answers& answers) {
   return out.empty() ? "none" : out;
 }
 
-std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
+static std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
   const Plan& asked = answers.asked;
   const std::string engine = asked.engine + " " + asked.engine_version;
   if (!has_cards)
@@ -308,7 +306,7 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
           answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
 }
 
-PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {
+static PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {
   if (asked.request.users) return users_table(rows);
   if (!has_cards)
     return titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that fit it"}, 0b01100U, rows,
@@ -317,7 +315,7 @@ PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {
                       0b01110000U, rows, {3, 7});
 }
 
-Page fits_page(const std::vector<FitEntry>& entries) {
+static Page fits_page(const std::vector<FitEntry>& entries) {
   Page page;
   bool has_cards = false;
   for (const FitEntry& entry : entries) has_cards = has_cards || (entry.answers && entry.answers->asked.capacity);
@@ -355,8 +353,6 @@ Page fits_page(const std::vector<FitEntry>& entries) {
   if (*remark != '\0') block.remarks.push_back(remark);
   return page;
 }
-
-}  // namespace
 
 Reply compared(const Answers& answers) {
   return reply_with(compare_page, answers);

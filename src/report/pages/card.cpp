@@ -5,14 +5,12 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string speed(const Figure& figure) {
+static std::string speed(const Figure& figure) {
   return fmt::format("{:.0f} GB/s ({} passes, {:.0f} to {:.0f})", figure.mean / 1e9, figure.n, figure.low / 1e9,
                      figure.high / 1e9);
 }
 
-Page card_page(const CardMeasurement& seen) {
+static Page card_page(const CardMeasurement& seen) {
   Page page;
   page.title = seen.name;
   page.headlines.push_back({seen.is_disturbed ? Tone::kBad : Tone::kGood, seen.is_disturbed ? "DISTURBED" : "MEASURED",
@@ -46,8 +44,6 @@ Page card_page(const CardMeasurement& seen) {
   for (const std::string& remark : seen.remarks) page.notes.push_back({Tone::kCareful, "warning:", remark});
   return page;
 }
-
-}  // namespace
 
 Reply reply_of(const CardMeasurement& seen) {
   return reply_with(card_page, seen);

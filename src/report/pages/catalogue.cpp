@@ -8,21 +8,19 @@
 
 namespace kvplan {
 
-namespace {
-
 // "8.19B", "0.60B", "22.7M".
-std::string size_text(std::uint64_t parameters) {
+static std::string size_text(std::uint64_t parameters) {
   const double n = static_cast<double>(parameters);
   if (parameters == 0) return "-";
   if (n < 1e8) return fmt::format("{:.1f}M", n / 1e6);
   return n < 1e11 ? fmt::format("{:.2f}B", n / 1e9) : fmt::format("{:.0f}B", n / 1e9);
 }
 
-std::string or_dash(std::string_view text) {
+static std::string or_dash(std::string_view text) {
   return text.empty() ? "-" : std::string(text);
 }
 
-Page models_page(const ModelList& list) {
+static Page models_page(const ModelList& list) {
   Page page;
   page.title = "Models that kvplan knows by name";
   Rows rows;
@@ -35,12 +33,12 @@ Page models_page(const ModelList& list) {
   return page;
 }
 
-std::string rate_text(const std::optional<double>& rate) {
+static std::string rate_text(const std::optional<double>& rate) {
   if (!rate) return "-";
   return *rate < 10 ? fmt::format("{:.1f}", *rate) : grouped(static_cast<std::uint64_t>(*rate));
 }
 
-Page pick_page(const Pick& pick) {
+static Page pick_page(const Pick& pick) {
   Page page;
   page.title = "Models that run on " + pick.card;
   page.facts = gib(pick.memory) + " each" +
@@ -77,8 +75,6 @@ Page pick_page(const Pick& pick) {
   if (!pick.models.empty()) page.add("", Detail::kComment, std::move(table), std::move(remarks));
   return page;
 }
-
-}  // namespace
 
 Reply reply_of(const ModelList& list) {
   return reply_with(models_page, list);

@@ -8,10 +8,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // "kv_cache" and "does_not_fit" as words.
-std::string spaced(std::string_view word) {
+static std::string spaced(std::string_view word) {
   if (word == "kv_cache") return "KV cache";
   if (word == "activation") return "activations";
   std::string out(word);
@@ -19,36 +17,36 @@ std::string spaced(std::string_view word) {
   return out;
 }
 
-std::string change_text(const ValueChange& change) {
+static std::string change_text(const ValueChange& change) {
   return fmt::format("{} {} -> {}", change.key, change.before.empty() ? "(none)" : change.before,
                      change.after.empty() ? "(none)" : change.after);
 }
 
-std::string capacity_name(std::string_view what) {
+static std::string capacity_name(std::string_view what) {
   if (what == "tokens") return "GPU KV cache size, tokens";
   return what == "max_model_len" ? "max context" : "max sequences";
 }
 
-std::string count_or_none(const std::optional<std::uint64_t>& count) {
+static std::string count_or_none(const std::optional<std::uint64_t>& count) {
   return count ? count_text(*count) : "-";
 }
 
-bool verdict_changed(const PlanDiff& diff) {
+static bool verdict_changed(const PlanDiff& diff) {
   return diff.before.verdict != diff.after.verdict;
 }
 
-std::string verdict_text(const std::string& verdict) {
+static std::string verdict_text(const std::string& verdict) {
   return verdict.empty() ? "-" : spaced(verdict);
 }
 
 // "+3.10 GiB", "no change".
-std::string growth_text(const PlanDiff& diff) {
+static std::string growth_text(const PlanDiff& diff) {
   const std::int64_t grown = diff.total.difference();
   return grown == 0 ? "no change" : signed_size(grown);
 }
 
 // The cause and the effect: "num_key_value_heads 4 -> 8; max context 53,323 -> 17,774".
-std::string causes_text(const PlanDiff& diff) {
+static std::string causes_text(const PlanDiff& diff) {
   std::vector<std::string> out;
   if (!diff.values.empty()) out.push_back(one_line(join(diff.values, ", ", change_text), 300));
   for (const CapacityChange& change : diff.capacity)
@@ -59,7 +57,7 @@ std::string causes_text(const PlanDiff& diff) {
   return join(out, "; ");
 }
 
-void add_headlines(const PlanDiff& diff, Page& page) {
+static void add_headlines(const PlanDiff& diff, Page& page) {
   const std::int64_t grown = diff.total.difference();
   page.headlines.push_back({grown > 0   ? Tone::kCareful
                             : grown < 0 ? Tone::kGood
@@ -72,12 +70,12 @@ void add_headlines(const PlanDiff& diff, Page& page) {
                      diff.limit.percent ? fmt::format("{:g}%", *diff.limit.percent) : human_bytes(*diff.limit.bytes))});
 }
 
-void add_failures(const PlanDiff& diff, Page& page) {
+static void add_failures(const PlanDiff& diff, Page& page) {
   if (diff.lost_fit) page.headlines.push_back({Tone::kBad, "DOES NOT FIT", "what fitted before does not fit now"});
   for (const std::string& limit : diff.broken) page.headlines.push_back({Tone::kBad, "BREAKS A LIMIT", limit});
 }
 
-void add_memory(const PlanDiff& diff, Page& page) {
+static void add_memory(const PlanDiff& diff, Page& page) {
   Rows rows;
   const auto row = [](const std::string& part, const MemoryChange& change) {
     return std::vector<std::string>{part, gib(Bytes(change.before)), gib(Bytes(change.after)),
@@ -90,7 +88,7 @@ void add_memory(const PlanDiff& diff, Page& page) {
   page.add("", Detail::kComment, std::move(table));
 }
 
-void add_capacity(const PlanDiff& diff, Page& page) {
+static void add_capacity(const PlanDiff& diff, Page& page) {
   Rows rows;
   if (diff.before.bytes_per_token != diff.after.bytes_per_token)
     rows.push_back({"KV cache per token", grouped(diff.before.bytes_per_token) + " B",
@@ -102,7 +100,7 @@ void add_capacity(const PlanDiff& diff, Page& page) {
   if (!rows.empty()) page.add("", Detail::kComment, titled_table({"capacity", "before", "after"}, 0b110, rows));
 }
 
-void add_values(const PlanDiff& diff, Page& page) {
+static void add_values(const PlanDiff& diff, Page& page) {
   Rows rows;
   for (const ValueChange& change : diff.values)
     rows.push_back({change.where, one_line(change.key, 100),
@@ -111,7 +109,7 @@ void add_values(const PlanDiff& diff, Page& page) {
   if (!rows.empty()) page.add("", Detail::kComment, titled_table({"changed in", "what", "before", "after"}, 0, rows));
 }
 
-Page diff_page(const PlanDiff& diff) {
+static Page diff_page(const PlanDiff& diff) {
   Page page;
   page.file = diff.after.model_file.empty() ? diff.after.source : diff.after.model_file;
   add_headlines(diff, page);
@@ -121,8 +119,6 @@ Page diff_page(const PlanDiff& diff) {
   add_values(diff, page);
   return page;
 }
-
-}  // namespace
 
 std::string diff_headline(const PlanDiff& diff) {
   const std::string causes = causes_text(diff);

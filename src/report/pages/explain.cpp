@@ -10,18 +10,16 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string in_bytes(Bytes bytes) {
+static std::string in_bytes(Bytes bytes) {
   return grouped(bytes.count()) + " B";
 }
 
 // A block of facts about one thing: names, and words that are not figures.
-Block described(const std::string& title, const Rows& rows) {
+static Block described(const std::string& title, const Rows& rows) {
   return {title, Detail::kComment, titled_table({"", ""}, 0, rows), {}};
 }
 
-std::string shape_text(const TermFacts& term) {
+static std::string shape_text(const TermFacts& term) {
   const Shape& shape = term.shape;
   std::string out;
   const auto factor = [&out](std::uint64_t n) { out += (out.empty() ? "" : " * ") + std::to_string(n); };
@@ -32,7 +30,7 @@ std::string shape_text(const TermFacts& term) {
   return out;
 }
 
-std::string growth_text(const TermFacts& term) {
+static std::string growth_text(const TermFacts& term) {
   switch (term.growth) {
     case Growth::kSequence: return "sequence";
     case Growth::kSourceToken: return "source token";
@@ -43,7 +41,7 @@ std::string growth_text(const TermFacts& term) {
   return out;
 }
 
-void add_layer(const LayerFacts& layer, const std::string& whose, Page& page) {
+static void add_layer(const LayerFacts& layer, const std::string& whose, Page& page) {
   Rows rows{{"layers", layer.indices}, {"formula", std::string(layer.kind.formula)}};
   const std::string values = join(layer.symbols, ", ", [](const Symbol& symbol) {
     return fmt::format("{} = {} ({})", symbol.symbol, symbol.value, symbol.key);
@@ -70,7 +68,7 @@ void add_layer(const LayerFacts& layer, const std::string& whose, Page& page) {
       {fmt::format("{} x {} = {}", human_bytes(sum), plural(layer.count, "layer"), human_bytes(sum * layer.count))});
 }
 
-std::string_view origin_text(Origin origin) {
+static std::string_view origin_text(Origin origin) {
   switch (origin) {
     case Origin::kFile: return "file";
     case Origin::kAlias: return "file, by another name";
@@ -80,7 +78,7 @@ std::string_view origin_text(Origin origin) {
   return "";
 }
 
-void add_config(const std::string& title, const std::vector<ConfigFact>& config, Page& page) {
+static void add_config(const std::string& title, const std::vector<ConfigFact>& config, Page& page) {
   Rows rows;
   for (const ConfigFact& fact : config)
     rows.push_back({one_line(fact.key, 100), one_line(fact.value, 100), std::string(origin_text(fact.origin))});
@@ -88,7 +86,7 @@ void add_config(const std::string& title, const std::vector<ConfigFact>& config,
 }
 
 // The draft's layers at its own types, and the values read from its config.
-void add_draft(const Plan& plan, Page& page) {
+static void add_draft(const Plan& plan, Page& page) {
   if (plan.request.extras.draft == nullptr || !plan.draft_method) return;
   for (const LayerFacts& layer : plan.explanation.draft_layers) add_layer(layer, "draft: ", page);
   add_config(
@@ -97,7 +95,7 @@ void add_draft(const Plan& plan, Page& page) {
 }
 
 // The files that are loaded in addition to the model.
-void add_companions(const ExtrasRequest& extras, Page& page) {
+static void add_companions(const ExtrasRequest& extras, Page& page) {
   for (const AdapterFile& adapter : extras.adapters) {
     const std::string targets = join(adapter.targets);
     page.blocks.push_back(described("LoRA adapter " + one_line(adapter.source, 200),
@@ -117,7 +115,7 @@ void add_companions(const ExtrasRequest& extras, Page& page) {
 }
 
 // What multi-head attention would cache, where the model caches less.
-void add_multi_head(const Plan& plan, Page& page) {
+static void add_multi_head(const Plan& plan, Page& page) {
   constexpr std::uint64_t kUsualHead = 128;
   const double tokens =
       static_cast<double>(plan.tokens_of_sequence().count()) * static_cast<double>(plan.load.num_seqs);
@@ -132,7 +130,7 @@ void add_multi_head(const Plan& plan, Page& page) {
                             human_bytes(Bytes(static_cast<std::uint64_t>(bytes))), bytes / own)});
 }
 
-void add_gap(const Plan& plan, Page& page) {
+static void add_gap(const Plan& plan, Page& page) {
   const KvCachePlan& kv = plan.kv_cache;
   if (kv.gap.empty()) return;
   const bool is_share = plan.memory.size() > 1 || kv.logical_per_gpu != kv.logical;
@@ -146,7 +144,7 @@ void add_gap(const Plan& plan, Page& page) {
   page.add("KV cache, from need to allocation", Detail::kComment, std::move(table));
 }
 
-void add_items(const std::string& title, const std::vector<LedgerLine>& lines, Bytes total, Page& page) {
+static void add_items(const std::string& title, const std::vector<LedgerLine>& lines, Bytes total, Page& page) {
   Rows rows;
   for (const LedgerLine& line : lines)
     rows.push_back(
@@ -158,7 +156,7 @@ void add_items(const std::string& title, const std::vector<LedgerLine>& lines, B
   page.add(title, Detail::kComment, std::move(table));
 }
 
-void add_ledger(const Plan& plan, Page& page) {
+static void add_ledger(const Plan& plan, Page& page) {
   for (const GpuMemory& gpu : plan.memory) {
     if (gpu.gpu > 0 && gpu.total == plan.memory[gpu.gpu - 1].total) continue;
     add_items(fmt::format("Memory of GPU {}, item by item", gpu.gpu), gpu.lines, gpu.total, page);
@@ -167,7 +165,7 @@ void add_ledger(const Plan& plan, Page& page) {
 }
 
 // How the cache's budget is computed, with its numbers.
-void add_budget(const Plan& plan, Rows& rows) {
+static void add_budget(const Plan& plan, Rows& rows) {
   const Capacity& capacity = *plan.capacity;
   if (plan.request.kv_cache_memory_bytes) {
     rows.push_back({"KV cache budget per GPU", in_bytes(capacity.kv_cache_memory), "--kv-cache-memory-bytes"});
@@ -187,7 +185,7 @@ void add_budget(const Plan& plan, Rows& rows) {
 }
 
 // Equal groups share a row.
-void add_blocks(const Plan& plan, Rows& rows) {
+static void add_blocks(const Plan& plan, Rows& rows) {
   std::vector<std::pair<const CacheGroup*, std::uint64_t>> groups;
   for (const CacheGroup& group : plan.kv_cache.groups) {
     if (!group.block_size) continue;
@@ -207,7 +205,7 @@ void add_blocks(const Plan& plan, Rows& rows) {
                                 count > 1 ? fmt::format(", {} groups", count) : "")});
 }
 
-void add_capacity(const Plan& plan, Page& page) {
+static void add_capacity(const Plan& plan, Page& page) {
   if (!plan.capacity) return;
   const Capacity& capacity = *plan.capacity;
   Rows rows;
@@ -222,7 +220,7 @@ void add_capacity(const Plan& plan, Page& page) {
 }
 
 // The lower bound of the hidden states, and naive attention's scores without and with chunks.
-void add_prefill(const Plan& plan, Page& page) {
+static void add_prefill(const Plan& plan, Page& page) {
   const std::uint64_t chunk = plan.explanation.prefill_chunk;
   const std::uint64_t length = plan.load.tokens_of_sequence().count();
   Rows rows;
@@ -238,7 +236,7 @@ void add_prefill(const Plan& plan, Page& page) {
   page.add("Prefill: lower bound on activations", Detail::kScreen, facts_table(rows));
 }
 
-void add_work(const Plan& plan, Page& page) {
+static void add_work(const Plan& plan, Page& page) {
   const auto tokens = static_cast<double>(plan.load.max_model_len.count());
   const double attention = plan.explanation.attention_flops;
   // Two operations for each parameter that a token uses.
@@ -260,7 +258,7 @@ void add_work(const Plan& plan, Page& page) {
            Detail::kScreen, facts_table(rows));
 }
 
-Page explain_page(const Plan& plan) {
+static Page explain_page(const Plan& plan) {
   Page page = page_about(plan);
   page.about.insert(page.about.begin(), Text("recognised as: " + plan.model->family));
   for (const LayerFacts& layer : plan.layers) add_layer(layer, "", page);
@@ -277,8 +275,6 @@ Page explain_page(const Plan& plan) {
   page.notes = notes_of(plan.notes);
   return page;
 }
-
-}  // namespace
 
 Reply explained(const Plan& plan) {
   return reply_with(explain_page, plan);

@@ -9,10 +9,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // The length of the folder that all names begin with, if it is left out: one of them is long.
-std::size_t left_out(const std::vector<FleetEntry>& entries) {
+static std::size_t left_out(const std::vector<FleetEntry>& entries) {
   constexpr std::size_t kLong = 24;
   std::vector<std::string_view> sources;
   for (const FleetEntry& entry : entries) sources.push_back(entry.source);
@@ -21,24 +19,24 @@ std::size_t left_out(const std::vector<FleetEntry>& entries) {
   return is_long && sources.size() > 1 ? shared_folder(sources) : 0;
 }
 
-std::string short_name(const FleetEntry& entry, std::size_t shared) {
+static std::string short_name(const FleetEntry& entry, std::size_t shared) {
   const std::string name = entry.source.substr(std::min(shared, entry.source.size()));
   return end_of(one_line(name + (entry.variant.empty() ? "" : " (" + entry.variant + ")"), 200), 48);
 }
 
-std::vector<const OptionValues*> commands_of(const std::vector<FleetEntry>& entries) {
+static std::vector<const OptionValues*> commands_of(const std::vector<FleetEntry>& entries) {
   std::vector<const OptionValues*> out;
   for (const FleetEntry& entry : entries)
     if (entry.plan) out.push_back(&entry.plan->command);
   return out;
 }
 
-Reply fleet_reply(Fleet fleet, std::function<Page()> page) {
+static Reply fleet_reply(Fleet fleet, std::function<Page()> page) {
   return {std::move(page), [fleet] { return json_of(fleet); }, [fleet] { return csv_of(fleet); }};
 }
 
 // "25 window + 5 gqa" for a hybrid.
-std::string attention_text(const Plan& plan) {
+static std::string attention_text(const Plan& plan) {
   if (plan.attention != "hybrid") return plan.attention;
   std::map<std::string_view, std::uint64_t> layers;
   for (const LayerFacts& layer : plan.layers)
@@ -46,14 +44,14 @@ std::string attention_text(const Plan& plan) {
   return join(layers, " + ", [](const auto& each) { return fmt::format("{} {}", each.second, each.first); });
 }
 
-Tone tone_of(const Plan& plan) {
+static Tone tone_of(const Plan& plan) {
   if (plan.verdict.status == Verdict::kUnknown) return Tone::kPlain;
   if (plan.verdict.status == Verdict::kPartlyOnCpu) return Tone::kCareful;
   return plan.verdict.status == Verdict::kFits ? Tone::kGood : Tone::kBad;
 }
 
 // A curve for each model, as far as both they and the chart go.
-void add_contexts(const std::vector<FleetEntry>& entries, std::size_t shared, Page& page) {
+static void add_contexts(const std::vector<FleetEntry>& entries, std::size_t shared, Page& page) {
   constexpr std::size_t kMost = 12;
   Chart chart;
   for (const FleetEntry& entry : entries)
@@ -76,7 +74,7 @@ void add_contexts(const std::vector<FleetEntry>& entries, std::size_t shared, Pa
   page.add("KV cache against context", Detail::kDocument, std::move(chart));
 }
 
-Page fleet_page(const std::vector<FleetEntry>& entries) {
+static Page fleet_page(const std::vector<FleetEntry>& entries) {
   Page page;
   page.title = plural(entries.size(), "model");
   Rows rows;
@@ -117,7 +115,7 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
   return page;
 }
 
-Page shared_page(const SharedCard& shared) {
+static Page shared_page(const SharedCard& shared) {
   Page page;
   page.title = plural(shared.models.size(), "model") + " on one GPU";
   page.facts = (shared.card.empty() ? "a GPU" : shared.card) + " of " + gib(shared.memory);
@@ -163,7 +161,7 @@ Page shared_page(const SharedCard& shared) {
   return page;
 }
 
-Page engines_page(const std::vector<FleetEntry>& entries) {
+static Page engines_page(const std::vector<FleetEntry>& entries) {
   const FleetEntry* first = nullptr;
   for (const FleetEntry& entry : entries)
     if (entry.plan && first == nullptr) first = &entry;
@@ -210,8 +208,6 @@ Page engines_page(const std::vector<FleetEntry>& entries) {
   page.add("What explains the differences", Detail::kScreen, titled_table({"", ""}, 0, reasons));
   return page;
 }
-
-}  // namespace
 
 Reply reply_of(const std::vector<FleetEntry>& entries) {
   return fleet_reply({entries}, [&entries] { return fleet_page(entries); });

@@ -7,14 +7,12 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string length_text(std::uint64_t tokens) {
+static std::string length_text(std::uint64_t tokens) {
   if (tokens >= kAnyCount) return "any";
   return tokens >= 10240 ? grouped(tokens / 1024) + "k" : grouped(tokens);
 }
 
-bool many_engines(const Grid& grid) {
+static bool many_engines(const Grid& grid) {
   std::string_view first;
   for (const GridRow& row : grid.rows) {
     if (first.empty()) first = row.engine;
@@ -24,7 +22,7 @@ bool many_engines(const Grid& grid) {
 }
 
 // The length of the folder that all models are in.
-std::size_t folder_of_models(const Grid& grid) {
+static std::size_t folder_of_models(const Grid& grid) {
   std::vector<std::string_view> sources;
   for (const GridRow& row : grid.rows) sources.push_back(row.source);
   // For one model only the name is left.
@@ -35,7 +33,7 @@ std::size_t folder_of_models(const Grid& grid) {
 }
 
 // "512k", "40k*" (less than requested), "no", "~" before a close one.
-std::string cell_text(const GridCell& cell) {
+static std::string cell_text(const GridCell& cell) {
   const VerdictReport& verdict = cell.verdict;
   if (!cell.error.empty()) return "refused";
   if (verdict.status == Verdict::kUnknown) return "?";
@@ -46,7 +44,7 @@ std::string cell_text(const GridCell& cell) {
   return (verdict.close ? "~" : "") + length_text(cell.longest) + (fits ? "" : "*") + layout;
 }
 
-Heat heat_of(const GridCell& cell, const std::string& text) {
+static Heat heat_of(const GridCell& cell, const std::string& text) {
   if (!cell.error.empty()) return {Tone::kFaint, cell.error, -2e18};
   const VerdictReport& verdict = cell.verdict;
   if (text == "?") return {Tone::kPlain, reason_of(verdict), -1e18};
@@ -57,7 +55,7 @@ Heat heat_of(const GridCell& cell, const std::string& text) {
           static_cast<double>(cell.longest)};
 }
 
-std::string legend(const Grid& grid) {
+static std::string legend(const Grid& grid) {
   std::string out = fmt::format("The longest context that fits, in tokens, at {}", plural(grid.num_seqs, "sequence"));
   if (grid.gpu_count > 1) out += fmt::format(" on {} GPUs", grid.gpu_count);
   const auto is_part = [](const GridCell& cell) { return cell.verdict.status == Verdict::kPartlyOnCpu; };
@@ -68,7 +66,7 @@ std::string legend(const Grid& grid) {
          (has_parts ? "; part: partly in main memory." : ".");
 }
 
-Page grid_page(const Grid& grid) {
+static Page grid_page(const Grid& grid) {
   Page page;
   page.title = "Models and GPUs";
   const bool engines = many_engines(grid);
@@ -103,8 +101,6 @@ Page grid_page(const Grid& grid) {
   if (!table.rows.empty()) page.add("", Detail::kComment, std::move(table), std::move(remarks));
   return page;
 }
-
-}  // namespace
 
 Reply reply_of(const Grid& grid) {
   return reply_with(grid_page, grid);

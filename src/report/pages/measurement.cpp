@@ -7,26 +7,24 @@
 
 namespace kvplan {
 
-namespace {
-
 // "+2.00 MiB (0.05 %)"; "none".
-std::string difference_text(std::int64_t bytes, Bytes planned) {
+static std::string difference_text(std::int64_t bytes, Bytes planned) {
   if (bytes == 0) return "none";
   const auto size = static_cast<double>(without_sign(bytes).count());
   const double share = planned == Bytes(0) ? 1 : size / static_cast<double>(planned.count());
   return fmt::format("{} ({:.2f} %)", signed_size(bytes), 100 * share);
 }
 
-std::string speed_text(double bytes_a_second) {
+static std::string speed_text(double bytes_a_second) {
   return fmt::format("{} GB/s", bytes_a_second >= 1e11 ? grouped(static_cast<std::uint64_t>(bytes_a_second / 1e9))
                                                        : fmt::format("{:.1f}", bytes_a_second / 1e9));
 }
 
-std::string tokens_of(std::uint64_t tokens, std::uint64_t sequences) {
+static std::string tokens_of(std::uint64_t tokens, std::uint64_t sequences) {
   return fmt::format("{} tokens x {}", grouped(tokens), plural(sequences, "sequence"));
 }
 
-Headline headline_of(const Measurement& seen) {
+static Headline headline_of(const Measurement& seen) {
   Headline out{Tone::kBad, "", ""};
   switch (seen.status) {
     case MeasureStatus::kAgrees: out = {Tone::kGood, "AGREES", ""}; break;
@@ -43,7 +41,7 @@ Headline headline_of(const Measurement& seen) {
   return out;
 }
 
-void add_device(const Plan& plan, const Measurement& seen, Page& page) {
+static void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   Rows facts;
   if (seen.device.nominal > Bytes(0)) facts.push_back({"memory, as the driver reports it", gib(seen.device.nominal)});
   facts.push_back({"memory that a program sees", gib(seen.device.usable)});
@@ -68,7 +66,7 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
 }
 
 // What the engine allocates at its start, step by step, and where that stopped.
-void add_rehearsal(const Rehearsal& seen, Page& page) {
+static void add_rehearsal(const Rehearsal& seen, Page& page) {
   Rows rows;
   for (const RehearsedStep& step : seen.steps)
     rows.push_back({step.what, human_bytes(step.planned), human_bytes(step.asked), grouped(step.blocks),
@@ -96,7 +94,7 @@ void add_rehearsal(const Rehearsal& seen, Page& page) {
 }
 
 // Whether the whole plan would start next to what is on the GPU now, computed and not allocated.
-void add_start(const Plan& plan, const Measurement& seen, Page& page) {
+static void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.id == "host" || seen.gpu >= plan.memory.size() || seen.status == MeasureStatus::kFailed) return;
   Bytes wanted = plan.memory[seen.gpu].total;
   for (const LedgerLine& line : plan.memory[seen.gpu].lines)
@@ -111,7 +109,7 @@ void add_start(const Plan& plan, const Measurement& seen, Page& page) {
            : "with the GPU's memory as it is now the plan starts with " + human_bytes(left) + " free"});
 }
 
-void add_lines(const Measurement& seen, Page& page) {
+static void add_lines(const Measurement& seen, Page& page) {
   Sentences remarks;
   Rows rows;
   for (const MeasuredLine& line : seen.lines) {
@@ -140,8 +138,6 @@ void add_lines(const Measurement& seen, Page& page) {
            titled_table({"cache", "buffers", "planned", "measured", "difference"}, 0b11110, rows, {1}),
            std::move(remarks));
 }
-
-}  // namespace
 
 void add_measurement(const Plan& plan, Page& page) {
   const Measurement& seen = *plan.measurement;

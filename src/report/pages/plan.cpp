@@ -27,16 +27,14 @@ Sentences command_lines(std::string_view command) {
   return {lines.begin(), lines.end()};
 }
 
-namespace {
-
-std::string range_text(Bytes low, Bytes high) {
+static std::string range_text(Bytes low, Bytes high) {
   const std::string least = gib_number(low);
   const std::string most = gib_number(high);
   return least == most ? "" : least + " to " + most;
 }
 
 // Adds the contents of the parts, from the lines of a GPU or of the host.
-void add_part_rows(const std::vector<LedgerLine>& lines, const GpuMemory* gpu, Bars& bars) {
+static void add_part_rows(const std::vector<LedgerLine>& lines, const GpuMemory* gpu, Bars& bars) {
   Bytes total;
   for (const PartName& part : kParts) {
     RangeSum sum;
@@ -59,7 +57,7 @@ void add_part_rows(const std::vector<LedgerLine>& lines, const GpuMemory* gpu, B
   bars.rows.push_back({"total", gib_number(total), range_text(all.low, all.high), {}, Tone::kStrong});
 }
 
-void add_parts(const Plan& plan, Page& page) {
+static void add_parts(const Plan& plan, Page& page) {
   const GpuMemory& gpu = plan.fullest();
   const bool on_host = gpu.total == Bytes(0) && plan.host_total() > Bytes(0);
   Bars bars;
@@ -99,12 +97,12 @@ void add_parts(const Plan& plan, Page& page) {
                                         plan.capacity->max_concurrency));
 }
 
-bool same_parts(const GpuMemory& a, const GpuMemory& b) {
+static bool same_parts(const GpuMemory& a, const GpuMemory& b) {
   return std::all_of(kParts.begin(), kParts.end(), [&](const PartName& p) { return a.*p.bytes == b.*p.bytes; });
 }
 
 // Consecutive GPUs with equal figures are one row.
-void add_gpus(const Plan& plan, Page& page) {
+static void add_gpus(const Plan& plan, Page& page) {
   if (plan.memory.size() < 2) return;
   Bars bars;
   bars.value_title = "GiB";
@@ -135,7 +133,7 @@ void add_gpus(const Plan& plan, Page& page) {
 
 // Where no engine was named: the figures above are the minimum for any of them, and these are what each takes on the
 // GPU.
-void add_engines(const Plan& plan, Page& page) {
+static void add_engines(const Plan& plan, Page& page) {
   if (plan.engines.empty()) return;
   Rows rows;
   std::vector<Tone> tones;
@@ -163,8 +161,6 @@ void add_engines(const Plan& plan, Page& page) {
   page.add("With an engine (--engine NAME)", Detail::kComment,
            titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows, {}, tones));
 }
-
-}  // namespace
 
 void add_remedies(const Plan& plan, Page& page) {
   const bool is_moved = plan.verdict.status == Verdict::kPartlyOnCpu && plan.verdict.has_sought;
@@ -196,9 +192,7 @@ void add_remedies(const Plan& plan, Page& page) {
   }
 }
 
-namespace {
-
-void add_extras(const Plan& plan, Page& page) {
+static void add_extras(const Plan& plan, Page& page) {
   Rows rows;
   bool asked = false;  // an encoder cache is always reserved: it is in the ledger, not in this section
   for (const LedgerLine& line : plan.fullest().lines) {
@@ -209,7 +203,7 @@ void add_extras(const Plan& plan, Page& page) {
   if (asked) page.add("Extras, part of the above", Detail::kScreen, facts_table(rows));
 }
 
-void add_cache(const Plan& plan, Detail detail, Page& page) {
+static void add_cache(const Plan& plan, Detail detail, Page& page) {
   if (plan.attention == "none") return;  // an encoder
   const KvCachePlan& kv = plan.kv_cache;
   const std::string engine = plan.engine;
@@ -233,7 +227,7 @@ void add_cache(const Plan& plan, Detail detail, Page& page) {
   page.add("KV cache", detail, facts_table(rows));
 }
 
-void add_capacity(const Plan& plan, Detail detail, Page& page) {
+static void add_capacity(const Plan& plan, Detail detail, Page& page) {
   if (!plan.capacity) return;
   const Capacity& capacity = *plan.capacity;
   Rows rows;
@@ -266,13 +260,13 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
   page.add("Capacity", detail, facts_table(rows));
 }
 
-std::string wasted(Bytes taken, Bytes needed) {
+static std::string wasted(Bytes taken, Bytes needed) {
   if (taken == Bytes(0)) return "-";
   return fmt::format("{:.1f} %",
                      100.0 * static_cast<double>((taken - needed).count()) / static_cast<double>(taken.count()));
 }
 
-void add_mix(const Plan& plan, Page& page) {
+static void add_mix(const Plan& plan, Page& page) {
   if (!plan.mix) return;
   const MixReport& mix = *plan.mix;
   const std::uint64_t copies = plan.request.parallel.data;
@@ -295,7 +289,7 @@ void add_mix(const Plan& plan, Page& page) {
            titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows));
 }
 
-void add_contexts(const Plan& plan, Detail detail, Page& page) {
+static void add_contexts(const Plan& plan, Detail detail, Page& page) {
   const CacheCurve& curve = plan.contexts;
   const bool on_host = std::all_of(curve.bytes.begin(), curve.bytes.end(), [](Bytes b) { return b == Bytes(0); });
   if (curve.tokens.empty() || on_host) return;
@@ -312,7 +306,7 @@ void add_contexts(const Plan& plan, Detail detail, Page& page) {
            detail, std::move(table));
 }
 
-void add_layers(const Plan& plan, Detail detail, Page& page) {
+static void add_layers(const Plan& plan, Detail detail, Page& page) {
   Rows rows;
   for (const LayerFacts& layer : plan.layers) {
     constexpr std::size_t kMost = 44;
@@ -327,12 +321,12 @@ void add_layers(const Plan& plan, Detail detail, Page& page) {
            titled_table({"layers", "kind", "B/token", "fixed B/seq", "window", "layer indices"}, 0b011101, rows, {5}));
 }
 
-double in_gib(Bytes bytes) {
+static double in_gib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / kGiB;
 }
 
 // KV on the fullest GPU by context: a curve for the plan's KV type and each other type in use with the engine.
-void add_curves(const Plan& plan, Page& page) {
+static void add_curves(const Plan& plan, Page& page) {
   if (plan.curves.empty()) return;
   const std::uint64_t asked = plan.load.max_model_len.count();
   Chart chart;
@@ -357,7 +351,7 @@ void add_curves(const Plan& plan, Page& page) {
   page.add("KV cache against context", Detail::kDocument, std::move(chart));
 }
 
-void add_lines(const Plan& plan, Page& page) {
+static void add_lines(const Plan& plan, Page& page) {
   for (std::size_t g = 0; g < plan.memory.size(); ++g) {
     if (g > 0 && same_parts(plan.memory[g - 1], plan.memory[g])) continue;
     const GpuMemory& gpu = plan.memory[g];
@@ -374,7 +368,7 @@ void add_lines(const Plan& plan, Page& page) {
   }
 }
 
-void add_next(const Plan& plan, Page& page) {
+static void add_next(const Plan& plan, Page& page) {
   if (plan.model->source == "-") return;
   const Request& request = plan.request;
   std::string options = " " + shell_word(plan.model->source);
@@ -384,7 +378,7 @@ void add_next(const Plan& plan, Page& page) {
                       (request.card.gpu ? " (or compare, explain)" : " (or compare, fit)"));
 }
 
-void add_calibration(const Plan& plan, Page& page) {
+static void add_calibration(const Plan& plan, Page& page) {
   if (plan.calibrated.empty() || !plan.request.calibration) return;
   Rows rows;
   for (const AppliedFigure& each : plan.calibrated)
@@ -392,7 +386,7 @@ void add_calibration(const Plan& plan, Page& page) {
   page.add("Calibrated by " + one_line(plan.request.calibration->path, 200), Detail::kScreen, facts_table(rows));
 }
 
-Page plan_page(const Plan& plan) {
+static Page plan_page(const Plan& plan) {
   Page page = page_about(plan);
   // Without an engine it does not promise that one starts.
   const bool is_floor = !plan.engines.empty();
@@ -433,8 +427,6 @@ Page plan_page(const Plan& plan) {
   add_next(plan, page);
   return page;
 }
-
-}  // namespace
 
 Reply reply_of(const Plan& plan) {
   Reply out = reply_with(plan_page, plan);

@@ -6,10 +6,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // 0.034, 0.49, 1.4, 23, 1,480: two digits are enough for a bound.
-std::string number(double value) {
+static std::string number(double value) {
   constexpr double kCounted = 1e15;
   if (value >= kCounted) return fmt::format("{:.2g}", value);
   if (value >= 100) return grouped(static_cast<std::uint64_t>(value));
@@ -17,20 +15,20 @@ std::string number(double value) {
 }
 
 // A figure of the GPU or the user, without decimals unless it is small.
-std::string given(double value) {
+static std::string given(double value) {
   return value >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-std::string rate(double tokens) {
+static std::string rate(double tokens) {
   return number(tokens) + " tokens/s";
 }
 
-std::string crossing_text(const Roofline& bounds) {
+static std::string crossing_text(const Roofline& bounds) {
   if (!bounds.cache_outweighs_at) return "never";
   return plural(*bounds.cache_outweighs_at, "sequence");
 }
 
-std::string first_token_text(const Roofline& bounds) {
+static std::string first_token_text(const Roofline& bounds) {
   if (bounds.first_token_s)
     return "at least " + (*bounds.first_token_s < 1 ? number(*bounds.first_token_s * 1000) + " ms"
                                                     : number(*bounds.first_token_s) + " s");
@@ -38,7 +36,7 @@ std::string first_token_text(const Roofline& bounds) {
 }
 
 // What each bound depends on.
-void add_grounds(const Plan& plan, Rows& rows) {
+static void add_grounds(const Plan& plan, Rows& rows) {
   const Roofline& bounds = *plan.roofline;
   const Request& request = plan.request;
   std::string where = request.parallel.tensor > 1 ? "on each rank" : "";
@@ -52,8 +50,6 @@ void add_grounds(const Plan& plan, Rows& rows) {
   rows.push_back({"prefill", fmt::format("{:.3g} FLOPs", bounds.prefill_flops),
                   bounds.tflops ? fmt::format("at {} TFLOPS per GPU (dense, 16 bit)", given(*bounds.tflops)) : ""});
 }
-
-}  // namespace
 
 void add_speed(const Plan& plan, bool is_whole, Page& page) {
   if (!plan.roofline) return;

@@ -6,15 +6,13 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string mib_as_gib(std::uint64_t mib) {
+static std::string mib_as_gib(std::uint64_t mib) {
   return fmt::format("{:.2f}", static_cast<double>(mib) / 1024);
 }
 
 // "data sheet; nvidia-smi; CUDA total ..." without the data sheet, which every row has for its bandwidth, and without
 // details.
-std::string source_text(const Gpu& gpu) {
+static std::string source_text(const Gpu& gpu) {
   std::string out;
   for (std::string_view part : split(gpu.source, ';')) {
     if (part.starts_with(' ')) part.remove_prefix(1);
@@ -23,11 +21,11 @@ std::string source_text(const Gpu& gpu) {
   return out.empty() ? std::string(gpu.source) : out;
 }
 
-Block whole(PageTable table, Sentences remarks) {
+static Block whole(PageTable table, Sentences remarks) {
   return {"", Detail::kComment, std::move(table), std::move(remarks)};
 }
 
-Page kinds_page(std::span<const KindInfo> kinds) {
+static Page kinds_page(std::span<const KindInfo> kinds) {
   Page page;
   page.title = "The kinds of attention";
   page.about.push_back("kvplan formulas KIND prints a kind's derivation.");
@@ -44,7 +42,8 @@ Page kinds_page(std::span<const KindInfo> kinds) {
   return page;
 }
 
-Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside) {
+static Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation,
+                      std::span<const KindInfo> beside) {
   Page page;
   page.title = std::string(kind.name) + ": " + std::string(kind.title);
   // The renderer folds a paragraph; an indented line stays separate.
@@ -81,7 +80,7 @@ Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation,
   return page;
 }
 
-Page dtypes_page(std::span<const DtypeInfo> types) {
+static Page dtypes_page(std::span<const DtypeInfo> types) {
   constexpr std::uint64_t kWidth = 128;
   Page page;
   page.title = "KV cache types and bytes per element";
@@ -102,7 +101,7 @@ Page dtypes_page(std::span<const DtypeInfo> types) {
   return page;
 }
 
-Page engine_table_page(std::span<const EngineRow> table) {
+static Page engine_table_page(std::span<const EngineRow> table) {
   Page page;
   page.title = "Supported engines and releases, with evidence";
   Rows rows;
@@ -113,7 +112,7 @@ Page engine_table_page(std::span<const EngineRow> table) {
   return page;
 }
 
-Page rules_page(std::span<const EngineRule> rules) {
+static Page rules_page(std::span<const EngineRule> rules) {
   Page page;
   page.title = "What changes in an engine from release to release";
   Rows rows;
@@ -128,7 +127,7 @@ Page rules_page(std::span<const EngineRule> rules) {
   return page;
 }
 
-Page gpus_page(std::span<const Gpu> cards) {
+static Page gpus_page(std::span<const Gpu> cards) {
   Page page;
   page.title = "GPUs";
   Rows rows;
@@ -148,8 +147,6 @@ Page gpus_page(std::span<const Gpu> cards) {
              "memory."}));
   return page;
 }
-
-}  // namespace
 
 Reply reply_of(std::span<const KindInfo> kinds) {
   return reply_with(kinds_page, kinds);

@@ -8,9 +8,7 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string_view title_of(StartStage stage) {
+static std::string_view title_of(StartStage stage) {
   switch (stage) {
     case StartStage::kProcess: return "process and libraries";
     case StartStage::kWeights: return "weights";
@@ -21,7 +19,7 @@ std::string_view title_of(StartStage stage) {
   return "";
 }
 
-Headline headline_of(const WatchReport& report) {
+static Headline headline_of(const WatchReport& report) {
   const Watched& seen = report.seen;
   switch (seen.status) {
     case WatchStatus::kDied: {
@@ -43,12 +41,12 @@ Headline headline_of(const WatchReport& report) {
   return report.agrees ? Headline{Tone::kGood, "AS PLANNED", what} : Headline{Tone::kBad, "NOT AS PLANNED", what};
 }
 
-std::string range_text(const WatchedLine& line) {
+static std::string range_text(const WatchedLine& line) {
   if (line.low == line.high) return gib(line.planned);
   return fmt::format("{} ({} to {})", gib(line.planned), gib_number(line.low), gib_number(line.high));
 }
 
-void add_stages(const Watched& seen, Page& page) {
+static void add_stages(const Watched& seen, Page& page) {
   Rows rows;
   for (const WatchedStage& stage : seen.stages)
     rows.push_back({std::string(title_of(stage.stage)), fmt::format("{:.1f} s", stage.seconds), gib(stage.after),
@@ -58,7 +56,7 @@ void add_stages(const Watched& seen, Page& page) {
            titled_table({"stage", "ends at", "memory", "grew by", "peak"}, 0b11110, rows));
 }
 
-void add_lines(const WatchReport& report, Page& page) {
+static void add_lines(const WatchReport& report, Page& page) {
   if (report.lines.empty()) return;
   Rows rows;
   bool has_unjudged = false;
@@ -80,7 +78,7 @@ void add_lines(const WatchReport& report, Page& page) {
 }
 
 // Memory over time: a bar for each of several moments, for any terminal.
-void add_curve(const Watched& seen, Page& page) {
+static void add_curve(const Watched& seen, Page& page) {
   if (seen.curve.size() < 2) return;
   constexpr std::size_t kMost = 12;
   const std::size_t moments = std::min(kMost, seen.curve.size());
@@ -104,7 +102,7 @@ void add_curve(const Watched& seen, Page& page) {
   page.add("Memory over time", Detail::kDocument, std::move(chart));
 }
 
-Page watch_page(const WatchReport& report) {
+static Page watch_page(const WatchReport& report) {
   Page page;
   if (report.seen.status == WatchStatus::kDied || report.check.disagreements > 0) page = check_log_page(report.check);
   page.title = engine_text(report.plan);
@@ -122,8 +120,6 @@ Page watch_page(const WatchReport& report) {
     page.notes.push_back({Tone::kFaint, "note:", "what it printed is in " + one_line(report.seen.log_file, 200)});
   return page;
 }
-
-}  // namespace
 
 Reply reply_of(const WatchReport& report) {
   return reply_with(watch_page, report);

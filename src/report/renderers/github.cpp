@@ -8,30 +8,29 @@
 
 namespace kvplan {
 
-namespace {
-
 // Line ends and percent signs must be escaped in a workflow command's data.
-std::string escaped(std::string_view text) {
+static std::string escaped(std::string_view text) {
   return replaced(text, {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}});
 }
 
-std::string property(std::string_view text) {
+static std::string property(std::string_view text) {
   return replaced(escaped(text), {{':', "%3A"}, {',', "%2C"}});
 }
 
-std::string annotation(std::string_view level, const Text& where, std::string_view title, std::string_view message) {
+static std::string annotation(std::string_view level, const Text& where, std::string_view title,
+                              std::string_view message) {
   const std::string file = where.empty() ? "" : "file=" + property(where.str()) + ",";
   return fmt::format("::{} {}title={}::{}\n", level, file, property(title), escaped(message));
 }
 
-void add(std::string& sentence, std::string_view between, std::string_view more) {
+static void add(std::string& sentence, std::string_view between, std::string_view more) {
   if (more.empty()) return;
   if (!sentence.empty()) sentence += between;
   sentence += more;
 }
 
 // The line for a page without a verdict: its model, the request, the totals of its first bars.
-std::string without_headline(const Page& page) {
+static std::string without_headline(const Page& page) {
   std::string out = page.title.str();
   for (const Text& line : page.about) add(out, out == page.title.str() ? ": " : "; ", line.str());
   for (const Block& block : page.blocks) {
@@ -44,8 +43,6 @@ std::string without_headline(const Page& page) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string github(const Page& page) {
   const auto bad = std::find_if(page.headlines.begin(), page.headlines.end(),
