@@ -8,16 +8,14 @@
 
 namespace kvplan {
 
-namespace {
-
-SourceOptions source_options(const LoadOptions& options) {
+static SourceOptions source_options(const LoadOptions& options) {
   SourceOptions out;
   out.read.assume = options.assume;
   out.hub = {options.offline, options.revision, options.token};
   return out;
 }
 
-Plan plan_for(const ModelSpec& model, std::string_view engine, Request request) {
+static Plan plan_for(const ModelSpec& model, std::string_view engine, Request request) {
   try {
     find_engine(engine, request);
     return make_plan(model, request);
@@ -26,8 +24,6 @@ Plan plan_for(const ModelSpec& model, std::string_view engine, Request request) 
     throw;
   }
 }
-
-}  // namespace
 
 Model Model::load(const std::string& name, const LoadOptions& options) {
   return Model(std::make_shared<const ModelSpec>(load_model(name, source_options(options))));
