@@ -9,8 +9,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using nlohmann::json;
 using std::string_view;
 
@@ -21,13 +19,13 @@ constexpr string_view kDockerSwitches =
     "--detach --interactive --tty --rm --privileged --init --read-only --publish-all --no-healthcheck "
     "--oom-kill-disable --sig-proxy --disable-content-trust --quiet --replace --tls-verify --help";
 
-bool is_switch(string_view option) {
+static bool is_switch(string_view option) {
   if (option.starts_with("--")) return has_word(kDockerSwitches, option.substr(0, option.find('=')));
   return option.substr(1).find_first_not_of("ditPq") == string_view::npos;  // "-it"
 }
 
 // docker's --gpus: "all", a number, or '"device=0,1"'.
-std::optional<std::uint64_t> gpus_of(string_view value) {
+static std::optional<std::uint64_t> gpus_of(string_view value) {
   std::string text(value);
   std::erase_if(text, [](char c) { return c == '"' || c == '\''; });
   if (const auto at = text.find("device="); at != std::string::npos)
@@ -37,17 +35,17 @@ std::optional<std::uint64_t> gpus_of(string_view value) {
   return count && *count > 0 ? count : std::nullopt;
 }
 
-void assign(string_view text, Assignments& out) {
+static void assign(string_view text, Assignments& out) {
   const auto equals = text.find('=');
   if (equals != string_view::npos) out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
 }
 
-std::string text_of(const json& value) {
+static std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 // A list of words; a string is a line of the shell.
-std::vector<ShellWord> words_of(const json& value) {
+static std::vector<ShellWord> words_of(const json& value) {
   std::vector<ShellWord> out;
   if (value.is_string()) {
     for (ShellCommand& command : read_shell(value.get<std::string>()).commands)
@@ -59,7 +57,7 @@ std::vector<ShellWord> words_of(const json& value) {
 }
 
 // Kubernetes' list of names and values, Compose's object or list of "NAME=value".
-Assignments environment_of(const json& value) {
+static Assignments environment_of(const json& value) {
   Assignments out;
   if (value.is_object())
     for (const auto& [name, each] : value.items()) out.emplace_back(name, text_of(each));
@@ -73,7 +71,7 @@ Assignments environment_of(const json& value) {
 }
 
 // $(NAME) in a manifest is a variable of the container's environment.
-void substitute(const Assignments& environment, ShellWord& word) {
+static void substitute(const Assignments& environment, ShellWord& word) {
   for (std::size_t at = word.text.find("$("); at != std::string::npos; at = word.text.find("$(", at + 1)) {
     const std::size_t end = word.text.find(')', at);
     if (end == std::string::npos) return;
@@ -87,7 +85,7 @@ void substitute(const Assignments& environment, ShellWord& word) {
   }
 }
 
-std::optional<std::uint64_t> gpus_of_container(const json& container) {
+static std::optional<std::uint64_t> gpus_of_container(const json& container) {
   for (const char* path : {"/resources/limits", "/resources/requests"}) {
     const json::json_pointer pointer(path);
     if (!container.contains(pointer) || !container[pointer].is_object()) continue;
@@ -97,7 +95,7 @@ std::optional<std::uint64_t> gpus_of_container(const json& container) {
   return std::nullopt;
 }
 
-void collect(const json& value, int depth, std::vector<Container>& out) {
+static void collect(const json& value, int depth, std::vector<Container>& out) {
   if (depth > kDeepest) return;
   const bool has_words =
       value.is_object() && (value.contains("command") || value.contains("args") || value.contains("entrypoint"));
@@ -115,8 +113,6 @@ void collect(const json& value, int depth, std::vector<Container>& out) {
   if (value.is_structured())
     for (const json& each : value) collect(each, depth + 1, out);
 }
-
-}  // namespace
 
 std::optional<Container> read_docker_run(const std::vector<ShellWord>& words) {
   const auto run = std::find_if(words.begin(), words.end(), [](const ShellWord& word) { return word.text == "run"; });
