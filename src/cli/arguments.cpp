@@ -22,15 +22,13 @@ const Option* find_option(string_view name) {
   return nullptr;
 }
 
-namespace {
-
 // CLI11 2.1 takes no short options of several letters: it knows "-tp" as "--tp".
-std::string declared(string_view name) {
+static std::string declared(string_view name) {
   return (name.size() > 2 && name[1] != '-' ? "-" : "") + std::string(name);
 }
 
 // The option that an argument names, by the name that was typed: "--gpu=l4", "-tp", "-c4096".
-GivenOption named_option(const std::string& argument) {
+static GivenOption named_option(const std::string& argument) {
   for (const std::string& name : {argument.substr(0, argument.find('=')), argument.substr(0, 2)})
     if (const Option* option = find_option(name)) return {option, name, ""};
   return {};
@@ -38,7 +36,7 @@ GivenOption named_option(const std::string& argument) {
 
 using OptionRows = std::map<const CLI::Option*, const Option*>;
 
-OptionRows declare_options(CLI::App& app) {
+static OptionRows declare_options(CLI::App& app) {
   OptionRows out;
   for (const Option& option : options()) {
     std::vector<std::string> names;
@@ -55,7 +53,7 @@ OptionRows declare_options(CLI::App& app) {
 }
 
 // A file with the name of a command may follow options or other files.
-void declare_commands(CLI::App& app, string_view first) {
+static void declare_commands(CLI::App& app, string_view first) {
   app.require_subcommand(0, 1);
   for (const Command& command : commands())
     if (command.name == first || !std::filesystem::exists(command.name))
@@ -67,13 +65,13 @@ constexpr string_view kTraining =
     "--training --train --finetune --fine-tune --finetuning --sft --rlhf --grpo --ppo --dpo --qlora --optimizer "
     "--optim --gradient-checkpointing --gradient-accumulation-steps --deepspeed --fsdp --zero-stage";
 
-[[noreturn]] void refuse_training(string_view word) {
+[[noreturn]] static void refuse_training(string_view word) {
   fail("\"" + std::string(word) + "\" is about training, and kvplan plans inference only",
        "for training use accelerate estimate-memory or DeepSpeed's estimators; to serve an adapter use --lora");
 }
 
 // "kvplan exlain x.json": refuses a word that is nearly a command and no file.
-void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
+static void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2 || find_command(arguments[0]) != nullptr || std::filesystem::exists(arguments[0]) ||
       arguments[0].find_first_of("./-~@:") != string_view::npos)
     return;
@@ -100,7 +98,7 @@ constexpr std::pair<string_view, string_view> kOtherWords[] = {
     {"--kv-quant", "--kv-cache-dtype TYPE"},
 };
 
-[[noreturn]] void refuse_option(const Command& command, string_view argument) {
+[[noreturn]] static void refuse_option(const Command& command, string_view argument) {
   const string_view name = argument.substr(0, argument.find('='));
   if (has_word(kTraining, name)) refuse_training(name);
   for (const auto& [word, ours] : kOtherWords)
@@ -114,7 +112,7 @@ constexpr std::pair<string_view, string_view> kOtherWords[] = {
        near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");
 }
 
-void refuse_options_of_others(const ParsedArguments& given) {
+static void refuse_options_of_others(const ParsedArguments& given) {
   const Command& command = *given.command;
   const std::vector<const Option*> own = options_of(command);
   for (const GivenOption& each : given.options)
@@ -124,7 +122,7 @@ void refuse_options_of_others(const ParsedArguments& given) {
 }
 
 // What CLI11 refuses: a last option without its value, or a flag with one. "--gpu=" would take the next argument.
-void refuse_values(const std::vector<std::string>& arguments, bool is_refused) {
+static void refuse_values(const std::vector<std::string>& arguments, bool is_refused) {
   for (const std::string& argument : arguments) {
     const auto equals = argument.find('=');
     const GivenOption given = named_option(argument);
@@ -137,7 +135,7 @@ void refuse_values(const std::vector<std::string>& arguments, bool is_refused) {
   if (is_refused) fail(arguments.back() + " needs a value", "see kvplan --help");
 }
 
-void parse(CLI::App& app, const std::vector<std::string>& arguments, ParsedArguments& out) {
+static void parse(CLI::App& app, const std::vector<std::string>& arguments, ParsedArguments& out) {
   std::vector<std::string> words{"kvplan"};
   for (const std::string& argument : arguments) {
     const std::string name = named_option(argument).name;
@@ -156,8 +154,6 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments, ParsedArgum
     refuse_values(arguments, true);
   }
 }
-
-}  // namespace
 
 bool is_own_option(string_view argument) {
   return named_option(std::string(argument)).option != nullptr || argument == "--help" || argument == "-h" ||

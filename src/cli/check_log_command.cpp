@@ -18,13 +18,11 @@
 
 namespace kvplan {
 
-namespace {
-
 // No engine writes longer lines; the image of a disk may have one without end.
 constexpr std::uint64_t kLongestLine = 64 * kMiB;
 
 // Whether a file without a known line may be a log: text, and not a document such as a config.json.
-bool is_text(std::string_view head) {
+static bool is_text(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || head[first] == '{') return false;
   // "[62617] text" begins a line of a log.
@@ -32,7 +30,7 @@ bool is_text(std::string_view head) {
   return std::none_of(head.begin(), head.end(), [](char c) { return static_cast<unsigned char>(c) < '\t'; });
 }
 
-LogReading read_whole_log(const std::string& path, std::string& head) {
+static LogReading read_whole_log(const std::string& path, std::string& head) {
   LogReader reader;
   ProgressLine progress;
   std::uint64_t bytes = 0, of_line = 0;
@@ -58,7 +56,8 @@ LogReading read_whole_log(const std::string& path, std::string& head) {
 }
 
 // The options of the launch command at the top of a log, if the engine does not print its arguments.
-std::optional<Invocation> asked_by_log(const Invocation& call, const LogReading& reading, std::string_view head) {
+static std::optional<Invocation> asked_by_log(const Invocation& call, const LogReading& reading,
+                                              std::string_view head) {
   if (reading.options.has_arguments || reading.starts > 1 || !call.with_command) return std::nullopt;
   const auto command = command_of_log(head);
   if (!command || (!reading.options.engine.empty() && command->engine->name != reading.options.engine))
@@ -71,7 +70,7 @@ std::optional<Invocation> asked_by_log(const Invocation& call, const LogReading&
 }
 
 // The model that a log names, if a cache has it. A log is untrusted: a path in it is not opened.
-std::optional<ModelAndRequest> model_of_log(const LogReading& reading, const Invocation& call) {
+static std::optional<ModelAndRequest> model_of_log(const LogReading& reading, const Invocation& call) {
   const std::string& name = call.pasted != nullptr ? call.models.front() : reading.options.model;
   const bool is_id = std::count(name.begin(), name.end(), '/') == 1 && name.find_first_of(".:@~\\") != 0 &&
                      name.front() != '/' && name.back() != '/';
@@ -84,8 +83,6 @@ std::optional<ModelAndRequest> model_of_log(const LogReading& reading, const Inv
     return std::nullopt;  // not here, or it cannot be planned
   }
 }
-
-}  // namespace
 
 LogCheck checked_log(const Invocation& call) {
   const std::string& path = call.models.back();

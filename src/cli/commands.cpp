@@ -27,13 +27,11 @@
 
 namespace kvplan {
 
-namespace {
-
-void emit(const Invocation& call, std::string_view text) {
+static void emit(const Invocation& call, std::string_view text) {
   write_report(call.output, text);
 }
 
-ReportOptions report_options(const Invocation& call) {
+static ReportOptions report_options(const Invocation& call) {
   ReportOptions out;
   const bool terminal = call.output.empty() && os::is_terminal(os::kOutput);
   const char* no_color = std::getenv("NO_COLOR");
@@ -45,27 +43,27 @@ ReportOptions report_options(const Invocation& call) {
   return out;
 }
 
-Plan plan_of(const ModelSpec& model, const Request& request) {
+static Plan plan_of(const ModelSpec& model, const Request& request) {
   return with_source(model.source, [&] { return make_plan(model, request); });
 }
 
 // Printed to standard error, since a command line (--format args) takes all of standard output.
-void warn(const ModelSpec& model, const std::string& warning) {
+static void warn(const ModelSpec& model, const std::string& warning) {
   if (!warning.empty())
     std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
 }
 
-Exit failed_if(bool failed) {
+static Exit failed_if(bool failed) {
   return failed ? Exit::kDoesNotFit : Exit::kAnswered;
 }
 
-int answer(const Invocation& call, const Reply& reply, std::string_view question, Exit exit = Exit::kAnswered) {
+static int answer(const Invocation& call, const Reply& reply, std::string_view question, Exit exit = Exit::kAnswered) {
   emit(call, written(reply, call.format, question, report_options(call)));
   return static_cast<int>(exit);
 }
 
 // If nothing could be planned there is no report (except as JSON): the errors are printed instead, one per line.
-int emit_answered(const Invocation& call, const Answered& answered) {
+static int emit_answered(const Invocation& call, const Answered& answered) {
   if (answered.any || call.format == "json")
     emit(call, answered.text);
   else
@@ -75,7 +73,7 @@ int emit_answered(const Invocation& call, const Answered& answered) {
 
 // If no GPU is named and this machine has one: whether the model would fit here. The answer and the exit
 // code do not depend on it, and a GPU whose memory is unknown is skipped.
-std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
+static std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
   constexpr std::chrono::milliseconds kLongest{200};
   try {
     const std::vector<DetectedCard> cards = detect_cards_within(kLongest);
@@ -97,11 +95,11 @@ std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
 }
 
 // "LLM + EMBEDDER": models that share a GPU.
-bool shares_card(const Invocation& call) {
+static bool shares_card(const Invocation& call) {
   return std::find(call.models.begin(), call.models.end(), "+") != call.models.end();
 }
 
-int run_shared(const Invocation& call) {
+static int run_shared(const Invocation& call) {
   if (is_grid(call) || !call.engines.empty() || !call.weights.empty() || call.measuring.wanted)
     fail("MODEL + MODEL: takes one --engine, --gpu and --weights, and no --measure", "run it once for each");
   std::vector<ModelAndRequest> asked;
@@ -125,7 +123,7 @@ int run_shared(const Invocation& call) {
   return answer(call, reply_of(shared), "several models on one GPU", failed_if(shared.status != Verdict::kFits));
 }
 
-int run_plan_once(const Invocation& call) {
+static int run_plan_once(const Invocation& call) {
   if (!call.pasted_calls.empty()) return emit_answered(call, answer_pasted(call, report_options(call)));
   if (call.models.empty()) {
     usage_error("no MODEL given", "give a config.json, a directory, a *.gguf or -; see kvplan --help");
@@ -164,7 +162,7 @@ int run_plan_once(const Invocation& call) {
   return exit_of(plan);
 }
 
-int run_plan(const Invocation& call) {
+static int run_plan(const Invocation& call) {
   try {
     return run_plan_once(call);
   } catch (const Error& error) {
@@ -173,7 +171,7 @@ int run_plan(const Invocation& call) {
   }
 }
 
-const std::string& single_model(const Invocation& call) {
+static const std::string& single_model(const Invocation& call) {
   const std::string_view several = call.models.size() != 1 ? "MODEL"
                                    : !call.engines.empty() ? "--engine"
                                    : !call.gpus.empty()    ? "--gpu"
@@ -183,7 +181,7 @@ const std::string& single_model(const Invocation& call) {
   usage_error(call.command + " takes one " + std::string(several), "see kvplan --help");
 }
 
-int run_explain(const Invocation& call) {
+static int run_explain(const Invocation& call) {
   const ModelAndRequest asked = load_model_and_request(single_model(call), call);
   const ModelSpec& model = asked.model;
   Plan plan = plan_of(model, asked.request);
@@ -192,12 +190,12 @@ int run_explain(const Invocation& call) {
   return exit_of(plan);
 }
 
-int run_compare(const Invocation& call) {
+static int run_compare(const Invocation& call) {
   if (call.models.size() != 1) single_model(call);
   return emit_answered(call, answer_compared(call, call.models.front(), report_options(call)));
 }
 
-int run_fit(const Invocation& call) {
+static int run_fit(const Invocation& call) {
   if (call.models.size() == 1 && call.weights.empty() && (!call.engines.empty() || !call.gpus.empty()))
     return emit_answered(call, answer_fits(call, call.models.front(), report_options(call)));
   const ModelAndRequest asked = load_model_and_request(single_model(call), call);
@@ -216,19 +214,19 @@ int run_fit(const Invocation& call) {
 }
 
 // A plan that kvplan wrote, or the plan of a model under the other options.
-PlanDigest digest_of(const std::string& source, const Invocation& call) {
+static PlanDigest digest_of(const std::string& source, const Invocation& call) {
   if (is_report(source)) return load_plan(source);
   const ModelAndRequest asked = load_model_and_request(source, call);
   return parse_plan(reply_of(plan_of(asked.model, asked.request)).json(), source);
 }
 
 // "measure card": only the GPU. A model with that name needs "./" in front.
-bool asks_card(const Invocation& call) {
+static bool asks_card(const Invocation& call) {
   return call.models.size() == 1 && call.models[0] == "card" && !call.measuring.watch && !call.measuring.pid;
 }
 
 // Without --watch or --pid the plan is rehearsed, as `plan --measure` does.
-int run_measured(const Invocation& call) {
+static int run_measured(const Invocation& call) {
   const MeasuringOptions& measuring = call.measuring;
   const bool watches = measuring.watch || measuring.pid;
   if (measuring.watch && measuring.pid) fail("--watch and --pid both name the engine", "use one of them");
@@ -243,7 +241,7 @@ int run_measured(const Invocation& call) {
 
 // The Python package queries the engine: main hands the command over to it if it is installed. Without it this is an
 // error, except to save its figures.
-int run_verify(const Invocation& call) {
+static int run_verify(const Invocation& call) {
   if (!call.measuring.said.empty() && !call.measuring.save.empty()) {
     const ModelAndRequest asked = load_model_and_request(single_model(call), call);
     with_source(asked.model.source, [&] {
@@ -256,7 +254,7 @@ int run_verify(const Invocation& call) {
   throw error;
 }
 
-int run_diff(const Invocation& call) {
+static int run_diff(const Invocation& call) {
   if (call.pasted_calls.size() == 2) {
     const auto digest = [](const Invocation& one) { return digest_of(one.models.front(), one); };
     const PlanDiff diff =
@@ -270,7 +268,7 @@ int run_diff(const Invocation& call) {
   return answer(call, reply_of(diff), "diff", failed_if(diff.is_too_much || diff.lost_fit || !diff.broken.empty()));
 }
 
-int run_check_log(const Invocation& call) {
+static int run_check_log(const Invocation& call) {
   if (call.models.empty() || call.models.size() > 2) {
     usage_error("check-log takes a LOG, or a MODEL and a LOG",
                 "give a start-up log; with a MODEL before it, kvplan compares the log with the plan");
@@ -282,7 +280,7 @@ int run_check_log(const Invocation& call) {
                 verdict == LogVerdict::kCannotTell ? Exit::kUnknownArchitecture : failed_if(failed));
 }
 
-int run_formulas(const Invocation& call) {
+static int run_formulas(const Invocation& call) {
   const std::vector<KindInfo> kinds = all_kinds();
   if (call.models.empty()) return answer(call, reply_of(kinds), "formulas");
   const std::string& asked = call.models.front();
@@ -296,12 +294,12 @@ int run_formulas(const Invocation& call) {
   return answer(call, reply_of(*kind, derivation(asked), rows), "formulas");
 }
 
-int run_dtypes(const Invocation& call) {
+static int run_dtypes(const Invocation& call) {
   return answer(call, reply_of(dtypes()), "dtypes");
 }
 
 // The named engines; all if none is named.
-std::vector<const Engine*> engines_called(const std::vector<std::string>& names) {
+static std::vector<const Engine*> engines_called(const std::vector<std::string>& names) {
   std::vector<const Engine*> out;
   for (const std::string& name : names) {
     Request unused;
@@ -312,7 +310,7 @@ std::vector<const Engine*> engines_called(const std::vector<std::string>& names)
   return out;
 }
 
-int run_engines(const Invocation& call) {
+static int run_engines(const Invocation& call) {
   const std::vector<const Engine*> asked = engines_called(call.models);
   if (call.rules) {
     std::vector<std::vector<RuleRow>> rows;  // what `rules` looks into
@@ -332,7 +330,7 @@ int run_engines(const Invocation& call) {
 }
 
 // GPUs with `text` in one of their names; else the one GPU that `text` identifies.
-std::vector<Gpu> cards_called(const GpuCatalogue& known, const std::string& text) {
+static std::vector<Gpu> cards_called(const GpuCatalogue& known, const std::string& text) {
   std::vector<Gpu> out;
   for (const std::span<const Gpu> cards : {known.cards(), gpu_slices()})
     for (const Gpu& gpu : cards)
@@ -343,7 +341,7 @@ std::vector<Gpu> cards_called(const GpuCatalogue& known, const std::string& text
   return out;
 }
 
-int run_gpus(const Invocation& call) {
+static int run_gpus(const Invocation& call) {
   const GpuCatalogue& known = call.request.card.known();
   std::vector<Gpu> cards(known.cards().begin(), known.cards().end());
   if (!call.models.empty()) cards.clear();
@@ -353,7 +351,7 @@ int run_gpus(const Invocation& call) {
 }
 
 // Entries that have each of the words in their id, family, tasks, license or tag.
-int run_models(const Invocation& call) {
+static int run_models(const Invocation& call) {
   ModelList list{{}, catalogue_date()};
   for (const PublishedModel& model : catalogue()) {
     const std::string text = join(std::vector{model.id, model.tasks, model.license, model.ollama}, " ", folded);
@@ -366,7 +364,7 @@ int run_models(const Invocation& call) {
   return answer(call, reply_of(list), "models");
 }
 
-int run_pick(const Invocation& call) {
+static int run_pick(const Invocation& call) {
   if (!call.models.empty())
     usage_error("pick takes no MODEL", "kvplan models " + one_line(call.models.front(), 60) + " looks a name up");
   if (!call.gpus.empty() || !call.engines.empty())
@@ -381,19 +379,19 @@ int run_pick(const Invocation& call) {
   return answer(call, reply_of(pick), "pick", failed_if(pick.models.empty()));
 }
 
-int run_schema(const Invocation& call) {
+static int run_schema(const Invocation& call) {
   const Reply schema{{}, [] { return schema_json(all_kinds()); }, {}};
   emit(call, written(schema, call.format == "table" ? "json" : call.format, "schema", report_options(call)));
   return 0;
 }
 
-int run_completions(const Invocation& call) {
+static int run_completions(const Invocation& call) {
   if (call.models.size() != 1) usage_error("completions takes the name of a shell", "use one of bash, zsh, fish");
   emit(call, completions(call.models.front()));
   return 0;
 }
 
-int run_man(const Invocation& call) {
+static int run_man(const Invocation& call) {
   emit(call, man_page());
   return 0;
 }
@@ -494,8 +492,6 @@ constexpr std::array kCommands{
             "kvplan man | man -l -\nkvplan man -o kvplan.1\nkvplan man | groff -man -Tutf8 | less -R",
             "json markdown github csv html args k8s svg", true},
 };
-
-}  // namespace
 
 std::span<const Command> commands() {
   return kCommands;

@@ -9,29 +9,27 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
 
 // Every command but `plan`, which needs no name.
-std::span<const Command> named_commands() {
+static std::span<const Command> named_commands() {
   return commands().subspan(1);
 }
 
-bool takes_model(const Command& command) {
+static bool takes_model(const Command& command) {
   return command.arguments.find("MODEL") != string_view::npos || command.arguments.find(".json") != string_view::npos;
 }
 
 // Text for a shell's single quotes.
-std::string shell_quoted(string_view text) {
+static std::string shell_quoted(string_view text) {
   return replaced(text, {{'\'', "'\\''"}});
 }
 
-std::string names_of(const Command& command) {
+static std::string names_of(const Command& command) {
   return join(options_of(command), " ", &Option::names) + " --help -h";
 }
 
-std::string bash() {
+static std::string bash() {
   std::string out =
       "# bash completion of kvplan, from its table of options: source it, or put it where bash-completion looks.\n"
       "_kvplan() {\n"
@@ -78,11 +76,11 @@ std::string bash() {
   return out;
 }
 
-std::string zsh_text(string_view text) {
+static std::string zsh_text(string_view text) {
   return shell_quoted(replaced(text, {{'[', "\\["}, {']', "\\]"}, {':', "\\:"}, {'\\', "\\\\"}}));
 }
 
-std::string zsh_option(const Option& option) {
+static std::string zsh_option(const Option& option) {
   const std::vector<string_view> names = split(option.names);
   std::string value;
   if (!option.value.empty()) {
@@ -100,7 +98,7 @@ std::string zsh_option(const Option& option) {
   return out;
 }
 
-std::string zsh() {
+static std::string zsh() {
   std::string out =
       "#compdef kvplan\n# zsh completion of kvplan, from its table of options: put it as _kvplan in $fpath.\n"
       "_kvplan() {\n  local -a commands options\n  commands=(";
@@ -128,7 +126,7 @@ std::string zsh() {
   return out;
 }
 
-std::string fish() {
+static std::string fish() {
   std::string out = "# fish completion of kvplan, from its table of options.\n";
   const std::string all = join(named_commands(), " ", &Command::name);
   for (const Command& command : named_commands()) {
@@ -164,8 +162,6 @@ std::string fish() {
   }
   return out;
 }
-
-}  // namespace
 
 std::string completions(string_view shell) {
   if (shell == "bash") return bash();

@@ -14,18 +14,14 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
 
-void use_method(Invocation& call, DraftMethod method) {
+static void use_method(Invocation& call, DraftMethod method) {
   if (method == DraftMethod::kEagle && call.draft.empty() && engine_of(call.request).extras.eagle_is_own)
     method = DraftMethod::kMtp;
   call.request.extras.draft_method = method;
   if (method == DraftMethod::kMtp) call.request.mtp = true;
 }
-
-}  // namespace
 
 void apply_speculative_method(Invocation& call, string_view value, string_view name) {
   const auto method = find_draft_method(value);
@@ -107,10 +103,8 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   if (limits.empty() && value != "{}") fail(std::string(name) + ": an empty list", "write image=2,video=0");
 }
 
-namespace {
-
 // A command may name a model on another machine: the error says how to name a local one.
-ModelSpec load_named(const std::string& argument, const Invocation& call) {
+static ModelSpec load_named(const std::string& argument, const Invocation& call) {
   try {
     return load_model(argument, call.source);
   } catch (const Error& error) {
@@ -124,7 +118,7 @@ ModelSpec load_named(const std::string& argument, const Invocation& call) {
 
 // A tag of ollama's library or a repository of GGUF files is a file that is not here: in the type that the name ends
 // with, else in the usual one.
-void use_type_of_tag(const std::string& argument, const Invocation& call, ModelAndRequest& asked) {
+static void use_type_of_tag(const std::string& argument, const Invocation& call, ModelAndRequest& asked) {
   const CatalogueName known = find_published(argument);
   if ((!known.is_tag && !known.is_gguf) || asked.model.is_gguf || asked.request.weights || !call.weights.empty())
     return;
@@ -137,8 +131,6 @@ void use_type_of_tag(const std::string& argument, const Invocation& call, ModelA
            "planned as q4_k_m, the usual type, without reading the GGUF file; --weights plans another type");
   }
 }
-
-}  // namespace
 
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call) {
   ModelAndRequest out{load_named(argument, call), call.request};

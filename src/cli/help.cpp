@@ -9,8 +9,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
 
 constexpr std::size_t kWidth = 80;
@@ -21,18 +19,18 @@ constexpr string_view kUsual =
     "--engine --gpu --gpu-count --max-model-len --num-seqs --weights --kv-cache-dtype --tensor-parallel-size "
     "--format --json";
 
-std::string padded(std::string text, std::size_t width) {
+static std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 2, width), ' ');
   return text;
 }
 
 // Lists yield tables: only `plan` prints them, and `fit` for engines and GPUs.
-bool takes_lists(const Command& command, string_view option) {
+static bool takes_lists(const Command& command, string_view option) {
   return command.name == "plan" || (command.name == "fit" && option != "--weights");
 }
 
 // "--max-model-len, --context, --context-length N"; the short form has the first name and the shortest other one.
-std::string usage_of(const Option& option, const Command& command, bool is_short) {
+static std::string usage_of(const Option& option, const Command& command, bool is_short) {
   std::vector<string_view> names = split(option.names);
   if (is_short) {
     const string_view shortest =
@@ -44,14 +42,14 @@ std::string usage_of(const Option& option, const Command& command, bool is_short
   return join(names) + (value.empty() ? "" : " " + std::string(value));
 }
 
-std::string help_of(const Option& option, const Command& command) {
+static std::string help_of(const Option& option, const Command& command) {
   std::string out(option.help);
   if (option.name() != "--format") return out;
   return out + ": " + join(forms_of(command));
 }
 
 // `text` from `column` on; what exceeds the line continues below, at the same column.
-std::string folded_at(std::size_t column, string_view text) {
+static std::string folded_at(std::size_t column, string_view text) {
   std::string out;
   while (column + text.size() > kWidth) {
     const auto space = text.rfind(' ', kWidth - column);
@@ -62,7 +60,7 @@ std::string folded_at(std::size_t column, string_view text) {
   return out + std::string(text) + "\n";
 }
 
-std::string option_line(const Option& option, const Command& command, bool is_short = false) {
+static std::string option_line(const Option& option, const Command& command, bool is_short = false) {
   std::string out = "  " + usage_of(option, command, is_short);
   if (out.size() + 2 > kColumn)
     out += "\n" + std::string(kColumn, ' ');
@@ -71,34 +69,32 @@ std::string option_line(const Option& option, const Command& command, bool is_sh
   return out + folded_at(kColumn, help_of(option, command));
 }
 
-std::string in_full(string_view group, const std::vector<const Option*>& options, const Command& command) {
+static std::string in_full(string_view group, const std::vector<const Option*>& options, const Command& command) {
   std::string out = std::string(group) + "\n";
   for (const Option* option : options)
     if (option->group == group && !has_word(command.first, option->name())) out += option_line(*option, command);
   return out;
 }
 
-std::vector<string_view> groups_of(const std::vector<const Option*>& options) {
+static std::vector<string_view> groups_of(const std::vector<const Option*>& options) {
   std::vector<string_view> out;
   for (const Option* option : options)
     if (std::find(out.begin(), out.end(), option->group) == out.end()) out.push_back(option->group);
   return out;
 }
 
-std::string examples(const Command& command) {
+static std::string examples(const Command& command) {
   std::string out = command.examples.empty() ? "" : "\nExamples\n";
   for (const string_view example : split(command.examples, '\n')) out += "  " + std::string(example) + "\n";
   return out;
 }
 
-std::string command_usage(const Command& command) {
+static std::string command_usage(const Command& command) {
   std::string out = "kvplan ";
   if (command.name != "plan") out += std::string(command.name) + " ";
   out += command.arguments;
   return out.substr(0, out.find_last_not_of(' ') + 1);
 }
-
-}  // namespace
 
 std::vector<string_view> forms_of(const Command& command) {
   std::vector<string_view> out;
@@ -137,10 +133,8 @@ std::string main_help() {
   return out + "More: kvplan COMMAND --help, kvplan --engine vllm --help, kvplan --help all.\n" + examples(plan);
 }
 
-namespace {
-
 // The settings of an engine that starts another, in its own names: it does not have the other engine's options.
-std::string own_settings(const Engine& engine, const Command& plan) {
+static std::string own_settings(const Engine& engine, const Command& plan) {
   const EngineOptions settings(engine.command.options());
   std::string out;
   string_view last;
@@ -158,8 +152,6 @@ std::string own_settings(const Engine& engine, const Command& plan) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string engine_help(string_view engine) {
   const Command& plan = commands().front();

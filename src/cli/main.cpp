@@ -9,16 +9,14 @@
 #include "cli/options.h"
 #include "kvplan/error.h"
 
-namespace {
-
-int run_command(std::string_view name, const kvplan::Invocation& call) {
+static int run_command(std::string_view name, const kvplan::Invocation& call) {
   for (const kvplan::Command& command : kvplan::commands())
     if (command.name == name) return command.run(call);
   return static_cast<int>(kvplan::Exit::kBadInput);
 }
 
 // The Python package has this command with more options. It returns the engine's figures to the program with --said.
-bool is_for_python(int argc, char** argv) {
+static bool is_for_python(int argc, char** argv) {
   if (argc < 2 || argv[1] != std::string_view("verify")) return false;
   const auto is_ours = [](std::string_view word) {
     return word == "--help" || word == "-h" || word.starts_with("--said=");
@@ -26,7 +24,7 @@ bool is_for_python(int argc, char** argv) {
   return std::none_of(argv + 2, argv + argc, is_ours);
 }
 
-int run(int argc, char** argv) {
+static int run(int argc, char** argv) {
   if (is_for_python(argc, argv)) {
     kvplan::os::become("kvplan-verify", argv[0], argv + 1);
     return run_command("verify", {});
@@ -36,12 +34,10 @@ int run(int argc, char** argv) {
   return run_command(call->command, *call);
 }
 
-int report(const char* line, kvplan::Exit code) {
+static int report(const char* line, kvplan::Exit code) {
   std::fprintf(stderr, "%s\n", line);
   return static_cast<int>(code);
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
   kvplan::os::prepare_streams();

@@ -5,24 +5,20 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
 
 // In roff a dash is a minus sign, a backslash starts an escape, and a dot or a quote at a line's start a request.
-std::string roff(string_view text) {
+static std::string roff(string_view text) {
   return (text.starts_with('.') || text.starts_with('\'') ? "\\&" : "") + replaced(text, {{'\\', "\\e"}, {'-', "\\-"}});
 }
 
-std::string option_entry(const Option& option) {
+static std::string option_entry(const Option& option) {
   std::string out = ".TP\n\\fB" + join(split(option.names), "\\fR, \\fB", roff) + "\\fR";
   if (!option.value.empty()) out += " \\fI" + roff(option.value) + "\\fR";
   out += "\n" + roff(option.help) + ".\n";
   if (!option.value.starts_with("E[") && option.value != "FORM") return out;
   return out + "One of " + roff(join(choices(option))) + ".\n";
 }
-
-}  // namespace
 
 std::string man_page() {
   std::string out = ".TH KVPLAN 1 \"\" \"kvplan " + std::string(kVersion) + "\" \"User Commands\"\n";

@@ -16,9 +16,7 @@
 
 namespace kvplan {
 
-namespace {
-
-void show(ProgressLine& progress, std::string_view step, Bytes done, Bytes all) {
+static void show(ProgressLine& progress, std::string_view step, Bytes done, Bytes all) {
   if (!progress.is_due()) return;
   std::array<char, 128> text{};
   std::snprintf(text.data(), text.size(), "%.*s: %.2f of %.2f GiB", static_cast<int>(step.size()), step.data(),
@@ -27,7 +25,7 @@ void show(ProgressLine& progress, std::string_view step, Bytes done, Bytes all) 
 }
 
 // Runs `work`, which allocates on a device. After an interrupt everything is freed before the program ends.
-void guarded(const std::function<void(MeasureOptions&)>& work) {
+static void guarded(const std::function<void(MeasureOptions&)>& work) {
   const InterruptGuard guard;
   try {
     ProgressLine progress;
@@ -40,8 +38,6 @@ void guarded(const std::function<void(MeasureOptions&)>& work) {
     InterruptGuard::pass_on();
   }
 }
-
-}  // namespace
 
 int run_card(const Invocation& call, const ReportOptions& options) {
   if (!call.measuring.save.empty()) check_writable(call.measuring.save);

@@ -5,15 +5,11 @@
 
 namespace kvplan {
 
-namespace {
-
-[[noreturn]] void no_device() {
+[[noreturn]] static void no_device() {
   Error error(Exit::kNoDevice, "kvplan measures on Linux only", "run kvplan on the Linux machine that has the device");
   error.set_source("measure");
   throw error;
 }
-
-}  // namespace
 
 int run_measure(const Invocation&, const ModelAndRequest&, const ReportOptions&) {
   no_device();

@@ -3,8 +3,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
 
 constexpr string_view kLoad = "Request";
@@ -379,8 +377,6 @@ constexpr Option kOptions[]{
        c.source.hub.token = not_empty(v, n, "give a token of the Hub, or leave it out", "token");
      }},
 };
-
-}  // namespace
 
 std::span<const Option> options() {
   return kOptions;

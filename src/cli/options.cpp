@@ -22,10 +22,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // Lists yield tables, which only these commands print.
-void check_lists(const Invocation& call) {
+static void check_lists(const Invocation& call) {
   const bool plans = call.command == "plan";
   const bool compares = call.command == "compare";
   if (!call.gpus.empty() && !plans && !compares && call.command != "fit")
@@ -46,12 +44,12 @@ void check_lists(const Invocation& call) {
 }
 
 // Standard input can be read only once.
-void check_inputs(const Invocation& call) {
+static void check_inputs(const Invocation& call) {
   if (std::count(call.models.begin(), call.models.end(), "-") > 1)
     fail("standard input (-) is given twice", "give it once");
 }
 
-void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+static void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
   if (request.limits.min_seqs && request.max_num_seqs && *request.limits.min_seqs > *request.max_num_seqs)
     fail("--min-seqs " + std::to_string(*request.limits.min_seqs) + " is more than the scheduler's --max-num-seqs " +
@@ -77,14 +75,14 @@ void check_load(const Invocation& call, const std::function<bool(std::string_vie
          "use one of them");
 }
 
-void check_drafts(const Invocation& call) {
+static void check_drafts(const Invocation& call) {
   const auto& method = call.request.extras.draft_method;
   if (call.request.mtp && method && *method != DraftMethod::kMtp)
     fail("--mtp and the speculative method " + std::string(name(*method)) + " are two drafting methods",
          "leave one of them out");
 }
 
-void check_budget(const Invocation& call) {
+static void check_budget(const Invocation& call) {
   const Request& request = call.request;
   if (!request.kv_cache_memory_bytes) return;
   const Bytes budget = *request.kv_cache_memory_bytes;
@@ -105,7 +103,7 @@ void check_budget(const Invocation& call) {
   for (const Gpu* gpu : call.gpus) check_card(Bytes(gpu->memory_mib * kMiB), gpu->name);
 }
 
-void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+static void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
   if (!given("--gpu-count")) return;
   const std::uint64_t needed = request.parallel.gpus();
@@ -117,7 +115,7 @@ void check_layout(const Invocation& call, const std::function<bool(std::string_v
 
 // Throws Error that names both options and the remedy. `given` says whether an option (by its first name) was on the
 // command line. Only what no model and no GPU could satisfy is refused. What does not fit gets a plan.
-void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+static void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   check_inputs(call);
   check_lists(call);
   check_load(call, given);
@@ -129,13 +127,13 @@ void check_contradictions(const Invocation& call, const std::function<bool(std::
 
 using std::string_view;
 
-bool is_given(const ParsedArguments& given, string_view option) {
+static bool is_given(const ParsedArguments& given, string_view option) {
   return std::any_of(given.options.begin(), given.options.end(),
                      [&](const GivenOption& each) { return each.option->name() == option; });
 }
 
 // Throws Error if an option belongs to none of the chosen engines.
-void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
+static void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
   if (given.options.empty()) return;
   std::vector<std::string> chosen;
   for (const std::string& text : call.engines) {
@@ -152,7 +150,7 @@ void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
 }
 
 // If the names of all models imply the same engine, its options are known from the start.
-void use_implied_engine(Invocation& call) {
+static void use_implied_engine(Invocation& call) {
   if (call.engine_given || call.models.empty() || call.command == "diff") return;
   const string_view implied = implied_engine(call.models.front());
   const bool is_same = std::all_of(call.models.begin(), call.models.end(), [&](const std::string& model) {
@@ -162,14 +160,14 @@ void use_implied_engine(Invocation& call) {
 }
 
 // Options apply in the order of the table, whatever their order on the command line.
-void apply(const ParsedArguments& given, Invocation& call) {
+static void apply(const ParsedArguments& given, Invocation& call) {
   for (const Option& option : options())
     for (const GivenOption& each : given.options)
       if (each.option == &option) option.apply(call, each.value, each.name);
 }
 
 // "help", "help COMMAND" and "version" work as --help and --version, as in other programs.
-void move_help_last(std::vector<std::string>& arguments) {
+static void move_help_last(std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && arguments.front() == "version" && !std::filesystem::exists("version"))
     arguments.front() = "--version";
   if (arguments.front() != "help" || std::filesystem::exists("help")) return;
@@ -178,27 +176,27 @@ void move_help_last(std::vector<std::string>& arguments) {
 }
 
 // The engine to print help for; empty for the command's help.
-std::string asked_engine(const ParsedArguments& given) {
+static std::string asked_engine(const ParsedArguments& given) {
   Request scratch;
   for (const GivenOption& each : given.options)
     if (each.option->name() == "--engine") return std::string(find_engine(each.value, scratch).name);
   return "";
 }
 
-std::string help_text(const ParsedArguments& given) {
+static std::string help_text(const ParsedArguments& given) {
   const bool is_whole = !given.words.empty() && given.words.back() == "all";
   if (is_whole) return command_help(*given.command, true);
   if (const std::string engine = asked_engine(given); !engine.empty()) return engine_help(engine);
   return given.command == &commands().front() ? main_help() : command_help(*given.command, false);
 }
 
-void require_form(const Command& command, std::string_view format) {
+static void require_form(const Command& command, std::string_view format) {
   if (has_word(command.lacks, format))
     fail("--format: " + std::string(command.name) + " has no format \"" + std::string(format) + "\"",
          "use " + join(forms_of(command)));
 }
 
-void make_paths_plain(Invocation& call) {
+static void make_paths_plain(Invocation& call) {
   for (std::string* path : {&call.draft, &call.mmproj, &call.output, &call.measuring.save})
     *path = os::plain_path(std::move(*path));
   for (std::vector<std::string>* paths : {&call.models, &call.loras})
@@ -208,7 +206,7 @@ void make_paths_plain(Invocation& call) {
 }
 
 // The scheduler's limit is often given for the number of sequences to plan for.
-void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
+static void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
   if (call.pasted != nullptr || !is_given(given, "--max-num-seqs") || is_given(given, "--num-seqs") ||
       is_given(given, "--users") || is_given(given, "--seq-lens"))
     return;
@@ -220,7 +218,7 @@ void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
 }
 
 // --split-mode none: of several GPUs llama.cpp uses the one that --main-gpu names.
-void use_one_gpu(Invocation& call) {
+static void use_one_gpu(Invocation& call) {
   Request& request = call.request;
   CardRequest& card = request.card;
   const std::optional<std::uint64_t>& index = request.llama_cpp.only_gpu;
@@ -252,7 +250,7 @@ void use_tensors(Invocation& call) {
 }
 
 // Applies the given options to the call.
-void prepare(const ParsedArguments& given, Invocation& call) {
+static void prepare(const ParsedArguments& given, Invocation& call) {
   const Command& command = *given.command;
   for (const GivenOption& each : given.options) call.typed.emplace_back(each.option->name(), each.value);
   apply(given, call);
@@ -268,7 +266,7 @@ void prepare(const ParsedArguments& given, Invocation& call) {
 }
 
 // Tensors that a pattern places as no option of kvplan can: there is no verdict then.
-void leave_patterns_out(ReadCommand& read) {
+static void leave_patterns_out(ReadCommand& read) {
   const Option* option = find_option("--override-tensor");
   std::erase_if(read.settings.settings, [&](const CommandSetting& each) {
     if (find_option(each.option) != option) return false;
@@ -288,8 +286,8 @@ void leave_patterns_out(ReadCommand& read) {
 }
 
 // The call that an engine's command means.
-Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, const Invocation& base,
-                   std::string_view left_out = "") {
+static Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, const Invocation& base,
+                          std::string_view left_out = "") {
   Invocation call = base;
   ParsedArguments given = typed;
   ReadCommand read = read_command(command, call.model_source);
@@ -310,14 +308,14 @@ Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, c
   return call;
 }
 
-std::string value_of(const ParsedArguments& given, string_view option) {
+static std::string value_of(const ParsedArguments& given, string_view option) {
   for (const GivenOption& each : given.options)
     if (each.option->name() == option) return each.value;
   return "";
 }
 
 // Commands of engines: two for diff, with "--" between them.
-std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invocation& call) {
+static std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invocation& call) {
   if (is_given(given, "--watch")) return {};
   std::vector<LaunchCommand> out;
   const std::string file = value_of(given, "--command");
@@ -331,7 +329,7 @@ std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invoc
 }
 
 // Returns false if the arguments are not an engine's command.
-bool parse_pasted(const ParsedArguments& given, Invocation& call) {
+static bool parse_pasted(const ParsedArguments& given, Invocation& call) {
   const std::vector<LaunchCommand> commands = commands_of(given, call);
   if (commands.empty()) return false;
   if (!call.models.empty()) fail("both a MODEL and an engine's command were given", "leave one of them out");
@@ -359,7 +357,7 @@ bool parse_pasted(const ParsedArguments& given, Invocation& call) {
 }
 
 // Returns false if help or the version was printed.
-bool parse(std::vector<std::string> arguments, Invocation& call) {
+static bool parse(std::vector<std::string> arguments, Invocation& call) {
   if (arguments.empty()) {
     std::fputs(greeting().c_str(), stdout);
     return false;
@@ -391,8 +389,6 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   }
   return true;
 }
-
-}  // namespace
 
 std::optional<Invocation> parse_command_line(int argc, const char* const* argv) {
   Invocation call;

@@ -11,13 +11,11 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
 
 constexpr std::size_t kMostOfLine = 4096;
 
-bool starts_command(const std::vector<std::string>& words, std::size_t at) {
+static bool starts_command(const std::vector<std::string>& words, std::size_t at) {
   const string_view name = program_name(words[at]);
   const auto next = [&](std::size_t ahead) { return at + ahead < words.size() ? string_view(words[at + ahead]) : ""; };
   if ((name == "docker" || name == "podman") && next(1) == "run") return true;
@@ -29,8 +27,6 @@ bool starts_command(const std::vector<std::string>& words, std::size_t at) {
     }
   return false;
 }
-
-}  // namespace
 
 void mark_command(std::vector<std::string>& arguments) {
   for (std::size_t at = 0; at < arguments.size(); ++at) {

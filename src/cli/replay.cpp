@@ -8,8 +8,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // Options that each row adds itself.
 constexpr std::string_view kOwn =
     "--engine --max-model-len --ctx-size --num-seqs --weights --kv-cache-dtype --cache-type-k --cache-type-v "
@@ -22,7 +20,7 @@ constexpr std::string_view kLeftOut =
     "--format --json --output --color --token --offline --fail-over --measure --measure-max --device --tolerance "
     "--save-calibration --watch --pid --keep --share";
 
-void add_types(const Request& planned, OptionValues& out) {
+static void add_types(const Request& planned, OptionValues& out) {
   const auto add = [&](const char* option, const std::optional<Dtype>& type) {
     if (type) out.emplace_back(option, name(*type));
   };
@@ -33,13 +31,13 @@ void add_types(const Request& planned, OptionValues& out) {
 }
 
 // In the largest unit that keeps every byte.
-std::string size_text(Bytes size) {
+static std::string size_text(Bytes size) {
   const std::uint64_t bytes = size.count();
   if (bytes % kGiB == 0) return std::to_string(bytes / kGiB) + "GiB";
   return bytes % kMiB == 0 ? std::to_string(bytes / kMiB) + "MiB" : std::to_string(bytes) + "B";
 }
 
-void add_cards(const Request& planned, OptionValues& out) {
+static void add_cards(const Request& planned, OptionValues& out) {
   const CardRequest& card = planned.card;
   if (!card.mixed.empty())
     out.emplace_back("--gpu", join(card.mixed_names(), "+"));
@@ -50,7 +48,7 @@ void add_cards(const Request& planned, OptionValues& out) {
     out.emplace_back("--gpu-count", std::to_string(std::max(card.count, planned.parallel.gpus())));
 }
 
-void add_layout(const Parallel& parallel, OptionValues& out) {
+static void add_layout(const Parallel& parallel, OptionValues& out) {
   const auto add = [&](const char* option, std::uint64_t ranks, bool always = false) {
     if (always || ranks > 1) out.emplace_back(option, std::to_string(ranks));
   };
@@ -63,7 +61,7 @@ void add_layout(const Parallel& parallel, OptionValues& out) {
 }
 
 // llama.cpp's placement, which -ngl auto may have searched. --cpu-moe stays as typed.
-void add_placement(const Request& planned, const LlamaCppOptions& asked, OptionValues& out) {
+static void add_placement(const Request& planned, const LlamaCppOptions& asked, OptionValues& out) {
   const LlamaCppOptions& placed = planned.llama_cpp;
   if (placed.placement == Placement::kFit) out.emplace_back("--n-gpu-layers", "auto");
   if (placed.gpu_layers)
@@ -73,8 +71,6 @@ void add_placement(const Request& planned, const LlamaCppOptions& asked, OptionV
   if (!placed.tensor_split.empty() && (planned.card.mixed.empty() || placed.tensor_split != asked.tensor_split))
     out.emplace_back("--tensor-split", shares_text(placed.tensor_split));
 }
-
-}  // namespace
 
 OptionValues replay(const Invocation& call, const std::string& source, const Request& planned) {
   OptionValues out{{"kvplan", source}};

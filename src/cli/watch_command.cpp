@@ -17,9 +17,7 @@
 
 namespace kvplan {
 
-namespace {
-
-std::unique_ptr<MemoryCounter> counter_of(const std::string& device) {
+static std::unique_ptr<MemoryCounter> counter_of(const std::string& device) {
   if (device == "host") return host_counter();
   auto out = nvidia_counter(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"));
   if (out == nullptr)
@@ -28,7 +26,7 @@ std::unique_ptr<MemoryCounter> counter_of(const std::string& device) {
   return out;
 }
 
-void show(ProgressLine& progress, const Watched& seen) {
+static void show(ProgressLine& progress, const Watched& seen) {
   if (!progress.is_due()) return;
   std::array<char, 128> text{};
   std::snprintf(text.data(), text.size(), "watching process %lld: %.2f GiB, %zu stages",
@@ -36,7 +34,7 @@ void show(ProgressLine& progress, const Watched& seen) {
   progress.show(text.data());
 }
 
-WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
+static WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   const MeasuringOptions& measuring = call.measuring;
   WatchOptions options;
   options.command = measuring.command;
@@ -59,8 +57,6 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
     InterruptGuard::pass_on();
   }
 }
-
-}  // namespace
 
 int run_watch(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options) {
   const std::unique_ptr<MemoryCounter> counter = counter_of(call.measuring.device);

@@ -9,11 +9,9 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr double kMostSequences = 1e9;
 
-std::string decimal(double value) {
+static std::string decimal(double value) {
   char text[32];
   std::snprintf(text, sizeof text, value < 100 ? "%.2f" : "%.0f", value);
   return text;
@@ -21,7 +19,7 @@ std::string decimal(double value) {
 
 // The fastest possible decoding of one sequence: every step reads the weights once, on at most two nodes of tensor
 // parallel GPUs.
-std::optional<double> fastest(const ModelSpec& model, Request request) {
+static std::optional<double> fastest(const ModelSpec& model, Request request) {
   constexpr double kMostRanks = 16;
   request.num_seqs = 1;
   request.users = false;
@@ -32,12 +30,10 @@ std::optional<double> fastest(const ModelSpec& model, Request request) {
   return plan.roofline->tokens_per_s_empty * std::max(1.0, kMostRanks / here) * guessed;
 }
 
-std::uint64_t whole(double sequences) {
+static std::uint64_t whole(double sequences) {
   if (!(sequences <= kMostSequences)) fail("the workload has more than 10^9 sequences at once", "lower its rate");
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(sequences)));
 }
-
-}  // namespace
 
 void check_workload(const Workload& workload, const Request& request) {
   const auto needs = [](bool missing, const char* option, const char* other) {
