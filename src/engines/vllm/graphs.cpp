@@ -18,12 +18,10 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr const char* kGraphBytes = "CUDA graphs";
 
 // Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on steps of `step`.
-std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
+static std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step)
     out.push_back(size);
@@ -31,14 +29,14 @@ std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
 }
 
 // Tokens of a diffusion model's canvas, which count as drafts (VllmConfig.num_speculative_tokens); 0 for other models.
-std::uint64_t canvas(const EngineInput& input) {
+static std::uint64_t canvas(const EngineInput& input) {
   for (const ConfigFact& fact : input.model.facts)
     if (fact.key == "canvas_length") return whole_number(fact.value).value_or(0);
   return 0;
 }
 
 // FP8 caches use FlashInfer, except on Hopper, where FlashAttention has a kernel (platforms/cuda.py).
-bool uses_flashinfer_fp8(const EngineInput& input, const VllmRules& rules) {
+static bool uses_flashinfer_fp8(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWidest = 256;
   const unsigned capability = input.request.card.capability();
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3 || input.types.key == Dtype::kFp8E5m2;
@@ -51,14 +49,14 @@ bool uses_flashinfer_fp8(const EngineInput& input, const VllmRules& rules) {
 }
 
 // FlashInfer does not capture whole steps with drafts there (get_cudagraph_support).
-Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
+static Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWorkspace = 394 * kMiB;
   return Bytes(vllm_speculative_tokens(input) == 0 && uses_flashinfer_fp8(input, rules) ? kWorkspace : 0);
 }
 
 // FlashAttention 3 captures whole steps for up to 32 splits of the keys, each with its output in float32: one buffer
 // for all layers, as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
-Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
+static Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
   constexpr std::uint64_t kSplits = 32, kFloat = 4;
   if (tokens == 0 || !vllm_is_hopper(input.request)) return Bytes(0);
   std::uint64_t width = vllm_widest_value(input);
@@ -70,8 +68,6 @@ Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
   const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.parallel.tensor);
   return Bytes(kSplits * kFloat) * checked_mul(tokens, checked_mul(heads, width, kGraphBytes), kGraphBytes);
 }
-
-}  // namespace
 
 VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules) {
   if (input.request.enforce_eager) return {};

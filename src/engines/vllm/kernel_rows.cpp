@@ -3,9 +3,7 @@
 
 namespace kvplan {
 
-namespace {
-
-constexpr Release of_minor(std::uint64_t minor, std::uint64_t patch = 0) {
+static constexpr Release of_minor(std::uint64_t minor, std::uint64_t patch = 0) {
   return {0, minor, patch};
 }
 
@@ -90,8 +88,6 @@ constexpr KernelRow kRows[] = {
                  "vllm-project/vllm#45661 and #46492"},
 };
 // clang-format on
-
-}  // namespace
 
 std::span<const KernelRow> vllm_kernel_rows() {
   return kRows;

@@ -8,8 +8,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kUsualBlock = 16;
 constexpr std::uint64_t kFlashMlaBlock = 64;
 constexpr std::uint64_t kBlackwellLatentBlock = 32;
@@ -22,12 +20,10 @@ constexpr std::uint64_t kFlashKdaAlignment = 16;
 constexpr std::uint64_t kDeltaAlignment = 64;
 
 // Whether the GPU runs FlashKDA and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
-bool has_prefill_kernels(const Request& request) {
+static bool has_prefill_kernels(const Request& request) {
   const unsigned major = request.card.capability() / 10;
   return !request.card.gpu || major == 9 || major == 10 || major == 12;
 }
-
-}  // namespace
 
 bool vllm_supports(const Gpu& card) {
   constexpr unsigned kOldest = 70;

@@ -14,9 +14,7 @@
 
 namespace kvplan {
 
-namespace {
-
-void add_extras(const LaunchInput& input, Arguments& out) {
+static void add_extras(const LaunchInput& input, Arguments& out) {
   const Request& request = *input.request;
   const ExtrasRequest& extras = request.extras;
   if (input.draft_method) {
@@ -43,7 +41,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
 }
 
 // vllm/config/cache.py, CacheDType.
-std::string_view kv_name(Dtype type) {
+static std::string_view kv_name(Dtype type) {
   if (type == Dtype::kInt8) return "int8_per_token_head";
   if (type == Dtype::kInt4) return "int4_per_token_head";
   return name(type);
@@ -52,7 +50,7 @@ std::string_view kv_name(Dtype type) {
 constexpr std::uint64_t kRpcPort = 13345;  // any free port, the same on all nodes
 
 // A context beyond the model's own: vLLM refuses it unless an option allows it, and the positions need scaling.
-void add_longer_context(const LaunchInput& input, const VllmRules& rules, Arguments& out, Launch& launch) {
+static void add_longer_context(const LaunchInput& input, const VllmRules& rules, Arguments& out, Launch& launch) {
   if (!is_beyond(input)) return;
   launch.environment.emplace_back("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1");
   const std::string keys = yarn_override(input, rules.rope_parameters ? "rope_parameters" : "rope_scaling");
@@ -64,8 +62,8 @@ void add_longer_context(const LaunchInput& input, const VllmRules& rules, Argume
 
 // One command for each node. Copies that fit in a node are data parallel over the nodes; a copy that spans nodes is
 // started with their number.
-void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vector<std::string>& words,
-               Launch& launch) {
+static void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vector<std::string>& words,
+                      Launch& launch) {
   const Request& request = *input.request;
   const std::uint64_t copy = request.parallel.tensor * request.parallel.pipeline;
   if (request.parallel.gpus() <= kGpusOfNode) {
@@ -102,7 +100,7 @@ void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vect
 
 // A connector's own size in host memory: of all ranks in bytes, or of each rank in bytes (LMCache: in GiB, 5 where its
 // variable is not set).
-void complete_host_cache(CommandSettings& settings) {
+static void complete_host_cache(CommandSettings& settings) {
   const auto number = [&](std::string_view option, double other) {
     const std::string* text = settings.find(option);
     double value = other;
@@ -121,13 +119,11 @@ void complete_host_cache(CommandSettings& settings) {
 }
 
 // Speculative decoding with the model's own layers needs no other model.
-void complete_command(CommandSettings& settings) {
+static void complete_command(CommandSettings& settings) {
   complete_host_cache(settings);
   const std::string* method = settings.find("--speculative-method");
   if (method != nullptr && find_draft_method(*method) == DraftMethod::kMtp) settings.remove("--draft");
 }
-
-}  // namespace
 
 EngineCommand vllm_command() {
   static constexpr std::string_view kPrograms[] = {"vllm serve", "-m vllm.entrypoints.openai.api_server",

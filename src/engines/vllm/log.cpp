@@ -7,8 +7,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 // The figures of vLLM's log, oldest wording first. Its older "GB" is also 2^30 bytes.
@@ -184,15 +182,13 @@ constexpr RemedyRule kRemedies[] = {
     {kTooFewCards, "@across_nodes:--distributed-executor-backend ray; @ranks_that_divide {cards}; @other_card"},
 };
 
-std::string_view remark(const Request& request) {
+static std::string_view remark(const Request& request) {
   if (vllm_rules(request).tokens_from_concurrency) return "";
   return "\"GPU KV cache size\" of a model with several kinds of layers is not a capacity before vLLM 0.21: it is "
          "blocks "
          "/ "
          "groups * block size; from 0.21 on it is concurrency * length";
 }
-
-}  // namespace
 
 EngineLog vllm_log() {
   EngineLog out{.figures = kFigures, .events = kVllmLogEvents, .stages = kStages};

@@ -2,8 +2,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr LogTemplate kVllmEvents[] = {
@@ -336,8 +334,6 @@ constexpr LogTemplate kVllmEvents[] = {
     {"vLLM API server version", kMark},
     {"VLLM_", kMark},
 };
-
-}  // namespace
 
 const std::span<const LogTemplate> kVllmLogEvents = kVllmEvents;
 

@@ -10,14 +10,10 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
 constexpr std::uint64_t kExtraVocab = 256;
 constexpr std::uint64_t kMostVocab = 258048;
 constexpr std::uint64_t kDefaultRank = 16;
-
-}  // namespace
 
 LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) {
   const ExtrasRequest& extras = request.extras;

@@ -11,8 +11,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using Found = std::optional<Refusal>;
 
 constexpr unsigned kAmpere = 80;
@@ -21,15 +19,15 @@ constexpr unsigned kBlackwell = 100;
 constexpr std::uint64_t kFinestBlock = 32;
 
 // "8.0" for 80.
-NamedValue named_capability(std::string_view name, unsigned capability) {
+static NamedValue named_capability(std::string_view name, unsigned capability) {
   return {name, std::to_string(capability / 10) + "." + std::to_string(capability % 10)};
 }
 
-bool is_fp8(Dtype type) {
+static bool is_fp8(Dtype type) {
   return type == Dtype::kFp8E4m3 || type == Dtype::kFp8E5m2 || type == Dtype::kFp8DsMla;
 }
 
-Found architecture(const EngineInput& input) {
+static Found architecture(const EngineInput& input) {
   const VllmClass the_class = vllm_class(input.model);
   if (!the_class.is_missing && !the_class.is_unregistered) return std::nullopt;
   return Refusal{"architecture",
@@ -38,7 +36,7 @@ Found architecture(const EngineInput& input) {
 }
 
 // ModelConfig.get_and_verify_max_len.
-Found length(const EngineInput& input, const Load& load) {
+static Found length(const EngineInput& input, const Load& load) {
   const Tokens longest = input.model.longest;
   if (longest == Tokens(0) || load.max_model_len <= longest) return std::nullopt;
   return Refusal{"max_model_len",
@@ -48,7 +46,7 @@ Found length(const EngineInput& input, const Load& load) {
 }
 
 // ModelConfig.verify_with_parallel_config, and layers that divide their heads by the ranks.
-Found ranks(const EngineInput& input) {
+static Found ranks(const EngineInput& input) {
   constexpr const char* kCure = "use a --tensor-parallel-size that divides them";
   const std::uint64_t tp = input.request.parallel.tensor;
   if (tp <= 1) return std::nullopt;
@@ -77,7 +75,7 @@ Found ranks(const EngineInput& input) {
 }
 
 // ModelConfig and the loader: GPUs and kernels that the release lacks.
-Found card(const EngineInput& input) {
+static Found card(const EngineInput& input) {
   const unsigned capability = input.request.card.capability();
   const VllmClass the_class = vllm_class(input.model);
   const ExpertKinds kinds{the_class.has_plain_experts, the_class.clamps_experts};
@@ -102,7 +100,7 @@ std::uint64_t split_shared_width(const EngineInput& input) {
 }
 
 // Blocks of FP8 weights that ranks split: validate_fp8_block_shape, and for experts separately.
-Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
+static Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
   if (!scheme || scheme->block_rows == 0) return std::nullopt;
@@ -134,7 +132,7 @@ Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
 }
 
 // Layers for which the GPU has no kernel, or none with this cache type.
-Found kernels(const EngineInput& input, const VllmRules& rules) {
+static Found kernels(const EngineInput& input, const VllmRules& rules) {
   const unsigned capability = input.request.card.capability();
   const Dtype type = input.types.key;
   const VllmClass the_class = vllm_class(input.model);
@@ -168,7 +166,7 @@ Found kernels(const EngineInput& input, const VllmRules& rules) {
 }
 
 // What ParallelConfig and FusedMoE check if experts move between ranks.
-Found balanced_experts(const EngineInput& input) {
+static Found balanced_experts(const EngineInput& input) {
   const Parallel& parallel = input.request.parallel;
   if (!parallel.balances_experts) {
     if (parallel.redundant_experts == 0) return std::nullopt;
@@ -192,7 +190,7 @@ Found balanced_experts(const EngineInput& input) {
 }
 
 // What ModelConfig, SpeculativeConfig and VllmConfig check before the model is created.
-Found configuration(const EngineInput& input) {
+static Found configuration(const EngineInput& input) {
   const VllmClass the_class = vllm_class(input.model);
   if (input.request.parallel.expert && input.model.experts.count == 0)
     return Refusal{"expert_parallel",
@@ -234,8 +232,6 @@ Found configuration(const EngineInput& input) {
                    "name a draft of the same family"};
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load) {
   const VllmRules rules = vllm_rules(input.request);

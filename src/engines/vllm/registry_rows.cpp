@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // clang-format off
 constexpr RegistryRow kRegistry[] = {
     {{0, 7},
@@ -127,8 +125,6 @@ constexpr RegistryRow kRegistry[] = {
      "Step5ForConditionalGeneration"},
 };
 // clang-format on
-
-}  // namespace
 
 std::span<const RegistryRow> vllm_registry_rows() {
   return kRegistry;

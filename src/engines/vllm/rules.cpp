@@ -5,28 +5,26 @@
 
 namespace kvplan {
 
-namespace {
-
 using V = VllmRules;
 using enum RuleBasis;
 
 // Rows in the order of VllmRules. All releases begin with 0: 28 is 0.28.
-constexpr Release release(std::uint64_t number) {
+static constexpr Release release(std::uint64_t number) {
   return {0, number, 0};
 }
 
 // The flag is set from a release on, or until before one; or a number gets another value.
-constexpr Rule<V> since(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
-                        RuleBasis basis = kRead) {
+static constexpr Rule<V> since(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
+                               RuleBasis basis = kRead) {
   return {sets, 1, release(number), kNoEnd, what, evidence, basis};
 }
-constexpr Rule<V> until(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
-                        RuleBasis basis = kRead) {
+static constexpr Rule<V> until(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
+                               RuleBasis basis = kRead) {
   return {sets, 1, {}, release(number), what, evidence, basis};
 }
 template <class Value>
-constexpr Rule<V> value_since(std::uint64_t number, Value V::*sets, Value to, std::string_view what,
-                              std::string_view evidence) {
+static constexpr Rule<V> value_since(std::uint64_t number, Value V::*sets, Value to, std::string_view what,
+                                     std::string_view evidence) {
   return {sets, static_cast<double>(to), release(number), kNoEnd, what, evidence};
 }
 
@@ -252,15 +250,13 @@ constexpr Rule<V> kRules[] = {
 };
 
 // Whether 0.8 takes the V1 engine, as far as a request shows it.
-bool allows_v1(const Request& request) {
+static bool allows_v1(const Request& request) {
   constexpr unsigned kAmpere = 80;
   const Gpu* card = request.card.gpu;
   const bool runs = card != nullptr && card->vendor == "NVIDIA" && card->capability >= kAmpere;
   return runs && request.parallel.pipeline == 1 && !request.cache_type_k && !request.cpu_offload && !request.mtp &&
          !request.extras.draft && !request.extras.wants_lora() && request.dtype != Dtype::kFloat32;
 }
-
-}  // namespace
 
 VllmRules vllm_rules(const Request& request) {
   VllmRules rules = resolve_rules(kRules, release_of(request));

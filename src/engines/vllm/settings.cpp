@@ -8,15 +8,13 @@
 
 namespace kvplan {
 
-namespace {
-
 // Gemma 4's largest item is a video: 32 frames of at most 70 tokens, each with a begin, an end and a time
 // (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
 // Whether EngineArgs counts the GPU as large: at least 70 GiB, no A100, and no GB10, whose memory NVML did not report
 // until 0.33 names it. Without a GPU, the figures for a large one are used.
-bool is_large(const CardRequest& card) {
+static bool is_large(const CardRequest& card) {
   constexpr std::uint64_t kLarge = 70 * kGiB;
   constexpr unsigned kGb10 = 121;
   if (!card.memory) return true;
@@ -24,8 +22,6 @@ bool is_large(const CardRequest& card) {
   const bool is_a100 = card.gpu && card.gpu->name.find("a100") != std::string::npos;  // vLLM also checks the name
   return !is_a100 && card.memory->count() >= kLarge;
 }
-
-}  // namespace
 
 bool vllm_exchanges_experts(const Request& request) {
   return request.parallel.expert && request.parallel.data > 1;

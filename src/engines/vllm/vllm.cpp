@@ -11,8 +11,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // The releases where most rules begin.
 constexpr std::string_view kRecent[] = {"0.12", "0.16", "0.19", "0.22", "0.26", "0.29"};
 constexpr std::array kVersions{
@@ -36,7 +34,7 @@ constexpr std::array kVersions{
 };
 
 // Whether it supports a cache of this type.
-bool has_cache_in(Dtype type) {
+static bool has_cache_in(Dtype type) {
   switch (type) {
     case Dtype::kFloat16:
     case Dtype::kBfloat16:
@@ -56,7 +54,7 @@ bool has_cache_in(Dtype type) {
 }
 
 // A float32 checkpoint is served in bfloat16; a checkpoint that declares an FP8 cache gets it under `auto`.
-CacheTypes resolve(const ModelShape& model, const Request& request) {
+static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.dtype && types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;
   const VllmRules rules = vllm_rules(request);
@@ -94,11 +92,9 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   return types;
 }
 
-Bytes budget(const BudgetInput& in) {
+static Bytes budget(const BudgetInput& in) {
   return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime, in.graphs);
 }
-
-}  // namespace
 
 Engine vllm_engine() {
   Engine engine{"vllm",      "",           "paged blocks in groups of layers, with the hybrid manager",
