@@ -5,13 +5,9 @@
 
 namespace kvplan {
 
-namespace {
-
-bool within(const CacheLayout& layout, Bytes budget, const Load& load) {
+static bool within(const CacheLayout& layout, Bytes budget, const Load& load) {
   return unless_misfit([&] { return layout.fits(budget, load); });  // an overflow exceeds any budget
 }
-
-}  // namespace
 
 std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Load& load) {
   return largest_near(1, kAnyCount, [&](std::uint64_t tokens) {

@@ -7,8 +7,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using std::string_view;
 
 constexpr std::pair<string_view, OptionEffect> kEffects[] = {
@@ -24,13 +22,13 @@ constexpr std::pair<string_view, OptionValue> kValues[] = {
 };
 
 template <class Table>
-auto row_of(const Table& table, string_view word, string_view line) {
+static auto row_of(const Table& table, string_view word, string_view line) {
   for (const auto& [name, value] : table)
     if (name == word) return value;
   fail("a row of options has no \"" + std::string(word) + "\": " + std::string(line), "fix the table");
 }
 
-EngineOption parse_row(string_view line) {
+static EngineOption parse_row(string_view line) {
   const std::vector<string_view> columns = split(line);
   if (columns.size() < 3) fail("a row of options is too short: " + std::string(line), "fix the table");
   EngineOption out;
@@ -54,11 +52,9 @@ EngineOption parse_row(string_view line) {
   return out;
 }
 
-bool has(const std::vector<string_view>& names, string_view name) {
+static bool has(const std::vector<string_view>& names, string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-
-}  // namespace
 
 EngineOptions::EngineOptions(std::span<const string_view> lines) {
   for (const string_view line : lines)

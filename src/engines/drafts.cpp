@@ -7,13 +7,11 @@
 
 namespace kvplan {
 
-namespace {
-
-bool is_window(const Term& term) {
+static bool is_window(const Term& term) {
   return is_windowed(term) && !is_open_group(term);
 }
 
-std::string label_of(const EngineInput& input) {
+static std::string label_of(const EngineInput& input) {
   switch (input.draft_method.value_or(DraftMethod::kModel)) {
     case DraftMethod::kEagle: return "EAGLE layers";
     case DraftMethod::kEagle3: return "EAGLE-3 layers";
@@ -22,8 +20,6 @@ std::string label_of(const EngineInput& input) {
     default: return "draft model";
   }
 }
-
-}  // namespace
 
 std::vector<LayerCache> mtp_layers(const EngineInput& input) {
   std::vector<LayerCache> out;

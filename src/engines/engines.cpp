@@ -11,10 +11,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // To add an engine, add its row. The first row is the default.
-const auto& table() {
+static const auto& table() {
   static const std::array kEngines{logical_engine(),   vllm_engine(),         sglang_engine(),
                                    llama_cpp_engine(), transformers_engine(), tensorrt_llm_engine(),
                                    mlx_engine(),       mistralrs_engine(),    ollama_engine()};
@@ -22,7 +20,7 @@ const auto& table() {
 }
 
 // "0.20" -> 20, "1.3" -> 1003; nothing for text that is not a version.
-std::optional<std::uint64_t> version_number(std::string_view text) {
+static std::optional<std::uint64_t> version_number(std::string_view text) {
   std::uint64_t major = 0;
   std::uint64_t minor = 0;
   const char* end = text.data() + text.size();
@@ -44,12 +42,10 @@ std::optional<std::uint64_t> version_number(std::string_view text) {
 }
 
 // "v0.5.0", as projects tag it, without its letter.
-std::string_view without_letter(std::string_view version) {
+static std::string_view without_letter(std::string_view version) {
   const bool tagged = version.size() > 1 && version[0] == 'v' && version[1] >= '0' && version[1] <= '9';
   return tagged ? version.substr(1) : version;
 }
-
-}  // namespace
 
 std::vector<CacheBuffer> CacheLayout::buffers(const Load& load, std::size_t rank) const {
   std::vector<CacheBuffer> out;

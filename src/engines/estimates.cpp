@@ -9,15 +9,11 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kWhat = "the activations";
 
-Bytes scaled(Bytes bytes, double share) {
+static Bytes scaled(Bytes bytes, double share) {
   return Bytes(checked_scale(bytes.count(), share, kWhat));
 }
-
-}  // namespace
 
 LedgerLine estimate_line(Section part, Template what, Bytes bytes, Spread spread, Template formula,
                          std::string source) {

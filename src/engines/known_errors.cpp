@@ -7,12 +7,10 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum Effect;
 
 // Whether the config names a key that begins like this, with its path.
-bool names_key(const EngineInput& input, std::string_view beginning) {
+static bool names_key(const EngineInput& input, std::string_view beginning) {
   return std::any_of(input.model.facts.begin(), input.model.facts.end(), [&](const ConfigFact& fact) {
     return (fact.origin == Origin::kFile || fact.origin == Origin::kAlias) && fact.key.starts_with(beginning);
   });
@@ -186,8 +184,6 @@ constexpr KnownError kErrors[] = {
      .why = "0.5.21 and 0.5.23 were executed elsewhere: share 0.694, planned 0.778; weights -8.6 %."},
 };
 // clang-format on
-
-}  // namespace
 
 std::span<const KnownError> known_errors() {
   return kErrors;

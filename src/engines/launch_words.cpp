@@ -9,21 +9,17 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string_view online_quantization(std::string_view weights) {
+static std::string_view online_quantization(std::string_view weights) {
   if (weights == "fp8" || weights == "fp8-channel") return "fp8";
   return weights == "bnb-nf4" ? "bitsandbytes" : "";
 }
 
 // At most six digits.
-std::string short_number(double value) {
+static std::string short_number(double value) {
   std::ostringstream out;
   out << value;
   return out.str();
 }
-
-}  // namespace
 
 void Arguments::add_share(std::string_view option, double value) {
   add(option, short_number(value));

@@ -4,15 +4,11 @@
 
 namespace kvplan {
 
-namespace {
-
 // "0.12" for 0.12.0, and for a name that means the newest of its line.
-std::string short_release(Release release) {
+static std::string short_release(Release release) {
   if (release.patch == kAnyCount) release.patch = 0;
   return format_release(release);
 }
-
-}  // namespace
 
 std::optional<Refusal> registry_refusal(std::span<const RegistryRow> table, const EngineInput& input,
                                         std::string_view engine_name) {

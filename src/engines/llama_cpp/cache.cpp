@@ -13,8 +13,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kAlignment = 128;  // of the tensors in a buffer, in bytes
 constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
 constexpr const char* kCells = "the cells of a cache";
@@ -46,13 +44,13 @@ constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType,  kIndex
                               kBeyondWindow,   kStreams,     kFullStates, kPadding,     kWidest,
                               kRollbackRows,   kCheckpoints, kMtp,        kRows};
 
-std::int64_t signed_bytes(Bytes bytes) {
+static std::int64_t signed_bytes(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
 }
 
 // Elements of the row that llama.cpp stores for `term` and those in the same row (a latent and its rope part): counted
 // for the last of them, 0 for the others.
-std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
+static std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   std::uint64_t out = 0;
   const Term* last = &term;
   for (const Term& other : terms) {
@@ -64,8 +62,6 @@ std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   }
   return last == &term ? out : 0;
 }
-
-}  // namespace
 
 // Pooled index keys: llama.cpp keeps their inputs for every token, in one row.
 static EngineInput unpooled(const EngineInput& input) {

@@ -7,15 +7,11 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kTensor = "a tensor of the graph";
 
-std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+static std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b, kTensor);
 }
-
-}  // namespace
 
 Dims contiguous(ElementType type, const Dims& ne) {
   Dims nb{};

@@ -6,12 +6,8 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kContextCells = "the cells of a cache";
 constexpr std::uint64_t kDefaultBatch = 2048;
-
-}  // namespace
 
 LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule batch_rule) {
   const Request& request = input.request;

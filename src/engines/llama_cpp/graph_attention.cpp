@@ -21,13 +21,9 @@ ElementType element_type(Dtype type) {
   }
 }
 
-namespace {
-
-std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
+static std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
   return elements / type.block * type.bytes;
 }
-
-}  // namespace
 
 // Finds the caches of plain keys and values; false if a layer has another kind of cache.
 bool GraphBuilder::read_caches() {

@@ -9,11 +9,7 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kTensorsOfLayer = 64;  // roughly: most layers have 40 to 60
-
-}  // namespace
 
 GraphBuilder::GraphBuilder(const GraphQuestion& question, const GraphWeights& weights)
     : question_(question), input_(*question.input), model_(input_.model), weights_(weights) {

@@ -10,9 +10,7 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string_view ggml_name(Dtype type) {
+static std::string_view ggml_name(Dtype type) {
   switch (type) {
     case Dtype::kFloat16: return "f16";
     case Dtype::kBfloat16: return "bf16";
@@ -21,7 +19,7 @@ std::string_view ggml_name(Dtype type) {
   }
 }
 
-void add_extras(const LaunchInput& input, Arguments& out) {
+static void add_extras(const LaunchInput& input, Arguments& out) {
   const ExtrasRequest& extras = input.request->extras;
   const bool renamed = llama_rules(*input.request).speculative_names;
   if (input.draft) {
@@ -52,7 +50,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
   out.add_flag("--no-mmproj-offload", extras.projector_on_host);
 }
 
-void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
+static void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
   const LaunchModel& model = input.model;
   if (!model.is_gguf) {
     launch.remarks.push_back("llama.cpp loads a GGUF: " + input.model_name + ".gguf is the converted model");
@@ -67,7 +65,7 @@ void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
 
 // llama.cpp limits a slot to the context that the file was trained with, even with scaling: the key itself is
 // overridden.
-void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
+static void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
   if (!is_beyond(input)) return;
   if (input.model.is_gguf)
     out.add("--override-kv",
@@ -80,8 +78,6 @@ void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch
   out.add("--rope-scale", stretch_factor(input));
   out.add("--yarn-orig-ctx", input.max_model_len.count());
 }
-
-}  // namespace
 
 EngineCommand llama_cpp_command() {
   static constexpr std::string_view kPrograms[] = {"llama-server", "llama-cli", "llama-mtmd-cli"};

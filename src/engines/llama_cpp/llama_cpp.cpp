@@ -50,12 +50,10 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kTypeNames = "float32, float16, bfloat16, q8_0, q5_1, q5_0, q4_1, q4_0 or iq4_nl";
 constexpr std::uint64_t kMaxSequences = 256;  // LLAMA_MAX_SEQ in llama-cparams.h; 64 before September 2025
 
-bool stores(Dtype type) {
+static bool stores(Dtype type) {
   switch (type) {
     case Dtype::kFloat32:
     case Dtype::kFloat16:
@@ -71,7 +69,7 @@ bool stores(Dtype type) {
 }
 
 // float16, whatever the checkpoint's type, even where it declares FP8 for its cache; states in float32.
-CacheTypes resolve(const ModelShape& model, const Request& request) {
+static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   types.state = Dtype::kFloat32;
   types.key = request.cache_type_k.value_or(Dtype::kFloat16);
@@ -82,7 +80,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   return types;
 }
 
-void check_parallel(const Request& request, const ModelShape& model) {
+static void check_parallel(const Request& request, const ModelShape& model) {
   const bool by_tensor = request.llama_cpp.split == LlamaSplit::kTensor;
   if (request.parallel.tensor > 1 && !by_tensor)
     refuse("llama.cpp splits a model over GPUs by layers, not by heads", "use -pp or --gpu-count in place of -tp");
@@ -104,7 +102,7 @@ void check_parallel(const Request& request, const ModelShape& model) {
 }
 
 // ggml packs blocks of 32 elements, and flash attention reads whole heads.
-void check_blocks(const EngineInput& input, bool flash_attention) {
+static void check_blocks(const EngineInput& input, bool flash_attention) {
   for (const LayerCache& cache : input.caches) {
     std::uint64_t key = 0;
     std::uint64_t value = 0;
@@ -126,7 +124,7 @@ void check_blocks(const EngineInput& input, bool flash_attention) {
   }
 }
 
-void check_types(const EngineInput& input) {
+static void check_types(const EngineInput& input) {
   bool k_only = false;
   bool has_values = false;
   const LlamaClass is = llama_class(input.model);
@@ -147,7 +145,7 @@ void check_types(const EngineInput& input) {
 }
 
 // The draft's context; -cd if given.
-std::function<Load(const Load&)> draft_load(const Request& request) {
+static std::function<Load(const Load&)> draft_load(const Request& request) {
   const bool one = !llama_rules(request).whole_draft;
   return [one, own = request.extras.draft_ctx](const Load& load) {
     Load out = load;
@@ -161,15 +159,13 @@ std::function<Load(const Load&)> draft_load(const Request& request) {
   };
 }
 
-Template draft_label(const EngineInput& input) {
+static Template draft_label(const EngineInput& input) {
   return input.draft_method == DraftMethod::kEagle3 ? "EAGLE-3 layers" : "draft model";
 }
 
-std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+static std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   return llama_cpp_layout(input, notes);
 }
-
-}  // namespace
 
 std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
                                               std::optional<LlamaKeeps> own_engine, BatchRule batch_rule) {
@@ -191,10 +187,8 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                     std::make_unique<LlamaCppLayout>(*input.draft), draft_load(input.request), draft_label(input));
 }
 
-namespace {
-
 // --ctx-size is n_ctx, over all slots: the tokens of one slot, or of the pool of all.
-Tokens slot_tokens(Tokens ctx_size, const Request& request) {
+static Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   if (request.llama_cpp.kv_unified || request.sequences() <= 1) return ctx_size;
   constexpr std::uint64_t kPad = 256;
   const std::uint64_t padded = round_up(ctx_size.count(), kPad, "a number of tokens");
@@ -202,7 +196,7 @@ Tokens slot_tokens(Tokens ctx_size, const Request& request) {
 }
 
 // Vulkan and SYCL allocate no larger buffer in one piece, and a tensor needs one piece.
-std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
+static std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
   constexpr std::uint64_t kLargest = 4096 * kMiB;
   using enum LlamaBackend;
   const LlamaBackend backend = llama_backend(input.request);
@@ -252,8 +246,6 @@ constexpr EngineVersion kVersions[] = {
     {"b6900", "builds before b6980 (November 2025): cells padded by 32 if --flash-attn is off"},
     {"0.5", "v0.5.0 (September 2026): source, and runs of over 1,000 contexts"},
 };
-
-}  // namespace
 
 EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load) {
   const LlamaContext context = llama_context(input, load);

@@ -6,8 +6,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 // The figures of llama.cpp's log, in its older and newer spellings.
@@ -309,8 +307,6 @@ constexpr RemedyRule kRemedies[] = {
     {kFitFailed, "@fit_by_itself:-ngl; @shorter_length; @smaller_weights"},
     {kCacheTypeNeedsFlash, "@flash_attention:-fa on; @plain_cache_type:-ctv f16"},
 };
-
-}  // namespace
 
 EngineLog llama_cpp_log() {
   EngineLog out{.figures = kFigures, .events = kEvents, .stages = kStages};

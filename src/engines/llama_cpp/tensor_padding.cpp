@@ -8,13 +8,11 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kGpuAlignment = 128, kHostAlignment = 32;
 
 // Bytes that a tensor takes beyond its own: it begins at a multiple of the alignment, and on a GPU the last row of a
 // quantized one is padded to 512 elements.
-std::uint64_t padding_of(const TensorGroup& group, bool on_host) {
+static std::uint64_t padding_of(const TensorGroup& group, bool on_host) {
   constexpr std::uint64_t kRow = 512;
   const std::uint64_t bytes = checked_mul(group.stored_bytes.count(), group.copies, "a tensor's bytes");
   std::uint64_t row = 0;
@@ -25,7 +23,7 @@ std::uint64_t padding_of(const TensorGroup& group, bool on_host) {
 }
 
 // How many tensors of the group are in the stage.
-std::uint64_t tensors_in(const StageShare& stage, const TensorGroup& group, std::uint64_t first_layer) {
+static std::uint64_t tensors_in(const StageShare& stage, const TensorGroup& group, std::uint64_t first_layer) {
   if (group.place == Place::kEach) return stage.layers > 0 ? 1 : 0;
   std::uint64_t out = group.layers.empty() && stage.has_head ? 1 : 0;
   for (const LayerRun& run : group.layers)
@@ -35,8 +33,6 @@ std::uint64_t tensors_in(const StageShare& stage, const TensorGroup& group, std:
     }
   return out;
 }
-
-}  // namespace
 
 LedgerLine llama_cpp_padding(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
                              bool on_host) {

@@ -3,8 +3,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 // The figures of mistral.rs's log.
@@ -30,8 +28,6 @@ constexpr LogTemplate kEvents[] = {
 constexpr RemedyRule kRemedies[] = {
     {kDoesNotFitDevices, "@smaller_weights:--isq 4; @shorter_length"},
 };
-
-}  // namespace
 
 EngineLog mistralrs_log() {
   EngineLog out{.figures = kFigures, .events = kEvents};

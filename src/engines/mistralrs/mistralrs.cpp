@@ -14,8 +14,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr EngineVersion kVersions[] = {
     {"0.6",
      "source of the paged pool (read); never run, no log read. Not checked: models with windows, states or index "
@@ -28,7 +26,7 @@ constexpr Tokens kPromptChunk{1024};  // "Prompt chunk size is 1024", 0.5 and 0.
 constexpr double kShare = 0.9;        // of the GPU, for weights and cache together
 constexpr std::uint64_t kBlock = 32;
 
-CacheTypes resolve(const ModelShape& model, const Request& request) {
+static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
@@ -36,7 +34,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   return types;
 }
 
-std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+static std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   const std::uint64_t block = input.request.block_size.value_or(kBlock);
   if (block != 8 && block != 16 && block != 32)
     refuse("--block-size " + std::to_string(block) + ": mistral.rs has blocks of 8, 16 and 32 tokens",
@@ -53,14 +51,14 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return layer_buffers_layout(input, rules);
 }
 
-EngineSettings settings(const EngineInput& input, const Load&) {
+static EngineSettings settings(const EngineInput& input, const Load&) {
   EngineSettings out;
   out.max_num_batched_tokens = input.request.max_num_batched_tokens.value_or(kPromptChunk).count();
   out.memory_fraction = input.request.memory_utilization.value_or(kShare);
   return out;
 }
 
-std::vector<LedgerLine> overhead(const OverheadInput& in) {
+static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
   const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(kPromptChunk).count());
@@ -72,8 +70,6 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   if (has_states(input) || has_windows(input)) out.push_back(unverified_line(in));
   return out;
 }
-
-}  // namespace
 
 EngineCommand mistralrs_command() {
   static constexpr std::string_view kPrograms[] = {"mistralrs serve", "mistralrs run", "mistralrs-server"};

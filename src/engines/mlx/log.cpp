@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr std::string_view kLessPrompt =
@@ -109,8 +107,6 @@ constexpr LogTemplate kEvents[] = {
 constexpr StageMark kStages[] = {{"Starting httpd at", StartStage::kProcess}};
 
 constexpr RemedyRule kRemedies[] = {{kOutOfMemory, kLessPrompt}};
-
-}  // namespace
 
 EngineLog mlx_log() {
   EngineLog out{.events = kEvents, .stages = kStages};

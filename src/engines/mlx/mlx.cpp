@@ -25,8 +25,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr EngineVersion kVersions[] = {
     {"0.32",
      "mlx-lm 0.32.2 on mlx 0.32.4: its modules built at full size, their caches filled by a prompt and token by "
@@ -37,11 +35,11 @@ constexpr std::uint64_t kGroup = 64;
 constexpr Tokens kSink(4);  // make_prompt_cache's keep
 constexpr std::uint64_t kPrefillStep = 2048;
 
-MlxModule module_of(const ModelShape& model) {
+static MlxModule module_of(const ModelShape& model) {
   return mlx_module(model.root_type, model.model_type);
 }
 
-CacheTypes resolve(const ModelShape& model, const Request& request) {
+static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
@@ -52,18 +50,18 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   return types;
 }
 
-bool has_window(const LayerCache& cache) {
+static bool has_window(const LayerCache& cache) {
   return std::any_of(cache.compact.begin(), cache.compact.end(), [](const Term& term) {
     return term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kSink;
   });
 }
 
 // --max-kv-size, if the module uses it.
-std::optional<Tokens> kept_tokens(const EngineInput& input) {
+static std::optional<Tokens> kept_tokens(const EngineInput& input) {
   return module_of(input.model).is(kOwnCaches) ? std::nullopt : input.request.mlx.max_kv_size;
 }
 
-bool rotates(const EngineInput& input) {
+static bool rotates(const EngineInput& input) {
   if (kept_tokens(input)) return true;
   const MlxModule module = module_of(input.model);
   if (std::none_of(input.caches.begin(), input.caches.end(), has_window)) return false;
@@ -73,7 +71,7 @@ bool rotates(const EngineInput& input) {
 }
 
 // The caches as the module makes them.
-std::vector<LayerCache> caches_of(const EngineInput& input) {
+static std::vector<LayerCache> caches_of(const EngineInput& input) {
   std::vector<LayerCache> out = input.caches;
   if (const auto kept = kept_tokens(input))
     for (LayerCache& cache : out)
@@ -90,7 +88,7 @@ std::vector<LayerCache> caches_of(const EngineInput& input) {
 }
 
 // Caches that mlx-lm cannot quantize: it loads the model, and fails when a prompt reaches --quantized-kv-start.
-std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
+static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (input.model.is_gguf)
     return Refusal{"gguf", "No safetensors found: mlx-lm reads no GGUF",
                    "use the model's own checkpoint with --weights mlx-4bit, or --engine llama.cpp"};
@@ -134,7 +132,7 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   return std::nullopt;
 }
 
-std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+static std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   const CacheTypes types = input.types;
   CacheTypes plain = types;
   plain.key = plain.value = types.model;
@@ -204,13 +202,13 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return layer_buffers_layout(own, rules);
 }
 
-EngineSettings settings(const EngineInput& input, const Load&) {
+static EngineSettings settings(const EngineInput& input, const Load&) {
   EngineSettings out;
   out.max_num_batched_tokens = input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count();
   return out;
 }
 
-std::vector<LedgerLine> overhead(const OverheadInput& in) {
+static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   constexpr std::uint64_t kPrompts = 8;  // --prompt-concurrency
   const EngineInput& input = *in.engine;
   const std::vector<LayerCache> caches = caches_of(input);
@@ -255,15 +253,13 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 // The fraction of the memory. A GPU of the catalogue gives its working set, all of which mlx-lm uses (it sets the limit
 // of wired memory to max_recommended_working_set_size); a size is the whole machine's memory, of which macOS lets a GPU
 // wire a fraction by default.
-double utilization(const EngineInput& input) {
+static double utilization(const EngineInput& input) {
   constexpr double kWired = 0.75;
   const CardRequest& card = input.request.card;
   if (!card.gpu || !card.memory) return kWired;
   const Gpu& gpu = *card.gpu;
   return gpu.usable_mib > 0 && *card.memory == gpu.budget() ? 1 : kWired;
 }
-
-}  // namespace
 
 Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};

@@ -5,8 +5,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 // The figures of ollama's own lines; its runner's are llama.cpp's.
@@ -134,8 +132,6 @@ constexpr RemedyRule kRemedies[] = {
     {kBufferLimit, "@flash_attention:OLLAMA_FLASH_ATTENTION 1; @shorter_length"},
     {kCacheTypeNeedsFlash, "@flash_attention:OLLAMA_FLASH_ATTENTION 1; @plain_cache_type:OLLAMA_KV_CACHE_TYPE f16"},
 };
-
-}  // namespace
 
 EngineLog ollama_log() {
   EngineLog out{.figures = kFigures, .events = kEvents, .stages = kStages};

@@ -3,8 +3,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr LogTemplate kKoboldEvents[] = {
@@ -43,8 +41,6 @@ constexpr RemedyRule kKoboldRemedies[] = {
      "--gpulayers lower | layers move to main memory; @smaller_weights; --tensor_split | another split"},
     {kOutOfMemory, "--gpulayers lower | layers move to main memory; --contextsize lower; --blasbatchsize 256"},
 };
-
-}  // namespace
 
 EngineLog koboldcpp_log() {
   EngineLog out{.events = kKoboldEvents};

@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr std::string_view kGuardrail =
@@ -68,8 +66,6 @@ constexpr RemedyRule kLmStudioRemedies[] = {
     {kWeightsFailed, kGuardrail},
     {kBufferLimit, "flash attention on | the scores are then not stored; a shorter context"},
 };
-
-}  // namespace
 
 EngineLog lm_studio_log() {
   EngineLog out{.events = kLmStudioEvents};

@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr std::string_view kLessCache =
@@ -39,8 +37,6 @@ constexpr LogTemplate kLmdeployEvents[] = {
 };
 
 constexpr RemedyRule kLmdeployRemedies[] = {{kOutOfMemory, kLessCache}};
-
-}  // namespace
 
 EngineLog lmdeploy_log() {
   EngineLog out{.events = kLmdeployEvents};

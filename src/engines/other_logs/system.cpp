@@ -5,8 +5,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr std::string_view kNcclRoom =
@@ -454,8 +452,6 @@ constexpr LogTopic kSystemTopics[] = {
     {"keyerror|attributeerror|weight|parameter|state_dict|has no attribute|unexpected keyword",
      "@newer_release; pip install -U transformers | the version that the model requires"},
 };
-
-}  // namespace
 
 const std::span<const LogTemplate> kSystemLogEvents = kSystemEvents;
 const std::span<const LogTopic> kSystemLogTopics = kSystemTopics;

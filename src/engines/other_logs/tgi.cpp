@@ -3,8 +3,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr std::string_view kLessPrefill =
@@ -51,8 +49,6 @@ constexpr LogTemplate kTgiEvents[] = {
 };
 
 constexpr RemedyRule kTgiRemedies[] = {{kOutOfMemory, kLessPrefill}};
-
-}  // namespace
 
 EngineLog tgi_log() {
   EngineLog out{.events = kTgiEvents};

@@ -13,8 +13,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kOfGptOss = "triton trtllm_mha fa3 fa4 ascend intel_amx intel_xpu aiter";
 
 constexpr std::string_view kOfExaone = "fa3 triton trtllm_mha";
@@ -22,7 +20,7 @@ constexpr std::string_view kOfExaone = "fa3 triton trtllm_mha";
 constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";
 
 // What the backend lacks, in SGLang's words; empty if it supports all.
-Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
+static Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
   const std::uint32_t major = capability / 10;
   const bool has_latents = sglang_has_latents(input);
   const bool newer = sglang_rules(input.request).trtllm_beyond_sm100;
@@ -47,7 +45,7 @@ Template missing(const EngineInput& input, std::string_view name, std::uint32_t 
 using Found = std::optional<Refusal>;
 
 // EXAONE-4 with windows. Before it had a default, the check came before the default was chosen.
-Found exaone(const EngineInput& input, std::uint32_t capability) {
+static Found exaone(const EngineInput& input, std::uint32_t capability) {
   const SglangRules rules = sglang_rules(input.request);
   if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;
   std::string_view backend = input.request.extras.attention_backend;
@@ -60,8 +58,6 @@ Found exaone(const EngineInput& input, std::uint32_t capability) {
                   {{"backends", kOfExaone}, {"architecture", input.model.architecture}, {"backend", backend}}},
                  "use --attention-backend triton"};
 }
-
-}  // namespace
 
 // is_mla of the model: one term for keys and no values.
 bool sglang_has_latents(const EngineInput& input) {

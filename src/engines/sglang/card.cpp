@@ -11,15 +11,13 @@
 
 namespace kvplan {
 
-namespace {
-
 // What the driver takes before SGLang looks at the free memory. If the CPU shares it the host takes some too:
 // 7.2 to 11.7 GiB on GB10 by the "avail mem" of logs, and permanently 20 on some.
 constexpr std::uint64_t kContext = 512 * kMiB;
 constexpr std::uint64_t kHost = 10 * kGiB;
 
 // Free GiB before the weights are loaded, rounded to hundredths as the log prints them.
-double free_before(const Request& request, Bytes memory) {
+static double free_before(const Request& request, Bytes memory) {
   const bool shares = request.card.is_unified();
   const std::uint64_t taken = shares ? kHost : kContext;
   const std::uint64_t free = memory.count() > taken ? memory.count() - taken : 0;
@@ -27,19 +25,19 @@ double free_before(const Request& request, Bytes memory) {
 }
 
 // With DP attention each rank prefills its part of a chunk.
-std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings) {
+static std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings) {
   return request.parallel.dp_attention ? std::max<std::uint64_t>(settings.chunk / request.parallel.data, 1)
                                        : settings.chunk;
 }
 
 // Tokens of a prompt that are prefilled in one step.
-std::uint64_t prefilled(const EngineInput& input, const SglangSettings& settings, const Load& load) {
+static std::uint64_t prefilled(const EngineInput& input, const SglangSettings& settings, const Load& load) {
   return sglang_prefills_whole(input) ? load.max_model_len.count() : rank_chunk(input.request, settings);
 }
 
 // One graph of a decoding batch for each size, and graphs of the prefill. All sizes share one pool, as large as the
 // activations of the largest prefill. On unified memory, host allocations during capture are counted too.
-LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
+static LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
   constexpr std::uint64_t kFirst = 64 * kMiB, kHosts = 1152 * kMiB;
   constexpr const char* kWhat = "CUDA graphs";
   const Request& request = input.request;
@@ -69,8 +67,6 @@ LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
                  ranged_line(is_lean ? "sglang graphs" : "sglang graphs until 0.5.5", Section::kRuntime, kWhat, bytes,
                              std::move(formula), "estimate from start-up logs, 0.07 to 3.38 GiB"));
 }
-
-}  // namespace
 
 // _profile_available_bytes: in GiB and floating point, as in SGLang.
 Bytes sglang_cache_budget(const BudgetInput& in) {

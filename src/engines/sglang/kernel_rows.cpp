@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum KernelPart;
 
 constexpr const char* kNoFp8 =
@@ -45,8 +43,6 @@ constexpr KernelRow kKernels[] = {
     {.methods = "quark", .types = "mxfp4", .cards = "70+", .evidence = kLeast},
 };
 // clang-format on
-
-}  // namespace
 
 std::span<const KernelRow> sglang_kernel_rows() {
   return kKernels;

@@ -11,10 +11,8 @@
 
 namespace kvplan {
 
-namespace {
-
 // SGLang needs steps, breadth and verified tokens together, or picks all three by the model.
-void add_drafts(const LaunchInput& input, Arguments& out) {
+static void add_drafts(const LaunchInput& input, Arguments& out) {
   constexpr std::uint64_t kDefaultSteps = 3;
   const Request& request = *input.request;
   const DraftMethod method = *input.draft_method;
@@ -36,7 +34,7 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
 }
 
 // The choices of --kv-cache-dtype.
-std::string_view kv_name(Dtype type, bool has_block_types) {
+static std::string_view kv_name(Dtype type, bool has_block_types) {
   switch (type) {
     case Dtype::kBfloat16:
     case Dtype::kFp8E4m3:
@@ -48,7 +46,7 @@ std::string_view kv_name(Dtype type, bool has_block_types) {
   }
 }
 
-void add_budget(const LaunchInput& input, Arguments& out) {
+static void add_budget(const LaunchInput& input, Arguments& out) {
   const Request& request = *input.request;
   if (!request.kv_cache_memory_bytes) {
     out.add_given("--max-total-tokens", request.extras.max_total_tokens);
@@ -62,7 +60,7 @@ void add_budget(const LaunchInput& input, Arguments& out) {
 
 // A context beyond the model's own: SGLang refuses it unless an option allows it, and the positions need scaling. For a
 // model without a maximum SGLang assumes one (get_context_length).
-void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
+static void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
   constexpr Tokens kOfNone{2048};
   const bool names_none = input.max_model_len == Tokens(0) && input.load.tokens_of_sequence() > kOfNone;
   if (!is_beyond(input) && !names_none) return;
@@ -75,7 +73,7 @@ void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch
 }
 
 // One command for each node.
-void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, Launch& launch) {
+static void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, Launch& launch) {
   const Request& request = *input.request;
   const Nodes nodes = nodes_of(request.parallel.gpus());
   launch.gpus_per_node = nodes.gpus_each;
@@ -95,8 +93,6 @@ void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, 
     launch.commands.push_back(out.take());
   }
 }
-
-}  // namespace
 
 EngineCommand sglang_command() {
   static constexpr std::string_view kPrograms[] = {"sglang serve", "-m sglang.launch_server",

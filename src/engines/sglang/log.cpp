@@ -5,8 +5,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 // The figures of SGLang's log. Its "GB" is 2^30 bytes.
@@ -219,8 +217,6 @@ constexpr RemedyRule kRemedies[] = {
      "@fewer_sequences:--schedule-conservativeness 1.3; @fewer_sequences; @smaller_cache_type; @larger_share; "
      "@more_ranks"},
 };
-
-}  // namespace
 
 EngineLog sglang_log() {
   EngineLog out{.figures = kFigures, .events = kEvents, .stages = kStages};

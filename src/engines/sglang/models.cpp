@@ -13,16 +13,12 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kSlotsPerRequest = 3;     // one live, two kept by the radix tree
 constexpr std::uint64_t kDefaultDraftTokens = 3;  // --speculative-num-steps by default
 // --max-running-requests by default (arg_groups/deepseek_v4_hook.py; server_args.py,
 // _handle_speculative_decoding).
 constexpr std::uint64_t kRunningCompressed = 256;
 constexpr std::uint64_t kRunningWithDrafts = 48;
-
-}  // namespace
 
 bool sglang_on_blackwell(const Request& request) {
   return request.card.capability() / 10 == 10;

@@ -11,11 +11,9 @@
 
 namespace kvplan {
 
-namespace {
-
 using Found = std::optional<Refusal>;
 
-Found library_class(const EngineInput& input) {
+static Found library_class(const EngineInput& input) {
   const std::string_view name = input.model.architecture;
   if (!sglang_library_class(input).value_or(true))
     return Refusal{"model_class",
@@ -32,7 +30,7 @@ Found library_class(const EngineInput& input) {
 }
 
 // Fp8MoEMethod.create_weights: a rank's part of an expert must be whole blocks.
-Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
+static Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
   const ExpertShape& experts = input.model.experts;
@@ -50,7 +48,7 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
 }
 
 // ExpertLocationMetadata has an assertion without a message.
-Found uneven_experts(const EngineInput& input) {
+static Found uneven_experts(const EngineInput& input) {
   const Parallel& parallel = input.request.parallel;
   if (parallel.balances_experts && !(parallel.expert && parallel.tensor > 1))
     return Refusal{"eplb", "assert self.ep_size > 1", "use --ep-size, or leave out --enable-eplb"};
@@ -64,7 +62,7 @@ Found uneven_experts(const EngineInput& input) {
 }
 
 // HybridSWAPoolConfigurator.
-Found windows(const EngineInput& input) {
+static Found windows(const EngineInput& input) {
   if (!sglang_hybrid_windows(input) || has_windows(input) || !sglang_rules(input.request).needs_windows)
     return std::nullopt;
   return Refusal{"windows", "Hybrid SWA model must have at least one SWA layer",
@@ -72,14 +70,14 @@ Found windows(const EngineInput& input) {
 }
 
 // Latents with an indexer (is_deepseek_dsa), and DeepSeek-V4.
-bool is_sparse(const EngineInput& input) {
+static bool is_sparse(const EngineInput& input) {
   return sglang_class(input.model).compressed ||
          (any_term(input, [](const Term& term) { return term.role == Role::kIndex; }) && sglang_has_latents(input));
 }
 
 // DeepSeek's sparse attention on GPUs before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
 // for these widths there (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
-Found old_card(const EngineInput& input, std::uint32_t capability) {
+static Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90, kDesktopBlackwell = 12;
   if (capability == 0 || !is_sparse(input)) return std::nullopt;
   const SglangRules rules = sglang_rules(input.request);
@@ -99,7 +97,7 @@ Found old_card(const EngineInput& input, std::uint32_t capability) {
 }
 
 // DeepSeek-V4's experts in MXFP4, which Triton's runner takes for FP8 (Fp8MoEMethod, create_moe_runner).
-Found packed_experts(const EngineInput& input, std::uint32_t capability) {
+static Found packed_experts(const EngineInput& input, std::uint32_t capability) {
   const std::optional<WeightScheme> experts = planned_quantization(input).expert_scheme;
   if (!sglang_class(input.model).compressed || !experts || experts->type != "mxfp4") return std::nullopt;
   const std::string& runner = input.request.extras.moe_runner;
@@ -111,7 +109,7 @@ Found packed_experts(const EngineInput& input, std::uint32_t capability) {
 }
 
 // DeepSeek's sparse attention takes two types; NVFP4 is only for plain attention (attention_backend.py).
-Found types(const EngineInput& input) {
+static Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
   // DeepSeekV4SingleKVPool.create_buffer.
   if (sglang_class(input.model).compressed && plain_bytes(type) > 1)
@@ -133,7 +131,7 @@ Found types(const EngineInput& input) {
 }
 
 // arg_groups/speculative_hook.py.
-Found drafts(const EngineInput& input) {
+static Found drafts(const EngineInput& input) {
   if (!input.draft_method) return std::nullopt;
   const DraftMethod method = *input.draft_method;
   const bool is_eagle = method == DraftMethod::kMtp || method == DraftMethod::kEagle;
@@ -147,8 +145,6 @@ Found drafts(const EngineInput& input) {
                    "use --mtp"};
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   const std::uint32_t capability = input.request.card.capability();

@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // clang-format off
 constexpr RegistryRow kRegistry[] = {
     {{0, 4, 6},
@@ -92,8 +90,6 @@ constexpr RegistryRow kRegistry[] = {
      "BeamForCausalLM MuseSparkForConditionalGeneration"},
 };
 // clang-format on
-
-}  // namespace
 
 std::span<const RegistryRow> sglang_registry_rows() {
   return kRegistry;

@@ -5,8 +5,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // 0.5.8 and 0.5.23 were executed.
 // clang-format off
 constexpr Rule<SglangRules> kRules[] = {
@@ -160,8 +158,6 @@ constexpr Rule<SglangRules> kRules[] = {
      .evidence = "0.5.8 has one name for all graphs", .basis = RuleBasis::kExecuted},
 };
 // clang-format on
-
-}  // namespace
 
 SglangRules sglang_rules(const Request& request) {
   Release release = release_of(request);

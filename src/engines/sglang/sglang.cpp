@@ -13,8 +13,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::string_view kRecent[] = {"0.5.6", "0.5.9", "0.5.12", "0.5.14", "0.5.18"};
 constexpr EngineVersion kVersions[] = {
     {"0.3.3", "logs: plain KV; memory fractions by ranks"},
@@ -35,15 +33,13 @@ constexpr EngineVersion kVersions[] = {
 };
 
 // The list of its platform pages: CUDA from compute capability 7.5, ROCm on Instinct and Strix Halo, XPU.
-bool runs_on_card(const Gpu& card) {
+static bool runs_on_card(const Gpu& card) {
   constexpr unsigned kOldest = 75;
   constexpr unsigned kRocm[] = {0x90a, 0x942, 0x950, 0x1151};
   if (card.capability == 0) return true;
   if (card.vendor == "NVIDIA") return card.capability >= kOldest;
   return card.vendor == "AMD" && std::find(std::begin(kRocm), std::end(kRocm), card.capability) != std::end(kRocm);
 }
-
-}  // namespace
 
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, sglang_layout, sglang_overhead};

@@ -175,11 +175,9 @@ bool sglang_multimodal(const EngineInput& input) {
   return model.vision || model.has_audio || its.default_tower || its.always_multimodal;
 }
 
-namespace {
-
 // AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even from a given fraction
 // (attention_hook.py). MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 does not.
-double share_beside_kernels(const EngineInput& input) {
+static double share_beside_kernels(const EngineInput& input) {
   constexpr std::uint64_t kLongContext = 8192;
   const Request& request = input.request;
   if (!request.card.gpu || !sglang_rules(request).amd_long_contexts || request.card.gpu->vendor != "AMD") return 1;
@@ -190,7 +188,7 @@ double share_beside_kernels(const EngineInput& input) {
   return request.max_model_len.value_or(input.model.max_model_len).count() > kLongContext ? 0.85 : 1;
 }
 
-double share_of_card(const EngineInput& input) {
+static double share_of_card(const EngineInput& input) {
   const Request& request = input.request;
   if (request.memory_utilization) return *request.memory_utilization;
   const SglangRules rules = sglang_rules(request);
@@ -202,8 +200,6 @@ double share_of_card(const EngineInput& input) {
   const double share = std::round((mib - reserve_mib(input, mib)) / mib * 1000) / 1000;
   return std::max(0.1, share * tower_factor(input));
 }
-
-}  // namespace
 
 double sglang_share(const EngineInput& input) {
   return share_of_card(input) * share_beside_kernels(input);

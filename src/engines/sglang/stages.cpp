@@ -28,21 +28,19 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
 constexpr std::uint64_t kAlignment = 576;         // DeepSeek-V4 pads a page to this many bytes
 constexpr std::uint64_t kSumsRatio = 4;           // the rows of the pool of its sums are rounded up to it
 constexpr std::uint64_t kFixedSlots = 512;        // SglangRules::fixed_slots_without_tree
 
-const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
+static const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
   for (const LayerCache& cache : caches)
     for (const Term& term : cache.compact)
       if (term.growth == Growth::kToken && term.role == Role::kKey) return &cache;
   return nullptr;
 }
 
-SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
+static SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
   constexpr std::uint64_t kParts = 10000;
   if (!extras.swa_ratio) return compressed ? kCompressedRatio : kSwaRatio;
   const std::uint64_t part =
@@ -52,12 +50,12 @@ SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
 }
 
 // A pool of compressed entries has `stride` spare pages; other pools have one.
-Bytes spare_pages(Bytes page, std::uint64_t stride) {
+static Bytes spare_pages(Bytes page, std::uint64_t stride) {
   return page * (stride - 1);
 }
 
 // Gemma 3n: layers that read another layer's cache still have their own pool.
-void fill_shared(SglangStage& stage) {
+static void fill_shared(SglangStage& stage) {
   std::uint64_t writing = 0;
   for (const LayerCache& cache : stage.caches)
     if (!cache.compact.empty()) ++writing;
@@ -66,14 +64,12 @@ void fill_shared(SglangStage& stage) {
 
 // Whisper: the encoder's attention, the decoder's and the cross attention are numbered as layers of one pool
 // (model_config.py, num_attention_layers).
-void number_encoder(SglangStage& stage, const ModelShape& model) {
+static void number_encoder(SglangStage& stage, const ModelShape& model) {
   const std::uint64_t encoder = model.encoder_layers > 0 ? model.encoder_layers : model.num_layers;
   const std::uint64_t layers = std::max<std::uint64_t>(model.num_layers, 1);
   stage.full = Bytes(stage.full.count() / layers) * (encoder + 2 * layers);
   stage.source = Bytes(0);
 }
-
-}  // namespace
 
 SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
     : rules_(sglang_rules(input.request)),

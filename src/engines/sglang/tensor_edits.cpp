@@ -14,51 +14,49 @@
 
 namespace kvplan {
 
-namespace {
-
 // When a row applies.
 
-bool on_blackwell(const EngineTensors& model) {
+static bool on_blackwell(const EngineTensors& model) {
   return sglang_on_blackwell(*model.request);
 }
-std::string_view expert_type(const EngineTensors& model) {
+static std::string_view expert_type(const EngineTensors& model) {
   const auto& scheme = model.quantization.expert_scheme ? model.quantization.expert_scheme : model.quantization.scheme;
   return scheme ? std::string_view(scheme->type) : "";
 }
-bool is_quantized(const EngineTensors& model) {
+static bool is_quantized(const EngineTensors& model) {
   return is_declared(model.quantization);
 }
-bool is_in_16_bit(const EngineTensors& model) {
+static bool is_in_16_bit(const EngineTensors& model) {
   return !is_declared(model.quantization);
 }
 // A quantized checkpoint may set the scales of K and V (RadixAttention's quant_config).
-bool sets_scales(const EngineTensors& model) {
+static bool sets_scales(const EngineTensors& model) {
   const std::string& dialect = model.quantization.dialect;
   return model.quantization.names_method && (dialect == "fp8" || dialect.starts_with("modelopt"));
 }
 // Except for Blackwell's TRT-LLM kernels.
-bool swizzles_scales(const EngineTensors& model) {
+static bool swizzles_scales(const EngineTensors& model) {
   return !on_blackwell(model) && !model.request->weights && expert_type(model) == "nvfp4";
 }
-bool fuses_shared_expert(const EngineTensors& model) {
+static bool fuses_shared_expert(const EngineTensors& model) {
   constexpr std::uint64_t kFusedExperts = 256;  // the shared expert becomes one of 257
   return swizzles_scales(model) &&
          std::any_of(model.tensors.begin(), model.tensors.end(),
                      [](const TensorGroup& group) { return group.is_expert && group.copies == kFusedExperts; });
 }
-bool has_wide_scales(const EngineTensors& model) {
+static bool has_wide_scales(const EngineTensors& model) {
   return on_blackwell(model) && expert_type(model) == "mxfp4";
 }
-bool pads_experts(const EngineTensors& model) {
+static bool pads_experts(const EngineTensors& model) {
   const auto& scheme = model.quantization.scheme;
   return on_blackwell(model) && !model.request->parallel.expert && !(scheme && scheme->type == "nvfp4");
 }
 // On other GPUs Marlin's format empties them.
-bool keeps_group_indices(const EngineTensors& model) {
+static bool keeps_group_indices(const EngineTensors& model) {
   return model.request->card.is_amd() && model.quantization.dialect == "compressed-tensors" &&
          model.quantization.scheme && model.quantization.scheme->type.ends_with("int4");
 }
-bool has_fp8_head(const EngineTensors& model) {
+static bool has_fp8_head(const EngineTensors& model) {
   const auto& scheme = model.quantization.scheme;
   return model.quantization.dialect.starts_with("modelopt") && scheme && scheme->type.starts_with("fp8");
 }
@@ -66,7 +64,7 @@ bool has_fp8_head(const EngineTensors& model) {
 // Changes that a row cannot express.
 
 // The width of the tower's MLPs is padded to a multiple of the ranks.
-void pad_qwen_tower(EngineTensors& model) {
+static void pad_qwen_tower(EngineTensors& model) {
   const std::uint64_t ranks = model.request->parallel.tensor;
   for (TensorGroup& group : model.tensors) {
     if (selects("visual.blocks.fc1 visual.blocks.fc1.bias", group))
@@ -75,7 +73,7 @@ void pad_qwen_tower(EngineTensors& model) {
   }
 }
 
-void add_qwen_frequencies(EngineTensors& model) {
+static void add_qwen_frequencies(EngineTensors& model) {
   const TensorGroup* patches = find_tensor(model, "visual.patch_embed");
   if (patches == nullptr) return;
   const std::uint64_t heads = stated_number(model, "vision_config.num_heads", 16);
@@ -83,7 +81,7 @@ void add_qwen_frequencies(EngineTensors& model) {
 }
 
 // SigLIP's positions are an embedding, padded like a vocabulary; their numbers are a 64-bit buffer.
-void pad_siglip_positions(EngineTensors& model) {
+static void pad_siglip_positions(EngineTensors& model) {
   TensorGroup* table = find_tensor(model, "vision_tower.position_embedding");
   if (table == nullptr) return;
   const std::uint64_t width = stated_number(model, "vision_config.hidden_size", 768), places = table->rows / width;
@@ -91,7 +89,7 @@ void pad_siglip_positions(EngineTensors& model) {
   model.tensors.push_back(derived_beside(*table, "position_ids", 2 * places, true));
 }
 
-void add_pixtral_angles(EngineTensors& model, bool of_all_positions) {
+static void add_pixtral_angles(EngineTensors& model, bool of_all_positions) {
   const TensorGroup* patches = find_tensor(model, "vision_tower.patch_conv");
   if (patches == nullptr) return;
   const std::uint64_t side =
@@ -100,15 +98,15 @@ void add_pixtral_angles(EngineTensors& model, bool of_all_positions) {
   model.tensors.push_back(
       derived_beside(*patches, "frequencies", of_all_positions ? side * side * width : width, true));
 }
-void add_pixtral_positions(EngineTensors& model) {
+static void add_pixtral_positions(EngineTensors& model) {
   add_pixtral_angles(model, true);
 }
-void add_pixtral_frequencies(EngineTensors& model) {
+static void add_pixtral_frequencies(EngineTensors& model) {
   add_pixtral_angles(model, false);
 }
 
 // Three of four layers rotate and normalise queries and keys.
-void add_llama4_norms(EngineTensors& model) {
+static void add_llama4_norms(EngineTensors& model) {
   const TensorGroup* keys = find_tensor(model, "model.layers.*.self_attn.k_proj");
   if (keys == nullptr || keys->units == 0) return;
   model.tensors.push_back(derived_beside(*keys, "qk_norm", keys->rows / keys->units));
@@ -116,7 +114,7 @@ void add_llama4_norms(EngineTensors& model) {
 }
 
 // One table with rows for words and for images.
-void join_image_rows(EngineTensors& model) {
+static void join_image_rows(EngineTensors& model) {
   TensorGroup* table = find_tensor(model, "model.embed_tokens");
   const TensorGroup* images = find_tensor(model, "model.embed_tokens.image");
   if (table != nullptr && images != nullptr) table->rows += images->rows / table->columns;
@@ -124,7 +122,7 @@ void join_image_rows(EngineTensors& model) {
 }
 
 // ModelOpt's FP8 applies to the head too, where its list does not exclude it.
-void quantize_head(EngineTensors& model) {
+static void quantize_head(EngineTensors& model) {
   for (TensorGroup& group : model.tensors)
     if (group.role == TensorRole::kHead && !group.is_tied) group.role = TensorRole::kLinear;
 }
@@ -308,8 +306,6 @@ constexpr Mxfp4Row kMxfp4[] = {
     {{0, 1}, "quantization/mxfp4.py"},
 };
 // clang-format on
-
-}  // namespace
 
 void sglang_tensors(EngineTensors& model) {
   edit_tensors(kEdits, model.architecture, model);

@@ -5,8 +5,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 // The figures of TensorRT-LLM's log: from its C++ runtime and its PyTorch back end.
@@ -87,8 +85,6 @@ constexpr RemedyRule kRemedies[] = {
     {kRequestTooLong,
      "@longer_context:--max_num_tokens {asked}; @chunked_prefill:enable_chunked_prefill; @shorter_input"},
 };
-
-}  // namespace
 
 EngineLog tensorrt_llm_log() {
   EngineLog out{.figures = kFigures, .events = kEvents};

@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 using enum LogEventId;
 
 constexpr LogTemplate kEvents[] = {
@@ -102,8 +100,6 @@ constexpr RemedyRule kRemedies[] = {
      "over "
      "GPUs and main memory; a smaller batch or shorter input | smaller activations and cache"},
 };
-
-}  // namespace
 
 EngineLog transformers_log() {
   EngineLog out{.events = kEvents};

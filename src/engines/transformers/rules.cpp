@@ -4,8 +4,6 @@
 
 namespace kvplan {
 
-namespace {
-
 // 5.16.1 and 5.23.0 were executed, and the new classes of 5.24.0.
 // clang-format off
 constexpr Rule<TransformersRules> kRules[] = {
@@ -32,7 +30,7 @@ constexpr Rule<TransformersRules> kRules[] = {
      .basis = RuleBasis::kExecuted},
 };
 
-std::span<const ClassRow<TransformersClass>> classes() {
+static std::span<const ClassRow<TransformersClass>> classes() {
   using C = TransformersClass;
   using enum Arch;
   static constexpr ClassRow<C> kRows[] = {
@@ -54,8 +52,6 @@ std::span<const ClassRow<TransformersClass>> classes() {
   return kRows;
 }
 // clang-format on
-
-}  // namespace
 
 TransformersRules transformers_rules(const Request& request) {
   return resolve_rules(kRules, release_of(request));

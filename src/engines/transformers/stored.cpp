@@ -6,19 +6,17 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr std::uint64_t kMimoWindow = 128;  // as files give it; the class's own default is already 129
 constexpr std::string_view kOffset = "seqlen_offset";
 
-bool is_scaled(const Term& term) {
+static bool is_scaled(const Term& term) {
   return term.storage == Storage::kFp8Scaled;
 }
 
 // Tokens before each prompt: prompt_length of configuration_cpmant.py, the same in its one checkpoint.
 constexpr std::uint64_t kCpmantPrompt = 32;
 
-CacheTerms with_prompt(const CacheTerms& terms) {
+static CacheTerms with_prompt(const CacheTerms& terms) {
   CacheTerms out = terms;
   for (Term term : terms) {
     term.growth = Growth::kSequence;
@@ -30,7 +28,7 @@ CacheTerms with_prompt(const CacheTerms& terms) {
 
 // modeling_deepseek_v4.py. A layer with only a window stores keys and values separately, others in one tensor. The
 // compressor keeps the tokens of an unfinished window and, if windows overlap, the first half of the last whole one.
-CacheTerms compressed_terms(const CacheTerms& terms, bool float32_gates) {
+static CacheTerms compressed_terms(const CacheTerms& terms, bool float32_gates) {
   std::uint64_t ratio = 1;
   for (const Term& term : terms) ratio = std::max(ratio, term.stride);
   CacheTerms out;
@@ -60,7 +58,7 @@ CacheTerms compressed_terms(const CacheTerms& terms, bool float32_gates) {
 
 // Index keys are pooled as they are read: each token keeps its vectors of the open group, and a gate has one number
 // more that says whether the token counts (modeling_glm5_next.py, modeling_qwen4_exp.py).
-void unpool_index_keys(CacheTerms& terms) {
+static void unpool_index_keys(CacheTerms& terms) {
   const auto open = std::find_if(terms.begin(), terms.end(), [](const Term& term) {
     return term.role == Role::kState && term.growth == Growth::kToken;
   });
@@ -76,7 +74,7 @@ void unpool_index_keys(CacheTerms& terms) {
   }
 }
 
-CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms) {
+static CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms) {
   const TransformersClass its = transformers_class(input.model);
   if (its.no_cache) return {};
   if (its.learned_prompt) return with_prompt(terms);
@@ -93,8 +91,6 @@ CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms) {
   }
   return out;
 }
-
-}  // namespace
 
 bool expands_latents(const EngineInput& input) {
   const TransformersRules rules = transformers_rules(input.request);

@@ -28,8 +28,6 @@
 
 namespace kvplan {
 
-namespace {
-
 constexpr EngineVersion kVersions[] = {
     {"4.57", "source (read): MLA expanded to K and V; the rest as 5.16. Never run"},
     {"5.16", "DynamicCache and StaticCache of every class executed (5.16.1); offloading and QuantizedCache read"},
@@ -49,27 +47,27 @@ constexpr EngineVersion kVersions[] = {
 constexpr std::uint64_t kQuantGroup = 64;
 constexpr std::uint64_t kResidual = 128;  // a QuantizedCache leaves this many tokens unquantized
 
-bool grouped(Dtype type) {
+static bool grouped(Dtype type) {
   return type == Dtype::kInt4 || type == Dtype::kInt8;
 }
 
-bool quantized(Dtype type) {
+static bool quantized(Dtype type) {
   return grouped(type) || type == Dtype::kFp8E4m3;
 }
 
 constexpr std::array<std::string_view, 5> kImplementations{"dynamic", "static", "quantized", "offloaded",
                                                            "offloaded_static"};
 
-bool is_static(const Request& request) {
+static bool is_static(const Request& request) {
   return request.transformers.cache_implementation && request.transformers.cache_implementation->ends_with("static");
 }
 
-bool is_offloaded(const Request& request) {
+static bool is_offloaded(const Request& request) {
   return request.transformers.cache_implementation &&
          request.transformers.cache_implementation->starts_with("offloaded");
 }
 
-void check_implementation(const Request& request, CacheTypes& types) {
+static void check_implementation(const Request& request, CacheTypes& types) {
   if (!request.transformers.cache_implementation) return;
   const std::string& asked = *request.transformers.cache_implementation;
   if (std::find(kImplementations.begin(), kImplementations.end(), asked) == kImplementations.end())
@@ -86,7 +84,7 @@ void check_implementation(const Request& request, CacheTypes& types) {
   }
 }
 
-CacheTypes resolve(const ModelShape& model, const Request& request) {
+static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (model.is_gguf && !request.dtype && !request.weights) types.model = Dtype::kFloat32;
   // The cache type that a checkpoint declares is for other engines and ignored here.
@@ -105,21 +103,21 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 }
 
 // Bytes of a vector in groups of 64 with a scale and a shift.
-Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t bits) {
+static Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t bits) {
   const std::uint64_t elements =
       checked_mul(checked_mul(units, term.shape.vectors, "a cache"), term.shape.width, "a cache");
   return Bytes(ceil_div(checked_mul(elements, bits, "a cache"), 8)) + Bytes(ceil_div(elements, kQuantGroup)) * 4;
 }
 
 // Whether it is full attention, the only kind that offloading moves.
-bool grows_forever(const CacheTerms& terms) {
+static bool grows_forever(const CacheTerms& terms) {
   return any_term(terms, [](const Term& term) {
     return term.growth == Growth::kToken && term.limit.kind == LimitKind::kNone && term.role != Role::kState;
   });
 }
 
 // The offloaded layers that are on the GPU at any time: the one in use and the next.
-std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
+static std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   std::vector<std::uint64_t> out;
   for (const LayerCache& cache : input.caches)
     if (grows_forever(cache.compact) && out.size() < 2) out.push_back(cache.layer);
@@ -127,7 +125,7 @@ std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
 }
 
 // The input with the stored form as the expanded form of every cache, including a draft's.
-EngineInput stored_form(const EngineInput& input) {
+static EngineInput stored_form(const EngineInput& input) {
   EngineInput out = input;
   out.caches = stored_caches(input, input.caches);
   if (input.draft) {
@@ -139,12 +137,12 @@ EngineInput stored_form(const EngineInput& input) {
 }
 
 // Not every prompt has an image: its cross attention is planned only with --encoder-len.
-bool is_optional(const EngineInput& input, const Term& term) {
+static bool is_optional(const EngineInput& input, const Term& term) {
   return term.growth == Growth::kSourceToken && transformers_class(input.model).caches_images &&
          !input.request.encoder_len;
 }
 
-std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Note>& notes) {
+static std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Note>& notes) {
   const auto input = std::make_shared<const EngineInput>(stored_form(original));
   const CacheTypes types = input->types;
   CacheTypes plain = types;
@@ -214,17 +212,17 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
   return layer_buffers_layout(*input, rules);
 }
 
-bool has_window(const Term& term) {
+static bool has_window(const Term& term) {
   return term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone && term.role != Role::kState;
 }
 
 // Bytes of one entry on a rank.
-Bytes entry_of(const EngineInput& input, const Term& term) {
+static Bytes entry_of(const EngineInput& input, const Term& term) {
   return rank_entry(term, input.types, input.request.parallel.tensor);
 }
 
 // The largest single tensor that a step concatenates: K or V of one layer.
-Bytes largest_tensor(EngineInput input, const Load& load) {
+static Bytes largest_tensor(EngineInput input, const Load& load) {
   Bytes out;
   input.types.key = input.types.value = input.types.model;
   for (const LayerCache& cache : input.caches)
@@ -235,7 +233,7 @@ Bytes largest_tensor(EngineInput input, const Load& load) {
 }
 
 // K and V of the largest window of a layer: a StaticSlidingWindowLayer rolls them into a copy.
-Bytes rolled_window(const EngineInput& input, const Load& load) {
+static Bytes rolled_window(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches) {
     Bytes layer;
@@ -247,7 +245,7 @@ Bytes rolled_window(const EngineInput& input, const Load& load) {
 }
 
 // The part of a full prompt that windows keep pinned beyond their own size.
-Bytes pinned_by_views(const EngineInput& input, const Load& load) {
+static Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.expanded) {
@@ -259,7 +257,7 @@ Bytes pinned_by_views(const EngineInput& input, const Load& load) {
 }
 
 // The bytes of cross attention to the largest image, which are not planned without --encoder-len.
-Bytes image_cache(const EngineInput& input, const Load& load) {
+static Bytes image_cache(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
@@ -267,7 +265,7 @@ Bytes image_cache(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-void add_static_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
+static void add_static_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
   const Bytes rolled = rolled_window(stored_form(*in.engine), in.load);
   if (rolled > Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "a rolled window of one layer", rolled, {0, 1},
@@ -275,7 +273,7 @@ void add_static_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
                                 "transformers cache_utils.py: StaticSlidingWindowLayer"));
 }
 
-void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
+static void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
   const EngineInput input = stored_form(*in.engine);
   const Bytes copy = largest_tensor(input, in.load);
   if (copy > Bytes(0))
@@ -291,7 +289,7 @@ void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
   }
 }
 
-std::vector<LedgerLine> overhead(const OverheadInput& in) {
+static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
   const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(tokens)).count());
@@ -328,7 +326,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 }
 
 // QuantizedCache.__init__ refuses layer types other than full_attention; generate() also encoder-decoders.
-std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
+static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (!quantized(input.types.key)) return std::nullopt;
   const bool has_others = any_term(input, [](const Term& term) {
     return term.growth != Growth::kToken || term.stride != 1 || term.limit.kind != LimitKind::kNone ||
@@ -341,15 +339,13 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
                  "leave --kv-cache-dtype out"};
 }
 
-EngineSettings settings(const EngineInput& input, const Load&) {
+static EngineSettings settings(const EngineInput& input, const Load&) {
   EngineSettings out;
   out.attention_backend = input.request.attention == AttentionKernel::kNaive   ? "eager"
                           : input.request.attention == AttentionKernel::kFlash ? "flash_attention_2"
                                                                                : "sdpa";
   return out;
 }
-
-}  // namespace
 
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
