@@ -13,6 +13,7 @@
 #include "measure/log_reader.h"
 #include "plan/calibrate.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "weights/weigh.h"
 
 namespace kvplan {

@@ -17,6 +17,7 @@
 #include "kvplan/measurement.h"
 #include "measure/device.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

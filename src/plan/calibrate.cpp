@@ -6,7 +6,7 @@
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
-#include "plan/ledger.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

@@ -1,9 +1,8 @@
-#include "plan/changes.h"
+#include "plan/search.h"
 
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
-#include "plan/layouts.h"
 #include "plan/plan_cache.h"
 #include "weights/types.h"
 

@@ -4,7 +4,6 @@
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "plan/changes.h"
 #include "plan/plan_cache.h"
 #include "plan/questions.h"
 #include "plan/search.h"

@@ -8,12 +8,8 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
-#include "plan/changes.h"
-#include "plan/facts.h"
-#include "plan/layouts.h"
-#include "plan/offload.h"
-#include "plan/roofline.h"
 #include "plan/search.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

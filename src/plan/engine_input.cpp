@@ -1,11 +1,9 @@
-#include "plan/engine_input.h"
+#include "plan/steps.h"
 
 #include <algorithm>
 
 #include "kvplan/gpus.h"
 #include "plan/calibrate.h"
-#include "plan/extras.h"
-#include "plan/facts.h"
 
 namespace kvplan {
 

@@ -1,4 +1,4 @@
-#include "plan/extras.h"
+#include "plan/steps.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "plan/facts.h"
+#include "plan/steps.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -9,7 +9,7 @@
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "plan/facts.h"
+#include "plan/steps.h"
 #include "sources/hub_id.h"
 #include "sources/hub_settings.h"
 #include "sources/local_stores.h"

@@ -1,11 +1,11 @@
-#include "plan/layouts.h"
 
 #include <algorithm>
 #include <limits>
 #include <tuple>
 
 #include "kvplan/error.h"
-#include "plan/offload.h"
+#include "plan/search.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

@@ -1,4 +1,3 @@
-#include "plan/ledger.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,8 +6,7 @@
 #include "kvplan/quantity.h"
 #include "kvplan/ranges.h"
 #include "plan/calibrate.h"
-#include "plan/margins.h"
-#include "plan/verdict.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

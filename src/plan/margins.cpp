@@ -1,10 +1,14 @@
-#include "plan/margins.h"
+// How certain a plan is: the range of each estimate, and what to do where the limit lies within it.
+//
+// Exact lines have no range. An estimate has the range that was fitted to recorded logs for its engine, +-5 % where
+// there is none, or +-P % of --margin P% instead. The range of a total is narrower than the sum of its lines'
+// ends: the errors of one start hardly correlate (kvplan/ranges.h).
 
 #include <algorithm>
 
 #include "engines/capacity.h"
 #include "kvplan/gpus.h"
-#include "plan/mix.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

@@ -1,4 +1,9 @@
-#include "plan/mix.h"
+// Different sequence lengths: the memory they take contiguous, paged, and with a shared prefix.
+//
+// Contiguous: max_model_len tokens for every sequence, as engines without pages reserve. Paged: the engine's own blocks
+// (16 tokens if it has none). A shared prefix is stored once, in whole pages, in layers that keep every token;
+// windows and states belong to one sequence.
+#include "plan/steps.h"
 
 #include <algorithm>
 

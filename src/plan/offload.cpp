@@ -1,4 +1,3 @@
-#include "plan/offload.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,10 +7,9 @@
 #include "engines/launch_words.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
-#include "plan/changes.h"
-#include "plan/layouts.h"
-#include "plan/mix.h"
 #include "plan/plan.h"
+#include "plan/search.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

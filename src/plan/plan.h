@@ -7,7 +7,6 @@
 #include "formulas/model.h"
 #include "kvplan/request.h"
 #include "plan/answer.h"
-#include "plan/engine_input.h"
 
 namespace kvplan {
 

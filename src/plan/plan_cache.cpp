@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/engine_input.h"
-#include "plan/facts.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

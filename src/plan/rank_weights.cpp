@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "engines/parallel.h"
-#include "plan/engine_input.h"
+#include "plan/steps.h"
 #include "weights/loaded.h"
 #include "weights/share.h"
 #include "weights/weigh.h"

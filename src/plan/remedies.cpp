@@ -5,11 +5,9 @@
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
-#include "plan/changes.h"
-#include "plan/layouts.h"
-#include "plan/offload.h"
 #include "plan/questions.h"
 #include "plan/search.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

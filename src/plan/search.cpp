@@ -4,10 +4,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
-#include "plan/changes.h"
-#include "plan/layouts.h"
-#include "plan/mix.h"
-#include "plan/offload.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

@@ -1,11 +1,16 @@
-// How much fits: the largest number of tokens or sequences whose plan fits.
+// Searches over requests: what fits, what else to try, the layouts in common use, and models larger than their GPUs.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "engines/launch_words.h"
+#include "kvplan/request.h"
 #include "plan/answer.h"
+#include "plan/plan.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
@@ -42,5 +47,96 @@ std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess);
 std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);
 std::uint64_t most_that_fit(PlanCache& cache, const Request& request);
+
+// Changes of a request, as options to add to the user's command: what `fit` and the verdict suggest.
+
+struct Change {
+  OptionValues options;
+  Request request;
+};
+
+Request with_context(Request request, std::uint64_t tokens);
+Request with_seqs(Request request, std::uint64_t seqs);
+// The length of a sequence, under the option that the request uses for it.
+std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens);
+std::pair<std::string, std::string> seqs_option(std::uint64_t seqs);
+std::pair<std::string, std::string> seqs_cap_option(std::uint64_t cap);
+
+// A change to each other KV type and weight type in use with the engine; `with_small` adds the weight types that lose
+// the most.
+std::vector<Change> type_changes(const Request& request, const Plan& asked, bool with_small = false);
+// Whether two words name one weight type.
+bool same_type(std::string_view a, std::string_view b);
+// Whether the engine cannot make such weights from the model's own files when it starts.
+bool needs_other_checkpoint(const ModelSpec& model, const Plan& asked, std::string_view type);
+// The request on `count` GPUs, in the layout that fits best there. Nothing if more GPUs do not help: for different
+// GPUs, and for a machine with unified memory.
+std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count);
+// The options that change the layout of `before` to that of `after`, for a command with the layout of `before`.
+OptionValues layout_options(const Request& before, const Request& after);
+
+// Models larger than their GPUs, in engines that can leave layers in host memory: the engine's own placement, and
+// uneven parts for the GPUs if even parts do not fit.
+
+// The request as the engine itself places it if no option does (Engine::places). For llama.cpp that is --fit, which
+// leaves 1 GiB of every GPU free. A named context stays; the model's own is shortened to no less than 4096 tokens a
+// sequence. Then layers go to the GPUs from the last one back; for a mixture of experts first all of them without
+// their experts, then with them, from the first one on. Layers that the user places stay where they are.
+//
+// Source: llama.cpp b11739, common/fit.cpp (common_params_fit_impl).
+// Checked against: that code, run over 25 models and a GPU that allocates nothing
+// (testdata/conformance/llama.cpp-fit.jsonl). It may also put a part of one more layer's experts on a GPU, and
+// distributes a mixture over several GPUs unevenly: neither is followed.
+Request fitted(PlanCache& cache, const Request& request);
+
+// The same, but what fits the GPUs stays there: -ngl all if the engine would leave more of them free.
+Request placed(PlanCache& cache, const Request& request);
+
+// The request with everything on the GPUs, except what one of its options leaves in host memory.
+Request on_gpus(Request request);
+
+// The request with uneven shares: layers fill the GPUs from the last one back, "-ts 20,13", with -ngl if not all
+// fit.
+std::optional<Request> unevenly_split(PlanCache& cache, const Request& request);
+
+// Whether `after` places layers differently from `before`.
+bool placed_otherwise(const Request& before, const Request& after);
+
+// "-ngl 24": the options of `after` that place the request `before`; and a note with them, empty if there are
+// none.
+OptionValues placement_options(const Request& before, const Request& after);
+Template placement_text(const Request& before, const Request& after);
+
+// The layouts in common use: tensor and pipeline parallel, data parallel copies that share experts, ranks that share a
+// sequence's tokens.
+
+// Whether there are several GPUs and no layout was named: each command then uses the layout that fits best.
+bool searches_layouts(const Request& request);
+
+// The request on `gpus` GPUs in each common layout, best first. What was named stays: data parallel copies, context
+// parallel ranks, expert parallelism. Engines may refuse some of them.
+std::vector<Request> layouts_of(PlanCache& cache, const Request& request, std::uint64_t gpus);
+
+// The first layout of the GPUs at hand that fits with the usual reserve, else without it, else the one that is short by
+// least. Throws if the engine refuses all.
+Request chosen_layout(PlanCache& cache, const Request& request);
+
+// Numbers of GPUs that people rent: 1, 2, 4, 8 and whole nodes of 8, for each copy of the request.
+std::vector<std::uint64_t> usual_gpu_counts(const Request& request);
+
+// A lower bound of what the request takes on all its GPUs: its bytes with nothing replicated.
+Bytes least_memory(const Plan& asked);
+// The fewest of its GPUs with that much memory, in any layout.
+std::uint64_t fewest_cards(const Plan& asked);
+
+// A note for a plan whose ranks store the same cache, with the data parallel layout that would not; empty if no cache
+// is repeated.
+Template repeated_cache(PlanCache& cache, const Plan& plan);
+// The reason for a layout, or against it, as a sentence without a full stop.
+Template reason_of_layout(PlanCache& cache, const Request& request);
+
+// The request with a reserve: the requested one, else the one suggestions leave, 1 GiB, or 1 % of the GPU if the
+// engine takes a fraction of it and leaves the rest free anyway.
+Request with_reserve(Request request);
 
 }  // namespace kvplan

@@ -5,6 +5,7 @@
 
 #include "kvplan/error.h"
 #include "plan/plan_cache.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

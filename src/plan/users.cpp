@@ -4,9 +4,6 @@
 #include <tuple>
 
 #include "kvplan/error.h"
-#include "plan/changes.h"
-#include "plan/layouts.h"
-#include "plan/plan.h"
 #include "plan/search.h"
 
 namespace kvplan {

@@ -1,4 +1,3 @@
-#include "plan/verdict.h"
 
 #include <algorithm>
 #include "engines/capacity.h"
@@ -6,7 +5,7 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/ranges.h"
-#include "plan/margins.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

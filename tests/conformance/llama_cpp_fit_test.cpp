@@ -9,8 +9,9 @@
 
 #include "conformance/gguf_header.h"
 #include "conformance/planner.h"
-#include "plan/offload.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
+#include "plan/search.h"
 #include "sources/load.h"
 #include "support/program.h"
 

@@ -9,6 +9,7 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "sources/load.h"
 
 namespace kvplan {

@@ -13,6 +13,7 @@
 #include "kvplan/error.h"
 #include "models/registry.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "sources/load.h"
 #include "support/figures.h"
 

@@ -9,6 +9,7 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "sources/load.h"
 #include "support/figures.h"
 

@@ -18,7 +18,7 @@
 #include "formulas/compressed.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
-#include "plan/verdict.h"
+#include "plan/steps.h"
 #include "support/figures.h"
 
 namespace kvplan {

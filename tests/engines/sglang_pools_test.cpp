@@ -11,6 +11,7 @@
 #include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "support/figures.h"
 
 namespace kvplan {

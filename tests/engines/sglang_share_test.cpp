@@ -8,6 +8,7 @@
 
 #include "engines/requests.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "support/figures.h"
 
 namespace kvplan {

@@ -12,6 +12,7 @@
 #include "conformance/planner.h"
 #include "models/read.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 
 namespace kvplan {
 

@@ -12,6 +12,7 @@
 #include "engines/vllm/memory.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "sources/load.h"
 #include "support/figures.h"
 

@@ -8,7 +8,7 @@
 
 #include "engines/requests.h"
 #include "kvplan/format_bytes.h"
-#include "plan/facts.h"
+#include "plan/steps.h"
 #include "plan/plan_cache.h"
 #include "plan/questions.h"
 #include "report/words.h"

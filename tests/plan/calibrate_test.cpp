@@ -8,6 +8,7 @@
 #include "measure/check_log.h"
 #include "measure/log_reader.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "support/figures.h"
 
 namespace kvplan {

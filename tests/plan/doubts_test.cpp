@@ -11,6 +11,7 @@
 #include "plan/plan_cache.h"
 #include "plan/questions.h"
 #include "plan/search.h"
+#include "plan/steps.h"
 #include "support/figures.h"
 #include "support/program.h"
 #include "support/words.h"

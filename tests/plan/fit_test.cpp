@@ -7,7 +7,6 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "plan/changes.h"
 #include "plan/plan.h"
 #include "plan/search.h"
 #include "sources/load.h"

@@ -1,5 +1,4 @@
 // Models against GPUs: every cell agrees with plan and fit.
-#include "plan/layouts.h"
 #include "plan/questions.h"
 
 #include <doctest/doctest.h>

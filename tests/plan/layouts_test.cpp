@@ -1,13 +1,12 @@
 // Layouts of several GPUs: their order, and what fits in them.
-#include "plan/layouts.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "kvplan/error.h"
-#include "plan/changes.h"
 #include "plan/questions.h"
+#include "plan/search.h"
 #include "support/figures.h"
 
 namespace kvplan {

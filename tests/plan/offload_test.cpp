@@ -1,6 +1,5 @@
 // Models larger than a GPU: what stays in host memory, its size and speed, and what makes it fit.
-#include "plan/offload.h"
-#include "plan/layouts.h"
+#include "plan/search.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Verdicts, and that the fast computation (only numbers, one GPU per stage) agrees with the whole plan.
-#include "plan/verdict.h"
+#include "plan/steps.h"
 
 #include <doctest/doctest.h>
 
