@@ -12,13 +12,11 @@
 #include "engines/sglang/sglang.h"
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/rules.h"
-#include "engines/vllm/settings.h"
-#include "engines/vllm/tensors.h"
 #include "engines/vllm/vllm.h"
 #include "formulas/compressed.h"
 #include "kvplan/error.h"
-#include "plan/plan.h"
 #include "plan/steps.h"
+#include "plan/plan.h"
 #include "support/figures.h"
 
 namespace kvplan {

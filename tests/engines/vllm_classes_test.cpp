@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "engines/requests.h"
-#include "engines/vllm/tensors.h"
+#include "engines/vllm/vllm.h"
 
 namespace kvplan {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "engines/requests.h"
 #include "engines/vllm/rules.h"
-#include "engines/vllm/settings.h"
+#include "engines/vllm/vllm.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

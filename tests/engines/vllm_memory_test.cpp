@@ -1,5 +1,5 @@
 // What vLLM takes besides the cache: by hand from the rules derived from its logs, and the figures in those logs.
-#include "engines/vllm/memory.h"
+#include "engines/vllm/vllm.h"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,7 @@
 #include <string>
 
 #include "engines/requests.h"
-#include "engines/vllm/graphs.h"
 #include "engines/vllm/rules.h"
-#include "engines/vllm/settings.h"
 
 #include "support/figures.h"
 

@@ -9,7 +9,7 @@
 
 #include "engines/capacity.h"
 #include "engines/engine.h"
-#include "engines/vllm/memory.h"
+#include "engines/vllm/vllm.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "plan/steps.h"

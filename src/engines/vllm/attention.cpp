@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/kernels.h"
+#include "engines/vllm/vllm.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

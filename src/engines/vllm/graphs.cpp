@@ -4,15 +4,12 @@
 // runner captures the largest whole graph twice, and the second is the estimate for each of the others.
 //
 // Checked against start-up logs: testdata/observations/vllm.json. The same start often takes twice another.
-#include "engines/vllm/graphs.h"
 
 #include <algorithm>
 
 #include "engines/estimates.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/kernels.h"
-#include "engines/vllm/memory.h"
-#include "engines/vllm/settings.h"
+#include "engines/vllm/vllm.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 

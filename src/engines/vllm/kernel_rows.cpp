@@ -1,5 +1,5 @@
 // vLLM's kernels by weight format, compute capability and release.
-#include "engines/vllm/kernels.h"
+#include "engines/vllm/vllm.h"
 
 namespace kvplan {
 

@@ -1,4 +1,4 @@
-#include "engines/vllm/kernels.h"
+#include "engines/vllm/vllm.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "engines/vllm/local_layers.h"
+#include "engines/vllm/vllm.h"
 
 #include <algorithm>
 

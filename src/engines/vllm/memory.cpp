@@ -9,17 +9,14 @@
 // copy of it, which stays in the peak. Plans are of the first start, whose cache has the least room.
 //
 // Checked against start-up logs: testdata/observations/vllm.json; scripts/ranges.py fits the ranges to them.
-#include "engines/vllm/memory.h"
+#include "engines/vllm/vllm.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "engines/estimates.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/graphs.h"
-#include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"
-#include "engines/vllm/settings.h"
 #include "kvplan/gpus.h"
 
 namespace kvplan {

@@ -6,7 +6,6 @@
 
 #include "engines/kernel_table.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"
 
 namespace kvplan {

@@ -1,7 +1,6 @@
 #include "engines/vllm/rules.h"
 
-#include "engines/vllm/kernels.h"
-#include "engines/vllm/tensors.h"
+#include "engines/vllm/vllm.h"
 
 namespace kvplan {
 

@@ -1,10 +1,9 @@
-#include "engines/vllm/settings.h"
+#include "engines/vllm/vllm.h"
 
 #include <algorithm>
 
 #include "engines/drafts.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/graphs.h"
 
 namespace kvplan {
 

@@ -9,9 +9,7 @@
 #include "engines/parallel.h"
 #include "engines/term_kinds.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/kernels.h"
-#include "engines/vllm/local_layers.h"
-#include "engines/vllm/settings.h"
+#include "engines/vllm/vllm.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

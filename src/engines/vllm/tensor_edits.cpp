@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/kernels.h"
 #include "engines/vllm/rules.h"
-#include "engines/vllm/settings.h"
-#include "engines/vllm/tensors.h"
+#include "engines/vllm/vllm.h"
 
 namespace kvplan {
 

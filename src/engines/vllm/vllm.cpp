@@ -2,11 +2,7 @@
 #include "engines/vllm/vllm.h"
 #include "engines/engine.h"
 #include "engines/vllm/class_table.h"
-#include "engines/vllm/kernels.h"
-#include "engines/vllm/memory.h"
 #include "engines/vllm/rules.h"
-#include "engines/vllm/settings.h"
-#include "engines/vllm/tensors.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
