@@ -21,7 +21,7 @@
 
 #include "base/library.h"
 #include "kvplan/error.h"
-#include "measure/process_tree.h"
+#include "measure/proc.h"
 
 namespace kvplan {
 

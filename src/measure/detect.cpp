@@ -16,9 +16,8 @@
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
-#include "measure/host_memory.h"
+#include "measure/proc.h"
 #include "measure/nvml.h"
-#include "measure/value_file.h"
 
 namespace kvplan {
 

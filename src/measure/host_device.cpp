@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "measure/device.h"
-#include "measure/host_memory.h"
+#include "measure/proc.h"
 
 namespace kvplan {
 

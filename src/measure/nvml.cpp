@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kvplan/error.h"
-#include "measure/value_file.h"
+#include "measure/proc.h"
 
 namespace kvplan {
 

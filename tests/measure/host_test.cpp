@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/device.h"
-#include "measure/host_memory.h"
+#include "measure/proc.h"
 #include "support/program.h"
 
 namespace kvplan {
