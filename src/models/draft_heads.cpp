@@ -17,7 +17,8 @@
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "models/draft_heads.h"
+#include "models/read.h"
+#include "models/reader.h"
 
 namespace kvplan {
 

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "formats/fields.h"
 #include "formats/gguf_keys.h"
+#include "formulas/model.h"
 #include "models/blocks/layers.h"
 
 namespace kvplan {
@@ -47,5 +49,10 @@ void read_latent_or_plain(Reader& reader);
 // Adds what an architecture's keys imply, after the table of keys is translated: the kind of each layer, and
 // llama.cpp's defaults for absent keys.
 void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view architecture);
+
+// Fills ModelSpec::graph.
+
+void read_graph_facts(const GgufKeys& keys, std::string_view architecture, ModelSpec& model);
+void read_graph_facts(const Fields& text, ModelSpec& model);
 
 }  // namespace kvplan

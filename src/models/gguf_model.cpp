@@ -13,7 +13,6 @@
 #include "kvplan/strings.h"
 #include "models/blocks/inventory.h"
 #include "models/gguf_archs.h"
-#include "models/graph_facts.h"
 #include "models/read.h"
 #include "models/registry.h"
 

@@ -1,6 +1,5 @@
 // Facts about llama.cpp's graphs that neither keys nor tensors show, by llama.cpp's names of the architectures. Source:
 // src/models/*.cpp and llama_model_rope_type of v0.5.0.
-#include "models/graph_facts.h"
 
 #include <algorithm>
 

@@ -1,4 +1,3 @@
-#include "models/model_class.h"
 
 #include <span>
 

@@ -13,13 +13,10 @@
 #include "models/blocks/inventory.h"
 #include "models/blocks/layers.h"
 #include "models/class_defaults.h"
-#include "models/draft_heads.h"
-#include "models/graph_facts.h"
-#include "models/model_class.h"
+#include "models/gguf_archs.h"
 #include "models/read.h"
 #include "models/reader.h"
 #include "models/registry.h"
-#include "models/rotary.h"
 
 namespace kvplan {
 

@@ -111,4 +111,22 @@ void check_layer_lists(const Reader& reader);
 
 void read_purpose(Reader& reader);
 
+// The rotary tables that a config asks for.
+
+// Tables of the decoder's attention layers, each distinct one once; empty for a decoder without rotation, or of a class
+// for which that is not known. reader.model.layers must be filled.
+std::vector<RotaryTable> read_rotary_tables(const Reader& reader);
+// The rotation of a model with known tables, if there is only one and it is unscaled.
+std::optional<PlainRotation> read_plain_rotation(const Reader& reader);
+
+// Drafts that are not a whole model: EAGLE's layer and Medusa's heads.
+
+struct DraftRole;  // models/read.h
+
+// Whether the config is of Medusa heads; and these as a model without layers.
+bool is_medusa(const Fields& root);
+ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRole& role);
+// Turns a small decoder into the EAGLE head that its config means; leaves any other draft as it is.
+void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model);
+
 }  // namespace kvplan

@@ -7,7 +7,7 @@
 //   longrope, su             original_max_position_embeddings + max_position_embeddings: a short and a long table
 //
 // Source: vllm/model_executor/layers/rotary_embedding (get_rope and the classes that it makes).
-#include "models/rotary.h"
+#include "models/reader.h"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,6 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "models/class_defaults.h"
-#include "models/model_class.h"
 #include "models/towers/tower.h"
 
 namespace kvplan {
