@@ -3,9 +3,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "engines/engine.h"
 #include "kvplan/architecture.h"
 #include "kvplan/strings.h"
 
@@ -26,5 +28,27 @@ Its resolve_class(std::span<const ClassRow<Its>> rows, Arch arch, std::string_vi
     if (is_one_of(arch, row.archs) || has_word(row.classes, class_name)) out.*row.has = true;
   return out;
 }
+
+// Since which release an engine runs a model's class.
+
+// The classes that a release gained and lost, separated by spaces. A class without a row is as old as the table, or
+// unknown to the engine.
+struct RegistryRow {
+  Release release;
+  std::string_view gains, losses = {};
+};
+
+// The refusal of a class that the request's release does not have yet, or no longer has.
+std::optional<Refusal> registry_refusal(std::span<const RegistryRow> table, const EngineInput& input,
+                                        std::string_view engine_name);
+
+// The models whose latents (MLA) an engine's own lists name (Engine::names_latents).
+
+// Those with AttentionArch.MLA (configs/model_config.py of 0.5.23).
+bool sglang_names_latents(const EngineInput& input);
+// Those for which the converter writes the keys of latents; a GGUF has or lacks the keys.
+bool llama_cpp_names_latents(const EngineInput& input);
+// models/deepseek2.rs, deepseek3.rs, glm4_moe_lite.rs
+bool mistralrs_names_latents(const EngineInput& input);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-#include "engines/indexes.h"
+#include "engines/term_kinds.h"
 
 #include <algorithm>
 

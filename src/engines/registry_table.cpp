@@ -1,4 +1,4 @@
-#include "engines/registry_table.h"
+#include "engines/class_rows.h"
 
 #include "kvplan/strings.h"
 

@@ -1,6 +1,9 @@
 // How an engine's layout treats a term.
 #pragma once
 
+#include <vector>
+
+#include "engines/engine.h"
 #include "kvplan/terms.h"
 
 namespace kvplan {
@@ -25,5 +28,10 @@ inline bool is_windowed(const Term& term) {
 inline bool is_packed(const Term& term) {
   return (term.stride > 1 && term.role == Role::kKey) || (is_latent(term) && is_windowed(term));
 }
+
+// Index keys of sparse attention, for engines whose classes give them to every layer, even if layers share an indexer.
+
+// Adds the index keys of the first layer that has some to each layer; changes nothing if none has any.
+std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches);
 
 }  // namespace kvplan

@@ -4,7 +4,6 @@
 
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute.h"
-#include "engines/llama_cpp/compute_buffers.h"
 #include "engines/llama_cpp/graph_memory.h"
 #include "engines/requests.h"
 #include "plan/plan.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "engines/requests.h"
-#include "engines/sglang/models.h"
 #include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"

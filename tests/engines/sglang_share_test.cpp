@@ -1,6 +1,6 @@
 // The fraction of a GPU that SGLang picks, and what follows from it: from its own code on simulated GPUs (0.5.8 and
 // 0.5.23 executed), older ones from logs.
-#include "engines/sglang/share.h"
+#include "engines/sglang/sglang.h"
 
 #include <doctest/doctest.h>
 

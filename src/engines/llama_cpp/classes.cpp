@@ -11,11 +11,11 @@ namespace kvplan {
 
 namespace {
 
-struct ClassRow {
+struct LlamaRow {
   Arch arch;
   LlamaClass is;
 };
-constexpr ClassRow kClasses[] = {
+constexpr LlamaRow kClasses[] = {
     {Arch::kAfmoe, {.keeps_windows = true}},
     {Arch::kBailingHybrid, {.rolls_back = true}},
     {Arch::kCohere2, {.keeps_windows = true, .adds_residual_first = true}},
@@ -81,7 +81,7 @@ constexpr std::string_view kArch = "arch ";
 
 LlamaClass llama_class(const ModelShape& model) {
   LlamaClass out;
-  for (const ClassRow& row : kClasses)
+  for (const LlamaRow& row : kClasses)
     if (row.arch == model.arch) out = row.is;
   out.whole_tensors =
       std::find(std::begin(kWholeTensors), std::end(kWholeTensors), model.arch) != std::end(kWholeTensors) ||

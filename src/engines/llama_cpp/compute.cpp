@@ -34,7 +34,6 @@
 #include "engines/drafts.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/classes.h"
-#include "engines/llama_cpp/compute_buffers.h"
 #include "engines/llama_cpp/compute_graph.h"
 #include "engines/llama_cpp/rules.h"
 

@@ -1,6 +1,7 @@
 // What llama.cpp allocates on a GPU apart from weights and cache: the compute buffer and the driver's context.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -16,5 +17,12 @@ std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const L
 Bytes llama_largest_piece(const EngineInput& input, const Load& load);
 // The compute buffer of an image projector's encoder (Extras::image_buffer).
 std::optional<LedgerLine> llama_image_encoder(const Request& request, const ProjectorFile& file);
+
+// The compute buffers of a context by llama.cpp's own steps: the graph of a full micro-batch, distributed over the
+// devices, with its tensors placed.
+
+// One for each GPU, then the host's. Nothing for a config, which does not tell every tensor, and where kvplan cannot
+// build the model's graph.
+std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
 // Source: src/llama-context.cpp (sched_reserve, graph_reserve, the conditions of pipeline parallelism) of v0.5.0.
-#include "engines/llama_cpp/compute_buffers.h"
+#include "engines/llama_cpp/compute.h"
 
 #include "engines/engine.h"
 #include "engines/llama_cpp/cache.h"

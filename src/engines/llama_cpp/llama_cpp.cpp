@@ -38,8 +38,8 @@
 //   attention.
 #include <functional>
 
+#include "engines/class_rows.h"
 #include "engines/drafts.h"
-#include "engines/latents.h"
 #include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/classes.h"

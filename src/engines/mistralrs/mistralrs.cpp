@@ -7,8 +7,8 @@
 //   block of all layers. Every layer keeps every token, sliding ones too.
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
 // - The budget is a fraction (0.9) of the GPU less what is in use.
+#include "engines/class_rows.h"
 #include "engines/estimates.h"
-#include "engines/latents.h"
 #include "engines/layer_buffers.h"
 #include "kvplan/error.h"
 

@@ -16,10 +16,10 @@
 #include <algorithm>
 
 #include "engines/estimates.h"
-#include "engines/indexes.h"
 #include "engines/launch_input.h"
 #include "engines/layer_buffers.h"
 #include "engines/mlx/modules.h"
+#include "engines/term_kinds.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 

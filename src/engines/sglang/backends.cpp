@@ -6,7 +6,6 @@
 
 #include "engines/estimates.h"
 #include "engines/sglang/class_table.h"
-#include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "engines/estimates.h"
-#include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
-#include "engines/sglang/share.h"
 #include "kvplan/gpus.h"
 
 namespace kvplan {

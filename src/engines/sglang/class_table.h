@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "engines/class_rows.h"
 #include "engines/engine.h"
-#include "engines/registry_table.h"
 
 namespace kvplan {
 

@@ -6,9 +6,7 @@
 #include <string>
 
 #include "engines/capacity.h"
-#include "engines/sglang/models.h"
 #include "engines/sglang/pools.h"
-#include "engines/sglang/share.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 

@@ -1,4 +1,3 @@
-#include "engines/sglang/models.h"
 
 #include <algorithm>
 

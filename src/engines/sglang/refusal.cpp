@@ -5,7 +5,6 @@
 #include "engines/estimates.h"
 #include "engines/kernel_table.h"
 #include "engines/sglang/class_table.h"
-#include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
 #include "kvplan/gpus.h"
 

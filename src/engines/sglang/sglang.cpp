@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engines/latents.h"
+#include "engines/class_rows.h"
 #include "engines/launch_input.h"
 #include "engines/parallel.h"
-#include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
-#include "engines/sglang/share.h"
 
 namespace kvplan {
 

@@ -54,4 +54,50 @@ std::vector<RuleRow> sglang_tensor_rule_rows();
 Mxfp4Layout sglang_mxfp4_layout(const Request& request);
 Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
 
+// The default fraction of a GPU that SGLang uses for weights and pools, by release, and what it keeps back
+// from it. Source: server_args.py, arg_groups/memory_hook.py, kv_cache_configurator.py.
+
+// Prefill chunk and largest captured batch, by the GPU or as given.
+struct SglangSettings {
+  std::uint64_t chunk = 0, batch = 0;
+};
+SglangSettings sglang_card_settings(const EngineInput& input);
+// Number of captured batch sizes up to the largest.
+std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest);
+// Number of captured sizes of the prefill; 0 if it is not captured.
+std::uint64_t sglang_prefill_captured(const EngineInput& input);
+
+// mem_fraction_static as given, or as SGLang picks it.
+double sglang_share(const EngineInput& input);
+// Whether it serves images or audio; a few classes do so only with an option.
+bool sglang_multimodal(const EngineInput& input);
+// Kept back from the budget for allocations after the pools are sized (mm_runtime_reservation_gb).
+Bytes sglang_kept_back(const EngineInput& input);
+
+// What SGLang decides by the model and the options: pools, pages, types, state slots.
+// Source: configs/model_config.py, server_args.py, mem_cache/kv_cache_configurator.py (read).
+
+// Whether the GPU has compute capability 10.x.
+bool sglang_on_blackwell(const Request& request);
+// Whether the model runs with transformers' own class (models/transformers.py): keys and values in every layer, no
+// towers, no tensor parallelism.
+bool sglang_runs_library_class(const EngineInput& input);
+// Whether prompts are never split into chunks.
+bool sglang_prefills_whole(const EngineInput& input);
+// Whether sliding-window layers have their own pool.
+bool sglang_hybrid_windows(const EngineInput& input);
+std::uint64_t sglang_page(const EngineInput& input, bool sparse);
+CacheTypes sglang_types(const ModelShape& model, const Request& request);
+// Ranks that split the attention; throws Error if the layout is impossible.
+std::uint64_t sglang_attention_ranks(const Request& request);
+TensorCuts sglang_cuts(const Request& request);
+// State slots of a running request (_calculate_mamba_ratio); throws Error for an unknown strategy.
+std::uint64_t sglang_slots(const EngineInput& input);
+// Whether the prefixes of finished requests stay cached.
+bool sglang_has_radix_cache(const EngineInput& input);
+// Requests that a rank runs at once (max_running_requests); 0 if SGLang runs as many as fit.
+std::uint64_t sglang_running(const EngineInput& input);
+// Tokens verified in one step, the last accepted one included; 0 without speculative decoding.
+std::uint64_t sglang_verified(const EngineInput& input);
+
 }  // namespace kvplan

@@ -1,11 +1,10 @@
-#include "engines/sglang/share.h"
+#include "engines/sglang/sglang.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
 #include "engines/sglang/class_table.h"
-#include "engines/sglang/models.h"
 #include "engines/sglang/rules.h"
 #include "kvplan/gpus.h"
 

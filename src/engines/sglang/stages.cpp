@@ -22,8 +22,7 @@
 #include "engines/drafts.h"
 #include "engines/estimates.h"
 #include "engines/parallel.h"
-#include "engines/sglang/models.h"
-#include "engines/sglang/share.h"
+#include "engines/sglang/sglang.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "engines/sglang/models.h"
 #include "engines/sglang/sglang.h"
 
 namespace kvplan {

@@ -1,22 +1,10 @@
 #include "engines/vllm/class_table.h"
 
-#include <initializer_list>
-
-#include "kvplan/strings.h"
-
 namespace kvplan {
-
-namespace {
 
 using C = VllmClass;
 
-struct ClassRow {
-  bool C::*sets;
-  std::initializer_list<Arch> archs;
-  std::string_view classes = {};
-};
-
-constexpr ClassRow kClasses[] = {
+constexpr ClassRow<C> kClasses[] = {
     {&C::is_missing, {Arch::kRwkv, Arch::kRecurrentGemma, Arch::kXlstm, Arch::kT5, Arch::kT5Gemma, Arch::kMarian}},
     // Refusals in testdata/conformance/launch-vllm.jsonl.
     {&C::is_unregistered, {}, "JetMoEForCausalLM Step3p7FlashForCausalLM"},
@@ -86,13 +74,8 @@ constexpr ClassRow kClasses[] = {
       Arch::kNemotron, Arch::kSolar, Arch::kMinicpm, Arch::kFalconH1, Arch::kJamba, Arch::kBamba, Arch::kMixtral}},
 };
 
-}  // namespace
-
 VllmClass vllm_class(Arch arch, std::string_view architecture) {
-  VllmClass out;
-  for (const ClassRow& row : kClasses)
-    if (is_one_of(arch, row.archs) || has_word(row.classes, architecture)) out.*row.sets = true;
-  return out;
+  return resolve_class(std::span<const ClassRow<C>>(kClasses), arch, architecture);
 }
 
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts, const VllmRules& rules) {

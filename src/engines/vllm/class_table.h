@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "engines/class_rows.h"
 #include "engines/engine.h"
-#include "engines/registry_table.h"
 #include "engines/vllm/rules.h"
 
 namespace kvplan {

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "engines/drafts.h"
-#include "engines/indexes.h"
 #include "engines/parallel.h"
 #include "engines/term_kinds.h"
 #include "engines/vllm/class_table.h"
