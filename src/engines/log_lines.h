@@ -43,7 +43,6 @@ struct LogTemplate {
   //   TEXT, TEXT | EFFECT       in the row's own words
   // A remedy with an empty hole is dropped. "": the remedies of its class.
   std::string_view remedies = "";
-  std::string_view quote = "";              // a line as it was printed: the row's test. A text without holes is its own
   std::string_view since = "", until = "";  // releases that print it, if the line reveals the release
   StartPhase phase = StartPhase::kNone;
 };

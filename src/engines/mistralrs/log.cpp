@@ -15,10 +15,8 @@ constexpr LogTemplate kFigures[] = {
 
 constexpr LogTemplate kEvents[] = {
     {"This model does not fit on the devices [{devices:text}], and exceeds total capacity by {missing:size}",
-     kDoesNotFitDevices, "", "",
-     "This model does not fit on the devices [\"metal[4294969630]\", \"cpu\"], and exceeds total capacity by 7530MB"},
-    {"This model does not fit on the devices [{devices:text}]", kDoesNotFitDevices, "", "",
-     "This model does not fit on the devices [\"cpu (avail: 0MB)\", \"cpu (avail: 0MB)\"]"},
+     kDoesNotFitDevices},
+    {"This model does not fit on the devices [{devices:text}]", kDoesNotFitDevices},
     {"DriverError(CUDA_ERROR_OUT_OF_MEMORY", kOutOfMemory, "",
      "--isq 4 | smaller weights; --pa-gpu-mem-usage 0.8 | a smaller KV cache; @shorter_length"},
     // These tell which engine wrote the log.

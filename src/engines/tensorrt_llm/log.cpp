@@ -48,31 +48,23 @@ constexpr LogTemplate kEvents[] = {
     {"Executor creation failed due to insufficient GPU memory. The following component could not be created: "
      "{component:text} Total GPU memory (GiB): {total:GiB} Free GPU memory before component creation attempt (GiB): "
      "{free:GiB}",
-     kComponentFailed, "", "",
-     "Executor creation failed due to insufficient GPU memory. The following component could not be created: some "
-     "reason Total GPU memory (GiB): 5.62 Free GPU memory before component creation attempt (GiB): 5.62"},
+     kComponentFailed},
     {"Executor creation failed due to insufficient GPU memory", kComponentFailed},
     {"mpossible to fit any sequence in kvCache", kCacheTooSmall},
-    {"maxTokensInPagedKvCache ({longest:tokens}) must be large enough", kCacheTooSmall, "", "",
-     "maxTokensInPagedKvCache (4096) must be large enough"},
+    {"maxTokensInPagedKvCache ({longest:tokens}) must be large enough", kCacheTooSmall},
     {"maxTokensInPagedKvCache must be large enough", kCacheTooSmall},
     {"The sum of prompt length ({asked:tokens}), query length ({*}) should not exceed max_num_tokens "
      "({longest:tokens})",
-     kRequestTooLong, "", "",
-     "The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)"},
-    {"Prompt length ({asked:tokens}) exceeds maximum input length ({longest:tokens})", kRequestTooLong, "", "",
-     "Prompt length (4096) exceeds maximum input length (4096)"},
+     kRequestTooLong},
+    {"Prompt length ({asked:tokens}) exceeds maximum input length ({longest:tokens})", kRequestTooLong},
     {"Insufficient GPU memory to allocate KV cache", kNoCacheMemory, "",
      "@larger_share; @smaller_batch; @fewer_sequences; @more_ranks"},
     {"[virtualMemoryBuffer.cpp::{*}OutOfMemory", kOutOfMemory,
      "TensorRT ran out of memory while it built or loaded the engine",
-     "--max_batch_size, --max_num_tokens lower | when the engine is built; @more_ranks; @smaller_weights",
-     "[TRT] [E] 2: [virtualMemoryBuffer.cpp::resizePhysical::145] Error Code 2: OutOfMemory (no further information)"},
+     "--max_batch_size, --max_num_tokens lower | when the engine is built; @more_ranks; @smaller_weights"},
     {"The engine plan file is generated on an incompatible device, expecting compute {least} got compute {capability}",
      kRefused, "the engine was built for compute capability {least}; this GPU has {capability}",
-     "build the engine again on this kind of GPU",
-     "[TRT] [E] 6: The engine plan file is generated on an incompatible device, expecting compute 9.0 got compute 8.6, "
-     "please rebuild."},
+     "build the engine again on this kind of GPU"},
     {"The engine plan file is not compatible with this version of TensorRT", kRefused,
      "the engine was built by another TensorRT release", "build the engine again with this release"},
     // These tell which engine wrote the log.
