@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/calibration_file.h"
+#include "formats/own_files.h"
 #include "kvplan/error.h"
 #include "report/report.h"
 

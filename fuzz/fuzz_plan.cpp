@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engines/engine.h"
-#include "formats/plan_file.h"
+#include "formats/own_files.h"
 #include "formulas/model.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"

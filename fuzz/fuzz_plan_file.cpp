@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "formats/plan_file.h"
+#include "formats/own_files.h"
 #include "kvplan/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

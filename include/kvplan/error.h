@@ -67,6 +67,8 @@ auto unless_misfit(const Work& work) -> decltype(work()) {
   }
 }
 
+[[noreturn]] void fail_in(std::string_view source, Exit code, std::string_view what, std::string_view remedy);
+
 // Returns what `work` returns. An error that it throws gets `source`, unless an inner frame named another.
 template <class Work>
 auto with_source(std::string_view source, const Work& work) {

@@ -61,10 +61,14 @@ void fail(Exit code, std::string_view what, std::string_view remedy) {
   throw Error(code, what, remedy);
 }
 
-void usage_error(std::string_view what, std::string_view remedy) {
-  Error error(Exit::kBadInput, what, remedy);
-  error.set_source("command line");
+void fail_in(std::string_view source, Exit code, std::string_view what, std::string_view remedy) {
+  Error error(code, what, remedy);
+  error.set_source(source);
   throw error;
+}
+
+void usage_error(std::string_view what, std::string_view remedy) {
+  fail_in("command line", Exit::kBadInput, what, remedy);
 }
 
 void refuse(std::string_view what, std::string_view remedy) {

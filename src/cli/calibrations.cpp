@@ -7,8 +7,8 @@
 #include "base/os.h"
 #include "cli/measuring.h"
 #include "cli/output.h"
-#include "formats/calibration_file.h"
 #include "formats/file.h"
+#include "formats/own_files.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

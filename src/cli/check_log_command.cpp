@@ -12,7 +12,6 @@
 #include "kvplan/error.h"
 #include "kvplan/progress.h"
 #include "kvplan/quantity.h"
-#include "measure/check_log.h"
 #include "measure/diagnosis.h"
 #include "measure/log_reader.h"
 

@@ -249,9 +249,8 @@ static int run_verify(const Invocation& call) {
     });
     return 0;
   }
-  Error error(Exit::kNoDevice, "this needs the Python package", "pip install kvplan, then python -m kvplan.verify");
-  error.set_source("verify");
-  throw error;
+  fail_in("verify", Exit::kNoDevice, "this needs the Python package",
+          "pip install kvplan, then python -m kvplan.verify");
 }
 
 static int run_diff(const Invocation& call) {

@@ -6,9 +6,8 @@
 namespace kvplan {
 
 [[noreturn]] static void no_device() {
-  Error error(Exit::kNoDevice, "kvplan measures on Linux only", "run kvplan on the Linux machine that has the device");
-  error.set_source("measure");
-  throw error;
+  fail_in("measure", Exit::kNoDevice, "kvplan measures on Linux only",
+          "run kvplan on the Linux machine that has the device");
 }
 
 int run_measure(const Invocation&, const ModelAndRequest&, const ReportOptions&) {

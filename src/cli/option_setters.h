@@ -10,7 +10,7 @@
 #include "cli/options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
-#include "formats/gpu_file.h"
+#include "formats/own_files.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"

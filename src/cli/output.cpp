@@ -14,10 +14,8 @@ namespace kvplan {
 namespace {
 
 [[noreturn]] void cannot_write(const std::string& where, std::string_view how = "cannot be written") {
-  Error error(Exit::kBadInput, std::string(how) + " (" + std::strerror(errno) + ")",
-              "check the path and the free space");
-  error.set_source(where);
-  throw error;
+  fail_in(where, Exit::kBadInput, std::string(how) + " (" + std::strerror(errno) + ")",
+          "check the path and the free space");
 }
 
 void write_all(int fd, std::string_view text, const std::string& where) {

@@ -9,7 +9,6 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/progress.h"
-#include "measure/check_log.h"
 #include "measure/diagnosis.h"
 #include "measure/interrupt.h"
 #include "measure/measure.h"

@@ -82,9 +82,7 @@ std::string beyond_remark(const LaunchInput& input) {
 }
 
 void no_launch_option(std::string_view what, std::string_view why, std::string_view remedy) {
-  Error error(Exit::kBadInput, "--format args and k8s: " + std::string(what) + ": " + std::string(why), remedy);
-  error.set_source("command line");
-  throw error;
+  usage_error("--format args and k8s: " + std::string(what) + ": " + std::string(why), remedy);
 }
 
 bool kv_chosen(const Request& request) {

@@ -1,6 +1,6 @@
 // Other names for the same quantity; the first key that is there wins. Source: attribute maps of transformers' config
 // classes, remote-code configs on the Hub, vLLM's model_arch_config_convertor.py.
-#include "formats/aliases.h"
+#include "formats/fields.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "formats/calibration_file.h"
+#include "formats/own_files.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "formats/aliases.h"
 #include "formats/document.h"
 #include "formats/json_bounds.h"
 #include "kvplan/error.h"

@@ -1,4 +1,4 @@
-#include "formats/plan_file.h"
+#include "formats/own_files.h"
 
 #include <algorithm>
 #include <filesystem>

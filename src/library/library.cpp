@@ -16,13 +16,10 @@ static SourceOptions source_options(const LoadOptions& options) {
 }
 
 static Plan plan_for(const ModelSpec& model, std::string_view engine, Request request) {
-  try {
+  return with_source(model.source, [&] {
     find_engine(engine, request);
     return make_plan(model, request);
-  } catch (Error& error) {
-    error.set_source(model.source);
-    throw;
-  }
+  });
 }
 
 Model Model::load(const std::string& name, const LoadOptions& options) {
@@ -30,12 +27,9 @@ Model Model::load(const std::string& name, const LoadOptions& options) {
 }
 
 Model Model::from_config(std::string_view config, const std::string& name, const LoadOptions& options) {
-  try {
+  return with_source(name, [&] {
     return Model(std::make_shared<const ModelSpec>(read_config(config, "", name, source_options(options).read)));
-  } catch (Error& error) {
-    error.set_source(name);
-    throw;
-  }
+  });
 }
 
 MemoryPlan Model::plan(std::string_view engine, const Request& request) const {

@@ -1,4 +1,4 @@
-#include "measure/check_log.h"
+#include "measure/diagnosis.h"
 
 #include <algorithm>
 #include <functional>

@@ -7,9 +7,7 @@
 namespace kvplan {
 
 [[noreturn]] static void bad_name(const std::string& name) {
-  Error error(Exit::kBadInput, "--device: \"" + one_line(name, 40) + "\" is not a device", "use cuda:0, hip:0 or host");
-  error.set_source("command line");
-  throw error;
+  usage_error("--device: \"" + one_line(name, 40) + "\" is not a device", "use cuda:0, hip:0 or host");
 }
 
 // The number after "cuda:" or "hip:"; 0 if there is none.
@@ -24,9 +22,7 @@ static unsigned index_of(const std::string& name, std::size_t prefix) {
 }
 
 [[noreturn]] static void no_device(const std::string& what, const std::string& remedy) {
-  Error error(Exit::kNoDevice, what, remedy);
-  error.set_source("--measure");
-  throw error;
+  fail_in("--measure", Exit::kNoDevice, what, remedy);
 }
 
 static std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std::string& name, bool shares) {

@@ -8,7 +8,6 @@
 #include "kvplan/quantity.h"
 #include "measure/log_compare.h"
 #include "measure/log_events.h"
-#include "measure/log_failure.h"
 
 namespace kvplan {
 

@@ -9,7 +9,6 @@
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "measure/line_template.h"
-#include "measure/log_failure.h"
 
 namespace kvplan {
 

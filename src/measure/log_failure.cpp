@@ -1,4 +1,4 @@
-#include "measure/log_failure.h"
+#include "measure/log_events.h"
 
 #include <algorithm>
 #include <cstddef>

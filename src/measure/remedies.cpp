@@ -10,7 +10,7 @@
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "measure/diagnosis.h"
-#include "measure/log_failure.h"
+#include "measure/log_events.h"
 
 namespace kvplan {
 

@@ -8,7 +8,6 @@
 
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
-#include "measure/check_log.h"
 #include "measure/diagnosis.h"
 #include "plan/plan.h"
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "formats/aliases.h"
 #include "formats/fields.h"
 #include "formats/mistral_keys.h"
 #include "formats/quantization.h"

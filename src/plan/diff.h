@@ -1,7 +1,7 @@
 // What changed between two plans.
 #pragma once
 
-#include "formats/plan_file.h"
+#include "formats/own_files.h"
 #include "plan/answer.h"
 
 namespace kvplan {

@@ -10,7 +10,6 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "plan/steps.h"
-#include "sources/hub_id.h"
 #include "sources/hub_settings.h"
 #include "sources/local_stores.h"
 #include "weights/types.h"
@@ -74,12 +73,9 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
     std::vector<std::string_view> known;
     for (const Engine& row : engines())
       if (row.launch != nullptr) known.push_back(row.name);
-    Error error(Exit::kBadInput,
-                "--format args and k8s write an engine's command line, and " +
+    usage_error("--format args and k8s write an engine's command line, and " +
                     std::string(engine_of(plan.request).name) + " has none here",
                 "name one with --engine: " + join(known));
-    error.set_source("command line");
-    throw error;
   }
   const Request& request = plan.request;
   LaunchInput input;
@@ -132,12 +128,9 @@ void add_launch(const ModelSpec& model, Answers& answers) {
       break;
     }
   }
-  if (chosen == nullptr) {
-    Error error(Exit::kDoesNotFit, "nothing fits, so there is no command to print",
-                "name another GPU, or see what is short with kvplan fit");
-    error.set_source(model.source);
-    throw error;
-  }
+  if (chosen == nullptr)
+    fail_in(model.source, Exit::kDoesNotFit, "nothing fits, so there is no command to print",
+            "name another GPU, or see what is short with kvplan fit");
   chosen->launch = launch_of(model, *chosen);
 }
 

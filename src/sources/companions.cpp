@@ -13,7 +13,6 @@
 #include "kvplan/strings.h"
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
-#include "sources/hub_id.h"
 #include "sources/hub_settings.h"
 #include "sources/hub_weights.h"
 

@@ -10,7 +10,6 @@
 #include "sources/checkpoint.h"
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
-#include "sources/hub_id.h"
 #include "sources/hub_settings.h"
 #include "sources/hub_weights.h"
 

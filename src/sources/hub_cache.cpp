@@ -15,7 +15,7 @@
 #include "kvplan/error.h"
 #include "kvplan/sha256.h"
 #include "kvplan/strings.h"
-#include "sources/hub_id.h"
+#include "sources/hub_settings.h"
 
 namespace kvplan {
 

@@ -8,7 +8,7 @@
 
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
-#include "sources/hub_id.h"
+#include "sources/hub_settings.h"
 
 namespace kvplan {
 

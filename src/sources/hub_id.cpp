@@ -1,4 +1,4 @@
-#include "sources/hub_id.h"
+#include "sources/hub_settings.h"
 
 #include <algorithm>
 #include <array>

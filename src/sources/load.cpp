@@ -9,7 +9,6 @@
 #include "sources/catalogue.h"
 #include "sources/checkpoint.h"
 #include "sources/hub.h"
-#include "sources/hub_id.h"
 #include "sources/hub_settings.h"
 #include "sources/hub_weights.h"
 #include "sources/local_stores.h"

@@ -11,7 +11,6 @@
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "sources/hub_cache.h"
-#include "sources/hub_id.h"
 #include "sources/hub_settings.h"
 #include "sources/hub_weights.h"
 

@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "formats/bounds.h"
-#include "formats/calibration_file.h"
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
-#include "formats/gpu_file.h"
-#include "formats/plan_file.h"
+#include "formats/own_files.h"
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
 #include "sources/companions.h"

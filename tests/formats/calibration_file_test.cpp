@@ -1,5 +1,5 @@
 // Calibration files: what is read back is what was written; anything else is refused in one line.
-#include "formats/calibration_file.h"
+#include "formats/own_files.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "formats/gpu_file.h"
+#include "formats/own_files.h"
 
 #include <doctest/doctest.h>
 

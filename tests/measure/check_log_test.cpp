@@ -1,5 +1,5 @@
 // A log compared with the plan: what agrees, what differs, and what cannot be compared.
-#include "measure/check_log.h"
+#include "measure/diagnosis.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Failures that no table knows, programs that are not engines of kvplan, pages of metrics. The lines are those of
 // public threads and of the engines' sources.
-#include "measure/log_failure.h"
+#include "measure/log_events.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engines/engine.h"
-#include "measure/check_log.h"
+#include "measure/diagnosis.h"
 #include "measure/log_reader.h"
 #include "measure/watch.h"
 #include "plan/plan.h"

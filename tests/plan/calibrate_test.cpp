@@ -5,7 +5,7 @@
 
 #include "engines/requests.h"
 #include "kvplan/error.h"
-#include "measure/check_log.h"
+#include "measure/diagnosis.h"
 #include "measure/log_reader.h"
 #include "plan/plan.h"
 #include "plan/steps.h"

@@ -1,6 +1,6 @@
 // The catalogue of GPUs: its rows are consistent, names are found as people type them, and the user's GPUs come first.
 #include "kvplan/gpus.h"
-#include "formats/gpu_file.h"
+#include "formats/own_files.h"
 #include "kvplan/strings.h"
 
 #include <doctest/doctest.h>

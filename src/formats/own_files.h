@@ -1,13 +1,37 @@
-// Reads a JSON plan that kvplan wrote earlier, for `kvplan diff`.
+// kvplan's own files: calibrations, a user's list of GPUs, plans to compare.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kvplan/calibration.h"
+#include "kvplan/gpu.h"
+
 namespace kvplan {
+
+// A calibration file that --save-calibration wrote. Throws Error(kBadInput) for text that is not one.
+Calibration parse_calibration(std::string_view text);
+Calibration load_calibration(const std::string& path);  // the same, with the source set
+
+// The path of the user's own calibration: $XDG_CONFIG_HOME/kvplan/calibration.json, else
+// ~/.config/kvplan/calibration.json; "" if neither folder is known.
+std::string default_calibration_path();
+
+// The calibration that --calibration names: a file, "none", or "" for the default file if it exists. Null for none.
+std::shared_ptr<const Calibration> choose_calibration(const std::string& named);
+
+// A user's own list of GPUs as JSON: the output of `kvplan gpus --json`, edited, or the short form [{"name":
+// "lab-card", "memory": "40GiB", "bandwidth": 900}].
+
+// Throws Error(kBadInput) for any other text.
+std::vector<GpuRecord> parse_gpu_file(std::string_view text);
+std::vector<GpuRecord> read_gpu_file(const std::string& path);
+
+// Reads a JSON plan that kvplan wrote earlier, for `kvplan diff`.
 
 // What `diff` compares: named values in the order of the report.
 struct PlanDigest {
