@@ -19,8 +19,6 @@
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 #include "measure/detect.h"
-#include "plan/diff.h"
-#include "plan/pick.h"
 #include "plan/questions.h"
 #include "report/report.h"
 #include "sources/catalogue.h"

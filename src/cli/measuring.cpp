@@ -10,7 +10,6 @@
 #include "kvplan/gpus.h"
 #include "kvplan/progress.h"
 #include "measure/device.h"
-#include "measure/interrupt.h"
 #include "measure/measure.h"
 #include "plan/questions.h"
 

@@ -13,7 +13,7 @@
 #include "kvplan/error.h"
 #include "kvplan/note.h"
 #include "kvplan/request.h"
-#include "plan/diff.h"
+#include "plan/answer.h"
 #include "sources/load.h"
 
 namespace kvplan {

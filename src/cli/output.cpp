@@ -58,9 +58,8 @@ Destination find_destination(const std::string& path) {
     if (!out.there && errno != ENOENT) cannot_write(path);
     if (!out.there) return out;
     if (os::is_planted(out.path, *out.there))
-      with_source(path, [] {
-        fail("belongs to another user, in a folder that others can write to", "write to your own folder");
-      });
+      fail_in(path, Exit::kBadInput, "belongs to another user, in a folder that others can write to",
+              "write to your own folder");
     if (out.there->kind != os::FileKind::kLink) return out;
     const std::string target = os::link_target(out.path);
     if (links == kMostLinks || target.empty()) {
@@ -94,7 +93,7 @@ void write_in_place(const Destination& place, const std::string& path, std::stri
   if (!there.is_open()) cannot_write(path);
   const auto facts = os::facts_of(there.get());
   if (!facts || facts->id != place.there->id)
-    with_source(path, [] { fail("was replaced while kvplan wrote it", "write it again"); });
+    fail_in(path, Exit::kBadInput, "was replaced while kvplan wrote it", "write it again");
   os::wait_in_calls(there.get());
   const bool is_file = facts->kind == os::FileKind::kRegular;
   bool done = os::write(there.get(), text);
@@ -158,7 +157,7 @@ std::string folder_of(const std::string& path) {
 
 void write_report(const std::string& path, std::string_view text) {
   if (!path.empty() && path != "-" && was_read(path))
-    with_source(path, [] { fail("is an input file", "name another one with -o"); });
+    fail_in(path, Exit::kBadInput, "is an input file", "name another one with -o");
   write_output(path, text);
 }
 

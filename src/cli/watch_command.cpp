@@ -10,7 +10,6 @@
 #include "kvplan/error.h"
 #include "kvplan/progress.h"
 #include "measure/diagnosis.h"
-#include "measure/interrupt.h"
 #include "measure/measure.h"
 #include "measure/watch.h"
 

@@ -1,4 +1,4 @@
-#include "measure/interrupt.h"
+#include "measure/measure.h"
 
 #include <unistd.h>
 

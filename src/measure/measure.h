@@ -1,6 +1,7 @@
 // Allocates the cache of a plan on a device, with the engine's own layout, and compares.
 #pragma once
 
+#include <csignal>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -134,6 +135,24 @@ class PlannedCache {
   Bytes granularity_;
   std::size_t gpu_ = 0;
   std::size_t rank_ = 0;
+};
+
+// Ctrl-C during a measurement: everything is freed, then the signal takes effect.
+
+// During its lifetime SIGINT, SIGTERM and SIGHUP are recorded; a second one ends the process at once.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  static bool interrupted();
+  // Ends the process as the recorded signal would have.
+  [[noreturn]] static void pass_on();
+
+ private:
+  struct sigaction before_[3];
 };
 
 }  // namespace kvplan

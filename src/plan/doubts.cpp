@@ -1,4 +1,4 @@
-#include "plan/doubts.h"
+#include "plan/plan_cache.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "plan/occupancy.h"
+#include "plan/steps.h"
 
 #include <algorithm>
 #include <map>

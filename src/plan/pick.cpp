@@ -1,4 +1,3 @@
-#include "plan/pick.h"
 
 #include <algorithm>
 #include <map>

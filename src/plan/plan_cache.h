@@ -12,10 +12,16 @@
 #include "engines/term_sum.h"
 #include "formulas/model.h"
 #include "plan/answer.h"
-#include "plan/doubts.h"
 #include "plan/rank_weights.h"
 
 namespace kvplan {
+
+// What makes a plan doubtful: known errors of kvplan, and what nobody has checked.
+struct Doubts {
+  std::vector<Note> notes;
+  Template no_verdict;  // why there is no verdict; empty: there is one
+};
+Doubts doubts_of(const EngineInput& input);
 
 class PlanCache {
  public:

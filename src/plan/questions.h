@@ -6,7 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "formats/own_files.h"
 #include "kvplan/error.h"
+#include "kvplan/published.h"
+#include "kvplan/request.h"
+#include "models/read.h"
+#include "plan/answer.h"
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
 
@@ -96,5 +101,26 @@ void add_launch(const ModelSpec& model, Answers& answers);
 // weights, more GPUs, fewer sequences and a shorter context (right after the KV type where the user named no length;
 // never if a minimum context was requested).
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
+
+// The models of the catalogue that run on a GPU.
+//
+// For each model the least lossy type that fits is chosen: of GGUF files the engine's usual types from 8 bit down, else
+// the published checkpoints. If none fits the GPUs, the engine may keep a part in main memory if it fits there.
+// Order: the generation published last first, then size. Of a family the newest generation that the GPUs hold is kept,
+// and newer ones that need main memory.
+
+struct PickQuestion {
+  Request request;  // the GPU, the length, the sequences; the engine if one was named
+  bool engine_given = false;
+  std::string task = "chat";
+  bool all = false;  // older generations, too
+};
+
+// Throws Error(kBadInput) if no GPU is named, or the engine cannot be started by a model's name.
+Pick pick_models(const PickQuestion& question, const ReadOptions& options);
+
+// What changed between two plans.
+
+PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit = {}, const Limits& limits = {});
 
 }  // namespace kvplan

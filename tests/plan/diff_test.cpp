@@ -1,4 +1,4 @@
-#include "plan/diff.h"
+#include "plan/questions.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,4 @@
 // Known errors, latents that are on no list, and models that an engine was never run with.
-#include "plan/doubts.h"
 
 #include <doctest/doctest.h>
 
