@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints which model classes the releases of vLLM or SGLang gained and lost: the rows of registry_rows.cpp.
+"""Prints which model classes the releases of vLLM or SGLang gained and lost: the lines of registry.txt.
 
     scripts/engine_classes.py ENGINE FOLDER
 

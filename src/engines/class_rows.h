@@ -29,17 +29,10 @@ Its resolve_class(std::span<const ClassRow<Its>> rows, Arch arch, std::string_vi
   return out;
 }
 
-// Since which release an engine runs a model's class.
-
-// The classes that a release gained and lost, separated by spaces. A class without a row is as old as the table, or
-// unknown to the engine.
-struct RegistryRow {
-  Release release;
-  std::string_view gains, losses = {};
-};
-
-// The refusal of a class that the request's release does not have yet, or no longer has.
-std::optional<Refusal> registry_refusal(std::span<const RegistryRow> table, const EngineInput& input,
+// The refusal of a class that the request's release does not have yet, or no longer has. `registry`: the classes that
+// each release gained and lost (ENGINE/registry.txt); a class without a line is as old as the table, or unknown to the
+// engine. A class that transformers' code can run in the release is not missing.
+std::optional<Refusal> registry_refusal(std::span<const std::string_view> registry, const EngineInput& input,
                                         std::string_view engine_name);
 
 // The models whose latents (MLA) an engine's own lists name (Engine::names_latents).

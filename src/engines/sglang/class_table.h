@@ -42,7 +42,7 @@ SglangClass sglang_class(const ModelShape& model);
 // Whether SGLang runs transformers' class because it has none; nothing if it has one.
 std::optional<bool> sglang_library_class(const EngineInput& input);
 
-// The classes that its releases gained and lost (registry_rows.cpp).
-std::span<const RegistryRow> sglang_registry_rows();
+// The classes that its releases gained and lost (registry.txt).
+std::span<const std::string_view> sglang_registry_lines();
 
 }  // namespace kvplan

@@ -147,7 +147,7 @@ static Found drafts(const EngineInput& input) {
 
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   const std::uint32_t capability = input.request.card.capability();
-  if (Found found = registry_refusal(sglang_registry_rows(), input, "SGLang")) return found;
+  if (Found found = registry_refusal(sglang_registry_lines(), input, "SGLang")) return found;
   if (Found found = library_class(input)) return found;
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
   if (Found found = fp8_blocks(input, capability)) return found;

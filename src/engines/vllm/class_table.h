@@ -72,7 +72,7 @@ inline bool vllm_uses_mla(Arch arch) {
   return vllm_class(arch).keeps_latents;
 }
 
-// The classes that its releases gained and lost (registry_rows.cpp).
-std::span<const RegistryRow> vllm_registry_rows();
+// The classes that its releases gained and lost (registry.txt).
+std::span<const std::string_view> vllm_registry_lines();
 
 }  // namespace kvplan

@@ -235,7 +235,7 @@ static Found configuration(const EngineInput& input) {
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load) {
   const VllmRules rules = vllm_rules(input.request);
   if (Found found = architecture(input)) return found;
-  if (Found found = registry_refusal(vllm_registry_rows(), input, "vLLM")) return found;
+  if (Found found = registry_refusal(vllm_registry_lines(), input, "vLLM")) return found;
   if (Found found = length(input, load)) return found;
   if (Found found = configuration(input)) return found;
   if (Found found = ranks(input)) return found;
