@@ -2,7 +2,7 @@
 # engines watched, on Linux alone, and the Hub is asked through a libcurl that Windows does not have: a source in their place
 # says so.
 function(sources_of_this_system sources)
-  set(measuring "cli/(measuring|watch_command)|measure/(card|child_process|detect|device|gpu_api|gpu_device|\
+  set(measuring "cli/(measuring|watch_command)|measure/(child_process|detect|device|gpu_api|gpu_device|\
 holder|host_device|interrupt|measure|memory_counter|nvml|proc|rehearsal|watch|watch_report)")
   set(out ${${sources}})
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")

@@ -80,11 +80,7 @@ const Table<CardMeasurement> Fields<CardMeasurement>::table;
 template <>
 const Table<std::span<const Gpu>> Fields<std::span<const Gpu>>::table;
 template <>
-const Table<PublishedModel> Fields<PublishedModel>::table;
-template <>
 const Table<ModelList> Fields<ModelList>::table;
-template <>
-const Table<PickedModel> Fields<PickedModel>::table;
 template <>
 const Table<Pick> Fields<Pick>::table;
 template <>
