@@ -1,10 +1,11 @@
-// Requests are admitted one after another and run to their length; the count ends at the first that does not fit.
+// Requests are admitted one after another and run to their length; counting ends at the first request that does not
+// fit.
 //
-// A request is admitted if the pool has the blocks of its whole prompt, for windows at most as many as the check
+// A request is admitted if the pool has blocks for its whole prompt; a window layer needs at most as many as the check
 // before start-up charges (KVCacheManager.allocate_slots, full_sequence_must_fit; max_admission_blocks_per_request).
-// During its prefill a state takes a second and a third block, for the batches in flight and a checkpoint. Afterwards a
-// request keeps less: windows and chunks free the blocks that they have passed (remove_skipped_blocks), states keep
-// one.
+// During its prefill a state takes up to two more blocks: one for the batch in flight and one for a checkpoint. After
+// its prefill a request keeps fewer blocks: windows and chunks free those that they have passed
+// (remove_skipped_blocks), states keep one.
 //
 // Compared with the scheduler itself: the rows "at_once" of testdata/conformance/vllm-*.jsonl.
 #include "engines/vllm/at_once.h"
@@ -18,9 +19,9 @@ namespace {
 
 constexpr std::string_view kRunningBlocks = "the blocks of running requests";
 
-// Tokens at the end of a request that are decoded, not part of its prompt: the number in the executed rows.
+// The last tokens of a request are its answer, not its prompt. The executed rows use this number.
 constexpr std::uint64_t kAnswer = 64;
-// The last two tokens of a request are not computed yet, or are in flight.
+// The last two tokens of a request have no cache entry yet.
 constexpr std::uint64_t kUncomputed = 2;
 
 std::uint64_t prompt_of(std::uint64_t length) {
@@ -32,8 +33,7 @@ std::uint64_t states_in(const VllmSpec& spec, std::uint64_t tokens) {
   return spec.block_size == 0 ? 1 : ceil_div(tokens, spec.block_size);
 }
 
-// States that a prefill may use: one for each batch in flight and one for a checkpoint; blocks longer than a batch are
-// crossed one at a time.
+// States that a prefill may use: two, or three if it is split into batches and a block is not longer than a batch.
 std::uint64_t most_states(const VllmSpec& spec, const ChargeRules& charge, std::uint64_t prompt) {
   const bool split = prompt > charge.batch_tokens && spec.block_size <= charge.batch_tokens;
   return std::min<std::uint64_t>(states_in(spec, prompt), split ? 3 : 2);
@@ -80,7 +80,8 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
     case SpecType::kChunked:
       return ceil_div(length, spec.block_size) - computed / spec.window * spec.window / spec.block_size;
     case SpecType::kState: {
-      // Before 0.27 the state at the end of each batch stayed; after a prefix the first one replaced the prefix's own.
+      // Before 0.27 every batch of a prefill left its last state behind. After a shared prefix, the first of them
+      // replaced the prefix's state.
       const std::uint64_t prompt = prompt_of(length);
       const std::uint64_t rest = prompt - std::min(prefix, prompt);
       if (charge.mamba_mode != MambaMode::kAlign || spec.block_size == 0 || pool.rules->caches_states ||
@@ -98,7 +99,7 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
   return charged_blocks(spec, charge, load);
 }
 
-// The most blocks that a request takes, and those that it keeps.
+// The largest number of blocks that a request takes, and the number that it keeps.
 struct Blocks {
   std::uint64_t most = 0, kept = 0;
 };
@@ -133,7 +134,8 @@ class Counter {
     // Windows and states before the end of the prefix may have been freed: a request is admitted as if it shared
     // nothing.
     if (!forgets_) out.most = rest;
-    // A state for each block: the one at the end of the prefix is found, and taken from the free blocks again.
+    // If every block has a state, the request reuses the state at the end of the prefix, whose block is also counted as
+    // free.
     if (pool_.charge->mamba_mode == MambaMode::kAll && !pool_.rules->caches_states) out.most = rest + found;
     if (has_windows_ && !pool_.rules->caches_states) out.most -= shared;
     return {std::max(out.most, out.kept), out.kept};
@@ -147,7 +149,8 @@ class Counter {
 
 }  // namespace
 
-// kept_blocks at the length where it is largest: a window may begin and end anywhere within its first and last block.
+// The number of kept blocks at the length where it is largest. A window may begin and end anywhere within its first and
+// last block.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load) {
   const std::uint64_t charged = charged_blocks(spec, *pool.charge, load);
   if (spec.is_state()) return std::min(charged, kept_blocks(spec, pool, load.max_model_len.count()));

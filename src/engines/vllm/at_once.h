@@ -1,5 +1,5 @@
 // How many requests vLLM's scheduler runs together. The concurrency in its log is a different number: it charges every
-// request what admission needs, such as a window's batches in flight, although running requests need less.
+// request the blocks needed for admission, although a running request needs fewer.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,20 @@
 
 namespace kvplan {
 
-// What is needed to know about the pool.
+// The pool of blocks, and the rules by which requests are charged.
 struct VllmPool {
   std::uint64_t blocks = 0;             // without the null block
   std::vector<const VllmSpec*> groups;  // one for each group
   const ChargeRules* charge = nullptr;
   const VllmRules* rules = nullptr;
   Tokens max_model_len;
-  Tokens source_tokens = {};  // that a request's cross attention keeps
+  Tokens source_tokens = {};  // source tokens in a request's cross-attention cache
 };
 
 // The most blocks of `spec` that a request of `load` has while it runs; never decreases as the load grows.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load);
 
-// Absent if the rule is not known: for a shared prefix in a release that caches no states.
+// Absent if the rule is not known: a shared prefix in a release that does not cache states.
 std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Running& running);
 
 }  // namespace kvplan

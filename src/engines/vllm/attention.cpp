@@ -1,5 +1,6 @@
-// vLLM's attention backends. A layer starts if one of them takes its cache type and heads on the GPU. If the command
-// names one, it must be that one. Source: platforms/cuda.py and v1/attention/backends of the wheels of 0.11 to 0.33.
+// vLLM's attention backends. The model starts if each layer has a backend that supports its cache type and heads on the
+// GPU. If the command names a backend, that one must support them. Source: platforms/cuda.py and v1/attention/backends
+// of the wheels of 0.11 to 0.33.
 #include <algorithm>
 #include <string>
 
@@ -20,8 +21,8 @@ struct AttentionRow {
   std::string_view cards;   // compute capabilities times ten
   std::string_view types;   // of the cache; "16" for float16 and bfloat16
   std::string_view widths;  // of a head
-  std::string_view sinks;   // the GPUs on which it takes sinks
-  bool masks = false;       // takes images whose tokens see each other
+  std::string_view sinks;   // GPUs on which the backend supports attention sinks
+  bool masks = false;       // supports images whose tokens attend to each other in both directions
   Release since{}, until = kNoEnd;
 };
 
@@ -71,13 +72,13 @@ constexpr AttentionRow kAttentionRows[] = {
 };
 // clang-format on
 
-// What a layer needs of a backend.
+// What a layer needs from a backend.
 struct Need {
   Reads reads = kHeads;
   std::string type;
   std::uint64_t width = 0;
   bool sinks = false, masks = false;
-  bool has_one_kernel = false;  // and no FlashInfer for some layers
+  bool has_one_kernel = false;  // FlashInfer is not available for some layers
 };
 
 bool takes(const AttentionRow& row, const Need& need, unsigned capability) {
@@ -98,7 +99,7 @@ bool is_in_table(const EngineInput& input, const VllmClass& the_class, bool has_
 
 std::optional<Refusal> refuse_backend(const Need& need, std::string_view asked, unsigned capability) {
   const std::string dotted = std::to_string(capability / 10) + "." + std::to_string(capability % 10);
-  // Triton's own check, in TritonAttentionImpl and TritonMLAImpl.
+  // Triton has its own check (TritonAttentionImpl, TritonMLAImpl).
   const bool is_triton = need.reads != kIndexedLatents && (asked.empty() || asked.starts_with("triton"));
   if (is_triton && has_word(kFp8, need.type) && capability < kFirstWithFp8)
     return Refusal{

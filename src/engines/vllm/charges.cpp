@@ -25,7 +25,7 @@ std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, co
   switch (spec.type) {
     case SpecType::kSliding:
     case SpecType::kSlidingMla: {
-      // One more block, since a window need not begin at a block's start.
+      // One more block, since a window may begin in the middle of a block.
       const std::uint64_t reach = checked_add(spec.window - 1, charge.in_flight_tokens, "a window and its batch");
       return ceil_div(std::min(reach, tokens), spec.block_size) + 1;
     }

@@ -1,9 +1,11 @@
-// CUDA graphs share one pool. Beside it, V0 keeps one layer's activations of each captured size, about 1.3 times over;
-// V1 keeps some KiB of each graph and layer, more with experts. Before the cache is sized, vLLM estimates the graphs
-// from two or three of them, half to five times what they take then; the estimate comes out of the budget. The new
-// runner captures the largest whole graph twice, and the second is the estimate for each of the others.
+// CUDA graphs share one pool. In addition, V0 keeps about 1.3 times one layer's activations for each captured size, and
+// V1 keeps some KiB for each graph and layer, more with experts. Before vLLM sizes the cache it captures two or three
+// graphs, estimates all of them from these, and subtracts the estimate from the budget. The estimate is between half
+// and five times what the graphs take later. The new runner captures the largest whole graph twice and uses the second
+// capture as the estimate for each other graph.
 //
-// Checked against start-up logs: testdata/observations/vllm.json. The same start often takes twice another.
+// Checked against start-up logs: testdata/observations/vllm.json. Two runs of the same start can differ by a factor of
+// two.
 
 #include <algorithm>
 
@@ -25,7 +27,8 @@ static std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t st
   return out;
 }
 
-// Tokens of a diffusion model's canvas, which count as drafts (VllmConfig.num_speculative_tokens); 0 for other models.
+// Tokens of a diffusion model's canvas, which vLLM counts as draft tokens (VllmConfig.num_speculative_tokens); 0 for
+// other models.
 static std::uint64_t canvas(const EngineInput& input) {
   for (const ConfigFact& fact : input.model.facts)
     if (fact.key == "canvas_length") return whole_number(fact.value).value_or(0);
@@ -45,14 +48,14 @@ static bool uses_flashinfer_fp8(const EngineInput& input, const VllmRules& rules
   return widest > 0 && widest <= kWidest;
 }
 
-// FlashInfer does not capture whole steps with drafts there (get_cudagraph_support).
+// With drafts, FlashInfer does not capture whole decoding steps (get_cudagraph_support).
 static Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWorkspace = 394 * kMiB;
   return Bytes(vllm_speculative_tokens(input) == 0 && uses_flashinfer_fp8(input, rules) ? kWorkspace : 0);
 }
 
-// FlashAttention 3 captures whole steps for up to 32 splits of the keys, each with its output in float32: one buffer
-// for all layers, as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
+// FlashAttention 3 splits the keys of a captured step into up to 32 parts, each with a float32 output. All layers share
+// one buffer, as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
 static Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
   constexpr std::uint64_t kSplits = 32, kFloat = 4;
   if (tokens == 0 || !vllm_is_hopper(input.request)) return Bytes(0);
@@ -114,14 +117,14 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   const std::uint64_t of_step = rules.counts_drafts ? checked_add(drafts, 1, kGraphBytes) : 1;
   const bool is_named = rules.gpt_oss_graphs && vllm_class(input.model).names_largest_graph;
   const std::uint64_t limit = asked.graph_batch.value_or(vllm_largest_graph(input, rules));
-  // If the class names the largest size, it applies for any number of sequences (GptOssForCausalLMConfig).
+  // A class may fix the largest captured size, whatever the number of sequences (GptOssForCausalLMConfig).
   const std::uint64_t by_steps = is_named || asked.graph_batch || !rules.graphs_by_seqs
                                      ? limit
                                      : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, batched});
   std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
   if (is_named || asked.graph_batch) return out;
-  // Steps of whole requests with their drafts; without drafts only the widest step.
+  // vLLM also captures steps of whole requests with their drafts. Without drafts it only adds the widest step.
   const std::uint64_t requests = std::min(seqs, limit);
   std::vector<std::uint64_t> steps;
   if (of_step > 1 && rules.whole_steps) {
@@ -163,7 +166,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   std::uint64_t pool = 0;
   if (rules.whole_graphs) {
     each = has_experts ? 230 : vllm_is_hopper(input.request) ? 132 : 87;
-    // The memory that estimating reserved is kept and reused.
+    // vLLM keeps the memory that the estimate took and reuses it.
     if (!rules.keeps_graph_pool) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
@@ -189,7 +192,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {
   if (!rules.graphs_in_peak || taken == Bytes(0)) return std::nullopt;
   const bool is_new = vllm_has_new_runner(input, rules);
-  if (is_new && !rules.estimates_new_graphs) return std::nullopt;  // it does not estimate
+  if (is_new && !rules.estimates_new_graphs) return std::nullopt;  // this release does not estimate
   const bool shares = input.request.card.is_unified();
   if (is_new) {
     // The largest whole graph is captured twice, and the second capture is the estimate for each of the others.

@@ -25,7 +25,7 @@ bool uniform(const std::vector<VllmSpec>& specs) {
   return std::all_of(specs.begin(), specs.end(), [&](const VllmSpec& spec) { return same_slots(specs.front(), spec); });
 }
 
-// Makes every page as large as the largest: smaller ones get more tokens, or are padded.
+// Makes all pages as large as the largest one: smaller pages get more tokens, or are padded.
 void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
   Bytes largest;
   for (const VllmSpec& spec : specs) largest = std::max(largest, spec.padded);
@@ -50,8 +50,8 @@ Members strided(const Members& members, std::size_t first, std::size_t step) {
   return out;
 }
 
-// Groups of equal length, formed from buckets of equal specs; the length is the shortest bucket's unless the longest is
-// not much longer.
+// Forms groups of equal length from buckets of equal specs. A group is as long as the shortest bucket, or as the
+// longest one if that is not much longer.
 VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
   std::vector<Members> buckets;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -115,7 +115,8 @@ Bytes bytes_of(const PageCounts& counts) {
   return out;
 }
 
-// The length in [lowest, max of lengths] that pads least; among equals the longest.
+// The group length between `lowest` and the longest bucket that needs the least padding. Of equally good lengths it is
+// the longest.
 std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths, std::uint64_t lowest) {
   const std::uint64_t highest = *std::max_element(lengths.begin(), lengths.end());
   std::uint64_t best = lowest;
@@ -132,8 +133,8 @@ std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths, std::uint
 
 constexpr std::uint64_t kAllLayers = ~std::uint64_t{0};
 
-// DeepSeek-V4: entries and index keys form one group; windows and states form others by block size and window, with
-// pages as large as the first group's.
+// DeepSeek-V4: entries and index keys form one group; windows and states form further groups by block size and window,
+// with pages as large as the first group's.
 VllmGroups packed(std::vector<VllmSpec>& specs) {
   Members entries;
   std::vector<Members> buckets;
@@ -185,15 +186,16 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
 }
 
 // Layers of a bucket need the same number of token slots. `repeats`: how often its pattern of page sizes repeats; 0 if
-// the sizes occur unequally often.
+// some sizes occur more often than others.
 struct Bucket {
   Members members;
   PageCounts pages;
   std::uint64_t repeats = 0;
 };
 
-// If all layers of a block lie together, a group may have pages of several sizes (_get_packed_kv_cache_groups). A
-// bucket with several sizes stays whole, others are split to its length; states take no more than a block anyway.
+// If a block stores all layers together, a group may have pages of several sizes (_get_packed_kv_cache_groups). Buckets
+// with several page sizes stay whole; other buckets are split to that length. A state needs one block at most, so it
+// can be in any group.
 VllmGroups interleaved(const std::vector<VllmSpec>& specs) {
   std::vector<Bucket> buckets;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -284,8 +286,8 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
 StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,
                      std::uint64_t last_layer) {
   StagePool out;
-  PageCounts slots;   // pages in a block
-  PageCounts widest;  // of the group with the most bytes of pages
+  PageCounts slots;   // the number of pages of each size in a block
+  PageCounts widest;  // those of the group whose pages have the most bytes
   std::uint64_t longest = 0;
   for (const VllmGroup& group : groups.groups) {
     const PageCounts counts = page_counts(specs, group.members, first_layer, last_layer);
@@ -300,7 +302,7 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
     for (const VllmSpec& spec : specs) alignment = std::lcm(alignment, spec.alignment.count());
   out.block = out.gate = Bytes(round_up(bytes_of(slots).count(), alignment, "the bytes of a block"));
   if (is_packed && !groups.is_checked_whole) {
-    // The check before start-up counted a page of each of the first group's sizes for every slot.
+    // The check before start-up assumes, for every slot, one page of each size in the first group.
     PageCounts tuples = page_counts(specs, groups.groups.front().members, first_layer, last_layer);
     for (auto& [page, count] : tuples) count = longest;
     out.gate = bytes_of(tuples);

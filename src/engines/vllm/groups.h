@@ -34,8 +34,8 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules);
 
 // One pipeline stage's part of the groups.
 struct StagePool {
-  Bytes block;               // of a block of the pool
-  Bytes gate;                // bytes of a request's block in "KV cache needed"
+  Bytes block;               // bytes of one block of the pool
+  Bytes gate;                // bytes of one block in the check that prints "KV cache needed"
   std::vector<Bytes> slots;  // the pages that make up `gate`: one tensor of the pool each
 };
 StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,

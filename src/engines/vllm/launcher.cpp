@@ -98,8 +98,8 @@ static void add_nodes(const LaunchInput& input, const VllmRules& rules, const st
   }
 }
 
-// A connector's own size in host memory: of all ranks in bytes, or of each rank in bytes (LMCache: in GiB, 5 where its
-// variable is not set).
+// A connector's cache in host memory: bytes of all ranks together, or of each rank. For LMCache it is GiB of each rank,
+// 5 if its variable is not set.
 static void complete_host_cache(CommandSettings& settings) {
   const auto number = [&](std::string_view option, double other) {
     const std::string* text = settings.find(option);
@@ -146,7 +146,7 @@ Launch vllm_launch(const LaunchInput& input) {
   out.add_revision(input);
   out.add("--max-model-len", input.load.max_model_len.count());
   add_longer_context(input, rules, out, launch);
-  // The plan's sequences are per copy, and so is the cap.
+  // The plan's number of sequences is per copy, and so is vLLM's cap.
   if (request.max_num_seqs || input.load.num_seqs > 1)
     out.add("--max-num-seqs", request.max_num_seqs.value_or(input.load.num_seqs));
   out.add_ranks("--tensor-parallel-size", request.parallel.tensor);

@@ -7,12 +7,12 @@
 //
 //   reserved(L) = sum over groups of (blocks(L) + further sequences * running(L)) * pages of a block * page
 //
-// The first sequence is charged for its admission, the others for what they hold while running (at_once.h). That is
-// more than the architecture needs, for reasons that the plan names: the last block is not full; a window is charged
-// for the batches in flight, and one block more; a recurrent state takes a whole page; layers that do not fill the last
-// group leave padding. KV heads are replicated if there are more ranks; latents, index keys and DeepSeek-V4's caches
-// are whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage keeps
-// its layers of them; the stage with the largest block decides how many there are.
+// The first sequence is charged the blocks needed for admission, the others the blocks that they use while running
+// (at_once.h). This is more than the architecture needs, and the plan names the reasons: the last block is not full; a
+// window is charged for the batches in flight, and one block more; a recurrent state takes a whole page; layers that do
+// not fill the last group leave padding. KV heads are replicated if there are more ranks; latents, index keys and
+// DeepSeek-V4's caches are whole on every rank; states are divided. Groups are formed for the whole model, then each
+// pipeline stage keeps its layers of them; the stage with the largest block decides how many there are.
 //
 // What its log prints. "GPU KV cache size": until 0.20 blocks / groups x block size, since 0.21 concurrency x length;
 // "Maximum concurrency": blocks / blocks of one request; "KV cache needed": reserved(L) of one sequence; "estimated
@@ -150,8 +150,8 @@ class VllmLayout : public CacheLayout {
 
   std::vector<LedgerLine> host(const Load&) const override { return host_; }
 
-  // v1/kv_offload/cpu/spec.py: blocks of all ranks, aligned to a page of memory. Every group stores the blocks
-  // of a whole sequence; what its window or state lets it leave out is not counted.
+  // v1/kv_offload/cpu/spec.py: blocks of all ranks, aligned to a page of memory. Every group stores the blocks of a
+  // whole sequence. kvplan does not subtract blocks that a window or a state makes unnecessary.
   std::optional<HostCache> host_cache(std::optional<Bytes>, const Load& load) const override {
     constexpr std::uint64_t kAlignment = 4096;
     if (!host_cache_ || *host_cache_ == Bytes(0)) return std::nullopt;
@@ -185,7 +185,7 @@ class VllmLayout : public CacheLayout {
       if (spec.block_size > 0 && (best == nullptr || spec.block_size > best->block_size)) best = &spec;
     }
     if (best != nullptr) return best->block_size;
-    // Only states, without prefix caching: one for the whole length.
+    // A model with only states, without prefix caching, has one state for the whole length.
     return specs_.empty() ? std::nullopt : whole_length_;
   }
 
@@ -275,7 +275,8 @@ class VllmLayout : public CacheLayout {
     return {blocks, {}, &charge_, &rules_, load.max_model_len, load.source_tokens};
   }
 
-  // Blocks of all sequences, the first of which has `charged`. Without the hybrid manager the others have as many.
+  // Blocks of all sequences. The first sequence has `charged` blocks; without the hybrid manager the others have as
+  // many.
   std::uint64_t over_sequences(std::uint64_t charged, const VllmSpec& spec, const Load& load) const {
     if (load.num_seqs == 0) return 0;
     std::uint64_t further = charged;
@@ -294,8 +295,8 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // Until 0.26 the log divided the bytes of all groups by the first group's, which is a different number if pages
-  // differ.
+  // Until 0.26 the log divided the bytes of all groups by the bytes of the first group, which gives a different number
+  // if their pages differ.
   std::uint64_t blocks_of_concurrency(const Load& load) const {
     if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) {
       std::uint64_t out = 0;
@@ -341,7 +342,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // The steps from the needed to the reserved bytes, one effect after another; the remainder is slots that no layer
+  // The steps from the needed bytes to the reserved bytes, one reason at a time. The remainder is slots that no layer
   // fills.
   std::vector<GapLine> gap(const Stage& stage, const Load& load, const RankCache& rank) const {
     enum { kForm, kDrafts, kRounding, kFullLength, kReserve, kStates, kAlignment, kUnification, kPadding };
@@ -439,7 +440,7 @@ class VllmLayout : public CacheLayout {
   Bytes widest_gate_, widest_block_;
   std::string draft_label_;
   std::optional<std::uint64_t> whole_length_;
-  std::optional<std::uint64_t> checked_cap_;  // max_num_seqs, if each sequence needs a block for its state
+  std::optional<std::uint64_t> checked_cap_;  // max_num_seqs is limited if each sequence needs a block for its state
 };
 
 }  // namespace

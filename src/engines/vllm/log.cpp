@@ -1,6 +1,6 @@
-// Lines of vLLM's log that tell why it did not start, what it refuses and how busy it is. Source:
-// v1/core/kv_cache_utils.py, v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py; of V0:
-// worker/worker.py, core/scheduler.py, engine/metrics.py. Wordings that changed have one row per wording.
+// Lines of vLLM's log about failed starts, refusals and load. Source: v1/core/kv_cache_utils.py,
+// v1/worker/gpu_worker.py and cpu_worker.py, config/*.py, v1/metrics/loggers.py; of V0: worker/worker.py,
+// core/scheduler.py, engine/metrics.py. Wordings that changed have one row per wording.
 #include "engines/log_lines.h"
 #include "engines/vllm/log_failures.h"
 #include "engines/vllm/rules.h"
@@ -11,7 +11,7 @@ using enum LogEventId;
 
 // The figures of vLLM's log, oldest wording first. Its older "GB" is also 2^30 bytes.
 constexpr LogTemplate kFigures[] = {
-    // Which release, and how it was started.
+    // The release, and the command that started it.
     log_phase(StartPhase::kServer, "vLLM API server version {api_version:word}"),
     log_phase(StartPhase::kServer, "\u2588 version {version:word}"),  // after the block letters
     log_figure("] version {version:word}"),
@@ -89,7 +89,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("# CPU blocks: {cpu_blocks:blocks}", "", "0.9"),
     log_figure("Maximum concurrency for {max_model_len:tokens} tokens per request: {max_concurrency:x}x"),
 
-    // V1's profile at DEBUG level: since #19312, and before it.
+    // V1's profile run at DEBUG level: the wording since #19312, then the older one.
     log_figure(
         "Peak torch memory: {peak_torch:size}, non-torch forward-pass memory: {non_torch:size}, available KVCache "
         "memory: {kv_budget:size}",
@@ -102,7 +102,7 @@ constexpr LogTemplate kFigures[] = {
 
     // V1.
     log_figure("Available KV cache memory: {kv_budget:size}", "0.9"),
-    // From its CPU backend.
+    // Lines of the CPU backend.
     log_figure("Explicitly set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
     log_figure("Auto set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
     log_figure("Available memory: {kv_budget:B}, total memory: {gpu_memory:B}"),

@@ -101,7 +101,7 @@ constexpr LogTemplate kVllmEvents[] = {
     {"tokens/s, Running: {running:seqs} reqs, Swapped: {swapped:seqs} reqs, Pending: {waiting:seqs} reqs, GPU KV cache "
      "usage: {usage:%}%",
      kTraffic},
-    // Not enough memory, in other words.
+    // Out of memory, in other wordings.
     {"Cannot auto-fit max_model_len: not enough GPU memory available", kNoCacheMemory},
     {"Externally held weights on device {device:word} ({weights:GiB}/{total:GiB} GiB) exceed the desired GPU memory "
      "utilization ({share:share}, {wanted:GiB} GiB)",
@@ -230,13 +230,13 @@ constexpr LogTemplate kVllmEvents[] = {
      "VLLM_RPC_TIMEOUT or VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS higher; look at the workers' log | one of them may "
      "have failed first"},
     {"Did not receive response from front-end process within", kDied},
-    // From its CPU backend.
+    // Lines of the CPU backend.
     {"cpu_worker.py", kPhase},
     {"cpu_model_runner.py", kPhase},
     {"device_config=cpu", kPhase},
     {"platform cpu", kPhase},
     {"VLLM_CPU_", kPhase},
-    // These tell which engine wrote the log.
+    // Lines that show which engine wrote the log.
     {"vllm/model_executor/", kMark},
     {"vllm/v1/", kMark},
     {"vllm/config", kMark},

@@ -5,8 +5,9 @@
 //   batch:   tokens * 3 * (hidden + intermediate / tp) * 2 B: a layer's gate, up, product, residual, input and output
 //   sampler: rows * vocabulary * bytes of an element, beside the hidden states of the batch
 //
-// A first start of the new runner compiles while it profiles, and benchmarks the kernel that reads the embedding on a
-// copy of it, which stays in the peak. Plans are of the first start, whose cache has the least room.
+// On its first start the new runner compiles during the profile run. It then benchmarks the embedding kernel on a copy
+// of the embedding, and that copy counts in the peak. kvplan plans the first start, because it leaves the least memory
+// for the cache.
 //
 // Checked against start-up logs: testdata/observations/vllm.json; scripts/ranges.py fits the ranges to them.
 #include "engines/vllm/vllm.h"
@@ -27,15 +28,16 @@ constexpr std::string_view kActivations = "the activations";
 
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
-// Bytes per element of the logits while rows are sampled: 16 and 32 bit logits, a sorted copy with its int64 indices,
-// probabilities and their sums; without most of the sorting; or 16 bit logits, once or twice.
+// Bytes per element of the logits while rows are sampled. Full sampling has 16 and 32 bit logits, a sorted copy with
+// int64 indices, probabilities and their sums. Other runners skip most of the sorting, or only have 16 bit logits, once
+// or twice.
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
   if (vllm_has_new_runner(input, rules)) return rules.samples_twice ? kTwice : kPlain;
   return (input.request.card.is_amd() ? rules.sparing_sampler_on_rocm : rules.sparing_sampler) ? kSparing : kSorting;
 }
 
-// Tokens per index key, for models whose latents are chosen by an indexer.
+// Tokens per index key, for MLA models with an indexer.
 std::optional<std::uint64_t> index_stride(const EngineInput& input) {
   if (!vllm_class(input.model).has_index_workspace) return std::nullopt;
   for (const LayerCache& cache : input.caches)
@@ -44,7 +46,7 @@ std::optional<std::uint64_t> index_stride(const EngineInput& input) {
   return std::nullopt;
 }
 
-// The rank's part of the embedding, if a first start copies it.
+// The rank's part of the embedding, if the first start copies it.
 Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   if (input.request.enforce_eager || !vllm_has_new_runner(input, rules) || rules.compiles_before) return Bytes(0);
   const std::uint64_t rows = ceil_div(input.model.vocab_size, input.request.parallel.tensor);
@@ -68,8 +70,7 @@ Bytes kept_workspaces(const EngineInput& input, const VllmRules& rules) {
   return Bytes(vllm_batched_tokens(input, rules)) * checked_mul(experts.used, row, kActivations) * 2;
 }
 
-// The peak of the profile run: of the sampler, of a layer with the batch, or of a first start that compiles, whichever
-// is the largest.
+// The peak of the profile run: the largest of the sampler, a layer with the batch, and a first start that compiles.
 LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_first_stage, bool is_last_stage) {
   const bool is_new = vllm_has_new_runner(input, rules);
   const std::string_view term = is_new                  ? "vllm activation, new runner"
@@ -132,8 +133,8 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
 }
 
 // The profile run allocates a buffer into which prefills gather index keys, 128 FP8 bytes and 4 of a scale each; it
-// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Space for 40 times the longest length, or
-// 16 times.
+// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). The buffer has space for 40 or 16 times
+// the longest length.
 std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRules& rules, Tokens longest) {
   constexpr std::uint64_t kKey = 132, kRoom = 40, kLongRoom = 16, kLong = 256 * 1024;
   const std::optional<std::uint64_t> stride = index_stride(input);
@@ -149,8 +150,8 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
       "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");
 }
 
-// Whether NCCL has buffers for NVLink's switches and symmetric memory: on GPUs since Hopper; without a named GPU, on
-// large ones.
+// Whether NCCL has buffers for NVLink's switches and symmetric memory: on Hopper and newer GPUs. If only a size is
+// given, on large ones.
 bool has_wide_buffers(const Request& request) {
   constexpr unsigned kHopper = 90;
   constexpr std::uint64_t kLarge = 70 * kGiB;
@@ -158,11 +159,11 @@ bool has_wide_buffers(const Request& request) {
   return !request.card.memory || *request.card.memory >= Bytes(kLarge);
 }
 
-// The CUDA context exists before the budget is computed; this is what grows after it: libraries' workspaces, NCCL's
-// buffers.
+// The CUDA context exists before the budget is computed; this line is what grows later: the workspaces of libraries and
+// NCCL's buffers.
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
-  const bool alone = request.parallel.tensor == 1;  // stages of a pipeline exchange by their own few buffers
+  const bool alone = request.parallel.tensor == 1;  // pipeline stages exchange data through a few buffers
   const Gpu* card = request.card.gpu;
   const auto line = [](std::string_view term, Template what, std::uint64_t mib, const char* where, std::string source) {
     return of_kind(LineId::kOutsideTorch,
@@ -177,7 +178,8 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && !rules.v1_engine)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
-  // Logs of one source grow by 2 GiB in the first step, as much as before the budget: probably a second communicator.
+  // In logs of one source the memory grows by 2 GiB in the first step, as much as it grew before the budget was
+  // computed. This is probably a second NCCL communicator.
   if (!alone && rules.sparing_sampler && vllm_is_hopper(request))
     return line("vllm outside, Hopper with NVLink", "outside PyTorch and communication", 2112, " on a rank of several",
                 "2.06 to 2.21 GiB in 13 start-up logs of H100, all of one source");
@@ -219,7 +221,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
 // The encoder runs over as many items as its budget allows, and its outputs stay while the batch is profiled
 // (v1/core/encoder_cache_manager.py, multimodal/encoder_budget.py): budget = max(batch, tokens of the largest item).
 struct EncoderBudget {
-  std::uint64_t batch = 0, item = 0;  // in tokens; 0: the config gives no item's size
+  std::uint64_t batch = 0, item = 0;  // in tokens; 0: the config does not give the size of an item
   std::uint64_t budget = 0, held = 0;
   std::uint64_t encoded = 0;  // what passes the encoder in one run
 };
@@ -278,7 +280,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
       LineId::kEncoderCache};
 }
 
-// The encoder's peak counts if it exceeds the batch's. It is computed as for a decoder layer.
+// The encoder's peak counts if it is larger than the batch's peak. It is computed like that of a decoder layer.
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t patches = checked_mul(encoder.encoded, vision.patches, kActivations);
@@ -307,8 +309,9 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t tokens =
       checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kActivations);
-  // The outputs of five layers are kept in addition to the last one's, and copied where they are joined.
-  constexpr std::uint64_t kJoined = 24;  // two times six, twice
+  // Mllama's encoder keeps the outputs of five layers in addition to the last one, and copies all six when it joins
+  // them.
+  constexpr std::uint64_t kJoined = 24;  // six outputs of two bytes, and their copy
   const std::uint64_t row =
       checked_add(checked_mul(checked_add(vision.width, vision.intermediate, kActivations), 6, kActivations),
                   checked_add(checked_mul(vision.width, kJoined, kActivations),

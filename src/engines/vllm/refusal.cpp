@@ -44,7 +44,7 @@ static Found length(const EngineInput& input, const Load& load) {
                  "ask for less, or set VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"};
 }
 
-// ModelConfig.verify_with_parallel_config, and layers that divide their heads by the ranks.
+// ModelConfig.verify_with_parallel_config, and layers that split their heads over the ranks.
 static Found ranks(const EngineInput& input) {
   constexpr const char* kCure = "use a --tensor-parallel-size that divides them";
   const std::uint64_t tp = input.request.parallel.tensor;
@@ -164,7 +164,7 @@ static Found kernels(const EngineInput& input, const VllmRules& rules) {
   return vllm_attention_refusal(input, rules);
 }
 
-// What ParallelConfig and FusedMoE check if experts move between ranks.
+// What ParallelConfig and FusedMoE check when experts are distributed over ranks.
 static Found balanced_experts(const EngineInput& input) {
   const Parallel& parallel = input.request.parallel;
   if (!parallel.balances_experts) {

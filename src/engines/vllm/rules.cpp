@@ -12,7 +12,7 @@ static constexpr Release release(std::uint64_t number) {
   return {0, number, 0};
 }
 
-// The flag is set from a release on, or until before one; or a number gets another value.
+// A row sets a flag from a release on, or until before one, or gives a number another value.
 static constexpr Rule<V> since(std::uint64_t number, bool V::*sets, std::string_view what, std::string_view evidence,
                                RuleBasis basis = kRead) {
   return {sets, 1, release(number), kNoEnd, what, evidence, basis};
@@ -248,7 +248,7 @@ constexpr Rule<V> kRules[] = {
           "transformers' config keys"),
 };
 
-// Whether 0.8 takes the V1 engine, as far as a request shows it.
+// Whether 0.8 uses the V1 engine, as far as a request shows it.
 static bool allows_v1(const Request& request) {
   constexpr unsigned kAmpere = 80;
   const Gpu* card = request.card.gpu;

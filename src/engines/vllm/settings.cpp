@@ -7,12 +7,12 @@
 
 namespace kvplan {
 
-// Gemma 4's largest item is a video: 32 frames of at most 70 tokens, each with a begin, an end and a time
-// (gemma4_mm.py).
+// Gemma 4's largest item is a video: 32 frames of at most 70 tokens, each with a begin token, an end token and a
+// timestamp (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
-// Whether EngineArgs counts the GPU as large: at least 70 GiB, no A100, and no GB10, whose memory NVML did not report
-// until 0.33 names it. Without a GPU, the figures for a large one are used.
+// Whether EngineArgs treats the GPU as large: at least 70 GiB, but not an A100. GB10 is not large until 0.33, because
+// NVML did not report its memory. If no GPU is named, a large one is assumed.
 static bool is_large(const CardRequest& card) {
   constexpr std::uint64_t kLarge = 70 * kGiB;
   constexpr unsigned kGb10 = 121;

@@ -15,8 +15,8 @@ namespace kvplan {
 
 namespace {
 
-// Tokens of a kernel's block: the usual; for MiniMax-M3's sparse layers; for DeepSeek-V4's entries and, apart from
-// these, its window and the compressor's states.
+// Tokens in a block of each attention kernel. DeepSeek-V4 has one size for its entries, one for its window, and one for
+// the compressor's states.
 constexpr std::uint64_t kAttentionBlock = 16;
 constexpr std::uint64_t kLatentStateBlock = 128;  // if the model also has states
 constexpr std::uint64_t kSparseBlock = 128;
@@ -29,15 +29,15 @@ constexpr std::uint64_t kShortStateBlock = 4;  // windows of 8 tokens (ratio 4)
 constexpr std::uint64_t kLongStateBlock = 8;   // windows of 128 tokens (ratio 128)
 constexpr std::uint64_t kShortStateWindow = 8;
 constexpr std::uint64_t kIndexRows = 64;
-constexpr std::uint64_t kPositions = 24;         // bytes: three of a token, in 64 bits
+constexpr std::uint64_t kPositions = 24;         // bytes: three 64-bit positions of a token
 constexpr std::uint64_t kPackedRope = 128;       // bytes
 constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
-// Tokens of a chunk of the Mamba kernels: the number in most Mamba-2 models, and vLLM's fallback.
-constexpr std::uint64_t kPaddedHead = 256;  // q, k and v of deepseek_v2.py before latents were cached
+// Tokens in a chunk of the Mamba kernels: the number in most Mamba-2 models, and vLLM's fallback.
+constexpr std::uint64_t kPaddedHead = 256;  // q, k and v of releases that do not cache latents
 constexpr std::uint64_t kStateChunk = 256;
 constexpr std::uint64_t kShortStateChunk = 128;
 constexpr std::uint64_t kStateChunkFallback = 2048;
-// TurboQuant leaves this many layers at each end of a dense model in the model's own type.
+// TurboQuant keeps this many layers at each end of a dense model in the model's own type.
 constexpr std::uint64_t kBoundaryLayers = 2;
 
 constexpr std::string_view kBlockBytes = "the bytes of a vLLM block";
@@ -123,7 +123,7 @@ class SpecMaker {
     }
   }
 
-  // States: one per sequence; with prefix caching one for every block, or two at block ends (config/vllm.py).
+  // States: one per sequence; with prefix caching one in every block, or two at block ends (config/vllm.py).
   void choose_mode() {
     const Request& request = input_.request;
     ChargeRules& charge = out_.charge;
@@ -152,7 +152,8 @@ class SpecMaker {
                        [&](const LayerCache& cache) { return any_term(cache.compact, holds); });
   }
 
-  // The latent kernels support 16 bit and FP8; DeepSeek-V4's only the packed layout, and in newer releases 16 bit.
+  // MLA kernels support 16 bit and FP8 caches. DeepSeek-V4's only support the packed layout, and in newer releases 16
+  // bit.
   void check_type() const {
     const Dtype type = input_.types.key;
     const bool plain = plain_bytes(type) > 0 || type == Dtype::kFp8DsMla;
@@ -168,7 +169,7 @@ class SpecMaker {
                         : vllm_head_block(input_, rules_);
     block_ = input_.request.block_size.value_or(kernel_);
     const Request& request = input_.request;
-    // AITER's kernel of latents has blocks of one token (platforms/rocm.py).
+    // AITER's MLA kernel has blocks of one token (platforms/rocm.py).
     if (latent_ && block_ == 1 && (request.card.is_amd() || request.command.is_rocm)) kernel_ = 1;
     if (block_ == 0 || block_ % kernel_ != 0 || (packed_ && block_ != kernel_))
       refuse("--block-size " + std::to_string(block_) + ": vLLM's attention kernel for this model has blocks of " +
@@ -182,7 +183,7 @@ class SpecMaker {
             {{"block_size", kernel_}}}});
   }
 
-  // A rank's units: keys and values are replicated if there are fewer heads than ranks. Ranks that do not divide them
+  // A rank's number of KV heads: they are replicated if there are fewer heads than ranks. Ranks that do not divide them
   // are refused (refusal.h); the plan rounds up.
   std::uint64_t units(const Term& term) const { return local_units(term, ranks_, Uneven::kRoundUp); }
 
@@ -226,7 +227,7 @@ class SpecMaker {
     return spec;
   }
 
-  // One block for each request, with space for the drafts of a step after the open group.
+  // One block for each request, with space for the unfinished group and the draft tokens of a step.
   VllmSpec ring(const LayerCache& cache, const Term& term, const CacheTypes& types) const {
     const std::uint64_t group = term.limit.total().count();
     const std::uint64_t groups = ceil_div(checked_add(group, vllm_speculative_tokens(input_), kBlockBytes), group);
@@ -237,8 +238,8 @@ class SpecMaker {
     return out;
   }
 
-  // Inkling: the inputs of a layer's four convolutions, for each head in a width that is a power of two
-  // (models/inkling/nvidia/sconv_swa_attn.py).
+  // Inkling: the inputs of a layer's four convolutions, stored for each head with a width that is rounded up to a power
+  // of two (models/inkling/nvidia/sconv_swa_attn.py).
   VllmSpec convolutions(const LayerCache& cache, const Term& term) const {
     VllmSpec out = blank(cache, SpecType::kSliding);
     out.label = "convolutions";
@@ -253,7 +254,7 @@ class SpecMaker {
     return out;
   }
 
-  // Adds what a layer has besides keys and values; false for keys and values.
+  // Adds a term that is not a key or value, and returns whether the term was one.
   bool add_beside(const LayerCache& cache, const Term& term, const CacheTypes& types, VllmSpec& state) {
     if (is_fixed(term) && class_.packs_convolutions) {
       push(convolutions(cache, term));
@@ -280,7 +281,7 @@ class SpecMaker {
     if (cache.compact.empty()) return;
     if (class_.is_always_packed && any_term(cache.compact, is_packed)) return add_packed(cache);
     const bool expand = any_term(cache.compact, is_latent) && !(class_.keeps_latents && rules_.caches_latents);
-    const bool pads = expand && class_.keeps_latents;  // to the heads of its attention kernels
+    const bool pads = expand && class_.keeps_latents;  // to the width of its attention kernels
     const CacheTypes types = types_of(cache.layer);
     VllmSpec state = blank(cache, SpecType::kState);
     VllmSpec attention = blank(cache, any_term(cache.compact, is_latent) && !expand ? SpecType::kMla : SpecType::kFull);
@@ -297,10 +298,11 @@ class SpecMaker {
         attention.type = attention.type == SpecType::kMla ? SpecType::kSlidingMla : SpecType::kSliding;
       if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
       if (is_windowed(term)) attention.window = term.limit.total().count();
-      // vLLM has no cache that drops the middle of a sequence.
+      // vLLM has no cache that drops the middle of a sequence, so it keeps all tokens.
       if (term.limit.kind == LimitKind::kSink) attention.promoted = true;
       if (is_value(term)) {
-        // Latents that vLLM expands have values as wide as keys; older releases only support one width.
+        // If vLLM expands latents, it stores values as wide as keys. Older releases require equal widths for other
+        // layers too.
         const bool local = attention.type == SpecType::kChunked || attention.type == SpecType::kCross;
         const bool one_width = expand || !(local ? rules_.local_value_width : rules_.window_value_width);
         if (one_width) term.shape.width = key_width;
@@ -311,7 +313,7 @@ class SpecMaker {
         attention.width += term.shape.width;
       }
       attention.entry += bytes_of(term, types);
-      // fp8_ds_mla has space for a rotary part, even if there is none.
+      // fp8_ds_mla has space for a rotary part even if the model has none.
       if (types.key == Dtype::kFp8DsMla && term.part == Part::kRope && term.shape.width == 0)
         attention.entry += Bytes(kPackedRope);
     }
@@ -370,8 +372,8 @@ class SpecMaker {
     for (const VllmSpec& spec : others) push(spec);
   }
 
-  // Attention's blocks are enlarged to the size of a state, and states are padded to them
-  // (Platform._align_hybrid_block_size; before it HybridAttentionMambaModelConfig).
+  // Attention blocks are enlarged to at least the size of a state, and states are padded to that size
+  // (Platform._align_hybrid_block_size; earlier HybridAttentionMambaModelConfig).
   void align_states() {
     Bytes state;
     const VllmSpec* attention = nullptr;
@@ -396,14 +398,14 @@ class SpecMaker {
     }
     const std::uint64_t token = attention->entry.count();
     std::uint64_t step = std::max(kernel_, block_);
-    // TRTLLM's latent kernels need multiples of 128 tokens.
+    // TRTLLM's MLA kernels need multiples of 128 tokens.
     if (latent_ && rules_.latent_state_blocks) step = std::max(step, kLatentStateBlock);
     std::uint64_t tokens = 0;
     if (mode == MambaMode::kAll) {
       const std::uint64_t unit = checked_mul(chunk / std::gcd(chunk, step), step, "the tokens of a block");
       tokens = round_up(ceil_div(state.count(), token), unit, kBlockBytes);
     } else {
-      // A prefill's checkpoints must be at the end of a block.
+      // A checkpoint of a prefill must be at the end of a block.
       if (mode == MambaMode::kAlign && rules_.delta_checkpoints)
         step = std::lcm(step, vllm_checkpoint_alignment(input_, rules_).value_or(1));
       tokens = step * ceil_div(state.count(), checked_mul(step, token, kBlockBytes));
@@ -417,7 +419,7 @@ class SpecMaker {
       } else if (spec.type != SpecType::kRing) {
         spec.block_size = block_;
         spec.page = spec.padded = spec.entry * (block_ / spec.stride);
-        // Sparse kernels read latents by rows, and index keys by 64.
+        // Sparse kernels need latents aligned to one row, and index keys to 64 rows.
         if (latent_) spec.alignment = spec.label == kIndexLabel ? spec.entry * kIndexRows : spec.entry;
       }
     }
@@ -476,8 +478,8 @@ class SpecMaker {
     }
   }
 
-  // Tokens scheduled and not finished yet: one batch, or one for each concurrent step (async scheduling has two without
-  // pipeline stages).
+  // Tokens that are scheduled and not finished: one batch, or one batch for each concurrent step (async scheduling has
+  // two without pipeline stages).
   std::uint64_t in_flight_tokens() const {
     const std::uint64_t stages = input_.request.parallel.pipeline;
     const std::uint64_t batches = !rules_.in_flight_batches ? 1 : stages <= 1 ? 2 : stages;
@@ -491,7 +493,7 @@ class SpecMaker {
   std::vector<LayerCache> caches_;
   CacheTypes draft_types_;
   std::uint64_t ranks_;
-  std::uint64_t widest_latent_ = 0;  // if all layers' latents are padded to it
+  std::uint64_t widest_latent_ = 0;  // if the latents of all layers are padded to one width
   bool has_state_ = false, matrix_state_ = false, packed_ = false, latent_ = false, sparse_ = false;
   std::uint64_t kernel_ = kAttentionBlock, block_ = kAttentionBlock;
   std::vector<VllmSpec> pending_;

@@ -25,18 +25,18 @@ enum class SpecType {
 struct VllmSpec {
   SpecType type = SpecType::kFull;
   std::string_view label;                               // for reports
-  std::uint64_t layer = 0;                              // decoder index; beyond the last for MTP layers
+  std::uint64_t layer = 0;                              // index in the decoder; MTP layers follow the last one
   bool draft = false;                                   // a layer of the draft
-  bool replicated = false;                              // a state that ranks do not split
+  bool replicated = false;                              // a state that is whole on every rank
   bool promoted = false;                                // a window that is kept at full length
-  std::uint64_t block_size = 0;                         // in tokens; 0 for a state that belongs to no block of tokens
+  std::uint64_t block_size = 0;                         // in tokens; 0 for a state that does not depend on tokens
   std::uint64_t window = 0;                             // tokens of a window or a chunk
   std::uint64_t stride = 1;                             // tokens per entry
-  Bytes entry;                                          // of an entry (one token, or `stride` of them), or of a state
-  std::uint64_t heads = 0, width = 0, value_width = 0;  // vLLM treats two attention specs as equal if these are equal
+  Bytes entry;  // bytes of an entry (one token, or `stride` tokens), or of a state
+  std::uint64_t heads = 0, width = 0, value_width = 0;  // attention specs with these in common are equal
   Bytes page;                                           // bytes that a block needs
-  Bytes padded;                                         // bytes that a block takes
-  Bytes alignment{1};                                   // alignment of the stride between blocks with all layers
+  Bytes padded;                                         // bytes that a block takes, padding included
+  Bytes alignment{1};                                   // alignment of blocks that store all layers
 
   bool is_state() const { return type == SpecType::kState; }
   bool is_full_family() const { return type == SpecType::kFull || type == SpecType::kMla; }
@@ -47,16 +47,16 @@ struct VllmSpec {
 
 enum class MambaMode { kNone, kAlign, kAll };
 
-// How a request is charged: the configuration that max_memory_usage_bytes reads.
+// How a request is charged: the settings that max_memory_usage_bytes reads.
 struct ChargeRules {
-  std::uint64_t in_flight_tokens = 8192;  // in addition to a window
+  std::uint64_t in_flight_tokens = 8192;  // tokens charged in addition to a window
   std::uint64_t batch_tokens = 8192;      // of one step
-  std::uint64_t source_tokens = 0;        // charged for every source, whatever its length; 0: its own length
+  std::uint64_t source_tokens = 0;        // charged for every source, whatever its length; 0: the source's own length
   std::uint64_t context_ranks = 1;        // decode context parallel: ranks that share a sequence's tokens
   MambaMode mamba_mode = MambaMode::kNone;
-  std::uint64_t state_slots = 1;  // of one request, in modes none and align
-  std::uint64_t drafts = 0;       // draft tokens, with a state each
-  std::uint64_t extra_slots = 0;  // in mode all, in addition to one for each block
+  std::uint64_t state_slots = 1;  // blocks of one request, in modes none and align
+  std::uint64_t drafts = 0;       // draft tokens; each has a state
+  std::uint64_t extra_slots = 0;  // blocks in mode all, in addition to one state in every block
 };
 
 // The label of index keys, which are specs separate from their layer's own.

@@ -1,5 +1,5 @@
-// A model's tensors as vLLM's classes make them: what they leave out, pad, keep in another type or add, and what vLLM
-// keeps beside them. Tensors that depend on neither release nor GPU are derived in src/models
+// A model's tensors as vLLM's classes make them: which they leave out, pad, store in another type or add, and what vLLM
+// stores in addition. Tensors that depend on neither release nor GPU are derived in src/models
 // (TensorGroup::is_derived).
 #include "engines/tensor_edits.h"
 
@@ -48,7 +48,7 @@ bool has_no_experts(const EngineTensors& model) {
                       [](const TensorGroup& group) { return group.is_expert; });
 }
 
-// Changes that a row cannot express.
+// Changes that a row cannot express, as functions.
 
 std::uint64_t batch_of(const EngineTensors& model) {
   EngineInput asked;
@@ -112,7 +112,7 @@ void pad_kda(EngineTensors& model) {
   model.tensors.insert(model.tensors.end(), more.begin(), more.end());
 }
 
-// The merger has the inner width of the tower's MLPs.
+// The merger's inner width is that of the tower's MLPs.
 void size_merger(EngineTensors& model) {
   const TensorGroup* mlp = find_tensor(model, "visual.blocks.fc2");
   if (mlp == nullptr) return;
@@ -132,15 +132,15 @@ constexpr Archs kKimi{Arch::kKimiLinear, Arch::kKimiK3};
 
 // clang-format off
 constexpr TensorEdit kEdits[] = {
-    // Only the layers whose output is used.
+    // Only the layers whose output is used are loaded.
     {"", DropTensors{"vision_tower.unread_* vision_tower.head.*"}, "models/llava.py init_vision_tower_for_llava"},
-    // The head is quantized like any layer unless the list has it.
+    // The head is quantized like any other layer unless the list of excluded modules names it.
     {"", pack_unlisted_head, "quantization/modelopt.py get_quant_method"},
     {AllBut{Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss}, PadParts{"<experts>", 128},
      "fused_moe/oracle/unquantized.py; not in 0.30: Experts that are not quantized are padded to 128 on data centre "
      "Blackwell, except with activations that FlashInfer's kernel lacks.",
      {.since = {0, 31}, .holds = pads_experts}},
-    // Scales of FP8 blocks are powers of two, a byte each.
+    // The scales of FP8 blocks are powers of two, one byte each.
     {kDeepseekV4, narrow_block_scales, "models/deepseek_v4"},
     {kDeepseekV4, add_chosen_tokens, "models/deepseek_v4"},
     {kDeepseekV4, add_draft_buffer, "models/deepseek_v4: DeepSeek-V4 has the draft's buffer even without a draft.",
@@ -158,26 +158,26 @@ constexpr TensorEdit kEdits[] = {
     {"BeamForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/beam"},
     {"SarvamMLAForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/sarvam.py: Sarvam's routers are in float32.",
      {.until = {0, 31}, .unless = "router_dtype=\"bf16\""}},
-    // Copies for FlashKDA, if it runs.
+    // Copies for FlashKDA, if the GPU runs it.
     {kKimi, DropTensors{"decode_conv1d decode_norm"}, "models/kimi_k3/nvidia/kda.py", {.holds = is_older_than_hopper}},
     {kKimi, pad_kda, "models/kimi_k3/nvidia/kda.py"},
     {Archs{Arch::kGemma3n}, PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm self_attn.v_norm"},
      "models/gemma3n.py: Layers of Gemma 3n that read another layer's cache have K and V projections.",
      {.until = {0, 30}}},
-    // A batch's embeddings for each layer.
+    // The embeddings of a batch for each layer.
     {kGemmasByLayer, add_layer_embeddings, "models/gemma3n_mm.py, gemma4_mm.py", {.holds = takes_images}},
     {Archs{Arch::kLlama4}, SplitBy{"patch_embedding vision_adapter.fc1 multi_modal_projector.linear_1", Split::kRows},
      "models/mllama4.py"},
     {Archs{Arch::kLlama4}, SplitBy{"vision_adapter.fc2", Split::kColumns}, "models/mllama4.py"},
     {Archs{Arch::kMllama}, DropTensors{"model.embed_tokens.image"}, "transformers' class, which runs it"},
-    // The factor of the embedding.
+    // The scaling factor of the embedding.
     {kGemmas, AddBuffer{"model.normalizer", 1}, "models/gemma.py"},
     {"VaultGemmaForCausalLM", AddBuffer{"model.normalizer", 1}, "models/gemma.py"},
-    // Files store it as a buffer.
+    // Checkpoints store this tensor as a buffer.
     {"Lfm2MoeForCausalLM", AddBeside{"<routers>", "e_score_correction_bias", {.rows = 1}, true}, "models/lfm2_moe.py",
      {.unless = "use_expert_bias=false"}},
     {"GlmOcrForConditionalGeneration", size_merger, "models/glm_ocr.py"},
-    // Whisper's encoder, whose MLPs have the usual width if encoder_ffn_dim is absent.
+    // Whisper's encoder. Its MLPs have the usual width if the config has no encoder_ffn_dim.
     {kMoss, SetRows{"audio_tower.layers.fc1*", 1536}, "models/moss_transcribe_diarize.py",
      {.unless = "encoder_ffn_dim"}},
     {kMoss, SetColumns{"audio_tower.layers.fc2", 1536}, "models/moss_transcribe_diarize.py",
@@ -191,7 +191,7 @@ constexpr TensorEdit kEdits[] = {
      DropTensors{"router.scale router.per_expert_scale router.norm router.root_size moe_norms"},
      "models/diffusion_gemma.py", {.holds = has_no_experts}},
     {"OlmoHybridForCausalLM", KeepAs{"A_log", Kept::kAsDeclared}, "models/olmo_hybrid.py"},
-    // It runs GLM-4's class.
+    // vLLM runs this model with GLM-4's class.
     {"Glm4vForConditionalGeneration", DropTensors{"self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
      "models/glm4.py", {.unless = "attention_bias=true"}},
     {"HunYuanDenseV1ForCausalLM", SplitBy{"<vocabulary>", Split::kRows},
@@ -199,15 +199,15 @@ constexpr TensorEdit kEdits[] = {
 };
 // clang-format on
 
-// Beside the tensors: scales, tables of rotary angles; and how MXFP4 experts are padded.
+// What is stored in addition to tensors: scales and rotary tables; and how MXFP4 experts are padded.
 
-// In each attention layer: scales of Q, K, V and of the probabilities, and those of K and V again for the host.
+// Each attention layer has scales of Q, K, V and the probabilities, and copies of the K and V scales for the host.
 constexpr std::uint64_t kScales = 24;
 constexpr std::uint64_t kScalesWithRanges = 36;
 // Parameters for the scales of K and V, if the checkpoint's method may set them (BaseKVCacheMethod).
 constexpr std::uint64_t kLoadedScales = 8;
 
-// Classes that run with transformers' own code.
+// Classes that vLLM runs with transformers' own code.
 struct LibraryClasses {
   Models models;
   When<> when;
@@ -248,7 +248,7 @@ constexpr std::string_view kShortTable =
 constexpr std::string_view kSharedTable = "indexers use the table of the attention beside them";
 // clang-format off
 constexpr AngleRow kAngles[] = {
-    // Another one for its windows.
+    // Window layers have a second table.
     {"Olmo3ForCausalLM", 0, 4, true, kLibraryTable, {.holds = in_library}},
     {"", 0, 2, true, kLibraryTable, {.holds = in_library}},
     {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, kSharedTable, {.holds = of_indexer}},
@@ -268,8 +268,9 @@ constexpr AngleRow kAngles[] = {
 };
 // clang-format on
 
-// Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, Triton on Hopper. gpt-oss-20b on an A100: 13.72
-// GiB as printed, 12.82 as stored. gpt-oss-120b on an H100: 64.38 GiB as printed by 0.11.0 and 0.14.1.
+// The MXFP4 kernels are Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, and Triton on Hopper.
+// gpt-oss-20b on an A100: 13.72 GiB as printed, 12.82 as stored. gpt-oss-120b on an H100: 64.38 GiB as printed by
+// 0.11.0 and 0.14.1.
 bool on_no_card(const Request& request) {
   return request.card.capability() == 0;
 }

@@ -29,7 +29,7 @@ constexpr std::array kVersions{
     EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets"},
 };
 
-// Whether it supports a cache of this type.
+// Whether vLLM supports a cache of this type.
 static bool has_cache_in(Dtype type) {
   switch (type) {
     case Dtype::kFloat16:
@@ -72,11 +72,12 @@ static CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (rules.splits_types && the_class.ignores_cache_type) types.key = types.value = types.model;
   const bool packs = the_class.packs_fp8_latents;
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
-  // If there is only the packed layout, `auto` means the option that selects it.
+  // If the packed layout is the only one, `auto` means the option that selects it.
   const bool packs_here =
       rules.sparse_on_sm120 && the_class.indexes_by_frequency && request.card.capability() / 10 == 12;
   const bool only_packed = (the_class.is_always_packed || packs_here) && !request.cache_type_k;
-  // A checkpoint's declaration means fp8_e4m3, which no packed kernel supports; the option fp8 means the packed layout.
+  // If a checkpoint declares an FP8 cache, vLLM takes fp8_e4m3, which no packed kernel supports. The option fp8 means
+  // the packed layout.
   const bool plain =
       ((rules.plain_fp8_latents && vllm_is_data_blackwell(request)) || (declared && rules.plain_declared_fp8)) &&
       !the_class.is_always_packed;
@@ -109,7 +110,7 @@ Engine vllm_engine() {
   engine.parallel.decode_context = true;
   engine.loading.counted =
       CountedAs::kAllocated;  // "Model loading took" in its log: platforms/cuda.py get_current_memory_usage
-  // Its towers consist of parallel layers, except with --mm-encoder-tp-mode data.
+  // its towers consist of parallel layers, except with --mm-encoder-tp-mode data
   engine.parallel.cuts_towers = true;
   engine.loading.leaves_towers = vllm_leaves_towers;
   engine.loading.make_tensors = vllm_make_tensors;

@@ -21,14 +21,14 @@ namespace kvplan {
 // The pool of blocks. Throws Error(kBadInput) with vLLM's rule if it refuses the request; adds notes.
 std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<Note>& notes);
 
-// The first refusal that a start would meet for reasons other than memory, in vLLM's own words if it has some. Without
-// a GPU every kernel is assumed to be available.
+// The first refusal that a start would meet for reasons other than memory, in vLLM's own words where it prints any.
+// Without a GPU every kernel is assumed to be available.
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load);
 
-// What adapters take at the start. Throws Error(kBadInput) with vLLM's rule; may add notes.
+// Memory for LoRA adapters, allocated at the start. Throws Error(kBadInput) with vLLM's rule; may add notes.
 LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
 
-// Its options that not every engine has.
+// vLLM's options that not every engine has.
 inline constexpr std::string_view kVllmOptions =
     "--cuda-graph-max-bs --cudagraph-capture-sizes --mm-encoder-tp-mode "
     "--block-size --enable-prefix-caching --mamba-cache-mode --disable-hybrid-kv-cache-manager "
@@ -41,27 +41,28 @@ inline constexpr std::string_view kVllmOptions =
 
 Launch vllm_launch(const LaunchInput& input);
 
-// What vLLM allocates besides weights and cache: the activation peak of its profile run, memory outside of PyTorch,
+// What vLLM allocates besides weights and cache: the activation peak of its profile run, memory outside PyTorch, and
 // CUDA graphs.
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& input);
 
-// Whether the new runner serves the request (VllmConfig.use_v2_model_runner).
+// Whether vLLM serves the request with its new model runner (VllmConfig.use_v2_model_runner).
 bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules);
 // Bytes that one token of a batch takes in a layer.
 std::uint64_t vllm_layer_row(const EngineInput& input);
 
-// Caches in host memory, for one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.
+// Caches in host memory for one data parallel copy: the offloaded cache of all ranks, and in V0 the swap space of each
+// rank.
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules);
 
-// The part of a GPU's memory left for the cache after `others`: weights, activations and runtime. Until 0.20 graphs,
-// which are part of `others`, were taken from what the utilization leaves free.
+// The part of a GPU's memory that is left for the cache after `others`: weights, activations and runtime. `others`
+// includes the graphs; until 0.20 vLLM took them from the memory that --gpu-memory-utilization leaves free.
 Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others, Bytes graphs);
 
 // vLLM's defaults: batches, prefix caching, drafts, and the towers it loads.
 
-// Whether ranks send tokens to the experts of others (FusedMoEParallelConfig.use_all2all_kernels), and whether in
-// batches of a fixed size (ParallelConfig.use_batched_dp_moe).
+// Whether ranks send tokens to experts on other ranks (FusedMoEParallelConfig.use_all2all_kernels), and whether they do
+// so in batches of a fixed size (ParallelConfig.use_batched_dp_moe).
 bool vllm_exchanges_experts(const Request& request);
 bool vllm_batches_experts(const Request& request);
 
@@ -69,25 +70,25 @@ bool vllm_batches_experts(const Request& request);
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
 
-// Whether prefixes are cached: as requested, else the release's default.
+// Whether vLLM caches prefixes: as requested, else the release's default.
 bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules);
 
-// The draft tokens in one step: as requested, else one for MTP layers, three for other drafts.
+// The draft tokens in one step: as requested, else one for MTP layers and three for other drafts.
 std::uint64_t vllm_speculative_tokens(const EngineInput& input);
 
-// Whether the limits exclude images, videos and audio, and with them their towers (SupportsMultiModal,
-// _mark_tower_model). `has_audio`: the model has an audio tower.
+// Whether the request's limits exclude images, videos and audio, so that vLLM does not load the towers
+// (SupportsMultiModal, _mark_tower_model). `has_audio`: the model has an audio tower.
 bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio);
 
 EngineSettings vllm_settings(const EngineInput& input, const Load& load);
 
 // vLLM's CUDA graphs: which are captured, what they take, and what is kept free for them.
 
-// Captured batch sizes, and graphs: one for each size, or a piecewise one and, for sizes of decoding steps, one of the
-// whole step.
+// The number of captured batch sizes, and the number of graphs. Each size has one graph, or a piecewise one plus, if
+// the size is that of a decoding step, one of the whole step.
 struct VllmGraphs {
   std::uint64_t sizes = 0, count = 0, whole = 0;
-  std::uint64_t largest = 0, tokens = 0;  // tokens of the largest size, and of all sizes
+  std::uint64_t largest = 0, tokens = 0;  // tokens of the largest size; tokens of all sizes together
   std::uint64_t largest_whole = 0;        // tokens of the largest whole step
 };
 VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules);
@@ -103,45 +104,45 @@ std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rule
 
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules);
 
-// Memory kept free for graphs beyond what they take. Absent in releases before the estimate was printed with the peak:
-// it was close to what they take.
+// Memory that vLLM reserves for graphs and they do not use. Absent in older releases, whose estimate was close to what
+// graphs take.
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken);
 
-// Whether graphs, as estimated from a few, are subtracted from the budget.
+// Whether vLLM subtracts an estimate of the graphs from the budget.
 bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules);
 
 // Tensors that vLLM adds to a checkpoint's, and sizes that it pads before loading.
 
-// Changes a model's tensors to those of vLLM's classes (tensor_edits.cpp); and the part of the request that this
-// depends on.
+// Changes a model's tensors to those of vLLM's classes (tensor_edits.cpp). The second function returns the part of the
+// request that the result depends on.
 void vllm_make_tensors(EngineTensors& model);
 std::string vllm_makes_by(const Request& request);
 
-// What depends on the release in these, for `kvplan engines vllm --rules`.
+// The rows that depend on the release, for `kvplan engines vllm --rules`.
 std::vector<RuleRow> vllm_tensor_rule_rows();
 
-// Bytes of a table of angles (layers/rotary_embedding), given those of an element in the model's type. 0: vLLM has no
+// Bytes of a rotary table (layers/rotary_embedding), given the bytes of an element in the model's type. 0: vLLM has no
 // such table.
 Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
 
-// Scales of attention layers, and a buffer for the tokens that an indexer chooses for a batch.
+// Scales of attention layers, and a buffer for the tokens that an indexer selects in a batch.
 std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input);
 
 // The multiples to which the GPU's kernels pad an MXFP4 expert's inner and outer width. No padding without a GPU.
 Mxfp4Layout vllm_mxfp4_layout(const Request& request);
 
-// What vLLM decides by the GPU: whether it supports it, and the kernels that memory depends on.
+// vLLM's choices that depend on the GPU: whether it runs there, and with which kernels.
 
 // The table of weight formats by GPU and release (kernel_rows.cpp).
 std::span<const KernelRow> vllm_kernel_rows();
 
-// The refusal where no attention backend takes a layer's cache, or the one that the command names does not; the rows
-// behind it (attention.cpp).
+// The refusal if no attention backend, or not the one that the command names, supports a layer's cache. The second
+// function returns the table behind it (attention.cpp).
 std::optional<Refusal> vllm_attention_refusal(const EngineInput& input, const VllmRules& rules);
 std::vector<RuleRow> vllm_attention_rule_rows();
 
-// Whether vLLM runs on it: CUDA from compute capability 7.0, the gfx numbers that its ROCm build names
-// (docs/getting_started/installation), XPU; Gaudi by a plugin.
+// Whether vLLM runs on the GPU: CUDA from compute capability 7.0, the gfx numbers of its ROCm build
+// (docs/getting_started/installation), XPU, and Gaudi through a plugin.
 bool vllm_supports(const Gpu& card);
 
 // Families of GPUs with the same kernels.
@@ -150,24 +151,24 @@ bool vllm_is_data_blackwell(const Request& request);  // 10.0 and 10.3, B200 and
 
 // Whether the release's class has the indexers that the config describes.
 bool vllm_has_indexers(const EngineInput& input, const VllmRules& rules);
-// Whether layers attend to an encoder's output; the widest head of values.
+// Whether layers attend to an encoder's output; the width of the widest value head.
 bool vllm_has_cross_attention(const EngineInput& input);
 std::uint64_t vllm_widest_value(const EngineInput& input);
 
-// The block of a latent's kernel, which is the first backend in the GPU's list that takes the type (platforms/cuda.py
-// _get_backend_priorities). For indexed latents it is 64 everywhere; for dense ones 16 in FLASH_ATTN_MLA and Triton, 32
-// in FLASHINFER_MLA, 64 in FlashMLA, which is used for quantized ones on Hopper and was the first choice of older
-// releases. Without a GPU: Hopper's.
+// Tokens in a block of the MLA kernel, which is the first backend in the GPU's list that supports the cache type
+// (platforms/cuda.py _get_backend_priorities). With an indexer it is 64. Without one it is 16 in FLASH_ATTN_MLA and
+// Triton, 32 in FLASHINFER_MLA, and 64 in FlashMLA. FlashMLA is used for quantized caches on Hopper, and older releases
+// chose it first. If no GPU is named, Hopper is assumed.
 std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules);
 
-// The block for grouped heads. FlashAttention 4 reads FP8 heads of width 512 in pages of 64 tokens on Hopper
-// (flash_attn.py _get_sm90_fa4_fp8_kv_block_size); on data centre Blackwell images' masks need Triton together with
-// FlashInfer, which agree on 64 (triton_flashinfer.py).
+// Tokens in a block for grouped-query attention. On Hopper, FlashAttention 4 reads FP8 heads of width 512 in pages of
+// 64 tokens (flash_attn.py _get_sm90_fa4_fp8_kv_block_size). On data centre Blackwell, image masks need both Triton and
+// FlashInfer, which agree on 64 tokens (triton_flashinfer.py).
 std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules);
 
-// With prefix caching a request may hold one more state, that of its prefill's last whole block, where the layers
-// return one (MambaSpec.num_prefill_checkpoint_blocks). The result is the number of tokens that it must be a multiple
-// of; nothing if there is no such state.
+// With prefix caching a request may store one more state: the one at the end of the last whole block of its prefill
+// (MambaSpec.num_prefill_checkpoint_blocks). Returns the number of tokens that this position must be a multiple of, or
+// nothing if there is no such state.
 std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules);
 
 // Inkling's windows, which vLLM reads only from local_layer_ids.
