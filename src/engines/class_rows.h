@@ -13,7 +13,7 @@
 
 namespace kvplan {
 
-// A behaviour, and the models with it: architectures, or class names as in configs, separated by spaces.
+// A behaviour, and the models that have it: architectures or class names as in configs, separated by spaces.
 template <class Its>
 struct ClassRow {
   bool Its::*has;
@@ -37,9 +37,9 @@ std::optional<Refusal> registry_refusal(std::span<const std::string_view> regist
 
 // The models whose latents (MLA) an engine's own lists name (Engine::names_latents).
 
-// Those with AttentionArch.MLA (configs/model_config.py of 0.5.23).
+// Models with AttentionArch.MLA (configs/model_config.py of 0.5.23).
 bool sglang_names_latents(const EngineInput& input);
-// Those for which the converter writes the keys of latents; a GGUF has or lacks the keys.
+// Models for which llama.cpp's converter writes the keys of latents. A GGUF may have the keys or not.
 bool llama_cpp_names_latents(const EngineInput& input);
 // models/deepseek2.rs, deepseek3.rs, glm4_moe_lite.rs
 bool mistralrs_names_latents(const EngineInput& input);

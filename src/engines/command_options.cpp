@@ -65,8 +65,8 @@ std::pair<const EngineOption*, bool> EngineOptions::find(string_view name) const
   for (const bool negative : {false, true})
     for (const EngineOption& row : rows_)
       if (row.values.empty() && has(negative ? row.negative : row.names, name)) return {&row, negative};
-  // argparse's negative name of a switch: "--no-enforce-eager", or "--disable-lora" for "--enable-lora". A member of an
-  // object is negated by its object.
+  // argparse's negative name of a switch: "--no-enforce-eager", or "--disable-lora" for "--enable-lora". A member of a
+  // JSON object is negated through its object.
   constexpr std::pair<string_view, string_view> kOpposites[] = {
       {"--no-", "--"}, {"--disable-", "--enable-"}, {"--enable-", "--disable-"}};
   for (const auto& [other, own] : kOpposites) {
@@ -95,7 +95,7 @@ std::vector<string_view> EngineOptions::beginning_with(string_view text) const {
     for (const string_view name : row.names)
       if (row.values.empty() && name.starts_with(text) && name.find('.') == string_view::npos) {
         out.push_back(name);
-        break;  // two names of one option are not ambiguous
+        break;  // two names of the same option are not ambiguous
       }
   return out;
 }

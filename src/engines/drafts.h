@@ -18,14 +18,14 @@ struct DraftLayers {
   Template line() const { return {"{label}, {num_layers:layer}", {{"label", label}, {"num_layers", caches.size()}}}; }
 };
 
-// The caching layers of the draft model, or of the model's own MTP layers if requested; otherwise none.
+// The layers with a cache of the draft model, or of the model's own MTP layers if requested; otherwise none.
 DraftLayers draft_layers(const EngineInput& input);
 
-// MTP layers have the main decoder's attention: full, with an indexer if the model has one; those of DeepSeek-V4
-// have only a window.
+// MTP layers have the same attention as the main decoder: full attention, with an indexer if the model has one. Those
+// of DeepSeek-V4 only have a window.
 std::vector<LayerCache> mtp_layers(const EngineInput& input);
 
-// Draft tokens in one step: as requested, else `otherwise` if there is speculative decoding.
+// Draft tokens in one step: as requested; `otherwise` if speculative decoding is on without a number; else 0.
 std::uint64_t step_draft_tokens(const EngineInput& input, std::uint64_t otherwise);
 
 // A draft model's cache in addition to the model's: two layouts of one engine, queried together.

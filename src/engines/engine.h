@@ -1,5 +1,5 @@
-// The interface of an engine: it turns cache terms into reserved bytes on each GPU. It knows no attention kind; it may
-// read a term's role, shape, growth, limit and form, a layer's index and the architecture.
+// The interface of an engine: it turns cache terms into reserved bytes on each GPU. An engine does not depend on
+// attention kinds; it may read a term's role, shape, growth, limit and form, a layer's index and the architecture.
 //
 // To add an engine: one folder, one row in engines.cpp.
 #pragma once
@@ -37,34 +37,35 @@ struct LayerCache {
   std::uint64_t layer = 0;  // index in the decoder
   std::string_view kind;    // for labels in reports; no rule may depend on it
   SharedTerms compact;
-  SharedTerms expanded;  // the same as compact if the kind has only one form
+  SharedTerms expanded;  // equal to `compact` if the kind has only one form
 };
 
 // The dimensions of a vision tower that the memory for images depends on; 0 if the config does not say.
 struct VisionShape {
   std::uint64_t width = 0, intermediate = 0;
-  std::uint64_t patches = 1;       // merged into one token
-  std::uint64_t image_tokens = 0;  // of the largest image
-  std::uint64_t copies = 1;        // deepstack: outputs per image token, in units of the decoder's width
-  bool both_ways = false;          // tokens of an image attend to each other in both directions in the decoder
+  std::uint64_t patches = 1;       // patches that are merged into one token
+  std::uint64_t image_tokens = 0;  // tokens of the largest image
+  std::uint64_t copies =
+      1;  // deepstack: the width of all outputs for an image token, as a multiple of the decoder's width
+  bool both_ways = false;  // an image's tokens attend to each other in both directions in the decoder
   std::uint64_t declared_layers = 0,
                 declared_width = 0;  // num_hidden_layers and hidden_size, if the tower's config has them
 };
 
-// What engines may know about a model, besides its caches.
+// What an engine may know about a model besides its caches.
 struct ModelShape {
   Arch arch = Arch::kOther;
   ModelTraits traits;
   bool is_gguf = false;
   std::string_view model_type, architecture;  // for messages, and for lists of classes that an engine registers
   std::string_view root_type;                 // model_type of the whole file
-  bool expanded_latents = false;              // a GGUF written before the keys of latents existed
+  bool expanded_latents = false;              // a GGUF from before GGUFs had keys for latents
   std::uint64_t num_layers = 0;               // including layers without a cache
-  std::uint64_t encoder_layers = 0;           // of a separate encoder; 0 without one, or if the config does not say
+  std::uint64_t encoder_layers = 0;  // layers of a separate encoder; 0 without one, or if the config does not say
   std::uint64_t num_nextn_layers = 0;
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
   std::uint64_t num_heads = 0;     // the most query heads of any layer
-  std::uint64_t state_groups = 0;  // groups that share B and C in Mamba 2, or keys in a delta net; 0: no states
+  std::uint64_t state_groups = 0;  // groups that share B and C in Mamba 2, or keys in a delta net; 0 without states
   ExpertShape experts;
   GraphFacts graph;
   std::span<const TensorGroup> tensors;  // the model's own
@@ -76,8 +77,8 @@ struct ModelShape {
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
   bool has_audio = false;         // has an audio encoder
-  bool tags_kv_by_word = false;   // kv_cache_scheme is a string ("FP8"), not an object as in other configs
-  QuantDeclaration quantization;  // without the rules of its lists
+  bool tags_kv_by_word = false;   // kv_cache_scheme is a string ("FP8"); in other configs it is an object
+  QuantDeclaration quantization;  // without the rules for single layers
   bool is_packed = false;         // the weights are in a quantized type, or in a GGUF
 };
 
@@ -91,7 +92,7 @@ struct EngineMemo {
 
 struct EngineInput {
   ModelShape model;
-  std::vector<LayerCache> caches;  // in order of the layers; a layer with two mixers has two entries
+  std::vector<LayerCache> caches;  // ordered by layer; a layer with two mixers has two entries
   Request request;
   CacheTypes types;  // after the engine's own rule for `auto`
   // Speculative decoding, if any; and the draft model, with its own request.
@@ -100,14 +101,14 @@ struct EngineInput {
   mutable std::shared_ptr<const EngineMemo> memo;  // set by the engine
 };
 
-// Whether `holds` is true for a term of any layer, in the compact form.
+// Whether `holds` is true for a term of any layer in the compact form.
 template <class Holds>
 bool any_term(const EngineInput& input, const Holds& holds) {
   return std::any_of(input.caches.begin(), input.caches.end(),
                      [&](const LayerCache& cache) { return any_term(cache.compact, holds); });
 }
 
-// Requests that arrive one after another and run together: their lengths, taken in turn, and their common prefix.
+// Requests that arrive one after another and run together: their lengths, repeated in turn, and their common prefix.
 struct Running {
   std::vector<Tokens> lengths;
   Tokens shared_prefix;
@@ -115,8 +116,8 @@ struct Running {
 
 // One GPU's part of the cache.
 struct RankCache {
-  Bytes logical;   // its part of what the model needs, including what must be replicated there
-  Bytes reserved;  // what the engine takes
+  Bytes logical;   // the part of the model's need on this GPU, including what must be replicated
+  Bytes reserved;  // what the engine allocates
   std::vector<GapLine> gap;
   std::vector<LedgerLine> lines;  // parts that add up to `reserved`
 };
@@ -128,18 +129,19 @@ struct CacheBuffer {
   Bytes bytes;
 };
 
-// The cap on sequences that an engine runs with, the largest that its cache allows, and its message for a larger one.
+// A cap on the number of sequences: the one that the engine runs with, the largest that its cache allows, and its
+// message for a larger one.
 struct SequenceLimit {
   std::uint64_t cap = 0, most = 0;
   Template words;
 };
 
-// A second cache in host memory, for sequences that do not run.
+// A second cache in host memory, for sequences that are not running.
 struct HostCache {
   LedgerLine line;              // over all ranks
   std::uint64_t tokens = 0;     // that fit
-  std::uint64_t sequences = 0;  // of the load's length
-  bool at_least = false;        // parts of a sequence may not be stored, so that more fit
+  std::uint64_t sequences = 0;  // sequences of the load's length that fit in it
+  bool at_least = false;        // more may fit, because parts of a sequence may not be stored
 };
 
 // The cache of one model in one engine, for any load. It is built once, and queries are cheap (a sweep
@@ -155,36 +157,36 @@ class CacheLayout {
   virtual Bytes reserved(const Load& load) const = 0;
   // The same in detail: one entry for each GPU, ordered by pipeline stage, then by rank.
   virtual std::vector<RankCache> explain(const Load& load) const = 0;
-  // The fullest GPU of each pipeline stage: the bytes that explain() gives, without its lines.
+  // The fullest GPU of each pipeline stage: the bytes that explain() returns, without its lines.
   virtual std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t stages) const;
   virtual std::vector<CacheGroup> groups() const = 0;
   virtual std::optional<std::uint64_t> block_size() const { return std::nullopt; }
-  // What fits in `budget` bytes of a GPU, as the engine's log prints it. max_model_len and max_num_seqs are left to
-  // longest_sequence and most_sequences (capacity.h) unless the engine has its own rule.
+  // What fits in `budget` bytes of a GPU, as the engine's log prints it. max_model_len and max_num_seqs are computed by
+  // longest_sequence and most_sequences (capacity.h), unless the engine has its own rule.
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
   // How many requests the engine's scheduler runs together in `budget` bytes of a GPU, apart from its cap on sequences.
-  // Absent if kvplan does not know its rule.
+  // Absent if the engine's rule is not known.
   virtual std::optional<std::uint64_t> runs_at_once(Bytes, const Load&, const Running&) const { return std::nullopt; }
   // What the engine allocates for the cache on one GPU (`rank` counts as in explain), adding up to its reserved bytes.
   // By default one buffer for each line of the ledger.
   virtual std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const;
-  // What the engine keeps in host memory: parts of the cache, and buffers.
+  // What the engine allocates in host memory: parts of the cache, and buffers.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
-  // Its second cache there, beside a cache of `budget` bytes on a GPU; nothing where it has none, or where its size
-  // depends on a budget that is not known.
+  // The engine's second cache in host memory, next to a cache of `budget` bytes on a GPU. Nothing if it has none, or if
+  // its size depends on a budget that is not known.
   virtual std::optional<HostCache> host_cache(std::optional<Bytes>, const Load&) const { return std::nullopt; }
-  // Whether the engine runs `load` in `budget` bytes of a GPU: reserved(load) <= budget, or another rule (a budget
-  // split between pools, a scheduler). Searches and verdicts use only this.
+  // Whether the engine runs `load` in `budget` bytes of a GPU: reserved(load) <= budget, or the engine's own rule
+  // (several pools, a scheduler). Searches and verdicts use only this.
   virtual bool fits(Bytes budget, const Load& load) const { return reserved(load) <= budget; }
-  // Why it does not, with the smallest remedy; empty if it does.
+  // Why the load does not run, with the smallest remedy; empty if it runs.
   virtual Template shortfall(Bytes budget, const Load& load) const;
-  // The engine's check of its cap on sequences once the cache is sized; nothing if it has no such check.
+  // The engine's check of its cap on sequences, made after it sized the cache; nothing if it has no such check.
   virtual std::optional<SequenceLimit> sequence_limit(Bytes) const { return std::nullopt; }
   // The part of reserved(load) that the engine allocates outside its budget.
   virtual Bytes beyond_budget(const Load&) const { return Bytes(0); }
 };
 
-// The input for the lines of activations and runtime on one GPU.
+// The input for the ledger lines of activations and runtime on one GPU.
 struct OverheadInput {
   const EngineInput* engine = nullptr;
   Load load;
@@ -201,10 +203,10 @@ struct SideTensorsInput {
   const Request* request = nullptr;
   const QuantDeclaration* quantization = nullptr;
   std::uint64_t attention_layers = 0;
-  std::uint64_t index_topk = 0;  // tokens that an indexer chooses; 0: no indexer
+  std::uint64_t index_topk = 0;  // tokens that an indexer selects; 0 without an indexer
 };
 
-// A model's tensors, which the engine changes to those of its classes.
+// A model's tensors. The engine changes them to those of its classes.
 struct EngineTensors {
   Arch arch = Arch::kOther;
   std::string_view root_type, model_type, architecture;  // of the whole file; of its decoder; the class
@@ -219,12 +221,12 @@ struct EngineTensors {
   Dtype* dtype = nullptr;         // of the weights that are not quantized
 };
 
-// The input of an engine's rule for the cache's part of a GPU.
+// The input of an engine's rule for the part of a GPU that its cache gets.
 struct BudgetInput {
   const EngineInput* engine = nullptr;
   Bytes gpu_memory;
-  Bytes weights, activation, runtime;  // on the fullest GPU; caches outside of the pool count as activation
-  Bytes graphs;                        // the part of `runtime` for captured graphs
+  Bytes weights, activation, runtime;  // on the fullest GPU; caches outside the pool count as activations
+  Bytes graphs;                        // the part of `runtime` that captured graphs take
 };
 
 struct LoraQuestion;  // engines/lora_slots.h
@@ -236,33 +238,33 @@ struct LaunchInput;  // engines/launch_input.h
 enum class LoraStorage : std::uint8_t {
   kNone,
   kSlots,         // pairs of matrices for every adapter of a batch, allocated at the start
-  kSlotsOrFiles,  // slots if requested, else adapters as their files are
-  kFiles,         // adapters as their files are
+  kSlotsOrFiles,  // slots if requested; else adapters as stored in their files
+  kFiles,         // adapters as stored in their files
   kFloat32Files   // the same, in float32
 };
 
-// What an engine's log counts as the weights if PyTorch allocates them: more than the tensors.
+// What an engine's log counts as weights, if that is more than the tensors.
 enum class CountedAs : std::uint8_t {
   kTensors,
   kAllocated,  // torch.cuda.memory_allocated
-  kReserved,   // by how much the GPU's free memory fell
+  kReserved,   // the decrease of the GPU's free memory
 };
 
-// The part of its cache that an engine needs to start.
+// How much of its cache an engine needs to start.
 enum class Start : std::uint8_t {
-  kUnknown,      // it allocates its cache as it runs
-  kAnything,     // any cache; it schedules within it
-  kOneSequence,  // one sequence of the full length; it schedules within the cache
-  kEverything,   // the cache of all sequences
+  kUnknown,      // none: it allocates its cache while it runs
+  kAnything,     // any cache: its scheduler adapts to it
+  kOneSequence,  // one sequence of the full length; its scheduler adapts to the rest
+  kEverything,   // all sequences
 };
 
-// A release that an engine file mimics.
+// A release whose behaviour an engine's files reproduce.
 struct EngineVersion {
   std::string_view version;  // "0.30"
   std::string_view note;     // the evidence for it
 };
 
-// The layers of one pipeline stage, and whether it has the embedding and the head.
+// The layers of one pipeline stage, and whether the stage has the embedding and the head.
 struct StageShare {
   std::uint64_t first_layer = 0;
   std::uint64_t layers = 0;
@@ -270,53 +272,54 @@ struct StageShare {
   bool has_head = false;
 };
 
-// Ranks that split attention (with states and towers), and ranks that split the embedding: the tensor parallel ones, or
-// fewer if data parallel copies of attention are among them.
+// The number of ranks that split attention (with states and towers), and the number that split the embedding. Both are
+// the tensor parallel ranks, or fewer if these include data parallel copies of attention.
 struct TensorCuts {
   std::uint64_t attention = 1, embedding = 1;
 };
 
-// How it distributes a model over GPUs.
+// How an engine distributes a model over GPUs.
 struct EngineDealing {
   // The layers of each stage; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
-  // For data parallel copies of attention within the tensor parallel ranks; null: not supported.
+  // For data parallel copies of attention among the tensor parallel ranks; null: not supported.
   TensorCuts (*cuts)(const Request& request) = nullptr;
-  // The tensor parallel ranks may hold whole experts (--enable-expert-parallel).
+  // The tensor parallel ranks may store whole experts (--enable-expert-parallel).
   bool expert = false;
-  // The ranks of data parallel copies also share the experts, whether these are split or whole (vLLM).
+  // The ranks of all data parallel copies share the experts, which may be split or whole (vLLM).
   bool data_ranks_share_experts = false;
-  // Ranks may share the tokens of a sequence where each would hold all of them (-dcp).
+  // Ranks may divide the tokens of a sequence among them if each rank would otherwise store all of them (-dcp).
   bool decode_context = false;
   // Tensor parallelism splits vision towers and their projectors.
   bool cuts_towers = false;
-  // Whether vocabulary rows are padded to 64 on a single rank too; null: only on several.
+  // Whether vocabulary rows are padded to 64 on a single rank too; null: only on several ranks.
   bool (*pads_vocab)(const Request& request) = nullptr;
   // Whether blocks of FP8 experts become smaller if ranks split them; null: never.
   bool (*refines_blocks)(const Request& request) = nullptr;
-  // EPLB's buffer for moving experts is allocated with the weights, not when experts first move.
+  // EPLB's buffer for moving experts is allocated with the weights, not when experts are first moved.
   bool has_expert_buffer = false;
   // MTP layers count when layers are distributed over GPUs, whether or not they are used (llama.cpp).
   bool places_nextn_layers = false;
-  // Layers are dealt over the GPUs unless the user asks for tensor parallelism.
+  // Layers are split over the GPUs unless the user requests tensor parallelism.
   bool layers_first = false;
-  // The draft is distributed over the GPUs as the model is; else it is on the last pipeline stage.
+  // The draft is distributed over the GPUs like the model; else it is on the last pipeline stage.
   bool deals_draft = false;
 };
 
-// How it loads a checkpoint's tensors.
+// How an engine loads a checkpoint's tensors.
 struct EngineLoading {
-  // Weight types that it makes from a 16-bit checkpoint while loading; any other needs its own checkpoint.
+  // Weight types that the engine makes from a 16-bit checkpoint while loading. Any other type needs its own checkpoint.
   std::string_view made_at_load = "";
-  // The type that it unpacks a GGUF's tensors to unless --dtype names another; "": they stay as they are.
+  // The type that a GGUF's tensors are unpacked to unless --dtype names another; "": they are not unpacked.
   std::string_view unpacks_gguf = "";
-  // If it is more than the tensors, rotary tables and unused memory of the allocator count as weights.
+  // The allocator's memory counts as weights if it is more than the tensors: it includes rotary tables and unused
+  // memory.
   CountedAs counted = CountedAs::kTensors;
-  // The embedding table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
+  // The embedding table stays in host memory, and a tied head is a copy of it on the GPU (llama.cpp).
   bool embedding_on_host = false;
-  // Its CPU backend keeps the embedding and the head in addition to copies packed for its kernels.
+  // The CPU backend keeps the embedding and the head in addition to copies that are packed for its kernels.
   bool packs_embedding_on_cpu = false;
-  // The bytes between a GGUF's tensors on a stage's GPU or in host memory; null: none.
+  // The bytes between a GGUF's tensors, for a stage's GPU or for host memory; null: none.
   LedgerLine (*padding)(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
                         bool on_host) = nullptr;
   // Experts of the first layers can stay in host memory while the rest of the layer is on the GPU (--n-cpu-moe), and
@@ -324,47 +327,48 @@ struct EngineLoading {
   bool places_parts = false;
   // A float32 checkpoint is loaded in 16 bit unless --dtype says otherwise.
   bool halves_float32 = false;
-  // Its classes choose the types of some tensors and derive others (TensorGroup::kept, is_derived).
+  // The engine's classes choose the types of some tensors and derive others (TensorGroup::kept, is_derived).
   bool keeps_types = false;
-  // Changes the tensors to those of its classes; null: they are the checkpoint's.
+  // Changes the tensors to those of the engine's classes; null: they are the checkpoint's.
   void (*make_tensors)(EngineTensors& model) = nullptr;
-  // A key that is equal for requests with equal results of make_tensors; null: they do not depend on the request.
+  // A key for the part of a request that make_tensors depends on; null: it depends on nothing in it.
   std::string (*makes_by)(const Request& request) = nullptr;
-  // The parameters it counts are those after make_tensors; else the checkpoint's.
+  // The parameter count is taken after make_tensors; else it is the checkpoint's.
   bool counts_made = false;
-  // It recognises quantization only by quant_method; without one it loads the tensors as if they had the model's type.
+  // Quantization is recognised only by quant_method; without one the engine loads the tensors as if they had the
+  // model's type.
   bool asks_quant_method = false;
   // If both files declare a quantization, hf_quant_config.json decides; else config.json does.
   bool reads_quant_file_first = false;
   // Whether the request leaves image and audio towers out of the weights; null: never.
   bool (*leaves_towers)(const Request& request, Arch arch, bool has_audio) = nullptr;
-  // How its kernels pad MXFP4 experts; null: not at all.
+  // How the engine's kernels pad MXFP4 experts; null: not at all.
   Mxfp4Layout (*mxfp4_layout)(const Request& request) = nullptr;
-  bool rotary_in_float32 = false;  // its tables of angles are in float32; else they are in the model's type
-  // Bytes of a table of angles, given the bytes of an element; null: rotary_in_float32 decides.
+  bool rotary_in_float32 = false;  // rotary tables are in float32; else in the model's type
+  // Bytes of a rotary table, given the bytes of an element; null: rotary_in_float32 decides.
   Bytes (*rotary_table)(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) = nullptr;
-  // Tensors that it adds to the model's: scales, buffers of indexers. Null: none known.
+  // Tensors that the engine adds to the model's: scales, buffers of indexers. Null: none known.
   std::vector<LedgerLine> (*side_tensors)(const SideTensorsInput& input) = nullptr;
 };
 
-// What it can load in addition to a model.
+// What an engine can load in addition to a model.
 struct EngineExtras {
   std::string_view draft_methods = "";  // speculative methods (kvplan/extras.h)
   LoraStorage lora = LoraStorage::kNone;
-  // Its slots for LoRA adapters; null: it has none.
+  // The engine's slots for LoRA adapters; null: it has none.
   LoraSlots (*lora_slots)(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) = nullptr;
   bool has_beams = false;
   bool eagle_is_own = false;  // EAGLE without a draft model is the model's own layer
-  // An image projector comes in a separate file, whose encoder takes this buffer; null: there are no such files.
+  // An image projector is a separate file whose encoder needs this buffer; null: there are no such files.
   std::optional<LedgerLine> (*image_buffer)(const Request& request, const ProjectorFile& file) = nullptr;
 };
 
-// How an engine places a model that does not fit the GPUs, if no option does.
+// How an engine places a model that does not fit the GPUs, if no option says so.
 struct AutoPlacement {
-  std::vector<Bytes> margins;  // left free on each GPU
-  Tokens least_context;        // the shortest context that it chooses by default; 0: it keeps the context
-  bool experts = false;        // of a mixture only experts go to main memory, if that is enough
-  bool sees_extras = true;     // counts drafts and image encoders
+  std::vector<Bytes> margins;  // memory left free on each GPU
+  Tokens least_context;        // the shortest context that the engine reduces to by itself; 0: it keeps the context
+  bool experts = false;        // only the experts of a mixture go to main memory, if that is enough
+  bool sees_extras = true;     // drafts and image encoders are counted
   double one_gpu = 0;          // a model below this fraction of a GPU goes to the largest of several alone
 };
 
@@ -372,79 +376,80 @@ struct Engine {
   std::string_view name;
   std::string_view aliases;
   std::string_view summary;
-  std::span<const EngineVersion> versions;  // oldest first; the last is the default
-  double memory_utilization;                // fraction of a GPU, if the user sets none
+  std::span<const EngineVersion> versions;  // oldest first; the last one is the default
+  double memory_utilization;                // fraction of a GPU that the engine uses by default
   // The types behind `auto`; throws Error if the engine lacks a requested type.
   CacheTypes (*resolve_types)(const ModelShape& model, const Request& request);
   // Throws Error(kBadInput) with the engine's rule if it refuses the request; adds notes.
   std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
   std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
 
-  // What changes in it from release to release, for `kvplan engines ENGINE --rules`; null: nothing that kvplan knows.
+  // Rows of what changes from release to release, for `kvplan engines ENGINE --rules`; null: nothing that kvplan knows.
   std::vector<RuleRow> (*rules)() = nullptr;
-  // Its patch levels are separate releases: "0.5" is the newest 0.5 (SGLang).
+  // Each patch level is a separate release: "0.5" is the newest 0.5 (SGLang).
   bool numbers_patches = false;
 
-  // Command line options that it has and not every engine: their first names, separated by spaces.
+  // The engine's command line options that not every engine has: their first names, separated by spaces.
   std::string_view options = "";
-  // It starts another engine (ollama), whose lines are also in its log.
+  // It starts another engine (ollama), whose lines also appear in its log.
   bool wraps_engine = false;
-  // Prefix and suffix of the model names that select it if no engine is named.
+  // Prefix and suffix of model names that select this engine if the user names none.
   std::string_view model_prefix = "", model_suffix = "";
-  // The logical engine: only what the architecture needs. It suggests no changes.
+  // The logical engine: it plans only what the architecture needs, and suggests no changes.
   bool is_logical = false;
-  // The types that its users choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
+  // The types that the engine's users choose from, widest first: the columns and rows of `compare`, and what `fit`
+  // tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
   std::string_view small_weight_choices = "";  // of `compare` where none of these fits
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
-  // Vendors whose GPUs it runs on, separated by spaces, and which of their GPUs; null: all with a known capability.
-  // `fit` offers these; another requested GPU is planned with a warning.
+  // Vendors whose GPUs the engine runs on, separated by spaces, and which of their GPUs; null: all whose capability is
+  // known. `fit` offers only these. If the user names another GPU, kvplan plans it with a warning.
   std::string_view makers = "NVIDIA AMD Intel Apple";
   bool (*supports)(const Gpu& card) = nullptr;
 
-  // Its names of kvplan's options, if people know them by other names: "--max-model-len=--context-length ...".
+  // The engine's names for options of kvplan, if users know them by these: "--max-model-len=--context-length ...".
   std::string_view spelling = "";
-  // Its pool's tokens are divided between window layers and the others (--swa-full-tokens-ratio).
+  // The pool's tokens are divided between window layers and other layers (--swa-full-tokens-ratio).
   bool has_window_ratio = false;
-  // The option for its fraction of the GPU, which a user may raise; "" if there is none.
+  // The option for the fraction of the GPU, which a user may raise; "" if there is none.
   std::string_view share_option = {};
   // The option for the tokens of a prefill chunk.
   std::string_view chunk_option = "--max-num-batched-tokens";
-  // Its overhead includes the matrix of scores of naive attention; else the plan adds a general estimate.
+  // The engine's overhead includes the score matrix of naive attention; else the plan adds a general estimate.
   bool has_scores = false;
-  // Tokens of a prefill chunk that pass through the layers at once, unless --ubatch-size says otherwise; 0: the whole
-  // chunk.
+  // Tokens of a prefill chunk that pass through the layers in one step, unless --ubatch-size says otherwise; 0: the
+  // whole chunk.
   std::uint64_t micro_batch = 0;
-  // The most sequences of one copy of the engine, whatever the memory; 0: as many as fit.
+  // The largest number of sequences of one copy of the engine, whatever the memory; 0: as many as fit.
   std::uint64_t most_sequences = 0;
-  // The settings it runs with; null: it has none.
+  // The settings that the engine runs with; null: it has none.
   EngineSettings (*settings)(const EngineInput& input, const Load& load) = nullptr;
-  // The fraction of the GPU if it depends on the release, the GPU or the model; else memory_utilization.
+  // The fraction of the GPU if it depends on the release, the GPU or the model; null: memory_utilization.
   double (*utilization_of)(const EngineInput& input) = nullptr;
   // The memory left for the cache on a GPU. Null: the usable fraction of the GPU without weights, activations and
   // runtime.
   Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
-  // If --ctx-size is the total over all sequences: the tokens of one of them, or of the pool with --kv-unified. Null:
-  // --ctx-size means --max-model-len, and there are no pools.
+  // For engines whose --ctx-size is the total over all sequences: the tokens of one sequence, or of the pool with
+  // --kv-unified. Null: --ctx-size means --max-model-len.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
-  // Its automatic placement of layers; nothing if it loads everything onto the GPUs. Null: it has none.
+  // The engine's automatic placement of layers; nothing if everything is loaded onto the GPUs. Null: it has none.
   std::optional<AutoPlacement> (*places)(const Request& request) = nullptr;
-  // What the request leaves in main memory although a GPU could store it; empty: nothing. Null: only offloaded weights.
+  // What the request keeps in main memory although a GPU could store it; empty: nothing. Null: only offloaded weights.
   Template (*on_cpu)(const EngineInput& input) = nullptr;
-  // The default context (never beyond the model's maximum); null: the model's maximum.
+  // The default context, at most the model's maximum; null: the model's maximum.
   Tokens (*default_context)(const Request& request, std::optional<Bytes> card) = nullptr;
-  // A context beyond the model's maximum is cut to it without a message.
+  // A context beyond the model's maximum is reduced to it without a message.
   bool caps_context = false;
-  // Whether the form in which it caches this model's latents (MLA) is known, from its lists or from a run. Null: it
-  // follows from the config's keys, or the engine refuses unknown models.
+  // Whether kvplan knows in which form the engine caches this model's latents (MLA), from the engine's lists or from a
+  // run. Null: the form follows from the config's keys, or the engine refuses unknown models.
   bool (*names_latents)(const EngineInput& input) = nullptr;
-  // The longest sequence that it assumes if the config has none; 0: it assumes none.
+  // The maximum context that the engine assumes if the config has none; 0: it assumes none.
   std::span<const std::string_view> recent{};  // older releases of the last year to compare with, oldest first
   Tokens assumed_length{};
   Start start = Start::kUnknown;
-  // Why it would refuse to start even with enough memory; null: not known.
+  // Why the engine would refuse to start even with enough memory; null: not known.
   std::optional<Refusal> (*refusal)(const EngineInput& input, const Load& load) = nullptr;
-  // Its own command line for a plan; throws Error if it has no option for something. Null: kvplan knows none.
+  // The engine's own command line for a plan. Throws Error if it has no option for something. Null: kvplan knows none.
   Launch (*launch)(const LaunchInput& input) = nullptr;
 
   EngineDealing parallel = {};
@@ -459,29 +464,30 @@ std::span<const Engine> engines();
 // Parses "vllm" or "vllm@0.20", and sets request.engine and request.engine_version. Throws Error that lists the known
 // ones.
 const Engine& find_engine(std::string_view text, Request& request);
-// The engine of exactly this name; Error if there is none.
+// The engine of exactly this name. Throws Error if there is none.
 const Engine* engine_named(std::string_view name);
-// The request's engine; if it names none, the logical one.
+// The request's engine; the logical engine if it names none.
 const Engine& engine_of(const Request& request);
 // The version as a number that can be compared: "0.20" -> 20, "1.3" -> 1003. The newest if none was named.
 std::uint64_t engine_version(const Engine& engine, const Request& request);
-// The third number of the named release; without one, larger than any: "0.5" is the newest 0.5.
+// The third number of the named release. Without one it is larger than any number: "0.5" is the newest 0.5.
 std::uint64_t engine_patch(const Request& request);
 
-// Whether the engine supports the GPU. Always true for a vendor that no engine names: it comes from the user's file.
+// Whether the engine supports the GPU. Always true if no engine names the vendor, because the GPU then comes from the
+// user's file.
 bool runs_on(const Engine& engine, const Gpu& gpu);
 
 TensorCuts tensor_cuts(const Request& request);
 // The type of weights that are not quantized; absent: the checkpoint's.
 std::optional<Dtype> loaded_dtype(const Request& request, const ModelTraits& traits, Dtype dtype);
-// Copies of the whole layout, each on its own GPUs: data parallel ones that are not among its ranks.
+// The number of copies of the whole layout, each on its own GPUs: data parallel copies that are not among its ranks.
 std::uint64_t layout_copies(const Request& request);
 
 // The types behind `auto` as most engines resolve them: the requested type, else what the checkpoint declares, else the
-// model's own type (16 bit if that is float32). States have the type the config names, else the model's own.
+// model's own type (16 bit if that is float32). States have the type that the config names, else the model's own.
 CacheTypes resolve_default_types(const ModelShape& model, const Request& request);
 
-// One row of the table for each engine.
+// Each returns the engine's row of the table.
 Engine logical_engine();
 Engine vllm_engine();
 Engine llama_cpp_engine();

@@ -41,7 +41,7 @@ static std::optional<std::uint64_t> version_number(std::string_view text) {
   return major * 1000 + minor;
 }
 
-// "v0.5.0", as projects tag it, without its letter.
+// "v0.5.0", as projects tag it; returned without the letter.
 static std::string_view without_letter(std::string_view version) {
   const bool tagged = version.size() > 1 && version[0] == 'v' && version[1] >= '0' && version[1] <= '9';
   return tagged ? version.substr(1) : version;
@@ -78,7 +78,7 @@ std::span<const Engine> engines() {
 
 namespace {
 
-// Programs that kvplan does not plan: what they are, and what to use.
+// Programs that kvplan does not plan, with what they are and what to use.
 struct ProgramElsewhere {
   std::string_view names, what, remedy;
 };

@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// "75+" and "100-109": the least and the largest capability.
+// "75+" and "100-109": the lowest and the highest capability.
 struct CardRange {
   std::uint64_t least = 0, most = ~std::uint64_t{0};
 };
@@ -54,7 +54,7 @@ bool has_part(const KernelRow& row, const EngineInput& input, const QuantDeclara
   return false;
 }
 
-// An engine that looks only for quant_method sees no quantization without it.
+// Without quant_method, an engine that only reads that key sees no quantization.
 QuantDeclaration seen_quantization(const EngineInput& input) {
   const QuantDeclaration out = planned_quantization(input);
   const bool is_seen = out.names_method || !engine_of(input.request).loading.asks_quant_method;

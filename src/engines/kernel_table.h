@@ -1,5 +1,6 @@
-// Which weights an engine's kernels run on which NVIDIA GPUs, release by release. A row names the GPUs that run: on
-// any other the engine refuses. Without a row the pair was not checked in the engine, and a plan says so.
+// Which weights an engine's kernels run on which NVIDIA GPUs, release by release. A row names the GPUs that run a
+// format; on any other GPU the engine refuses to start. A pair without a row was not checked in the engine, and the
+// plan says so.
 #pragma once
 
 #include <optional>
@@ -30,8 +31,8 @@ struct KernelRow {
   KernelPart part = KernelPart::kWeights;
   std::string_view cards = {};  // compute capabilities times ten: "75+", "100-109 120+"; "" for none
   Release since{}, until = kNoEnd;
-  const char* words = nullptr;  // the engine's own; null: its sentence about the minimum capability
-  const char* cure = nullptr;   // null: a newer GPU
+  const char* words = nullptr;  // the engine's own sentence; null: its usual one about the minimum capability
+  const char* cure = nullptr;   // a remedy; null: a newer GPU
   std::string_view evidence{};
   RuleBasis basis = RuleBasis::kRead;
 };

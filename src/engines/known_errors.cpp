@@ -9,7 +9,7 @@ namespace kvplan {
 
 using enum Effect;
 
-// Whether the config names a key that begins like this, with its path.
+// Whether the config has a key that begins with this text, path included.
 static bool names_key(const EngineInput& input, std::string_view beginning) {
   return std::any_of(input.model.facts.begin(), input.model.facts.end(), [&](const ConfigFact& fact) {
     return (fact.origin == Origin::kFile || fact.origin == Origin::kAlias) && fact.key.starts_with(beginning);
@@ -202,7 +202,7 @@ bool affects(const KnownError& error, const EngineInput& input) {
 }
 
 bool was_executed(std::string_view engine, const ModelShape& model) {
-  // llama.cpp runs only the decoder. In other engines the class of the whole file decides, which includes its towers.
+  // llama.cpp only runs the decoder. In other engines the class of the whole file decides, and it includes the towers.
   const bool whole = engine != "llama.cpp" && !model.root_type.empty();
   const std::string_view type = whole ? model.root_type : model.model_type;
   for (std::string_view line : executed_lines().subspan(1)) {

@@ -11,12 +11,12 @@
 
 namespace kvplan {
 
-// What a plan says about an error that affects it.
+// What a plan prints about an error that affects it.
 enum class Effect : std::uint8_t {
-  kSilent,   // nothing: it changes no memory of a plan, or less than 0.1 %, or the plan already states a range that
+  kSilent,   // nothing: the error changes no memory, or less than 0.1 %, or the plan has a range for it
              // includes it
-  kWarning,  // a warning: it changes memory by at most 1 %
-  kUnknown,  // a warning, and no verdict: it changes memory by more
+  kWarning,  // a warning: the error changes memory by at most 1 %
+  kUnknown,  // a warning, and no verdict: the error changes memory by more
 };
 
 // The executed rows and figures that an error explains, for the tests: patterns as in a shell, separated by "|", with
@@ -32,26 +32,26 @@ struct ExplainedMisses {
 };
 
 struct KnownError {
-  std::string_view engine{}, name{};  // the name is unique within the engine
+  std::string_view engine{}, name{};  // a name, unique within the engine
   Effect effect = Effect::kSilent;
   // The models: model_types of the decoder or of the whole file, separated by spaces. Empty: all.
   std::string_view types{};
-  Release since{}, until = kNoEnd;                   // the first release without it
+  Release since{}, until = kNoEnd;                   // the first release without the error
   bool (*when)(const EngineInput& input) = nullptr;  // a further condition on the plan; null: none
   const char* tells = "";                            // what is wrong, for the user; "" if it is silent
   std::string_view why{};                            // the cause
-  ExplainedMisses misses{};                          // no figures: known from elsewhere, no executed row here shows it
+  ExplainedMisses misses{};  // no figures: the error is known from elsewhere, and no executed row shows it
 };
 
-// Rows of one engine are next to each other; if several explain a miss, the first is used.
+// Rows of one engine are next to each other. If several explain a miss, the first one is used.
 std::span<const KnownError> known_errors();
-// Whether the error is one of this engine, release and model types, whatever else it depends on.
+// Whether the error belongs to this engine, release and model type, whatever else it depends on.
 bool concerns(const KnownError& error, std::string_view engine, Release release, std::string_view model_type,
               std::string_view root_type);
-// Whether it affects this plan.
+// Whether the error affects this plan.
 bool affects(const KnownError& error, const EngineInput& input);
 
-// Which models each engine's own code was run with: executed.txt, written by scripts/executed_models.py.
+// Which models were run with each engine's own code: executed.txt, written by scripts/executed_models.py.
 // A line has an engine, then model_types and classes; the first line is a comment.
 std::span<const std::string_view> executed_lines();
 

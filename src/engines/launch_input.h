@@ -15,14 +15,14 @@
 
 namespace kvplan {
 
-// A model as engines load it.
+// A model in the form in which engines load it.
 struct LaunchModel {
   std::string name;      // a directory, a *.gguf, or a repository of the Hub: "org/name", "org/name:Q4_K_M"
   std::string file;      // within the repository, if one is named
   std::string revision;  // of the repository; empty: the newest
   bool is_hub = false;
   bool is_gguf = false;
-  bool is_placeholder = false;  // only a config was planned: `name` is a placeholder for the directory
+  bool is_placeholder = false;  // only a config was planned, and `name` is a placeholder for the directory
 };
 
 struct LaunchInput {
@@ -38,7 +38,7 @@ struct LaunchInput {
   std::optional<PlainRotation> plain_rotation;
   // --weights and --draft-weights in the spelling of the table of types; empty if not given.
   std::string weights, draft_weights;
-  bool own_weights = true, own_draft_weights = true;  // else the engine quantizes while it loads
+  bool own_weights = true, own_draft_weights = true;  // false: the engine quantizes while it loads
   bool places_itself = false;           // the engine itself chose what is in main memory, so no option is needed
   std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent if states share it
 };

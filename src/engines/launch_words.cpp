@@ -14,7 +14,7 @@ static std::string_view online_quantization(std::string_view weights) {
   return weights == "bnb-nf4" ? "bitsandbytes" : "";
 }
 
-// At most six digits.
+// Prints at most six digits.
 static std::string short_number(double value) {
   std::ostringstream out;
   out << value;

@@ -32,7 +32,7 @@ class Arguments {
   void add_share(std::string_view option, double value);  // six digits at most: "0.9", "12.5"
   void add_shares(std::string_view option, const std::vector<double>& values) { add(option, shares_text(values)); }
   void add_gib(std::string_view option, Bytes bytes) { add_share(option, static_cast<double>(bytes.count()) / kGiB); }
-  // Adds nothing for an option that was not given, or for 1, the engine's default.
+  // Adds nothing if the option was not given or is 1, the engine's default.
   void add_given(std::string_view option, const std::optional<std::uint64_t>& value) {
     if (value) add(option, *value);
   }
@@ -52,11 +52,11 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// The launch of an engine that loads the checkpoint's directory; commands are added later.
+// The launch of an engine that loads the checkpoint's directory. The commands are added later.
 Launch launch_from_checkpoint(const LaunchInput& input, const ServerImage& container);
 
 inline constexpr std::uint64_t kGpusOfNode = 8;
-// A number of nodes with equally many GPUs.
+// A number of nodes with the same number of GPUs each.
 struct Nodes {
   std::uint64_t count = 1, gpus_each = 1;
 };
@@ -64,8 +64,8 @@ Nodes nodes_of(std::uint64_t gpus);
 
 // Whether the plan's context is longer than the model's own maximum.
 bool is_beyond(const LaunchInput& input);
-// The config keys that make YaRN reach the plan's context, as a JSON object; empty if the rotation is not plain.
-// `rope_key`: the name of the settings in the engine's transformers.
+// The config keys with which YaRN reaches the plan's context, as a JSON object; empty if the model's rotation is not
+// plain RoPE. `rope_key`: the name of these settings in the engine's transformers.
 std::string yarn_override(const LaunchInput& input, std::string_view rope_key);
 // The plan's context as a multiple of the model's own maximum, rounded up: "4", "1.25".
 std::string stretch_factor(const LaunchInput& input);
@@ -77,16 +77,16 @@ std::string beyond_remark(const LaunchInput& input);
 
 // Whether a type of the cache was requested.
 bool kv_chosen(const Request& request);
-// Throws if --attention names a kernel: no engine has that as an option.
+// Throws if --attention names a kernel, because no engine has an option for that.
 void check_kernel(const Request& request);
 
-// For the types to which vLLM and SGLang quantize while they load.
+// For the weight types that vLLM and SGLang make while loading.
 void add_quantization(const LaunchInput& input, Arguments& out);
 // A draft's weight type in the spelling of vLLM and SGLang; empty if the draft keeps its own.
 std::string_view draft_quantization(const LaunchInput& input);
-// The variable that names the layers of each pipeline stage, where the request does.
+// The environment variable for the layers of each pipeline stage, if the request names them.
 void add_partition(std::string_view variable, const Parallel& parallel, Launch& launch);
-// LoRA options that both spell in the same way.
+// LoRA options that vLLM and SGLang spell in the same way.
 void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out);
 
 }  // namespace kvplan

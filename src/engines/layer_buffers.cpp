@@ -28,7 +28,7 @@ struct Piece {
 struct Part {
   std::string kind;
   std::uint64_t layers = 0;
-  std::vector<LayerBuffer> buffers;  // merged: one for each rule
+  std::vector<LayerBuffer> buffers;  // merged: one entry for each rule
   std::vector<Piece> pieces;
   TermSum logical;
 
@@ -37,7 +37,7 @@ struct Part {
     for (const LayerBuffer& buffer : buffers) out += buffer.bytes(load);
     return out;
   }
-  // Bytes of one more token, beyond all limits.
+  // Bytes of one more token when all limits are reached.
   Bytes slope() const {
     Bytes out;
     for (const LayerBuffer& buffer : buffers)
@@ -60,7 +60,7 @@ class LayerBuffersLayout : public CacheLayout {
         stage.back().logical = TermSum(of_kind, input.types, ranks_);
       }
     }
-    // A draft is on the last stage, and not part of the model's own need.
+    // A draft is on the last stage. It is not part of the model's own need.
     const DraftLayers drafts = draft_layers(input);
     if (drafts.caches.empty() || stages_.empty()) return;
     rules_.host = nullptr;
@@ -154,7 +154,7 @@ class LayerBuffersLayout : public CacheLayout {
     std::optional<std::uint64_t> tokens;
     for (const std::vector<Part>& stage : stages_) {
       Bytes slope;
-      Bytes fixed;  // states and windows of the load's sequences; the rest is for what grows
+      Bytes fixed;  // states and windows of the load's sequences; the rest of the budget is for what grows
       for (const Part& part : stage) {
         slope += part.slope();
         for (const LayerBuffer& buffer : part.buffers)

@@ -1,5 +1,6 @@
 // The layout of engines that keep a separate buffer for each layer and sequence: a list of buffers, each with the bytes
-// of an entry and a rule for the number of entries. Such an engine only says how it stores a term.
+// of an entry and a rule for the number of entries. For such an engine kvplan only needs to know how each term is
+// stored.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ struct LayerBuffer {
   Bytes entry;  // of one entry
   Growth growth = Growth::kToken;
   std::uint64_t stride = 1;       // tokens per entry
-  std::uint64_t limit = 0;        // tokens beyond which it does not grow; 0: none
+  std::uint64_t limit = 0;        // tokens at which it stops growing; 0: it always grows
   std::uint64_t step = 1;         // it grows in steps of this many tokens
   std::uint64_t spare = 0;        // space for this many more tokens, up to the limit
   bool limit_after_step = false;  // the limit cuts the last step short (else it is rounded up to whole steps)
@@ -30,7 +31,7 @@ struct LayerBuffer {
 
 // A buffer with the term's own growth, stride and limit, whose entries take `entry` bytes.
 LayerBuffer plain_buffer(const Term& term, Bytes entry);
-// The same in a pool of blocks, in which windows keep every token.
+// The same in a pool of blocks, where windows keep every token.
 LayerBuffer block_buffer(const Term& term, const CacheTypes& types, std::uint64_t units, std::uint64_t block);
 
 struct LayerBufferRules {
@@ -38,18 +39,18 @@ struct LayerBufferRules {
   std::function<const CacheTerms&(const LayerCache& cache)> form = [](const LayerCache& cache) -> const CacheTerms& {
     return cache.compact;
   };
-  // How it stores one of them; `units` are the term's units on one rank.
+  // How the engine stores one of the terms; `units` are the term's units on one rank.
   std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
-  // What it keeps in host memory of a term; null: nothing.
+  // How many bytes of a term the engine stores in host memory; null: none.
   std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> host = nullptr;
-  // Tokens of a block in the engine's log, if capacity counts whole blocks. 0: the engine has no blocks.
+  // Tokens of a block in the engine's log, if the capacity is counted in whole blocks. 0: the engine has no blocks.
   std::uint64_t block_size = 0;
   // The tokens that fit in a budget are rounded up to whole blocks.
   bool last_block_up = false;
-  // One allocation for all layers of a kind; else each term of a layer has its own.
+  // All layers of a kind share one allocation; else each term of a layer has its own.
   bool one_pool = false;
   StageSplit split = StageSplit::kSpareLast;
-  std::string_view source;  // the engine's source file, for the ledger
+  std::string_view source;  // the engine's source file, printed in the ledger
 };
 
 std::unique_ptr<CacheLayout> layer_buffers_layout(const EngineInput& input, const LayerBufferRules& rules);

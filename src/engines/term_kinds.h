@@ -29,9 +29,9 @@ inline bool is_packed(const Term& term) {
   return (term.stride > 1 && term.role == Role::kKey) || (is_latent(term) && is_windowed(term));
 }
 
-// Index keys of sparse attention, for engines whose classes give them to every layer, even if layers share an indexer.
+// Index keys of sparse attention, for engines whose classes have them in every layer even if layers share an indexer.
 
-// Adds the index keys of the first layer that has some to each layer; changes nothing if none has any.
+// Adds the index keys of the first layer that has any to every layer; changes nothing if no layer has any.
 std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches);
 
 }  // namespace kvplan
