@@ -1,4 +1,4 @@
-// What kvplan knows about an engine's log and about the options that cure a failure. Each engine fills in its own
+// What kvplan knows about an engine's log, and about the options that remedy a failure. Each engine has its own table
 // (ENGINE/log.cpp).
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace kvplan {
 
-// How far a start has come. A line of an earlier phase begins another start.
+// How far a start has got. A line of an earlier phase means that another start began.
 enum class StartPhase : std::uint8_t {
   kNone,
-  kServer,   // the API server's first line, which always begins a start
+  kServer,   // the API server's first line; a new start always begins here
   kEngine,   // the engine's first line; begins a new start if weights were loaded before
-  kWeights,  // loads weights; begins a new start if a cache was allocated before
+  kWeights,  // weights are being loaded; begins a new start if a cache was allocated before
   kCache,
   kServing
 };
@@ -34,7 +34,8 @@ enum class StartPhase : std::uint8_t {
 struct LogTemplate {
   std::string_view text;
   LogEventId event = LogEventId::kRefused;  // only in events
-  // What the line means, with the holes' values; "": the sentence of its class (report/pages/log_words.cpp).
+  // What the line means, with the values of the holes; "": the usual sentence of its class
+  // (report/pages/log_words.cpp).
   std::string_view meaning = "";
   // What helps, smallest loss first, separated by "; ". Each one is
   //   @cure, @cure VALUE        a word of LogCure, by the engine's option; without VALUE it follows from the log's
@@ -59,13 +60,13 @@ constexpr LogTemplate log_metric(std::string_view series, std::string_view figur
   return {.text = series, .meaning = figure};
 }
 
-// A line that contains `text` is printed at the end of a stage of the start.
+// A stage of the start ends with a line that contains `text`.
 struct StageMark {
   std::string_view text;
   StartStage ended;
 };
 
-// An engine's options for what remedies change; "" if it has no such option.
+// The engine's options for what remedies change; "" if it has no such option.
 struct RemedyOptions {
   std::string_view length = "", share = "";
   std::string_view cache_type = "", eight_bit = "";  // and the value for a cache of 8 bits
@@ -73,7 +74,7 @@ struct RemedyOptions {
   std::string_view cache_size = "";              // bytes or tokens of the cache, whatever the GPU reports
   std::string_view cpu_cache = "";               // the cache's size on its CPU backend
   std::string_view experts = "";                 // whole experts on each rank
-  bool counts_experts = false;                   // it takes the number of ranks
+  bool counts_experts = false;                   // the option takes the number of ranks
   std::string_view images = "", one_image = "";  // of a prompt, and the value for a single one
   std::string_view gpu_layers = "", split = "";  // layers on the GPUs, and their shares
   std::string_view flash_attention = "";
@@ -86,8 +87,8 @@ struct RemedyRule {
   std::string_view remedies;
 };
 
-// What to try for a failure without a row: its message or traceback has one of the words, which are in lower case and
-// separated by "|".
+// What to try for a failure without a row, if its message or traceback contains one of the words. The words are in
+// lower case, separated by "|".
 struct LogTopic {
   std::string_view words, remedies;
 };
@@ -97,28 +98,31 @@ struct LogRequest;  // engines/log_request.h
 struct EngineLog {
   std::span<const LogTemplate> figures = {}, events = {};
   std::span<const StageMark> stages = {};
-  // What its server's slots do, if it prints no line about its load. By their figures: the number of {slots}; the
-  // {longest} sequence of one; a {task} that has to wait, that starts in a {slot}, and that ends there with {tokens}.
+  // What the server's slots do, if the engine prints no line about its load. The lines have these figures: the number
+  // of {slots}; the {longest} sequence of a slot; a {task} that has to wait, that starts in a {slot}, and that ends
+  // there with {tokens}.
   std::span<const LogTemplate> slots = {};
-  // log_metric rows: running, waiting, usage (a fraction), hit_rate (a fraction), queries, hits, tokens, preemptions.
+  // The values of log_metric rows: running, waiting, usage (a fraction), hit_rate (a fraction), queries, hits, tokens,
+  // preemptions.
   std::span<const LogTemplate> metrics = {};
   RemedyOptions options = {};
   std::span<const RemedyRule> remedies =
-      {};  // remedies for a class of failures; they replace those of measure/remedies.cpp
+      {};  // remedies for a class of failures, instead of those in measure/remedies.cpp
   std::span<const LogTopic> topics = {};
 
-  bool is_library = false;       // other programs use it, and print its lines
-  bool by_device = false;        // it prints buffers per device instead of figures per rank
-  bool picks_layers = false;     // layers left on the CPU are its own choice: the GPU was too small
+  bool is_library = false;       // other programs run this engine and print its lines
+  bool by_device = false;        // the log has buffers per device instead of figures per rank
+  bool picks_layers = false;     // the engine itself leaves layers on the CPU if the GPU is too small
   bool block_option = false;     // {block_size} is the option's value, not a result
-  bool profiles_prompt = false;  // without chunked prefill it profiles one prompt of the full length
-  // Its versions are builds ("4277" is b4277). The one that wrote a log with the oldest wording; "": no builds.
+  bool profiles_prompt = false;  // without chunked prefill the engine profiles one prompt of the full length
+  // The engine's versions are builds ("4277" is b4277). This is the build that wrote a log with the oldest wording; "":
+  // no builds.
   std::string_view old_build = "";
-  // The only release whose patch levels differ; "": a version is kept as printed.
+  // The only release whose patch levels differ; "": a version is kept as the log prints it.
   std::string_view patched_release = "";
-  // The request behind its log; null: as vLLM, SGLang and others print it.
+  // Reads the request from the log; null: in the way that suits vLLM, SGLang and others.
   void (*read_request)(const LogReading& log, LogRequest& out) = nullptr;
-  // A remark on a figure that the release prints wrongly for a model with several groups of caches.
+  // A remark on a figure that this release prints wrongly for a model with several groups of caches.
   std::string_view (*remark)(const Request& request) = nullptr;
 };
 
@@ -138,20 +142,21 @@ EngineLog tgi_log();
 
 struct Engine;
 
-// A program whose log is known.
+// A program whose log kvplan can read.
 struct LogProgram {
   std::string_view name;   // "vllm", "koboldcpp"
   std::string_view title;  // for people
   const EngineLog* log = nullptr;
-  const Engine* engine = nullptr;  // the engine that plans for it; null: none
-  bool is_engine = false;          // it is that engine
+  const Engine* engine = nullptr;  // the engine of kvplan that plans for it; null: none
+  bool is_engine = false;          // the program is that engine
 };
 // All programs, kvplan's engines first.
 std::span<const LogProgram> log_programs();
 // The program of that name; null if there is none.
 const LogProgram* log_program(std::string_view name);
 
-// Lines of PyTorch, Python, drivers, NCCL and the system, whatever the engine; and topics that all engines share.
+// Lines of PyTorch, Python, drivers, NCCL and the system, whatever the engine; and topics of failures that all engines
+// share.
 extern const std::span<const LogTemplate> kSystemLogEvents;
 extern const std::span<const LogTopic> kSystemLogTopics;
 

@@ -18,11 +18,11 @@ constexpr OtherProgram kOthers[] = {
     {"lm-studio", "LM Studio", "llama.cpp", lm_studio_log},
     {"lmdeploy", "lmdeploy", "", lmdeploy_log},
     {"tgi", "TGI (text-generation-inference)", "", tgi_log},
-    // A log that was cut, without a line that only one engine prints.
+    // A cut log without a line that only one engine prints.
     {"", "a Python program with PyTorch", "", transformers_log},
 };
 
-// The log may be only a server's message.
+// The log may consist of a server's message only.
 constexpr RemedyRule kUnnamedRemedies[] = {
     {LogEventId::kOutOfMemory,
      "dtype=torch.bfloat16 (or float16) | in from_pretrained, which loads float32 before transformers 5; an Int4 "
@@ -36,7 +36,7 @@ std::vector<LogProgram> programs() {
   static const std::vector<EngineLog> logs = [] {
     std::vector<EngineLog> out;
     for (const OtherProgram& other : kOthers) out.push_back(other.log());
-    out.back().events = {};  // they are transformers' events
+    out.back().events = {};  // transformers logs them as events
     out.back().remedies = kUnnamedRemedies;
     return out;
   }();

@@ -1,4 +1,4 @@
-// The request from a log's options, and the assumptions for what the log does not show.
+// The request that a log's options describe, with assumptions for what the log does not show.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct LogRequest {
   Request request;
   std::vector<std::string> read;  // "--max-model-len 40960"
   std::vector<std::string> assumed;
-  // An assumption affects every model's cache: differences then mean nothing.
+  // A flag for assumptions that affect every model's cache. With such an assumption, differences mean nothing.
   bool assumes_cache = false;
   bool assumes_types = false, assumes_ranks = false, assumes_release = false;
-  // The same only for models with windows or states, which depend on batches, sequences and cached prefixes.
+  // The same, only for models with windows or states, which depend on batches, sequences and cached prefixes.
   bool assumes_batch = false;
 
   template <class Value>
@@ -30,7 +30,7 @@ struct LogRequest {
     else
       read.push_back(std::string(option) + " " + std::string(value));
   }
-  // A figure of the log, if the command line gives none.
+  // A figure from the log, used if the command line gives none.
   template <class Value>
   void take(std::optional<Value>& field, const std::optional<std::uint64_t>& said, std::string_view option) {
     if (field || !said) return;
@@ -48,7 +48,7 @@ struct LogRequest {
   }
 };
 
-// llama.cpp's, and ollama's whose runner it is (llama_cpp/log_request.cpp).
+// For logs of llama.cpp, and of ollama, which runs llama.cpp (llama_cpp/log_request.cpp).
 void llama_cpp_read_request(const LogReading& log, LogRequest& out);
 // Whether a device name of llama.cpp means host memory.
 bool is_host_device(std::string_view device);

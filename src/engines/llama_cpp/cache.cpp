@@ -13,7 +13,7 @@
 
 namespace kvplan {
 
-constexpr std::uint64_t kAlignment = 128;  // of the tensors in a buffer, in bytes
+constexpr std::uint64_t kAlignment = 128;  // alignment of the tensors in a buffer, in bytes
 constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
 constexpr const char* kCells = "the cells of a cache";
 
@@ -48,8 +48,8 @@ static std::int64_t signed_bytes(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
 }
 
-// Elements of the row that llama.cpp stores for `term` and those in the same row (a latent and its rope part): counted
-// for the last of them, 0 for the others.
+// The number of elements of the row that llama.cpp stores for `term`, including other terms in that row (a latent and
+// its rope part). The last term of a row gets all of them, the others 0.
 static std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   std::uint64_t out = 0;
   const Term* last = &term;
@@ -63,7 +63,7 @@ static std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   return last == &term ? out : 0;
 }
 
-// Pooled index keys: llama.cpp keeps their inputs for every token, in one row.
+// Pooled index keys: llama.cpp stores the inputs of every token in one row.
 static EngineInput unpooled(const EngineInput& input) {
   EngineInput out = input;
   if (llama_keeps_sequences_apart(input)) return out;
@@ -152,7 +152,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       tensor.stored_reason = kStates;
       kept.storage = Storage::kFloat32;
     } else if (term.growth == Growth::kSequence) {
-      tensor.cells = Cells::kSequence;  // keys and values of meta tokens, once for each sequence
+      tensor.cells = Cells::kSequence;  // keys and values of meta tokens, stored once for each sequence
       tensor.rows = 1;
       kept.storage = Storage::kKv;
     } else {
@@ -206,7 +206,7 @@ Bytes LlamaCppLayout::row_padding(const Tensor& of, const Term& kept, std::uint6
   return Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kCells));
 }
 
-// The cache of index keys is created like any other, so it has one head's V, which nothing reads.
+// llama.cpp creates the cache of index keys like any other, so it has one head's V that nothing reads.
 void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
   for (const Term& term : terms) {
     if (term.role != Role::kValue) continue;
@@ -216,7 +216,7 @@ void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& ter
   }
 }
 
-// A tensor with as many cells as `tensor` that the architecture does not need.
+// A copy of `tensor`, with as many cells, that the architecture does not need.
 void LlamaCppLayout::add_extra(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
   Tensor extra = tensor;
   extra.logical_cell = Bytes(0);
@@ -226,7 +226,7 @@ void LlamaCppLayout::add_extra(const Tensor& tensor, const Term& term, std::stri
   add_tensor(extra);
 }
 
-// Layers without keys and values still get a V as wide as the widest layer's.
+// Layers without keys and values still get a V, as wide as the widest layer's.
 void LlamaCppLayout::add_empty_layers() {
   std::vector<bool> has_cache(input_.model.num_layers, false);
   for (const LayerCache& cache : input_.caches)
@@ -267,7 +267,7 @@ void LlamaCppLayout::add_tensor(const Tensor& tensor) {
   tensors_.push_back(tensor);
 }
 
-// Padded cells of one stream; for states the rows of one sequence.
+// Padded cells of one stream; for states, the rows of one sequence.
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart) {
   const bool shared = context.unified && !apart;
   const std::uint64_t reserve =
@@ -284,7 +284,7 @@ bool llama_keeps_sequences_apart(const EngineInput& input) {
   });
 }
 
-// Ollama's own engine has one set of cells for all sequences (kvcache/causal.go, Init).
+// Ollama's own engine shares one set of cells among all sequences (kvcache/causal.go, Init).
 LlamaContext LlamaCppLayout::context_of(const Load& load) const {
   if (!own_engine_ || load.pooled) return llama_context(input_, load, batch_rule_);
   Load all = load;
@@ -334,7 +334,7 @@ std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint
   return out;
 }
 
-// Compares the architecture's need with the allocation, tensor by tensor, and counts each difference under its reason.
+// Compares the allocation with what the architecture needs, tensor by tensor, and adds up the differences by reason.
 RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
   const LlamaContext context = context_of(load);
   LlamaContext raw = context;  // the same without padding
@@ -459,7 +459,7 @@ std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
   std::vector<LedgerLine> out = explain_device(placement_.gpus, load).lines;
   for (LedgerLine& line : llama_cpp_host_buffers(input_, load)) out.push_back(std::move(line));
   if (auto line = checkpoints(load)) out.push_back(std::move(*line));
-  // llama-server's cache of prompts: one state of each slot. It grows up to its limit if prompts differ.
+  // llama-server's cache of prompts: it saves the states of slots, and grows up to its limit if prompts differ.
   const CardRequest& card = input_.request.card;
   const Bytes most = input_.request.llama_cpp.cache_ram.value_or(Bytes(8 * kGiB));
   if (!rules_.saves_prompts || input_.request.llama_cpp.all_logits || most == Bytes(0) ||

@@ -14,7 +14,7 @@ namespace kvplan {
 
 // llama.cpp's default of --ubatch-size.
 inline constexpr std::uint64_t kLlamaMicroBatch = 512;
-inline constexpr std::uint64_t kDefaultDraft = 3;    // draft tokens if --num-speculative-tokens is not given
+inline constexpr std::uint64_t kDefaultDraft = 3;    // draft tokens by default, without --num-speculative-tokens
 inline constexpr std::uint64_t kPipelineCopies = 4;  // copies of the graph's inputs when several GPUs run as a pipeline
 
 // Whether the type is stored in blocks.
@@ -38,28 +38,30 @@ struct LlamaContext {
 using BatchRule = std::uint64_t (*)(std::uint64_t tokens);
 LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule batch_rule = nullptr);
 EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load);
-// Cells of a window's cache. `apart`: each sequence has its own, whatever --kv-unified says (DeepSeek-V4).
+// Cells of a window's cache. `apart`: each sequence has its own cells even with --kv-unified (DeepSeek-V4).
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart);
 bool llama_keeps_sequences_apart(const EngineInput& input);
 
-// The named backend, or the usual one of the GPU.
+// The backend that the request names, or the usual one of the GPU.
 LlamaBackend llama_backend(const Request& request);
-// Whether it is off whatever the backend has: by -fa, for this class, or by the default of older builds.
+// Whether flash attention is off for reasons other than the backend: by -fa, for this class, or by an older build's
+// default.
 bool llama_flash_attention_off(const EngineInput& input);
-// Whether the context runs with flash attention, as -fa says or "auto" resolves.
+// Whether the context runs with flash attention, as -fa says or as "auto" decides.
 bool llama_flash_attention(const EngineInput& input);
-// Rows of logits in a graph.
+// The number of tokens with logits in a graph.
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);
 
-// Whether no GPU is given or used: only the machine's memory is given.
+// Whether the request uses no GPU: it gives none, or only the machine's memory.
 bool llama_without_gpu(const Request& request);
 
-// Where the layers are. Units are the layers, followed by the output.
+// The placement of layers on devices. Units are the layers, followed by the output.
 struct LlamaPlacement {
   std::uint64_t gpus = 1;
-  std::uint64_t first_on_gpu = 0;  // layers before it stay in host memory
+  std::uint64_t first_on_gpu = 0;  // units before this one stay in host memory
   std::uint64_t units_on_gpu = 0;
-  bool pipelined = false;  // several GPUs, with everything on them, take micro-batches one after another
+  bool pipelined =
+      false;  // several GPUs with all layers on them process micro-batches one after another, as a pipeline
 
   // `num_layers` includes the MTP layers of a file, whether or not they are used (load_tensors: n_layer_all).
   LlamaPlacement(const Request& request, std::uint64_t num_layers);
@@ -69,10 +71,10 @@ struct LlamaPlacement {
   std::uint64_t gpu_of(std::uint64_t unit) const;
 
  private:
-  std::vector<float> ends_;  // end of each GPU's part, if -ts is given
+  std::vector<float> ends_;  // the end of each GPU's part, if -ts is given
 };
 
-// The layers of weights on each GPU by this placement: -ngl units from the back, the last of which is the output.
+// The layers of weights on each GPU: the last -ngl units, of which the last one is the output.
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request);
 std::optional<AutoPlacement> llama_cpp_places(const Request& request);
 Template llama_cpp_on_cpu(const EngineInput& input);
@@ -80,9 +82,9 @@ Template llama_cpp_on_cpu(const EngineInput& input);
 LedgerLine llama_cpp_padding(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
                              bool on_host);
 
-// What Ollama's own engine keeps in addition to llama.cpp, to reuse prefixes.
+// What Ollama's own engine stores in addition to llama.cpp's cache, to reuse prefixes.
 struct LlamaKeeps {
-  std::uint64_t window = 0;       // least tokens of a window
+  std::uint64_t window = 0;       // least number of tokens in a window
   std::uint64_t checkpoints = 0;  // copies of a sequence's states
 };
 
@@ -104,20 +106,20 @@ class LlamaCppLayout : public CacheLayout {
 
   // One tensor of a layer: a term in the form that llama.cpp stores.
   struct Tensor {
-    std::size_t device = 0;  // the last number is host memory
+    std::size_t device = 0;  // the last device is host memory
     Cells cells = Cells::kFull;
     std::uint64_t window = 0, stride = 1;
-    bool own_streams = false;        // one stream for each sequence whatever --kv-unified says
+    bool own_streams = false;        // each sequence has its own stream even with --kv-unified
     std::uint64_t rows = 1;          // kSequence: entries of a sequence
-    std::uint64_t rollback = 0;      // kSequence: further copies of them, to roll back to
+    std::uint64_t rollback = 0;      // kSequence: additional copies of the entries, to roll back to
     Bytes cell;                      // of one cell
     Bytes widest;                    // bytes that padding V to the widest layer adds to a cell
-    Bytes row_padding;               // once for the tensor
-    Term logical;                    // the term it replaces
-    Bytes logical_cell;              // bytes of a cell at the model's own types
-    std::string_view stored_reason;  // why cell differs from logical_cell
+    Bytes row_padding;               // counted once for the tensor
+    Term logical;                    // the term that this one replaces
+    Bytes logical_cell;              // bytes of a cell with the model's own types
+    std::string_view stored_reason;  // why `cell` differs from `logical_cell`
     bool stored = true;              // false: llama.cpp does not store the term
-    bool extra = false;              // not part of the logical plan
+    bool extra = false;              // the logical plan does not include it
   };
   // Tensors with the same rule on one device.
   struct Buffer {
@@ -150,7 +152,7 @@ class LlamaCppLayout : public CacheLayout {
   LlamaRules rules_;
   LlamaClass class_;
   std::optional<LlamaKeeps> own_engine_;  // Ollama's
-  BatchRule batch_rule_;                  // null: the request's, or llama.cpp's
+  BatchRule batch_rule_;                  // null: the request's, or llama.cpp's default
   bool flash_attention_;
   bool keeps_windows_;
   bool keeps_latents_twice_ = false;
@@ -163,7 +165,7 @@ class LlamaCppLayout : public CacheLayout {
   std::vector<CacheGroup> groups_;
 };
 
-// The layout of a request that llama.cpp or Ollama's own engine runs; throws Error if that refuses it.
+// The layout of a request in llama.cpp or Ollama's own engine. Throws Error if that engine refuses the request.
 std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
                                               std::optional<LlamaKeeps> own_engine = {},
                                               BatchRule batch_rule = nullptr);

@@ -95,7 +95,7 @@ LlamaClass llama_class(const ModelShape& model) {
 bool llama_cpp_runs(const ModelShape& model) {
   // b11739 (0.6), which is planned as 0.5, has GLM-5.3-Flash.
   if (model.is_gguf) return registers(kArch, model.architecture) || model.arch == Arch::kGlm5Next;
-  // A class may have several names; then its model_type decides.
+  // If a class belongs to several architectures, its model_type decides.
   return model.architecture.empty() || registers(kClass, model.architecture) || registers(kArch, model.model_type);
 }
 

@@ -10,25 +10,26 @@ namespace kvplan {
 
 struct LlamaClass {
   // Cache.
-  bool keeps_windows = false;       // windows and chunks have smaller caches; elsewhere every token is cached
+  bool keeps_windows = false;       // windows and chunks have smaller caches; without it every token is cached
   bool expands_latents = false;     // latent attention is cached as full keys and values
-  bool keeps_empty_layers = false;  // attention without keys and values counts as a layer of the cache
-  bool index_has_values = false;    // the cache of index keys has values too
-  bool keeps_pooled_keys = false;   // an index row may hold the key of its pool too
+  bool keeps_empty_layers =
+      false;                      // a layer whose attention has no keys and values still counts as a layer of the cache
+  bool index_has_values = false;  // the cache of index keys also has values
+  bool keeps_pooled_keys = false;   // an index row may also contain the key of its pool
   std::uint64_t index_parts = 1;    // an index row has keys, gates and pooled keys
-  bool rolls_back = false;          // recurrent states have rows to roll rejected drafts back to
-  bool whole_values = false;        // a latent's part for positions is a value too
+  bool rolls_back = false;          // recurrent states have rows for rolling back rejected drafts
+  bool whole_values = false;        // the positional part of a latent is also a value
   bool forbids_flash_attention = false;
   bool whole_tensors = false;  // no --split-mode tensor (llm_arch_supports_sm_tensor)
   // Graph.
   std::uint64_t residual_streams = 1;  // copies of the residual stream: hyper-connections, AltUp
-  bool chooses_late = false;           // the rows whose logits are wanted are selected after the last layer
+  bool chooses_late = false;           // rows without logits are dropped after the last layer
   bool chooses_before_norm = false;    // and before the last norm
-  bool adds_to_residual = false;       // a block's output is added to the residual, not the residual to it
-  bool adds_to_last_residual = false;  // the same, only for the MLP
-  bool adds_residual_first = false;    // parallel blocks: MLP and residual are added before the attention
+  bool adds_to_residual = false;       // the block's output is the first operand of the addition to the residual
+  bool adds_to_last_residual = false;  // the same, for the MLP only
+  bool adds_residual_first = false;    // parallel blocks: MLP and residual are added before the attention's output
   bool norms_values = false;
-  bool weighs_experts_first = false;  // the chosen experts' inputs are weighted, not their outputs
+  bool weighs_experts_first = false;  // the inputs of the chosen experts are weighted, not their outputs
   bool scales_unrotated = false;      // layers without rotation scale their queries by position
   bool fuses_gates = false;           // beta and alpha of a delta net are one matrix
 };
@@ -36,8 +37,8 @@ LlamaClass llama_class(const ModelShape& model);
 
 // The lines of classes.txt: the release, then "class NAME" and "arch NAME".
 std::span<const std::string_view> llama_cpp_class_lines();
-// Whether llama.cpp has a converter for the class that a config names, or the architecture that a GGUF names. True
-// where neither is named.
+// Whether llama.cpp has a converter for the class that a config names, or the architecture that a GGUF names. True if
+// neither is named.
 bool llama_cpp_runs(const ModelShape& model);
 
 }  // namespace kvplan

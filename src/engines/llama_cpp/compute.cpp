@@ -1,8 +1,8 @@
-// The compute buffer of one GPU: the most that is alive at once in the graph of one micro-batch, for which
-// llama_context::sched_reserve takes memory when it starts. Where the model's graph can be built (compute_buffers.h) it
-// is computed as ggml does it. Elsewhere it is modelled as a maximum of moments. ub = n_ubatch, E = hidden size, F
-// and Fe = widths of the dense MLP and of an expert, u = experts of a token, V = vocabulary, H = heads, n_kv = cells of
-// a stream; 4 bytes an element:
+// The compute buffer of one GPU: the most memory that the graph of one micro-batch uses at any moment.
+// llama_context::sched_reserve allocates it at the start. If kvplan can build the model's graph (compute_buffers.h), it
+// computes the buffer as ggml does. Otherwise it estimates the buffer as the largest of several moments. ub = n_ubatch,
+// E = hidden size, F and Fe = widths of the dense MLP and of an expert, u = experts of a token, V = vocabulary, H =
+// heads, n_kv = cells of a stream; 4 bytes an element:
 //
 //   mask = ub * (n_kv of each cache) * 2, or 4 without flash attention; older builds have both with flash attention
 //   logits     rows * (V + E)                                       rows: one for each slot of a server
@@ -57,13 +57,13 @@ std::uint64_t add(std::uint64_t a, std::uint64_t b, Rest... rest) {
 // The widths of a layer's graph; each is the largest of all layers.
 struct Widths {
   std::uint64_t query = 0, output = 0, key_value = 0;  // attention
-  std::uint64_t copied = 0;                            // elements of K and V in a type that the kernels do not read
-  std::uint64_t inner = 0, channels = 0, state = 0;    // recurrence: I, C, elements of the states
-  std::uint64_t latent = 0;                            // of all heads: keys, and latents twice
-  bool full = false;                                   // some cache has no window
+  std::uint64_t copied = 0;                            // elements of K and V in a type that the kernels cannot read
+  std::uint64_t inner = 0, channels = 0, state = 0;    // recurrence: I, C, and the elements of the states
+  std::uint64_t latent = 0;                            // elements of all heads: keys, and latents counted twice
+  bool full = false;                                   // at least one cache has no window
   bool shifts = false;                                 // RWKV
   std::uint64_t index_stride = 0;                      // tokens per index key; 0 without an indexer
-  std::uint64_t indexers = 0;                          // layers that have one
+  std::uint64_t indexers = 0;                          // number of layers with an indexer
   std::uint64_t window = 0;
   std::set<std::uint64_t> strides;  // tokens of a compressed key
 };
@@ -105,9 +105,9 @@ void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool 
       value_elements = term.elements().count();
     }
   }
-  if (value == 0) value = value_elements = latent;  // read from the latent
+  if (value == 0) value = value_elements = latent;  // these widths are part of the latent
   const std::uint64_t heads = input.model.num_heads;
-  std::uint64_t head = 0;  // of the keys that the latent expands to
+  std::uint64_t head = 0;  // width of the keys that the latent is expanded to
   for (const Term& term : cache.expanded)
     if (latent > 0 && term.role == Role::kKey && term.part != Part::kLatent) head = add(head, term.shape.width);
   if (latent > 0) out.latent = std::max(out.latent, mul(heads, add(head, mul(2, key))));
@@ -125,20 +125,20 @@ void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool 
 struct Moment {
   std::string_view what;
   std::uint64_t bytes = 0;
-  bool is_scores = false;  // of attention: one tensor, by far the largest
+  bool is_scores = false;  // attention scores: one tensor, by far the largest
 };
 
 // Sizes of one graph, in bytes.
 struct Graph {
   LlamaContext context;
   std::uint64_t mask = 0, hidden = 0;  // of a micro-batch
-  std::uint64_t scores = 0;            // of attention, one tensor
-  std::uint64_t cast_mask = 0;         // its 16 bit copy on a GPU, where the mask itself has 32
-  std::uint64_t embeddings = 0;        // inputs as wide as the hidden state: those of the batch, and their rows
+  std::uint64_t scores = 0;            // the attention mask, one tensor
+  std::uint64_t cast_mask = 0;         // the mask's 16 bit copy on a GPU, if the mask itself is 32 bit
+  std::uint64_t embeddings = 0;        // inputs as wide as the hidden state: one row for each token of the batch
   std::uint64_t layer_inputs = 0;
   bool selects_inputs = false;
-  bool copies_unused = false;  // a pipeline copies inputs that no node reads
-  Moment logits, work;         // the largest moment of a layer
+  bool copies_unused = false;  // a pipeline also copies inputs that no node reads
+  Moment logits, work;         // memory at the largest moment of a layer
   std::uint64_t masks() const { return add(mask, cast_mask); }
 };
 
@@ -154,8 +154,8 @@ std::uint64_t layer_inputs(const ModelShape& model) {
   return std::max(columns_of(model, "model.embed_tokens_per_layer"), columns_of(model, "per_layer_token_embd.weight"));
 }
 
-// The width of the dense MLP, and how many rows of it are alive at once: gate, up and their product, or one without a
-// gate.
+// The width of the dense MLP, and the number of its rows that exist at once: gate, up and their product, or one if
+// there is no gate.
 struct MlpShape {
   std::uint64_t width = 0, rows = 3;
 };
@@ -180,11 +180,11 @@ struct Parts {
   LlamaContext context;
   Widths widths;
   bool flash_attention = false, mixes = false, has_streams = false;
-  bool is_draft = false;  // the MTP layers' own context
+  bool is_draft = false;  // the context of the MTP layers
   std::uint64_t full_cells = 0, window_cells = 0;
-  std::uint64_t row = 0;       // bytes of one element of every token
+  std::uint64_t row = 0;       // bytes of one element for every token of the batch
   std::uint64_t hidden = 0;    // its width
-  std::uint64_t resident = 0;  // what a layer keeps throughout
+  std::uint64_t resident = 0;  // what a layer keeps throughout its graph
 };
 
 Parts parts_of(const EngineInput& input, const Load& load) {
@@ -200,7 +200,7 @@ Parts parts_of(const EngineInput& input, const Load& load) {
     out.window_cells = llama_window_cells(out.context, out.widths.window, llama_keeps_sequences_apart(input));
   out.row = mul(out.context.n_ubatch, kFloat);
   out.hidden = input.model.hidden_size;
-  // Further residual streams, and the layers' own embeddings, exist throughout.
+  // Additional residual streams, and the layers' own embeddings, exist during the whole graph.
   const std::uint64_t streams = out.has_streams ? 9 : out.mixes ? 4 : 3;
   out.resident = add(mul(streams, out.hidden), layer_inputs(input.model));
   return out;
@@ -232,7 +232,7 @@ void take_mlp(const Parts& parts, Graph& out) {
   take(out, "experts", add(mul(parts.row, add(mul(3, inside), gathered, parts.resident)), out.masks()));
 }
 
-// For an indexer: scores in float32, and the chosen keys of each layer.
+// An indexer has scores in float32, and every layer stores the keys that it selects.
 std::uint64_t indexer_bytes(const Parts& parts) {
   const Widths& widths = parts.widths;
   if (widths.index_stride == 0) return 0;
@@ -277,8 +277,8 @@ void take_states(const Parts& parts, Graph& out) {
     const std::uint64_t alive = (is_seventh ? 18U : 13U) + (parts.mixes ? 1U : 0U);
     take(out, "time mix", add(mul(parts.row, mul(alive, parts.hidden)), is_seventh ? states : mul(2, states)));
   } else if (widths.inner > 0) {
-    // The projection (inner, gate and what passes the convolution), the convolution's input and output, time steps, the
-    // scan.
+    // Elements in a recurrence: the projection (inner, gate and convolution input), the convolution's input and output,
+    // the time steps, the scan.
     const std::uint64_t channels = std::max(widths.channels, widths.inner);
     take(out, "recurrence", add(mul(parts.row, add(mul(4, widths.inner), mul(2, channels))), states));
   }
@@ -306,9 +306,9 @@ Graph graph_of(const EngineInput& input, const Load& load, bool is_draft = false
   return out;
 }
 
-// The MTP layers have their own context (common/speculative.cpp), as long as the model's and with its batch and head: a
-// compute buffer for one attention and one MLP, whose product replaces the gate. Qwen3.8-27B, 32,768 tokens, -ub 2048:
-// 520 MiB with Vulkan, as planned; 105,216 tokens, -ub 512 with CUDA: 171 MiB (planned 201).
+// The MTP layers have their own context (common/speculative.cpp), with the model's length, batch and head. Its compute
+// buffer is for one attention and one MLP, whose product overwrites the gate. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520
+// MiB with Vulkan, as planned; 105,216 tokens, -ub 512 with CUDA: 171 MiB (planned 201).
 std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load) {
   EngineInput own = input;
   own.caches = mtp_layers(input);
@@ -326,13 +326,13 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
       "llama.cpp common/speculative.cpp, sched_reserve"};
 }
 
-// llama.cpp's --fit counts copies of the hidden state for later GPUs, which a run does not make.
+// llama.cpp's --fit counts copies of the hidden state for later GPUs, which a real run does not make.
 std::uint64_t fitted_copies(const Graph& graph) {
   return mul(kPipelineCopies, graph.hidden);
 }
 
-// The buffer by ggml's own steps. It is exact on one GPU that fits everything, if a file describes the graph and
-// contexts of its architecture were executed. On GPUs with the kernel CUDA keeps experts longer, for the fused sum.
+// The buffer, computed as ggml does. It is exact on one GPU that fits everything, if the model is a GGUF and contexts
+// of its architecture were executed. On GPUs with the kernel CUDA keeps experts longer, for the fused sum.
 LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPlacement& placement,
                       std::uint64_t bytes) {
   const EngineInput& input = *in.engine;
@@ -379,7 +379,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   Moment most = graph.work;
   Template formula{" of a micro-batch of {n_ubatch} tokens", {{"n_ubatch", graph.context.n_ubatch}}};
   if (pipelined) {
-    // The copies include the masks, but not those in 16 bit.
+    // The copies include the masks, but not the masks' 16 bit copies.
     most.bytes -= std::min(most.bytes, graph.mask);
     if (last && graph.logits.bytes > most.bytes) most = graph.logits;
     const std::uint64_t embeddings = in.stage == 0 && graph.embeddings == 2 ? 3 : 1;
@@ -390,16 +390,16 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     most = graph.logits;
     formula = {" of {num_seqs} slots", {{"num_seqs", graph.context.num_seqs}}};
   }
-  // Except for the scores, fewer tensors may exist at the same time.
+  // Apart from the scores, fewer tensors may exist at the same time.
   Bytes low(most.bytes / 20 * (most.is_scores ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
   if (graph.cast_mask > 0 && last && graph.logits.bytes == most.bytes)
     high += Bytes(graph.mask);  // the masks may be needed in addition
   if (pipelined && in.stage > 0) high += Bytes(fitted_copies(graph));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
-  // From this batch size on the first GPU multiplies with experts in host memory; smaller batches run on the CPU.
+  // From this batch size on the first GPU computes experts in host memory; smaller batches run on the CPU.
   constexpr std::uint64_t kLeastCopied = 32;
-  constexpr double kHeadBits = 6.5625;  // q6_k, which mixtures of smaller types give the head
+  constexpr double kHeadBits = 6.5625;  // q6_k, the usual type of the head in checkpoints with smaller types
   const bool copies = in.stage == 0 && (placement.first_on_gpu > 0 || experts_on_host);
   if (copies && graph.context.n_ubatch >= kLeastCopied) {
     std::uint64_t matrix = mul(model.hidden_size, mlp_shape(model).width);
@@ -441,7 +441,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     if (auto line = mtp_context(input, in.load)) out.push_back(std::move(*line));
   }
   if (input.draft != nullptr) {
-    // The draft has its own context, whose buffer is separate from the model's.
+    // The draft has its own context with a separate buffer.
     OverheadInput draft = in;
     draft.engine = input.draft.get();
     LedgerLine line = llama_cpp_overhead(draft).front();

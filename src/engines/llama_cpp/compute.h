@@ -1,4 +1,4 @@
-// What llama.cpp allocates on a GPU apart from weights and cache: the compute buffer and the driver's context.
+// What llama.cpp allocates on a GPU besides weights and cache: the compute buffer and the driver's context.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace kvplan {
 
 std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in);
-// Buffers that are in host memory wherever the layers are.
+// Buffers in host memory, wherever the layers are.
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load);
 
-// The largest part of a compute buffer that lies in one piece.
+// The largest contiguous part of a compute buffer.
 Bytes llama_largest_piece(const EngineInput& input, const Load& load);
 // The compute buffer of an image projector's encoder (Extras::image_buffer).
 std::optional<LedgerLine> llama_image_encoder(const Request& request, const ProjectorFile& file);
@@ -21,8 +21,8 @@ std::optional<LedgerLine> llama_image_encoder(const Request& request, const Proj
 // The compute buffers of a context by llama.cpp's own steps: the graph of a full micro-batch, distributed over the
 // devices, with its tensors placed.
 
-// One for each GPU, then the host's. Nothing for a config, which does not tell every tensor, and where kvplan cannot
-// build the model's graph.
+// One buffer for each GPU, then the host's. Nothing if only a config is given, which does not list all tensors, or if
+// kvplan cannot build the model's graph.
 std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan

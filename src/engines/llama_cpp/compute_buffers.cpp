@@ -10,14 +10,14 @@ namespace kvplan {
 
 namespace {
 
-// Graphs with more are estimated: the time to place them grows with the square.
+// Larger graphs are estimated, because the time to place their tensors grows with the square of the nodes.
 constexpr std::uint64_t kMostNodes = 20'000;
 
 constexpr std::size_t kMostKnown = 32;
 
 using Buffers = std::optional<std::vector<std::uint64_t>>;
 
-// A result and its inputs. Contexts are padded: a search asks for many lengths that have the same graph.
+// A result and its inputs. The context is padded, so several lengths of a search share one graph.
 struct Known {
   Request request;
   LlamaContext context;
@@ -52,7 +52,7 @@ Buffers compute_buffers(const EngineInput& input, const LlamaContext& context, c
 
 std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load) {
   if (!input.model.is_gguf || input.model.tensors.empty()) return std::nullopt;
-  // Resets what no graph depends on.
+  // Clears the settings that no graph depends on.
   LlamaContext context = llama_context(input, load);
   context.unpadded = 0;
   Request request = input.request;
@@ -64,7 +64,7 @@ std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInpu
   for (auto at = memo->known.rbegin(); at != memo->known.rend(); ++at) {
     const Known& known = **at;
     LlamaContext known_context = known.context;
-    // A graph has the same nodes at any length: a model that is not covered at one length is covered at none.
+    // Every length has the same nodes, so a model that kvplan cannot build at one length cannot be built at any.
     if (!known.buffers) known_context.n_ctx_seq = context.n_ctx_seq;
     if (known_context == context && known.request == request) return known.buffers;
   }

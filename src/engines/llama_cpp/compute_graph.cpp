@@ -102,8 +102,8 @@ TensorId ComputeGraph::add_view(TensorId of, const Dims& ne, const Dims& nb) {
   return add_tensor(out);
 }
 
-// ggml refuses a view that is larger than its tensor (GGML_ASSERT in ggml_new_tensor_impl): the model has other shapes
-// than its blocks. Elements of a row lie side by side.
+// ggml refuses a view that is larger than its tensor (GGML_ASSERT in ggml_new_tensor_impl), so the model's shapes do
+// not match its blocks. The elements of a row are contiguous.
 TensorId ComputeGraph::view(TensorId of, Dims ne, Dims nb) {
   const TensorId out = add_view(of, ne, nb);
   if (nb[0] != at(of).type.bytes || at(out).bytes() > at(at(out).view_of).bytes())

@@ -1,5 +1,5 @@
-// The graph that llama.cpp makes of one micro-batch, as far as memory depends on it: tensors with a shape, their
-// sources, and the order in which they are computed. Names and rules are ggml's.
+// The graph that llama.cpp builds for one micro-batch, as far as memory depends on it: tensors with their shapes and
+// sources, in the order of computation. Names and rules are ggml's.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ inline constexpr ElementType kElementI64{27, 1, 8};
 enum class Op : std::uint8_t {
   kNone,     // a weight, a cache, an input
   kView,     // reshape, view, permute, transpose
-  kInPlace,  // may overwrite its source: additions, products, scales, activations, RMS norms
+  kInPlace,  // may overwrite its source (additions, products, scales, activations, RMS norms)
   kRope,     // the same
   kMatrix,
   kMatrixOfExperts,
@@ -46,18 +46,18 @@ struct GraphTensor {
   Op op = Op::kNone;
   ElementType type = kElementF32;
   Dims ne{1, 1, 1, 1};            // elements of each dimension
-  Dims nb{};                      // bytes from one to the next
-  std::array<TensorId, 9> src{};  // the tensors it is computed from
+  Dims nb{};                      // bytes from one element to the next, for each dimension
+  std::array<TensorId, 9> src{};  // the tensors that it is computed from
   std::uint8_t num_src = 0;
-  TensorId view_of = kNoTensor;   // the tensor whose memory it views
-  std::int8_t place = kNowhere;   // the device that already has it
+  TensorId view_of = kNoTensor;   // the tensor whose memory it is a view of
+  std::int8_t place = kNowhere;   // the device that already stores it
   std::int8_t device = kNowhere;  // the device that computes it
-  bool is_weight = false;         // operations run where it is
+  bool is_weight = false;         // operations run on the device of this tensor
   bool is_input = false;
   bool is_output = false;
 
   bool is_view() const { return view_of != kNoTensor; }
-  std::uint64_t bytes() const;  // from the first element to the last
+  std::uint64_t bytes() const;  // bytes from the first element to the end of the last one
   std::uint64_t elements() const;
   std::uint64_t rows() const;
 };
@@ -74,15 +74,16 @@ class ComputeGraph {
 
   TensorId add_tensor(const GraphTensor& tensor);
   TensorId input(ElementType type, Dims ne);
-  // Tensors that exist before the graph runs. The scheduler follows weights, and not caches and states.
+  // Tensors that exist before the graph runs. The scheduler places operations by their weights, not by caches and
+  // states.
   TensorId cache(ElementType type, Dims ne, int place);
   TensorId weight(ElementType type, Dims ne, int place);
-  // An operation with its own result.
+  // An operation with its own result tensor.
   TensorId make(Op op, ElementType type, Dims ne, std::initializer_list<TensorId> sources);
-  // An operation that writes into part of `target`.
+  // An operation that writes into a part of `target`.
   TensorId write_rows(TensorId target, TensorId rows, TensorId ids);
 
-  // Throw std::out_of_range if ggml would refuse the extents.
+  // Both throw std::out_of_range if ggml would refuse the extents.
   TensorId view(TensorId of, Dims ne, Dims nb);
   TensorId reshape(TensorId of, Dims ne);
   TensorId permute(TensorId of, std::array<int, 4> axes);

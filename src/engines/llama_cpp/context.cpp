@@ -1,4 +1,4 @@
-// How a context is sized.
+// How llama.cpp sizes a context.
 #include <algorithm>
 
 #include "engines/llama_cpp/cache.h"
@@ -18,7 +18,7 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
   if (llama_flash_attention_off(input) && !llama_rules(request).fixed_padding) out.pad = 32;
   out.n_ctx_seq = round_up(out.unpadded, out.pad, kContextCells);
   out.streams = out.unified ? 1 : load.num_seqs;
-  // n_batch is limited by the requested context, before padding.
+  // llama.cpp limits n_batch to the requested context, before it pads the context.
   const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kContextCells);
   out.n_batch = std::min(request.llama_cpp.n_batch.value_or(kDefaultBatch), asked);
   const std::uint64_t n_ubatch = request.llama_cpp.n_ubatch.value_or(kLlamaMicroBatch);

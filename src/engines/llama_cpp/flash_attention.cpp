@@ -1,4 +1,4 @@
-// Whether a context runs with flash attention: "auto" goes by the head sizes that the backend has kernels for.
+// Whether a context runs with flash attention: "auto" depends on the head sizes for which the backend has kernels.
 //
 // Source: ggml-cuda/fattn.cu, ggml-metal-device.m, ggml-sycl/fattn.cpp and ggml-vulkan.cpp (supports_op) of b6673,
 // b8179, b8352, v0.4.0 and v0.5.0.
@@ -12,12 +12,12 @@ namespace kvplan {
 
 namespace {
 
-// Width of a head of keys and of values, as the kernels see it. A latent is both key and value.
+// Width of a key head and of a value head, as the kernels see them. A latent is both key and value.
 struct HeadSizes {
   std::uint64_t key = 0, value = 0, units = 0;
 };
 
-// DeepSeek-V4's entries are values as a whole, MLA's latents without their rope part.
+// In DeepSeek-V4 the whole entry is a value; in MLA the latent is, without its rope part.
 HeadSizes head_sizes(const CacheTerms& terms, bool whole_values) {
   HeadSizes out;
   std::uint64_t latent = 0;

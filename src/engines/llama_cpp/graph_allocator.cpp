@@ -1,7 +1,7 @@
-// ggml's graph allocator. A tensor goes into the smallest hole that fits it, else to the end; holes are freed memory
-// before the end. A tensor is freed after the last node that reads it. An operation that can work in place takes over
-// the memory of a source with the same layout that nothing else reads; the memory of a view is never taken over, an
-// output is never freed.
+// ggml's graph allocator. A tensor is placed in the smallest gap that is large enough, or else at the end. A gap is
+// freed memory before the end. A tensor is freed after the last node that reads it. An operation that can work in place
+// reuses the memory of a source that has the same layout and no other reader. The memory of a view is never reused, and
+// an output is never freed.
 //
 // Source: ggml-alloc.c (ggml_dyn_tallocr_alloc, ggml_gallocr_alloc_graph_impl) of v0.5.0, unchanged in v0.6.0;
 //   ggml-cuda.cu (get_alloc_size), fattn.cu (copies of K and V that are not in 16 bit).
@@ -21,7 +21,7 @@ bool is_16_or_32_bit_float(const ElementType& type) {
   return !type.quantized();
 }
 
-// CUDA's attention for a few tokens reads every type; the one for batches reads only float16.
+// CUDA's attention for a few tokens reads every type; the one for batches only reads float16.
 std::uint64_t attention_bytes(const ComputeGraph& graph, const GraphTensor& tensor) {
   const GraphTensor& query = graph.at(tensor.src[0]);
   const GraphTensor& key = graph.at(tensor.src[1]);

@@ -25,7 +25,7 @@ static std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) 
   return elements / type.block * type.bytes;
 }
 
-// Finds the caches of plain keys and values; false if a layer has another kind of cache.
+// Finds the caches of plain keys and values; false if a layer has a different kind of cache.
 bool GraphBuilder::read_caches() {
   caches_.resize(model_.num_layers);
   const bool keeps_windows = question_.of_class.keeps_windows;
@@ -78,7 +78,7 @@ bool GraphBuilder::read_caches() {
   return true;
 }
 
-// A diffusion model's attention: among all tokens of the batch, without a cache.
+// A diffusion model attends to all tokens of the batch and has no cache.
 bool GraphBuilder::read_batch() {
   if (model_.graph.num_heads == 0) return false;
   keeps_nothing_ = true;
@@ -98,8 +98,8 @@ bool GraphBuilder::read_batch() {
   return true;
 }
 
-// Layers without their own keys read those of the last layer of their type, full or windowed. Their type follows from
-// the other layers: full ones are equally spaced.
+// A layer without its own keys reads those of the last layer of the same type, full or windowed. Its own type follows
+// from the other layers, because full layers are equally spaced.
 void GraphBuilder::share_caches() {
   std::vector<std::uint64_t> full;
   std::array<std::optional<KvCache>, 2> last;
@@ -147,8 +147,8 @@ TensorId GraphBuilder::hadamard_matrix(std::uint64_t width) {
   return graph_.input(kElementF32, {size, size, 1, 1});
 }
 
-// Queries, keys and values of the layer. `whole` false: rows as the matrices give them, for norms over all heads
-// together.
+// Queries, keys and values of the layer. With `whole` false they are the rows that the matrices return, for norms over
+// all heads together.
 GraphBuilder::Heads GraphBuilder::project(TensorId x, bool whole) {
   const KvCache& cache = caches_[layer_];
   const std::uint64_t key_width = cache.heads * cache.key, value_width = cache.heads * cache.value;
@@ -210,7 +210,7 @@ void GraphBuilder::store(const KvCache& cache, const Heads& heads) {
     graph_.expand(graph_.write_rows(merged(cache.v), rows, cells.v_ids));
     return;
   }
-  // Transposed: each element becomes a row.
+  // Transposed: each element is stored as a row.
   const GraphTensor value = graph_.at(heads.v);
   const std::uint64_t width = value.ne[0] * value.ne[1];
   TensorId rows = width * 4 == value.nb[2] ? graph_.reshape(heads.v, {width, value.ne[2], 1, 1})
@@ -238,7 +238,7 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
   return attend_heads(q, key, value, mask, sinks);
 }
 
-// Attention to keys and values of the layer's cache, in as many streams as it has.
+// Attention to the keys and values in the layer's cache, in as many streams as the cache has.
 TensorId GraphBuilder::attend_heads(TensorId q, TensorId key, TensorId value, TensorId mask, TensorId sinks) {
   const bool is_latent = caches_[layer_].latent > 0;
   const std::uint64_t streams = graph_.at(key).ne[3];
@@ -285,7 +285,7 @@ TensorId GraphBuilder::attend_batch(const Heads& heads) {
   return attend_heads(heads.q, heads.k, heads.v, full_.mask, kNoTensor);
 }
 
-// The attention's output times a gate for each head, or for each of its values.
+// Multiplies the attention's output by a gate for each head, or for each value of a head.
 TensorId GraphBuilder::gated(TensorId out, TensorId x) {
   const TensorId gate = graph_.unary(linear("attn_gate", x));
   const Dims whole = graph_.at(out).ne;
@@ -313,7 +313,7 @@ TensorId GraphBuilder::attend(const KvCache& cache, Heads heads, TensorId sinks)
   return out;
 }
 
-// The matrix that expands a latent's values.
+// The matrix that expands the values of a latent.
 TensorId GraphBuilder::value_matrix() {
   const std::uint64_t heads = model_.num_heads;
   return weight_as("attn_v_b", {caches_[layer_].latent, need("attn_output").ne[0] / heads, heads, 1});
@@ -333,7 +333,7 @@ TensorId GraphBuilder::attention(TensorId x) {
   const GraphWeight* q_norm = find("attn_q_norm");
   const GraphWeight* output = find("attn_output");
   const std::uint64_t values = model_.num_heads * cache.value;
-  // One matrix gives queries and a gate for each of them.
+  // One matrix computes the queries and a gate for each of them.
   const bool doubled = has("attn_q") && output != nullptr && need("attn_q").ne[1] == 2 * output->ne[0] && values > 0;
   // A norm over all heads together is applied before the rows are split into heads.
   const bool wide = q_norm != nullptr && q_norm->ne[0] * q_norm->ne[1] != cache.key;

@@ -63,7 +63,7 @@ TensorId GraphBuilder::embed() {
   graph_.expand(x);
   graph_.expand(graph_.input(kElementF32, {width, tokens(), 1, 1}));
   if (question_.rules.mixes_batches && model_.graph.mixes_batches) {
-    // The tokens' rows are written into a copy of the embeddings.
+    // The rows of the tokens are written into a copy of the embeddings.
     const TensorId ids = graph_.input(kElementI32, {tokens(), 1, 1, 1});
     const TensorId slots = graph_.input(kElementI64, {tokens(), 1, 1, 1});
     const TensorId given = graph_.input(kElementF32, {width, tokens(), 1, 1});
@@ -100,7 +100,7 @@ TensorId GraphBuilder::norm(TensorId x, std::string_view name) {
   const bool has_bias = has(std::string(name) + ".bias");
   const bool subtracts_mean = has_bias || model_.graph.norms_subtract_mean;
   TensorId out = graph_.like(subtracts_mean ? Op::kOther : Op::kInPlace, x);
-  // If everything is on GPUs its device is set explicitly: by default it would run on the previous layer's.
+  // If everything is on GPUs, llama.cpp sets the device: by default the operation would run on the previous layer's.
   if (!is_outside_ && question_.placement.first_on_gpu == 0 && has(name))
     graph_.at(out).device = static_cast<std::int8_t>(device_of_layer());
   if (const TensorId scale = weight(name); scale != kNoTensor) out = graph_.mul(out, scale);
@@ -124,7 +124,7 @@ TensorId GraphBuilder::rope(TensorId x) {
   return graph_.like(Op::kRope, x, position_ids());
 }
 
-// "_shexp" is the shared expert's.
+// The suffix "_shexp" means the shared expert.
 TensorId GraphBuilder::mlp(TensorId x, std::string_view suffix) {
   const std::string up = "ffn_up" + std::string(suffix), gate = "ffn_gate" + std::string(suffix),
                     down = "ffn_down" + std::string(suffix);

@@ -16,14 +16,14 @@
 
 namespace kvplan {
 
-// What the graph is built for.
+// The conditions that the graph is built for.
 struct GraphQuestion {
   const EngineInput* input = nullptr;
   LlamaContext context;
   LlamaPlacement placement;
   std::uint64_t outputs = 1;  // rows of logits
   bool flash_attention = true;
-  // The cache stores values by channel, if flash attention was off from the start. If the context finds only later that
+  // The cache stores values by channel if flash attention was off from the start. If llama.cpp only finds later that
   // there is no kernel for the model's heads, values stay stored by token.
   bool transposes_values = false;
   LlamaRules rules{};
@@ -38,17 +38,17 @@ ElementType element_type(Dtype type);  // of a cache
 class GraphBuilder {
  public:
   GraphBuilder(const GraphQuestion& question, const GraphWeights& weights);
-  // False if the blocks do not cover the model.
+  // False if kvplan has no code for some of the model's blocks.
   bool build();
   ComputeGraph& graph() { return graph_; }
 
  private:
   // The cache of one layer's attention.
   struct KvCache {
-    std::uint64_t heads = 0, key = 0, value = 0;  // KV heads, widths of one
-    std::uint64_t latent = 0;                     // width of a latent that is cached as it is
+    std::uint64_t heads = 0, key = 0, value = 0;  // number of KV heads, and the widths of one
+    std::uint64_t latent = 0;                     // width of a latent that is cached without being expanded
     bool windowed = false;
-    bool is_shared = false;  // it belongs to another layer
+    bool is_shared = false;  // this cache belongs to another layer
     TensorId k = kNoTensor, v = kNoTensor;
   };
   // The states of one layer.
@@ -69,9 +69,9 @@ class GraphBuilder {
   // Weights of the current layer.
   bool has(std::string_view name) const { return find(name) != nullptr; }
   const GraphWeight* find(std::string_view name) const;
-  const GraphWeight& need(std::string_view name) const;  // throws NotCovered if it is missing
+  const GraphWeight& need(std::string_view name) const;  // throws NotCovered if the tensor is missing
   TensorId weight(std::string_view name);
-  TensorId weight_as(std::string_view name, Dims ne);  // the same elements in other dimensions
+  TensorId weight_as(std::string_view name, Dims ne);  // the same elements with other dimensions
   int device_of_layer() const;
   int device_of(std::uint64_t unit) const;
   std::uint64_t tokens() const { return tokens_; }
@@ -83,7 +83,7 @@ class GraphBuilder {
   TensorId output_ids();
   TensorId chosen(TensorId x) { return graph_.rows(x, output_ids()); }
   TensorId norm(TensorId x, std::string_view name);
-  TensorId linear(std::string_view name, TensorId x);  // including its scale, without its bias
+  TensorId linear(std::string_view name, TensorId x);  // with its scale, without its bias
   TensorId linear_with_bias(std::string_view name, TensorId x);
   TensorId rope(TensorId x);
   TensorId mlp(TensorId x, std::string_view suffix = "");
@@ -151,17 +151,17 @@ class GraphBuilder {
   ComputeGraph graph_;
   std::uint64_t tokens_ = 0;
   std::uint64_t layer_ = 0;
-  bool is_outside_ = false;  // building outside of the layers
+  bool is_outside_ = false;  // the builder is outside of the layers
   bool last_ = false;
   std::vector<KvCache> caches_;  // by layer
   std::vector<States> states_;   // by layer
   bool has_states_ = false;
-  bool keeps_nothing_ = false;         // attention is within the batch only
+  bool keeps_nothing_ = false;         // tokens attend only within the batch
   TensorId layer_inputs_ = kNoTensor;  // the layers' own embeddings
   // State indices: of all sequences, of those read, of all but the first, of none.
   TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
   Cells full_, window_;
-  bool has_windows_ = false;  // windows have a second cache
+  bool has_windows_ = false;  // windows have a separate cache
   // Weights in the graph: by name, then by layer; the last entry is for weights outside of the layers.
   std::map<std::string, std::vector<TensorId>, std::less<>> made_;
   TensorId token_ids_ = kNoTensor, positions_ = kNoTensor, outputs_ = kNoTensor, position_scale_ = kNoTensor;

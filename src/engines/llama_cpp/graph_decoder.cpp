@@ -9,11 +9,11 @@
 
 namespace kvplan {
 
-constexpr std::uint64_t kTensorsOfLayer = 64;  // roughly: most layers have 40 to 60
+constexpr std::uint64_t kTensorsOfLayer = 64;  // a rough limit: most layers have 40 to 60
 
 GraphBuilder::GraphBuilder(const GraphQuestion& question, const GraphWeights& weights)
     : question_(question), input_(*question.input), model_(input_.model), weights_(weights) {
-  // Every sequence has equally many tokens.
+  // Every sequence of the batch has the same number of tokens.
   const std::uint64_t seqs = std::max<std::uint64_t>(1, question.context.num_seqs);
   tokens_ = (question.context.n_ubatch + seqs - 1) / seqs * seqs;
   graph_.reserve(kTensorsOfLayer * model_.num_layers);
@@ -23,7 +23,7 @@ bool GraphBuilder::covers() const {
   return weights_.find("token_embd") != nullptr && weights_.find("output") != nullptr;
 }
 
-// Whether the rows whose logits are wanted are selected after the last layer, since a draft may want all hidden states.
+// Whether rows without logits are kept until after the last layer, since a draft may need all hidden states.
 bool GraphBuilder::chooses_late() const {
   return question_.rules.chooses_late && (model_.graph.chooses_late || question_.of_class.chooses_late);
 }
@@ -33,7 +33,7 @@ bool GraphBuilder::build() {
     return build_all();
   } catch (const NotCovered&) {
     return false;
-  } catch (const std::out_of_range&) {  // a tensor is missing
+  } catch (const std::out_of_range&) {  // the layer lacks a tensor
     return false;
   }
 }
@@ -55,7 +55,7 @@ bool GraphBuilder::build_all() {
       [this](std::string_view name) { return made_.find(name) != made_.end() || is_replaced(name); });
 }
 
-// Tensors that files may have and the graph does not read: from old files of Qwen3-Next, and of a dense MLP beside
+// Tensors that some files have and the graph does not read: in old files of Qwen3-Next, and of a dense MLP next to
 // experts.
 bool GraphBuilder::is_replaced(std::string_view name) const {
   if (name.starts_with("ssm_in")) return question_.of_class.fuses_gates && weights_.any("attn_gate");

@@ -5,7 +5,7 @@
 
 namespace kvplan {
 
-// Queries, and the latent with its rotary part, before rotation.
+// The queries, and the latent with its rotary part, before rotation.
 TensorId GraphBuilder::latent_attention(TensorId x) {
   const KvCache& cache = caches_[layer_];
   const std::uint64_t rank = need("attn_kv_a_norm").ne[0], rope_width = need("attn_kv_a_mqa").ne[1] - rank;
@@ -57,7 +57,7 @@ TensorId GraphBuilder::latent_attention(TensorId x) {
   return linear_with_bias("attn_output", attend(cache, made, kNoTensor));
 }
 
-// One head of keys, whose first part is the values; the result is expanded afterwards.
+// One key head, whose first part is the value; the result is expanded afterwards.
 TensorId GraphBuilder::attend_latent(const KvCache& cache, const Heads& heads) {
   graph_.expand(heads.q);
   graph_.expand(heads.v);

@@ -1,5 +1,5 @@
-// The memory of a graph on each device: ggml's scheduler assigns nodes to devices and copies what crosses between them,
-// and ggml's allocator places the tensors.
+// The memory of a graph on each device: ggml's scheduler assigns nodes to devices and copies the tensors that another
+// device reads, and ggml's allocator places all tensors.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Devices {
   int gpus = 1;
   std::uint64_t copies = 1;           // copies of each input if GPUs run as a pipeline
   bool copies_unused_inputs = false;  // since v0.6.0 a pipeline also copies inputs that no node reads
-  bool takes_over = true;             // a GPU computes large batches even with weights in host memory
+  bool takes_over = true;             // a GPU computes large batches even if the weights are in host memory
   int host() const { return gpus; }
   int count() const { return gpus + 1; }
 };
@@ -22,7 +22,7 @@ struct Devices {
 // Bytes that the tensor takes on the device, by the rules of ggml-cuda and ggml-cpu.
 std::uint64_t allocated_bytes(const ComputeGraph& graph, const GraphTensor& tensor, bool on_gpu);
 
-// Free memory of one device (best fit, else the end), and the most that was in use.
+// Free memory of one device (best fit, else at the end), and the largest amount that was in use.
 class MemoryBlocks {
  public:
   explicit MemoryBlocks(std::uint64_t alignment) : alignment_(alignment) {}
@@ -37,17 +37,17 @@ class MemoryBlocks {
   };
   std::uint64_t alignment_;
   std::uint64_t peak_ = 0;
-  std::uint64_t end_ = 0;     // where the last block begins; it has no end
-  std::vector<Block> holes_;  // before the end, ordered by offset
+  std::uint64_t end_ = 0;     // start of the last free block, which has no end
+  std::vector<Block> holes_;  // gaps before that block, ordered by offset
 };
 
 struct PlacedNode {
   TensorId tensor = kNoTensor;
   int device = 0;
-  bool keeps_source = false;  // no computation: it marks that the tensor is read here
+  bool keeps_source = false;  // not a computation: it marks that the tensor is read here
 };
 
-// The peak on each device for nodes in their order, with the leafs before them.
+// The peak memory of each device for these nodes, in order. The leafs are allocated before them.
 std::vector<std::uint64_t> allocate_graph(const ComputeGraph& graph, const Devices& devices,
                                           const std::vector<PlacedNode>& leafs, const std::vector<PlacedNode>& nodes);
 

@@ -5,7 +5,7 @@
 
 namespace kvplan {
 
-// The rows of one layer out of {width, tokens, layers}.
+// Selects one layer's rows from {width, tokens, layers}.
 TensorId GraphBuilder::slice(TensorId x) {
   const Dims ne = graph_.at(x).ne;
   return graph_.view(x, {ne[0], ne[1], 1, 1}, graph_.at(x).nb);
@@ -31,7 +31,7 @@ void GraphBuilder::embed_layers(TensorId x, TensorId looked_up) {
   is_outside_ = false;
 }
 
-// The contribution of the layer's own embedding.
+// Adds the contribution of the layer's own embedding.
 TensorId GraphBuilder::layer_input(TensorId x) {
   const TensorId gated = graph_.unary(linear("inp_gate", x));
   TensorId own = slice(layer_inputs_);

@@ -43,7 +43,7 @@ bool GraphBuilder::read_states() {
   return true;
 }
 
-// Copies into an existing tensor.
+// Copies a tensor into an existing one.
 void GraphBuilder::copy_into(TensorId source, TensorId target) {
   GraphTensor out = graph_.at(target);
   if (!out.is_view()) out.view_of = target;
@@ -55,7 +55,7 @@ void GraphBuilder::copy_into(TensorId source, TensorId target) {
   graph_.expand(graph_.add_tensor(out));
 }
 
-// The states of the batch's sequences: `read` turns them into what the layer uses.
+// The states of the batch's sequences; `read` converts them to what the layer uses.
 TensorId GraphBuilder::read_state(TensorId stored, const std::function<TensorId(TensorId)>& read) {
   const std::uint64_t width = graph_.at(stored).ne[0], count = graph_.at(stored).ne[1];
   const TensorId states = graph_.reshape(stored, {width, count, 1, 1});
@@ -210,7 +210,7 @@ TensorId GraphBuilder::short_convolution(TensorId x) {
   return graph_.reshape(out, {graph_.at(out).ne[0], tokens(), 1, 1});
 }
 
-// As in Qwen3-Next and Qwen3.5.
+// The shapes of Qwen3-Next and Qwen3.5.
 TensorId GraphBuilder::delta_net(TensorId x) {
   const States& states = states_[layer_];
   const std::uint64_t seqs = question_.context.num_seqs, each = tokens() / seqs;

@@ -1,6 +1,6 @@
-// ggml's scheduler: each node gets a device; a run of nodes on one device is a split, and what a split reads from
-// another device's memory is copied when it starts. Operations go to the device of their weights, or to a GPU if the
-// weights are in host memory and the batch is large; others go to the device of their neighbours.
+// ggml's scheduler: it assigns a device to each node. Consecutive nodes on one device are a split. When a split starts,
+// ggml copies the tensors that it reads from other devices. Operations go to the device of their weights, or to a GPU
+// if the weights are in host memory and the batch is large; others go to the device of their neighbours.
 //
 // Source: ggml-backend.cpp (ggml_backend_sched_split_graph) of v0.5.0 and v0.6.0; ggml-cuda.cu (supports_op,
 //   offload_op).
@@ -37,7 +37,7 @@ bool has_attention_kernel(const ComputeGraph& graph, const GraphTensor& node) {
   }
 }
 
-// Types that CUDA can look up rows of.
+// Types of tables from which CUDA can look up rows.
 bool looks_up(const ElementType& type) {
   constexpr std::uint32_t kTypes[] = {0, 1, 2, 3, 6, 7, 8, 26, 30};  // f32 f16 q4_0 q4_1 q5_0 q5_1 q8_0 i32 bf16
   return std::find(std::begin(kTypes), std::end(kTypes), type.id) != std::end(kTypes);
@@ -61,7 +61,7 @@ class Scheduler {
     TensorId first = kNoTensor, others = kNoTensor;
   };
 
-  // The device whose memory already has the tensor.
+  // The device that already stores the tensor.
   int place_of(const GraphTensor& tensor) const {
     return tensor.is_view() ? graph_.at(tensor.view_of).place : tensor.place;
   }
@@ -78,7 +78,7 @@ class Scheduler {
     return true;
   }
 
-  // Whether a GPU takes the operation although its weight is in host memory.
+  // Whether a GPU computes the operation although its weight is in host memory.
   static bool offloads(const GraphTensor& node) {
     switch (node.op) {
       case Op::kGetRows: return false;
@@ -257,7 +257,7 @@ class Scheduler {
         const TensorId source = graph_.at(id).src[i];
         if (copies_at_first_use() && graph_.at(source).is_input) copy_for_pipeline(source);
         if (device_of(source) == device || reaches(source, device)) continue;
-        // GPUs do not read host memory, nor the host that of GPUs.
+        // GPUs do not read host memory, and the host does not read GPU memory.
         const TensorId copy = copy_for_split(source, device, inputs);
         graph_.at(id).src[i] = copy;
       }

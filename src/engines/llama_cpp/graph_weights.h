@@ -1,4 +1,4 @@
-// The tensors of a GGUF: which of them exist determines the graph.
+// The tensors of a GGUF. Which of them exist determines the graph.
 #pragma once
 
 #include <map>
@@ -22,9 +22,9 @@ class GraphWeights {
   // "attn_q" and "attn_q.bias" of a layer, "token_embd" outside of them; null if there is none.
   const GraphWeight* find(std::string_view name, std::uint64_t layer) const;
   const GraphWeight* find(std::string_view name) const;
-  // Whether some layer has it.
+  // Whether any layer has the tensor.
   bool any(std::string_view name) const { return in_layers_.find(name) != in_layers_.end(); }
-  // Names in layers that no part of a graph uses, other than scales and rotation factors.
+  // Names of layer tensors that no part of the graph uses, other than scales and rotation factors.
   template <class Used>
   bool all_used(const Used& is_used) const {
     for (const auto& [name, layers] : in_layers_)
@@ -37,7 +37,7 @@ class GraphWeights {
   void add(const ModelShape& model, const TensorGroup& group);
   void put(const ModelShape& model, std::string_view name, const TensorGroup& group, const GraphWeight& weight);
 
-  // An entry without elements: that layer lacks it.
+  // An entry without elements means that the layer lacks the tensor.
   std::map<std::string, std::vector<GraphWeight>, std::less<>> in_layers_;
   std::map<std::string, GraphWeight, std::less<>> outside_;
 };

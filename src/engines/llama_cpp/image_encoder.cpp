@@ -18,8 +18,8 @@ namespace kvplan {
 
 namespace {
 
-// The side of the warm-up image in tokens, and the side of a token in patches. Other projectors take images of one
-// size.
+// The side of the warm-up image in tokens, and the side of a token in patches. Projectors that are not listed have
+// images of one size.
 struct WarmUp {
   std::string_view projectors;
   std::uint64_t tokens, merge;

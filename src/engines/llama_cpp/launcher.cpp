@@ -31,7 +31,7 @@ static void add_extras(const LaunchInput& input, Arguments& out) {
       case DraftMethod::kMtp: out.add("--spec-type", "draft-mtp"); break;
       case DraftMethod::kEagle3: out.add("--spec-type", "draft-eagle3"); break;
       case DraftMethod::kNgram: out.add("--spec-type", "ngram-mod"); break;
-      default: break;  // what only -md does
+      default: break;  // the options that only -md needs
     }
     if (const std::uint64_t tokens = input.request->num_speculative_tokens; tokens > 0)
       out.add(!renamed                                     ? "--draft-max"
@@ -63,8 +63,8 @@ static void add_model(const LaunchInput& input, Arguments& out, Launch& launch) 
   }
 }
 
-// llama.cpp limits a slot to the context that the file was trained with, even with scaling: the key itself is
-// overridden.
+// llama.cpp limits a slot to the context that the file was trained with, even with scaling. So the command overrides
+// the file's key.
 static void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
   if (!is_beyond(input)) return;
   if (input.model.is_gguf)
@@ -86,7 +86,7 @@ EngineCommand llama_cpp_command() {
   out.takes_underscores = out.uses_visible_gpus = true;
   out.complete = [](CommandSettings& settings) {
     if (!settings.program.empty() && settings.program != "llama-server") settings.set("--tool", "cli");
-    // --fit off: everything on the GPUs unless -ngl says otherwise.
+    // --fit off puts everything on the GPUs unless -ngl says otherwise.
     const std::string* fit = settings.find("@fit");
     if (fit != nullptr && *fit == "off" && settings.find("--n-gpu-layers") == nullptr)
       settings.set("--n-gpu-layers", "all");
@@ -94,7 +94,7 @@ EngineCommand llama_cpp_command() {
     // --split-mode none ignores --tensor-split.
     if (const std::string* mode = settings.find("--split-mode"); mode != nullptr && *mode == "none")
       settings.remove("--tensor-split");
-    // The layers are split over as many GPUs as --tensor-split has numbers.
+    // llama.cpp splits the layers over as many GPUs as --tensor-split has numbers.
     const std::string* shares = settings.find("--tensor-split");
     const auto cards = shares == nullptr ? 0 : 1 + std::count_if(shares->begin(), shares->end(), [](char c) {
                                                  return c == ',' || c == '/';

@@ -1,7 +1,6 @@
-// llama.cpp: one buffer of cells for each kind of cache, sized when the context is made.
+// llama.cpp: one buffer of cells for each kind of cache, which llama.cpp sizes when it creates the context.
 //
-// The n_ctx tokens of a context are divided when it is made. Without --kv-unified each of the n_parallel sequences has
-// its own stream; with it they share one:
+// Without --kv-unified each of the n_parallel sequences has its own stream; with it they share one:
 //
 //   n_ctx_seq = pad256(n_ctx / sequences), streams = sequences      each on its own
 //   n_ctx_seq = pad256(n_ctx),             streams = 1              --kv-unified (llama-server without -np)
@@ -20,15 +19,14 @@
 //   - without flash attention V is transposed, and each layer's V is as wide as the widest layer's.
 //   - recurrent state (R: conv columns k - 1, S) is float32, one row for each sequence, whatever the context; a draft
 //     that can be rejected (MTP) needs as many rows more as it has tokens, where the architecture can roll back.
-//   - DeepSeek-V4: the windows, entries for 4 and for 128 tokens, index keys, and float32 compressor state, all of
-//     them for each sequence apart, --kv-unified or not.
+//   - DeepSeek-V4 has windows, entries for 4 and for 128 tokens, index keys, and float32 compressor states. Each
+//     sequence has its own, even with --kv-unified.
 //   - encoder-decoder models: the cross attention's keys and values are computed again for each batch.
-//   - a layer's cache lies where the layer lies: the last -ngl of (layers + 1 for the output) go to the GPUs in order,
-//     as even as they divide or by --tensor-split; the others' stays in host memory, all of it with
-//     --no-kv-offload.
-//   - a draft model has a separate context: as many tokens and sequences as the model's, K and V in float16 unless
-//     --cache-type-k-draft says otherwise, and a separate compute buffer. Drafts that must be rolled back (MTP,
-//     EAGLE-3) cost rows of recurrent states; other drafts restore a checkpoint in host memory.
+//   - a layer's cache is on the same device as the layer. The last -ngl of (layers + 1 for the output) are on the
+//     GPUs in order, split evenly or by --tensor-split. Other caches, or all with --no-kv-offload, are in host memory.
+//   - a draft model has its own context and compute buffer, with the model's tokens and sequences. Its K and V are
+//     float16 unless --cache-type-k-draft says otherwise. Drafts that must be rolled back (MTP, EAGLE-3) need more
+//     rows of recurrent states; other drafts restore a checkpoint in host memory.
 //   - CUDA pads the last row of a quantized tensor whose rows are not a multiple of 512 elements.
 //
 // Source: llama.cpp v0.5.0 (September 2026): src/llama-context.cpp, llama-kv-cache.cpp, -iswa, -dsa, -dsv4,
@@ -51,7 +49,7 @@
 namespace kvplan {
 
 constexpr std::string_view kTypeNames = "float32, float16, bfloat16, q8_0, q5_1, q5_0, q4_1, q4_0 or iq4_nl";
-constexpr std::uint64_t kMaxSequences = 256;  // LLAMA_MAX_SEQ in llama-cparams.h; 64 before September 2025
+constexpr std::uint64_t kMaxSequences = 256;  // LLAMA_MAX_SEQ in llama-cparams.h; it was 64 before September 2025
 
 static bool stores(Dtype type) {
   switch (type) {
@@ -68,7 +66,7 @@ static bool stores(Dtype type) {
   }
 }
 
-// float16, whatever the checkpoint's type, even where it declares FP8 for its cache; states in float32.
+// K and V are float16 whatever the checkpoint's type, even if it declares an FP8 cache; states are float32.
 static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   types.state = Dtype::kFloat32;
@@ -101,7 +99,7 @@ static void check_parallel(const Request& request, const ModelShape& model) {
     refuse("--batch and --ubatch-size are both 0", "name one of them");
 }
 
-// ggml packs blocks of 32 elements, and flash attention reads whole heads.
+// ggml packs elements in blocks of 32, and flash attention reads whole heads.
 static void check_blocks(const EngineInput& input, bool flash_attention) {
   for (const LayerCache& cache : input.caches) {
     std::uint64_t key = 0;
@@ -144,7 +142,7 @@ static void check_types(const EngineInput& input) {
   check_blocks(input, llama_flash_attention(input));
 }
 
-// The draft's context; -cd if given.
+// The context of the draft; -cd if given.
 static std::function<Load(const Load&)> draft_load(const Request& request) {
   const bool one = !llama_rules(request).whole_draft;
   return [one, own = request.extras.draft_ctx](const Load& load) {
@@ -187,7 +185,7 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                     std::make_unique<LlamaCppLayout>(*input.draft), draft_load(input.request), draft_label(input));
 }
 
-// --ctx-size is n_ctx, over all slots: the tokens of one slot, or of the pool of all.
+// --ctx-size is n_ctx, the total over all slots. Returns the tokens of one slot, or of the pool of all slots.
 static Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   if (request.llama_cpp.kv_unified || request.sequences() <= 1) return ctx_size;
   constexpr std::uint64_t kPad = 256;
@@ -195,7 +193,7 @@ static Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.sequences()), kPad, "a number of tokens"));
 }
 
-// Vulkan and SYCL allocate no larger buffer in one piece, and a tensor needs one piece.
+// Vulkan and SYCL limit the size of one buffer, and a tensor must be in one buffer.
 static std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
   constexpr std::uint64_t kLargest = 4096 * kMiB;
   using enum LlamaBackend;

@@ -1,4 +1,4 @@
-// Lines of llama.cpp's and llama-server's log that tell why a model was not loaded, and what happened instead. Source:
+// Lines of llama.cpp's and llama-server's log about models that were not loaded or not as requested. Source:
 // ggml/src/ggml-backend.cpp, ggml-alloc.c, ggml-cuda.cu, ggml-vulkan.cpp, ggml-metal; src/llama-context.cpp,
 // llama-kv-cache.cpp, llama-model-loader.cpp; common/fit.cpp; tools/server/server-context.cpp.
 #include "engines/log_lines.h"
@@ -10,7 +10,7 @@ using enum LogEventId;
 
 // The figures of llama.cpp's log, in its older and newer spellings.
 constexpr LogTemplate kFigures[] = {
-    // Which build, which GPUs.
+    // The build and the GPUs.
     log_phase(StartPhase::kEngine, "build: {version:word} ("),
     log_phase(StartPhase::kEngine, "(build {version:word}, commit"),
     log_figure("ghcr.io/ggml-org/llama.cpp:{*}-b{version:word}"),
@@ -32,7 +32,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("{device:word} model buffer size = {weights:size}"),
     log_figure("load_tensors: {device:word} buffer size = {weights:size}"),
 
-    // The context: these follow the names of three functions.
+    // The context. Each line begins with the name of one of three functions.
     log_figure(": n_seq_max = {n_seq_max:seqs}"),
     log_figure(": n_ctx = {n_ctx:tokens}"),
     log_figure(": n_ctx_per_seq = {n_ctx_seq:tokens}"),
@@ -51,7 +51,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("n_ctx_slot = {n_ctx_slot:tokens}, kv_unified = {kv_unified:word}"),
     log_figure("using full-size SWA {swa_full:word} (ref:"),
 
-    // Caches. Each has a line per device, and one for the total.
+    // The caches. Each has one line per device, and one for the total.
     log_figure("kv_size = {kv_size:tokens}, offload = {*}, type_k = {cache_type_k:word}"),
     log_figure("offload = {*}, type_v = {cache_type_v:word}"),
     log_figure("creating SWA KV cache, size = {window_cells:tokens} cells"),
@@ -67,7 +67,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("llama_memory_recurrent: size = {state_total:size} ({state_cells} cells"),
     log_figure("llama_kv_cache_recurrent: size = {state_total:size} ({state_cells} cells"),
 
-    // Buffers, and the table of all of them.
+    // The buffers, and the table of all buffers.
     log_figure("{device:word} output buffer size = {output_buffer:size}"),
     log_figure("{device:word} compute buffer size = {compute_buffer:size}"),
     log_figure("{device:word} compute buffer size is {compute_buffer:size}"),
@@ -211,7 +211,7 @@ constexpr LogTemplate kEvents[] = {
     {"request ({asked:tokens} tokens) exceeds the available context size ({longest:tokens} tokens)", kRequestTooLong},
     {"the request exceeds the available context size", kRequestTooLong},
     {"failed to find free space in the KV cache, retrying with smaller batch size", kPreempted},
-    // These tell which engine wrote the log.
+    // Lines that show which engine wrote the log.
     {"llama_model_loader:", kMark},
     {"llama_model_load", kMark},
     {"ggml_backend", kMark},

@@ -20,7 +20,7 @@ class LlamaCppLog {
   }
 
  private:
-  // The GPUs of the log, and the layers on them.
+  // The GPUs in the log, and the layers on them.
   void place() {
     std::set<std::string> gpus;
     bool on_host = false;
@@ -105,7 +105,7 @@ class LlamaCppLog {
           Tokens(std::max<std::uint64_t>(1, is_known && !own_.kv_unified ? *given / slots : *given));
   }
 
-  // A window has cells for its sequences and one micro-batch.
+  // A window has cells for all its sequences and one micro-batch.
   void read_micro_batch(std::uint64_t slots) {
     if ((own_.n_ubatch = options_.n_ubatch)) return;
     const auto cells = log_.count("window_cells");

@@ -1,4 +1,4 @@
-// Where the layers are: -ngl units from the back on the GPUs, evenly or by --tensor-split.
+// The placement of layers: the last -ngl units are on the GPUs, split evenly or by --tensor-split.
 #include <algorithm>
 
 #include "engines/llama_cpp/cache.h"

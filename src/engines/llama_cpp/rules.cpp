@@ -8,7 +8,7 @@ namespace {
 
 using L = LlamaRules;
 
-// A build before the first version: b6980.
+// A build from before the first version, b6980.
 constexpr Release build(std::uint64_t number) {
   return {0, 0, number};
 }

@@ -10,8 +10,8 @@ namespace kvplan {
 
 constexpr std::uint64_t kGpuAlignment = 128, kHostAlignment = 32;
 
-// Bytes that a tensor takes beyond its own: it begins at a multiple of the alignment, and on a GPU the last row of a
-// quantized one is padded to 512 elements.
+// The padding of a tensor: it starts at a multiple of the alignment, and on a GPU the last row of a quantized tensor is
+// padded to 512 elements.
 static std::uint64_t padding_of(const TensorGroup& group, bool on_host) {
   constexpr std::uint64_t kRow = 512;
   const std::uint64_t bytes = checked_mul(group.stored_bytes.count(), group.copies, "a tensor's bytes");
@@ -22,7 +22,7 @@ static std::uint64_t padding_of(const TensorGroup& group, bool on_host) {
   return round_up(bytes + row, on_host ? kHostAlignment : kGpuAlignment, "a tensor's bytes") - bytes;
 }
 
-// How many tensors of the group are in the stage.
+// The number of the group's tensors that are in the stage.
 static std::uint64_t tensors_in(const StageShare& stage, const TensorGroup& group, std::uint64_t first_layer) {
   if (group.place == Place::kEach) return stage.layers > 0 ? 1 : 0;
   std::uint64_t out = group.layers.empty() && stage.has_head ? 1 : 0;

@@ -1,6 +1,6 @@
 // The logical engine: what the architecture needs, without an allocator.
 //
-// A tensor parallel rank has its part of the heads, and all of what cannot be split; a pipeline stage has
+// A tensor parallel rank has its part of the heads, and a copy of everything that cannot be split. A pipeline stage has
 // its layers, split as in vLLM. Nothing is rounded, so reserved equals logical on every GPU, except for a draft's
 // cache.
 #include <algorithm>
@@ -108,7 +108,7 @@ class LogicalLayout : public CacheLayout {
   Capacity capacity(Bytes budget, const Load& load) const override {
     Capacity out;
     out.kv_cache_memory = budget;
-    // The tokens that fit besides the fixed part, at the bytes per token beyond every window.
+    // The tokens that fit besides the fixed part, at the bytes per token that remain when every window is full.
     std::uint64_t slope = 0;
     for (std::size_t s = 0; s < stages_.size(); ++s)
       slope =
@@ -144,7 +144,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return std::make_unique<LogicalLayout>(input);
 }
 
-// The minimum: one prefill chunk of hidden states in 16 bit, and an allowance for any process.
+// The minimum activations: one prefill chunk of hidden states in 16 bit, and an allowance for any process.
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const bool whole = is_encoder(input);
@@ -173,7 +173,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
 
-// Pairs for every linear layer, for one adapter.
+// A pair of matrices for every linear layer, for one adapter.
 LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>&) {
   constexpr std::uint64_t kDefaultRank = 16;
   LoraSlots out;

@@ -19,7 +19,7 @@ constexpr LogTemplate kEvents[] = {
     {"This model does not fit on the devices [{devices:text}]", kDoesNotFitDevices},
     {"DriverError(CUDA_ERROR_OUT_OF_MEMORY", kOutOfMemory, "",
      "--isq 4 | smaller weights; --pa-gpu-mem-usage 0.8 | a smaller KV cache; @shorter_length"},
-    // These tell which engine wrote the log.
+    // Lines that show which engine wrote the log.
     {"mistralrs_core", kMark},
 };
 

@@ -2,7 +2,7 @@
 //
 // Source: mistral.rs of 2026, mistralrs-core/src/paged_attention/mod.rs and cache_engine.rs (read). 0.9.5 was run on a
 // CPU, with a small model of Llama's class: chunks of 1,024 tokens, --isq makes q4k with q6k for sensitive tensors, and
-// "paged attention is unavailable on this device". So the pool's rules were checked against no run.
+// "paged attention is unavailable on this device". So no run has checked the rules of the pool.
 // - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in whole MiB over the bytes of a
 //   block of all layers. Every layer keeps every token, sliding ones too.
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
@@ -22,7 +22,7 @@ constexpr EngineVersion kVersions[] = {
      "0.9.5 run on a CPU: it loads a model, quantizes it and reads a prompt in chunks of 1,024 tokens. PagedAttention "
      "does not run there: the pool as of 0.6 (read). Not checked: its automatic memory goal"},
 };
-constexpr Tokens kPromptChunk{1024};  // "Prompt chunk size is 1024", 0.5 and 0.9.5
+constexpr Tokens kPromptChunk{1024};  // "Prompt chunk size is 1024", printed by 0.5 and 0.9.5
 constexpr double kShare = 0.9;        // of the GPU, for weights and cache together
 constexpr std::uint64_t kBlock = 32;
 

@@ -1,4 +1,4 @@
-// The command line of mlx-lm. Its caches grow with the requests, so no option sets the context. Source:
+// The command line of mlx-lm. The caches of mlx-lm grow with the requests, so no option sets the context. Source:
 // mlx_lm/server.py of 0.32.2.
 #include "engines/command_options.h"
 #include "engines/launch_words.h"

@@ -1,4 +1,4 @@
-// Lines of MLX and of what serves with it: mlx-lm, mlx-engine, vllm-mlx, oMLX, exo. Source:
+// Lines of MLX and of the programs that serve with it: mlx-lm, mlx-engine, vllm-mlx, oMLX, exo. Source:
 // mlx/backend/metal/device.cpp, allocator.cpp and eval.cpp, mlx_lm/utils.py, generate.py, server.py; public threads.
 #include "engines/log_lines.h"
 
@@ -66,7 +66,7 @@ constexpr LogTemplate kEvents[] = {
     {"IOGPUGroupMemory", kDied, "macOS panicked in its GPU driver (IOGPUFamily)", kLessPrompt},
     {"Starting httpd at", kStarted},
     {"generation thread died", kDied},
-    // These tell which program wrote the log.
+    // Lines that show which program wrote the log.
     {"mlx_lm/", kMark},
     {"mlx_vlm/", kMark},
     {"mlx-engine", kMark},

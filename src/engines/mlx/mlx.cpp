@@ -65,12 +65,12 @@ static bool rotates(const EngineInput& input) {
   if (kept_tokens(input)) return true;
   const MlxModule module = module_of(input.model);
   if (std::none_of(input.caches.begin(), input.caches.end(), has_window)) return false;
-  // A window in all layers comes from sliding_window, not from layer_types.
+  // A window for all layers comes from sliding_window, not from layer_types.
   return module.is(kRotates) ||
          (module.is(kRotatesByTypes) && !std::all_of(input.caches.begin(), input.caches.end(), has_window));
 }
 
-// The caches as the module makes them.
+// The caches as the module creates them.
 static std::vector<LayerCache> caches_of(const EngineInput& input) {
   std::vector<LayerCache> out = input.caches;
   if (const auto kept = kept_tokens(input))
@@ -87,7 +87,7 @@ static std::vector<LayerCache> caches_of(const EngineInput& input) {
   return module.is(kIndexInEveryLayer) ? with_indexes(std::move(out)) : out;
 }
 
-// Caches that mlx-lm cannot quantize: it loads the model, and fails when a prompt reaches --quantized-kv-start.
+// Caches that mlx-lm cannot quantize. It loads the model and fails when a prompt reaches --quantized-kv-start.
 static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (input.model.is_gguf)
     return Refusal{"gguf", "No safetensors found: mlx-lm reads no GGUF",
@@ -114,7 +114,7 @@ static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
     return Refusal{"plain_scores", "mlx-lm's module computes its scores from a cache that is not quantized", cure};
   const std::vector<LayerCache> caches = caches_of(input);
   for (const LayerCache& cache : caches) {
-    // With an indexer the latent's cache is in a list, and lists stay in 16 bit.
+    // With an indexer, the latent's cache is part of a list, and caches in lists stay in 16 bit.
     const bool is_indexed = std::any_of(cache.compact.begin(), cache.compact.end(),
                                         [](const Term& term) { return term.role == Role::kIndex; });
     for (const Term& term : cache.compact) {
@@ -158,7 +158,7 @@ static std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector
     const bool chunked = has_chunks && term.limit.kind == LimitKind::kChunk;
     if (!rotating && !chunked) term.limit = {};
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    // Chunks are not quantized: ChunkedKVCache has no quantized form.
+    // mlx-lm has no quantized form of ChunkedKVCache.
     const bool quantizes = term.storage == Storage::kKv && !chunked && !has_lists;
     const std::uint64_t bits = quantizes ? mlx_bits(term_dtype(term, types)) : 0;
     LayerBuffer out = plain_buffer(term, entry_bytes(term, plain, units, columns));
@@ -250,9 +250,9 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
-// The fraction of the memory. A GPU of the catalogue gives its working set, all of which mlx-lm uses (it sets the limit
-// of wired memory to max_recommended_working_set_size); a size is the whole machine's memory, of which macOS lets a GPU
-// wire a fraction by default.
+// The fraction of memory that MLX uses. For a GPU in the catalogue the memory is its working set, and mlx-lm uses all
+// of it (it sets the limit of wired memory to max_recommended_working_set_size). For a given size the memory is the
+// whole machine's, of which macOS by default lets a GPU wire a fraction.
 static double utilization(const EngineInput& input) {
   constexpr double kWired = 0.75;
   const CardRequest& card = input.request.card;

@@ -16,11 +16,11 @@ constexpr std::uint32_t kListed = kOwnCaches | kListedCaches;
 constexpr std::uint32_t kRotating = kOwnCaches | kRotates;
 constexpr std::uint32_t kRotatingByTypes = kOwnCaches | kRotatesByTypes;
 
-// Modules that do the same are one row.
+// Modules that do the same share a row.
 struct ModuleRow {
   std::string_view names;
   std::uint32_t traits;
-  std::string_view other_types = {};  // model_types that the first of them serves, too
+  std::string_view other_types = {};  // model_types that the first of these modules also serves
 };
 constexpr ModuleRow kModules[] = {
     {"afm7 lfm2-vl lfm2", kOwnCaches | kNoHead},

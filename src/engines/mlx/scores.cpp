@@ -1,4 +1,4 @@
-// What a step of a prompt needs besides the cache if Metal has no fused attention: the scores of one layer.
+// If Metal has no fused attention, a step of a prompt also needs memory for the scores of one layer.
 //
 // Source: mlx 0.26 to 0.32.2, mlx/backend/metal/scaled_dot_product_attention.cpp (use_fallback) and mlx/fast.cpp;
 // mlx-lm, models/base.py and the modules with latent attention. Run on a CPU, which never fuses: the fallback masks and
@@ -93,7 +93,7 @@ std::vector<LedgerLine> mlx_scores(const EngineInput& input, const std::vector<L
     if (!heads.quantized && (plain || !is_fused(heads, rules))) ++held;
     std::uint64_t queries = step.tokens;
     if (has_m5 && rules.fuses_256 && heads.key == 256 && heads.value == 256 && !plain && !heads.quantized)
-      queries = std::min(queries, kFusedStep - 1);  // the rest of a prompt
+      queries = std::min(queries, kFusedStep - 1);  // the tokens that remain of a prompt
     std::uint64_t keys = step.context;
     if (heads.limit.kind != LimitKind::kNone && step.rotates)
       keys = std::min(keys, checked_add(heads.limit.total().count(), queries, "the scores"));

@@ -1,7 +1,6 @@
 // A model's tensors as mlx-lm's modules make them: `sanitize` drops towers and MTP layers, `quant_predicate` keeps some
-// layers in another type, `cast_predicate` keeps float32.
-// Source, unless a row has its own: the module's own file in mlx_lm/models of 0.32.2. What many modules do is a trait
-// (modules.h).
+// layers in another type, `cast_predicate` keeps float32. Source, unless a row has its own: the module's own file in
+// mlx_lm/models of 0.32.2. What many modules do differently is a trait (modules.h).
 #include "engines/tensor_edits.h"
 
 #include <utility>
@@ -13,9 +12,9 @@ namespace kvplan {
 
 namespace {
 
-// Changes that a row cannot express.
+// Changes that a row cannot express, as functions.
 
-// A parameter outside of the layers, or in each of `layers`.
+// A parameter outside the layers, or one in each of `layers`.
 TensorGroup parameter(TensorRole role, std::string_view module, std::uint64_t rows, std::uint64_t columns,
                       std::uint64_t layers) {
   TensorGroup out = derived_tensor(module, rows, columns);
@@ -27,7 +26,7 @@ TensorGroup parameter(TensorRole role, std::string_view module, std::uint64_t ro
   return out;
 }
 
-// A file without hidden_size_per_layer_input still gets the inputs of each layer.
+// A file without hidden_size_per_layer_input still has the inputs of each layer.
 void add_layer_inputs(EngineTensors& model) {
   constexpr std::uint64_t kWidth = 256, kVocabulary = 262144;
   const TensorGroup* table = find_tensor(model, "model.embed_tokens");
@@ -49,7 +48,7 @@ void add_layer_scalars(EngineTensors& model) {
   model.tensors.push_back(parameter(TensorRole::kPlain, "model.layers.*.layer_scalar", 1, 1, model.num_layers));
 }
 
-// Dense MLPs of width intermediate_size_mlp instead of experts.
+// These layers have dense MLPs of width intermediate_size_mlp instead of experts.
 void make_dense(EngineTensors& model) {
   const std::uint64_t width = stated_number(model, "intermediate_size_mlp", 0);
   const TensorGroup* table = find_tensor(model, "model.embed_tokens");
@@ -106,9 +105,9 @@ constexpr TensorEdit kEdits[] = {
     {"", KeepAs{"<all>", Kept::kAsDeclared}},
     {"", InFloat32{"<all>", false}},
 
-    // Which tensors there are.
+    // Which tensors the module creates.
     {"llama4_text", make_dense},
-    // Files store it as a buffer.
+    // Checkpoints store this tensor as a buffer.
     {"lfm2_moe",
      AddBeside{.of = "<routers>", .name = "e_score_correction_bias", .elements = {.rows = 1}, .is_stored = true}, "",
      {.unless = "use_expert_bias=false"}},

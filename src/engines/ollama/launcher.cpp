@@ -1,4 +1,4 @@
-// The environment of Ollama's server: the plan's settings. The model is named by each request. Source:
+// The environment variables of Ollama's server, which are the plan's settings. Each request names its model. Source:
 // envconfig/config.go.
 #include <algorithm>
 
@@ -12,7 +12,7 @@ EngineCommand ollama_command() {
   EngineCommand out{kPrograms, "", "ollama", ollama_option_lines};
   out.server = "ollama serve";
   out.takes_model = out.uses_visible_gpus = true;
-  // A name is a model of its store, unless it is a file or says where it comes from.
+  // A name means a model in Ollama's store, unless it is a file or includes its source.
   out.complete = [](CommandSettings& settings) {
     std::string& model = settings.model;
     const bool is_named = model.find(".gguf") == std::string::npos && model.find(".json") == std::string::npos &&
@@ -54,7 +54,7 @@ Launch ollama_launch(const LaunchInput& input) {
                       .listens = true,
                       .takes_token = false};
   launch.gpus_per_node = request.parallel.gpus();
-  // Per request: Ollama multiplies it by the number of parallel ones.
+  // The context of one request; Ollama multiplies it by the number of parallel requests.
   launch.environment.emplace_back("OLLAMA_CONTEXT_LENGTH", std::to_string(input.load.max_model_len.count()));
   const bool is_quantized = input.types.key == Dtype::kQ8_0 || input.types.key == Dtype::kQ4_0;
   if (is_quantized) launch.environment.emplace_back("OLLAMA_KV_CACHE_TYPE", std::string(name(input.types.key)));

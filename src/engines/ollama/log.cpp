@@ -7,7 +7,7 @@ namespace kvplan {
 
 using enum LogEventId;
 
-// The figures of ollama's own lines; its runner's are llama.cpp's.
+// Figures in ollama's own lines. The lines of its runner are llama.cpp's.
 constexpr LogTemplate kFigures[] = {
     log_figure("Listening on {*} (version {version:word})"),
     log_figure("ollama version is {version:word}"),
@@ -30,7 +30,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("msg=\"compute graph\" device={device:word} size=\"{compute_buffer:size}\""),
     log_figure("msg=\"compute graph\" backend={device:word} {*}size=\"{compute_buffer:size}\""),
     log_figure("msg=\"total memory\" size=\"{total:size}\""),
-    // Its estimate before loading, used until its own engine measured.
+    // Its estimate before loading, which is used until ollama's own engine has measured.
     log_figure("memory.required.full=\"{total:size}\""),
     log_figure("memory.required.kv=\"{kv_total:size}\""),
     log_figure("memory.required.kv: {kv_total:size}"),
@@ -94,7 +94,7 @@ constexpr LogTemplate kEvents[] = {
      "the GPU ran out of memory while ollama's runner started"},
     {"llama runner process has terminated: {reason:text}", kDied},
     {"llama-server process has terminated: {reason:text}", kDied},
-    // These tell which engine wrote the log.
+    // Lines that show which engine wrote the log.
     {"source=server.go", kMark},
     {"source=sched.go", kMark},
     {"source=runner.go", kMark},

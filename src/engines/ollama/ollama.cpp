@@ -10,10 +10,10 @@
 // - flash attention, unless OLLAMA_FLASH_ATTENTION decides: by family until 0.13.4, then llama.cpp's "auto". Until 0.29
 // a
 //   quantized cache without it became float16 (llm/server.go); llama-server refuses it.
-// - MTP layers of a GGUF run by themselves, guessing draft_num_predict tokens (since 0.30).
-// - num_batch 512; since 0.30 by the context of all sequences (server/sched.go, automaticGenerationBatch), and
-//   llama-server's micro-batch is as large. If the GPU has little room beside the model it takes a smaller one,
-//   which is not planned.
+// - ollama uses the MTP layers of a GGUF without an option, with draft_num_predict draft tokens (since 0.30).
+// - num_batch is 512. Since 0.30 it depends on the context of all sequences (server/sched.go,
+//   automaticGenerationBatch), and llama-server's micro-batch is as large. If the model leaves little GPU memory,
+//   ollama takes a smaller batch, which kvplan does not plan.
 
 #include "engines/class_rows.h"
 #include "engines/engine.h"
@@ -40,11 +40,12 @@ constexpr EngineVersion kVersions[] = {
 };
 constexpr std::uint64_t kBatch = 512;
 
-// What Ollama's own engine keeps in addition to llama.cpp's cache, and whether a family still runs in it.
+// What Ollama's own engine stores in addition to llama.cpp's cache, and whether a family still runs in that engine.
 struct OllamaRules {
   bool starts_llama_server = false;
   bool sizes_context = false;
-  std::uint64_t gpt_oss_window = 0, gemma4_window = 0;  // least tokens of a window; 0 if llama.cpp runs the family
+  std::uint64_t gpt_oss_window = 0,
+                gemma4_window = 0;  // least number of tokens in a window; 0 if llama.cpp runs the family
   std::uint64_t checkpoints = 0;                        // copies of a sequence's states
   bool gpt_oss_flash = false, family_flash = false, auto_flash = false, gemma4_flash = false;
 };
@@ -126,7 +127,7 @@ OllamaClass ollama_class(const ModelShape& model) {
   return resolve_class(std::span<const ClassRow<C>>(kRows), model.arch, model.architecture);
 }
 
-// What OLLAMA_FLASH_ATTENTION says, else the default of the release for this model.
+// The value of OLLAMA_FLASH_ATTENTION, else the release's default for this model.
 FlashAttention flash_attention(const ModelShape& model, const Request& request) {
   using enum FlashAttention;
   const FlashAttention asked = request.llama_cpp.flash_attention;
@@ -138,13 +139,13 @@ FlashAttention flash_attention(const ModelShape& model, const Request& request) 
   return listed ? kOn : rules.auto_flash ? kAuto : kOff;
 }
 
-// Whether the cache stays in float16, though OLLAMA_KV_CACHE_TYPE names another type.
+// Whether the cache stays in float16 although OLLAMA_KV_CACHE_TYPE names another type.
 bool drops_cache_type(const ModelShape& model, const Request& request) {
   const bool asks = is_quantized(request.cache_type_k.value_or(Dtype::kFloat16));
   return asks && !rules_of(request).starts_llama_server && flash_attention(model, request) != FlashAttention::kOn;
 }
 
-// The families that ran in its own engine.
+// The families that ran in Ollama's own engine.
 struct OwnEngine {
   Arch arch;
   std::uint64_t OllamaRules::*window;
@@ -176,12 +177,13 @@ std::uint64_t batch_for(std::uint64_t tokens) {
 // Whether the batch, and with it the micro-batch, depends on the context.
 bool has_batch_rule(const Request& request) {
   const LlamaCppOptions& asked = request.llama_cpp;
-  // With a model larger than four fifths of the GPU it stays at kBatch (generationBatchFits).
+  // If the model is larger than four fifths of the GPU, the batch stays at kBatch (generationBatchFits).
   const bool is_large = asked.gpu_layers.value_or(kEveryLayer) != kEveryLayer || asked.cpu_moe_layers;
   return !asked.n_batch && !asked.n_ubatch && !is_large && rules_of(request).starts_llama_server;
 }
 
-// llama-server's own --fit; before, whole layers by its own estimate, which leaves MinimumMemory of ml/device.go free.
+// Since 0.30 llama-server's own --fit. Before, Ollama placed whole layers by its own estimate and left MinimumMemory of
+// ml/device.go free.
 std::optional<AutoPlacement> places(const Request& request) {
   const bool starts_server = rules_of(request).starts_llama_server;
   const Bytes margin = starts_server ? Bytes(kGiB) : Bytes(457 * kMiB);
@@ -190,7 +192,7 @@ std::optional<AutoPlacement> places(const Request& request) {
   return AutoPlacement{std::vector<Bytes>(request.parallel.pipeline, margin), Tokens(0), starts_server, true, one_gpu};
 }
 
-// The request as the llama.cpp underneath sees it, with the batch for `load` if given.
+// The request as llama.cpp receives it, with the batch for `load` if a load is given.
 Request below(const ModelShape& model, const Request& request, const Load* load = nullptr) {
   constexpr std::uint64_t kDraftTokens = 4;  // draft_num_predict
   Request out = request;
@@ -244,7 +246,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   OverheadInput out = in;
   out.engine = &inner;
   std::vector<LedgerLine> lines = llama_cpp_engine().overhead(out);
-  in.engine->memo = inner.memo;  // reused by the next step of a search
+  in.engine->memo = inner.memo;  // the next step of a search reuses it
   return lines;
 }
 
@@ -254,7 +256,8 @@ EngineSettings settings(const EngineInput& input, const Load& load) {
   return llama_cpp_settings(inner, load);
 }
 
-// server/routes.go: by the memory of all GPUs, a GiB less than the tiers of its documentation.
+// server/routes.go: the default depends on the memory of all GPUs. Its limits are one GiB below those in the
+// documentation.
 Tokens default_context(const Request& request, std::optional<Bytes> card) {
   Bytes all = card.value_or(Bytes(0)) * request.card.count;
   if (!request.card.mixed.empty()) {
