@@ -29,8 +29,8 @@ std::vector<LayerCache> mtp_layers(const EngineInput& input);
 std::uint64_t step_draft_tokens(const EngineInput& input, std::uint64_t otherwise);
 
 // A draft model's cache in addition to the model's: two layouts of one engine, queried together.
-// `load_of` gives the draft's load for the model's; it must not decrease as the load grows. Both layouts have the same
-// number of GPUs.
+// `load_of` returns the draft's load for a load of the model. It must not decrease as the load grows. Both layouts have
+// the same number of GPUs.
 std::unique_ptr<CacheLayout> with_draft(std::unique_ptr<CacheLayout> main, std::unique_ptr<CacheLayout> draft,
                                         std::function<Load(const Load&)> load_of, Template label);
 

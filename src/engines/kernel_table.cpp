@@ -147,7 +147,7 @@ std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table) {
 
 namespace {
 
-// quant_method of a checkpoint in this type: the first row whose word begins the type's name.
+// The quant_method of a checkpoint in this type: that of the first row whose word begins the type's name.
 struct Method {
   std::string_view type, dialect;
 };

@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// What happens to units that do not divide evenly by the ranks: Error(kBadInput), or the plan is for the fullest rank.
+// What to do if units do not divide evenly by the ranks: throw Error(kBadInput), or plan for the fullest rank.
 enum class Uneven : std::uint8_t { kRefuse, kRoundUp };
 
 // Units of a term on one of `ranks` ranks: units / ranks, or one (replicated) if there are fewer units than ranks.
@@ -18,21 +18,21 @@ std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven =
 // Bytes of an entry of the term on one of `ranks` ranks. A convolution has columns - 1 past inputs.
 Bytes rank_entry(const Term& term, const CacheTypes& types, std::uint64_t ranks, Uneven uneven = Uneven::kRefuse);
 
-// Throws Error(kBadInput) if an engine splits attention by heads and they do not divide by `ranks`.
+// Throws Error(kBadInput) if the engine splits attention by heads and their number is not divisible by `ranks`.
 void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks);
 
-// "layer 3, key": the name of a layer's separate tensor.
+// "layer 3, key": the name of a layer's tensor.
 std::string buffer_name(std::uint64_t layer, std::string_view part);
 
-// Layers of each stage, adding up to num_layers. Unless the request names them they are even, and the engine decides
-// which stages get the remainder.
+// The number of layers of each stage, adding up to num_layers. Unless the request names them, all stages have the same
+// number, and the engine decides which stages get the remainder.
 enum class StageSplit {
-  kSpareLast,  // vLLM: one for each of the stages before the last, from the second-to-last backwards
-  kLastFirst,  // SGLang: one for each of the last stages
+  kSpareLast,  // vLLM: one more for stages from the second-to-last backwards
+  kLastFirst,  // SGLang: one more for the last stages
 };
 std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, const Parallel& parallel, StageSplit split);
 
-// The same for weights: the embedding is on the first stage, the head on the last.
+// The same for weights. The embedding is on the first stage and the head on the last.
 std::vector<StageShare> stage_shares(std::uint64_t num_layers, const Parallel& parallel, StageSplit split);
 
 // The entries of `caches` whose layers are in [first, first + count).

@@ -4,7 +4,7 @@
 
 namespace kvplan {
 
-// "0.12" for 0.12.0, and for a name that means the newest of its line.
+// Prints "0.12" for 0.12.0 and for the newest 0.12.
 static std::string short_release(Release release) {
   if (release.patch == kAnyCount) release.patch = 0;
   return format_release(release);

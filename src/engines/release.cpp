@@ -27,7 +27,7 @@ std::string format_release(Release release) {
 
 Release parse_release(std::string_view text) {
   Release out;
-  if (text.starts_with('b')) return {0, 0, whole_number(text.substr(1)).value_or(0)};  // a build of llama.cpp
+  if (text.starts_with('b')) return {0, 0, whole_number(text.substr(1)).value_or(0)};  // this is a build of llama.cpp
   std::uint64_t* const parts[] = {&out.major, &out.minor, &out.patch};
   for (std::uint64_t* part : parts) {
     *part = whole_number(text).value_or(0);

@@ -28,14 +28,14 @@ inline constexpr Release kNoEnd{~std::uint64_t{0}, 0, 0};
 Release release_of(const Engine& engine, const Request& request);
 Release release_of(const Request& request);
 std::string format_release(Release release);
-// "0.4.10.post2" is {0, 4, 10}; the build "b6900", older than all tags, is {0, 0, 6900}.
+// "0.4.10.post2" is {0, 4, 10}. The build "b6900" is {0, 0, 6900}, which is older than all tags.
 Release parse_release(std::string_view text);
 
-// What a rule was checked against. An executed rule has executed figures of a release before it and of one after it.
+// The evidence for a rule. An executed rule has executed figures of a release before it and of one after it.
 enum class RuleBasis : std::uint8_t { kRead, kExecuted };
 
 // One row: in the releases from `since` until before `until` the member has the value `to`; otherwise it keeps the
-// struct's initial value. Of rows that set one member, the last that applies wins.
+// struct's initial value. If several rows set a member, the last one that applies wins.
 template <class Rules>
 struct Rule {
   std::variant<bool Rules::*, std::uint64_t Rules::*, double Rules::*> sets;

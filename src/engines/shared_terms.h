@@ -1,5 +1,5 @@
-// The terms of a layer, shared by copies of it: engines copy layers by the dozen, and most layers of a model repeat
-// another. A change is made to a separate copy.
+// The terms of a layer, shared by its copies: engines copy layers often, and most layers of a model are equal. Changing
+// shared terms makes a copy first.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +31,10 @@ class SharedTerms {
   const Term& front() const { return all().front(); }
   friend bool operator==(const SharedTerms& a, const SharedTerms& b) { return a.all() == b.all(); }
 
-  // Whether both share their terms: then they are equal without a comparison.
+  // Whether both share their terms. If so, they are equal without a comparison.
   bool is(const SharedTerms& other) const { return terms_ == other.terms_; }
 
-  // The terms for changing; earlier copies keep theirs.
+  // The terms, for changing them. Earlier copies keep the old ones.
   CacheTerms& own() {
     terms_ = std::make_shared<CacheTerms>(all());
     return *terms_;

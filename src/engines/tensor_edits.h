@@ -1,13 +1,14 @@
-// What an engine's classes do differently with a checkpoint's tensors, as rows of one table for each engine
+// How an engine's classes change a checkpoint's tensors, as rows of one table for each engine
 // (ENGINE/tensor_edits.cpp), and the interpreter of such tables.
 //
-// A row reads: for these models, this change, as this source says, under this condition. For example, Lfm2's routers
-// have a bias that files store as a buffer, unless the config switches it off:
+// A row has the models, the change, its source and a condition. For example, Lfm2's routers have a bias that files
+// store as a buffer, unless the config switches it off:
 //   {"Lfm2MoeForCausalLM", AddBeside{"<routers>", "expert_bias", {.rows = 1}}, "models/lfm2_moe.py",
 //    {.unless = "use_expert_bias=false"}},
 //
 // Tensors are selected by words: the end of a module's name ("self_attn.k_proj"), its beginning ("audio_tower.*"), a
-// part of it ("*.indexer.*") or a kind of tensor ("<routers>", tensor_edits.cpp has the list). "-word" leaves out.
+// part of it ("*.indexer.*") or a kind of tensor ("<routers>", tensor_edits.cpp has the list). "-word" excludes
+// tensors.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@
 
 namespace kvplan {
 
-// The models of a row: classes separated by spaces (for MLX, modules), "" for all; or architectures.
+// The models of a row: class names separated by spaces (for MLX, modules), "" for all; or architectures.
 struct Archs {
   std::array<Arch, 4> any{};
 };
@@ -36,14 +37,16 @@ bool is_for(const Models& models, std::string_view class_name, Arch arch);
 // Elements of an added tensor, from the tensor next to it: (rows * its rows + columns * its columns) / over + plus.
 struct AddedElements {
   std::uint64_t rows = 0, columns = 0, plus = 0, over = 1;
-  bool per_head = false;  // divided by its heads, too; a tensor without heads gets none
+  bool per_head = false;  // also divided by the tensor's heads; a tensor without heads is skipped
 };
-// How ranks split an added tensor: each has all of it, or it is split like the rows or columns next to it.
+// How ranks split an added tensor: every rank has all of it, or it is split like the rows or the columns of the tensor
+// next to it.
 enum class SplitLike : std::uint8_t { kNone, kRows, kColumns };
-// Whether the output projection is the embedding: always, never, or by tie_word_embeddings with this default.
+// Whether the output projection shares the embedding's tensor: always, never, or by tie_word_embeddings with this
+// default.
 enum class HeadRule : std::uint8_t { kOwn, kTied, kOwnByDefault, kTiedByDefault };
 
-// The possible changes. `of` selects tensors.
+// The possible changes. `of` selects the tensors.
 struct DropTensors {
   std::string_view of;
 };
@@ -62,30 +65,30 @@ using SetColumns = SetMember<&TensorGroup::columns>;
 struct SetHead {
   HeadRule rule;
 };
-// For tensors that only some layers have in the checkpoint.
+// For tensors that only some layers of the checkpoint have.
 struct PutInEveryLayer {
   std::string_view of;
 };
-// Pads each rank's part of the split side.
+// Pads each rank's part along the split dimension.
 struct PadParts {
   std::string_view of;
   std::uint64_t multiple;
   bool pads_uneven = false;  // even if the ranks' parts are not equal
 };
-// A buffer of the model.
+// A buffer of the whole model.
 struct AddBuffer {
   std::string_view name;
   std::uint64_t elements;
 };
-// A vector for each selected tensor of the main model, in the same layers and as many copies.
+// A vector for each selected tensor of the main model, in the same layers and with as many copies.
 struct AddBeside {
   std::string_view of, name;
   AddedElements elements;
   bool is_float32 = false;
   SplitLike split = SplitLike::kNone;
-  bool is_stored = false;  // a parameter, listed under "other": it is not computed from the others
+  bool is_stored = false;  // a parameter that is listed under "other", because it is not computed from other tensors
 };
-// A copy of each selected tensor of the main model with columns * times / over.
+// A copy of each selected tensor of the main model, with columns * times / over columns.
 struct AddCopy {
   std::string_view of, name;
   std::uint64_t times, over;
@@ -93,12 +96,12 @@ struct AddCopy {
 using Change = std::variant<DropTensors, DropTowers, KeepAs, InFloat32, SetRole, SplitBy, SetRows, SetColumns, SetHead,
                             PutInEveryLayer, PadParts, AddBuffer, AddBeside, AddCopy, void (*)(EngineTensors&)>;
 
-// When a row applies: in releases from `since` until before `until`, if `holds` returns true.
+// When a row applies: in the releases from `since` until before `until`, if `holds` returns true.
 template <class... Facts>
 struct When {
   Release since{}, until = kNoEnd;
   bool (*holds)(const Facts&...) = nullptr;
-  std::string_view unless{};  // for tensors: the decoder's config says so, "key=value", or "key" for any value
+  std::string_view unless{};  // for tensors: only if the decoder's config has "key=value", or a key ("key")
 };
 template <class... Facts>
 bool holds(const When<Facts...>& when, const Request& request, const Facts&... facts) {
@@ -116,7 +119,7 @@ struct TensorEdit {
 void edit_tensors(std::span<const TensorEdit> rows, std::string_view class_name, EngineTensors& model);
 void edit_tensors(const Change& change, EngineTensors& model);
 
-// For the changes that are functions.
+// For changes that are functions.
 bool selects(std::string_view words, const TensorGroup& group);
 TensorGroup* find_tensor(EngineTensors& model, std::string_view module);
 // A value in the decoder's config file as JSON text; "" if it is absent.
@@ -126,18 +129,18 @@ std::uint64_t stated_number(const EngineTensors& model, std::string_view key, st
 void drop_tensors(EngineTensors& model, std::string_view of);
 void drop_towers(EngineTensors& model);
 void set_head(EngineTensors& model, HeadRule rule);
-// A tensor that the engine computes; it is on the first stage.
+// A tensor that the engine computes. It is on the first stage.
 TensorGroup derived_tensor(std::string_view name, std::uint64_t rows, std::uint64_t columns = 1);
-// A vector for each layer and copy of `group`.
+// A vector for each layer and each copy of `group`.
 TensorGroup derived_beside(const TensorGroup& group, std::string_view name, std::uint64_t elements,
                            bool is_float32 = false);
 
-// A table of angles as a class keeps it (RotaryTable): the first row that applies decides.
+// A rotary table as a class stores it. The first row that applies decides.
 struct AngleRow {
   Models models;
-  std::uint64_t tables = 1;       // copies of the angles, of all positions
+  std::uint64_t tables = 1;       // copies of the angles of all positions
   std::uint64_t frequencies = 0;  // copies of the inverse frequencies, in float32
-  bool is_float32 = false;        // the angles are, whatever the type that the engine computes in
+  bool is_float32 = false;        // the angles are in float32, whatever type the engine computes in
   std::string_view source{};
   When<RotaryTable, SideTensorsInput> when{};
   std::uint64_t most_positions = ~std::uint64_t{0};

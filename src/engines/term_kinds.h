@@ -17,14 +17,14 @@ inline bool is_latent(const Term& term) {
 inline bool is_index(const Term& term) {
   return term.role == Role::kIndex;
 }
-// Tokens that wait until a shared entry or index key is complete.
+// Tokens that wait until their shared entry or index key is complete.
 inline bool is_open_group(const Term& term) {
   return term.role == Role::kState && term.growth == Growth::kToken;
 }
 inline bool is_windowed(const Term& term) {
   return term.limit.kind != LimitKind::kNone;
 }
-// DeepSeek-V4's: latents in a window, and entries for several tokens.
+// DeepSeek-V4's terms: latents in a window, and entries for several tokens.
 inline bool is_packed(const Term& term) {
   return (term.stride > 1 && term.role == Role::kKey) || (is_latent(term) && is_windowed(term));
 }

@@ -10,7 +10,7 @@ TermSum::TermSum(const std::vector<LayerCache>& caches, const CacheTypes& types,
                  Uneven uneven) {
   for (std::size_t first = 0, next = 0; first < caches.size(); first = next) {
     const LayerCache& cache = caches[first];
-    while (next < caches.size() && caches[next].compact.is(cache.compact)) ++next;  // layers that repeat it
+    while (next < caches.size() && caches[next].compact.is(cache.compact)) ++next;  // number of equal layers
     for (const Term& term : cache.compact) {
       const Bytes entry = rank_entry(term, types, tensor_parallel, uneven) * (next - first);
       const std::uint64_t limit = term.limit.kind == LimitKind::kNone ? 0 : term.limit.total().count();

@@ -1,5 +1,5 @@
-// What the architecture needs: the summed terms of many layers, so that a load takes only a few multiplications. No
-// rounding, no allocator.
+// What the architecture needs: the sums of the terms of many layers, so that a load takes only a few multiplications.
+// Nothing is rounded or allocated.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ class TermSum {
 
   Bytes bytes(const Load& load) const;
   Bytes per_token() const { return per_token_; }                      // beyond every window
-  Bytes per_token_in_window() const { return per_token_in_window_; }  // while the windows still grow
+  Bytes per_token_in_window() const { return per_token_in_window_; }  // while at least one window still grows
   Bytes per_sequence() const { return per_sequence_; }
 
  private:

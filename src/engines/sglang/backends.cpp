@@ -18,7 +18,7 @@ constexpr std::string_view kOfExaone = "fa3 triton trtllm_mha";
 
 constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";
 
-// What the backend lacks, in SGLang's words; empty if it supports all.
+// What the backend does not support, in SGLang's words; empty if it supports everything.
 static Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
   const std::uint32_t major = capability / 10;
   const bool has_latents = sglang_has_latents(input);
@@ -43,7 +43,7 @@ static Template missing(const EngineInput& input, std::string_view name, std::ui
 
 using Found = std::optional<Refusal>;
 
-// EXAONE-4 with windows. Before it had a default, the check came before the default was chosen.
+// EXAONE-4 with windows. Releases without a default backend for it check before they choose one.
 static Found exaone(const EngineInput& input, std::uint32_t capability) {
   const SglangRules rules = sglang_rules(input.request);
   if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;
@@ -58,7 +58,7 @@ static Found exaone(const EngineInput& input, std::uint32_t capability) {
                  "use --attention-backend triton"};
 }
 
-// is_mla of the model: one term for keys and no values.
+// is_mla of the model: one term for keys, and no values.
 bool sglang_has_latents(const EngineInput& input) {
   return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
     const auto has = [&](Role role) {

@@ -59,7 +59,7 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
 // model_loader/utils.py, models/transformers.py; srt/models of every release from 0.5.8 to 0.5.23.
 struct LibraryClass {
   std::string_view classes;
-  bool is_ready;  // else SGLang refuses transformers' class
+  bool is_ready;  // false: SGLang refuses transformers' class
   When<> when;
 };
 constexpr LibraryClass kLibraryClasses[] = {

@@ -9,37 +9,37 @@
 
 namespace kvplan {
 
-// The models of each member, and the evidence, are a row in class_table.cpp.
+// The models of each member, with the evidence, are a row in class_table.cpp.
 struct SglangClass {
   // Pools and pages.
-  bool compressed = false;           // DeepSeek-V4's pools: latents in windows, compressed entries and their sums
+  bool compressed = false;  // DeepSeek-V4's pools: latents in windows, compressed entries, and the compressor's sums
   bool sparse_latents = false;       // an indexer over latents (is_deepseek_dsa)
   bool window_pool = false;          // sliding layers have a separate pool
-  bool no_window_pool = false;       // it has none, although the architecture's other classes have one
-  bool checks_backend = false;       // takes only three backends if it has windows: SglangRules::exaone_backends
+  bool no_window_pool = false;       // the class has no indexer, although other classes of the architecture have one
+  bool checks_backend = false;       // with windows it supports only three backends: SglangRules::exaone_backends
   bool is_gpt_oss = false;           // its attention has sinks, which few backends support
-  bool states_in_pages = false;      // pages of 64 tokens on Blackwell although it has states
-  bool nemotron_h_pages = false;     // the same by SglangRules::nemotron_h_pages
-  bool pages_of_128 = false;         // on Hopper and Blackwell
-  bool no_state_chunks = false;      // its kernels cannot track states by chunk, so "auto" buffers none
-  bool tree_by_release = false;      // a radix cache by SglangRules::kimi_linear_has_tree
-  bool fills_shared_layers = false;  // layers that read another's cache have a separate pool anyway
-  bool images_among_tokens = false;  // keys and values of images are in the token pool
+  bool states_in_pages = false;      // pages of 64 tokens on Blackwell, although the model has states
+  bool nemotron_h_pages = false;     // the same, by SglangRules::nemotron_h_pages
+  bool pages_of_128 = false;         // on Hopper and Blackwell only
+  bool no_state_chunks = false;      // its kernels cannot track states by chunk, so "auto" does not buffer any
+  bool tree_by_release = false;      // it has a radix cache by SglangRules::kimi_linear_has_tree
+  bool fills_shared_layers = false;  // layers that read another layer's cache have a separate pool anyway
+  bool images_among_tokens = false;  // keys and values of images are stored in the token pool
   bool numbers_encoder = false;      // the encoder's attention also has layers in the pool
   // Prefills and images.
   bool whole_prefills = false;  // prompts are never split into chunks
   bool no_prefill_graphs = false;
   bool prefill_graphs_with_images = false;
   bool images_by_option = false;      // serves images only with --enable-multimodal
-  bool always_multimodal = false;     // with a tower in the config or without
+  bool always_multimodal = false;     // whether or not the config has a tower
   bool default_tower = false;         // the config class has a tower by default
-  bool shares_images = false;         // passes images on through CUDA IPC and keeps no embeddings
-  bool unpadded_fp8_experts = false;  // does not use FlashInfer's kernels, which pad them
+  bool shares_images = false;         // passes images on through CUDA IPC and does not keep their embeddings
+  bool unpadded_fp8_experts = false;  // does not use FlashInfer's kernels, so nothing is padded for them
 };
 
 SglangClass sglang_class(const ModelShape& model);
 
-// Whether SGLang runs transformers' class because it has none; nothing if it has one.
+// Whether SGLang has no class for the model and runs transformers' class. Nothing if SGLang has one.
 std::optional<bool> sglang_library_class(const EngineInput& input);
 
 // The classes that its releases gained and lost (registry.txt).

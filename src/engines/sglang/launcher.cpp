@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-// SGLang needs steps, breadth and verified tokens together, or picks all three by the model.
+// SGLang needs steps, breadth and verified tokens together. If none is given it chooses all three for the model.
 static void add_drafts(const LaunchInput& input, Arguments& out) {
   constexpr std::uint64_t kDefaultSteps = 3;
   const Request& request = *input.request;
@@ -103,7 +103,7 @@ EngineCommand sglang_command() {
   out.complete = [](CommandSettings& settings) {
     const std::string* method = settings.find("--speculative-method");
     const auto found = method != nullptr ? find_draft_method(*method) : std::nullopt;
-    // N-grams are verified with the last accepted token (server_args.py).
+    // The last accepted token is verified together with the n-grams (server_args.py).
     const std::string* verified = settings.find("--speculative-num-draft-tokens");
     if (found == DraftMethod::kNgram && verified != nullptr && settings.find("--num-speculative-tokens") == nullptr)
       settings.set("--num-speculative-tokens",

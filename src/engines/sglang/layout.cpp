@@ -1,4 +1,4 @@
-// The pools as an engine layout: what they reserve, and how kvplan explains it.
+// The pools as a CacheLayout: what they reserve, and how a plan explains it.
 #include "engines/sglang/sglang.h"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // K and V of a layer are separate, latents are one tensor; a tensor of states has all layers.
+  // K and V of a layer are separate tensors, latents are one tensor, and one tensor of states has all layers.
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const SglangStage& stage = stages_[rank / ranks_];
     const SglangCounts pools = pools_for(load);
@@ -191,7 +191,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     if (grows()) {
       out.tokens = tokens;
       out.num_blocks = tokens / page_;
-    } else if (states_) {  // a token costs nothing: as many as the context (_zero_kv_max_tokens)
+    } else if (states_) {  // a token needs no bytes: as many tokens as the context (_zero_kv_max_tokens)
       out.tokens = std::min(load.max_model_len.count(), most_tokens_) / page_ * page_;
       out.num_blocks = *out.tokens / page_;
     }
@@ -205,7 +205,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // PrefillAdder: a request is admitted if the pools fit it up to its last token; a prefix in the radix tree is
+  // PrefillAdder: a request is admitted if the pools have space up to its last token. A prefix in the radix tree is
   // stored once. Compared with the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
     if (running.lengths.empty() || verified_ > 0 || load.source_tokens > Tokens(0)) return std::nullopt;
@@ -214,7 +214,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     const std::uint64_t prefix = shares_ && by_length ? running.shared_prefix.count() / page_ * page_ : 0;
     const auto need_of = [&](Tokens length) {
       SglangCounts out;
-      // A request ends before the context does (max_req_len of managers/scheduler.py).
+      // A request ends one token before the context does (max_req_len of managers/scheduler.py).
       const std::uint64_t most = std::max<std::uint64_t>(load.max_model_len.count(), 2) - 1;
       const std::uint64_t whole = round_up(std::min(length.count(), most), page_, "a sequence");
       if (by_length) out.full = whole - std::min(whole, prefix);
@@ -228,7 +228,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
       from.slots -= need.slots * times;
     };
     const std::uint64_t must_be_free =
-        prefix + (by_length && !shares_ ? page_ : 0);  // without a tree a page stays free
+        prefix + (by_length && !shares_ ? page_ : 0);  // without a radix tree one page stays free
     if (free.full < must_be_free) return 0;
     free.full -= must_be_free;
     SglangCounts turn;
@@ -242,7 +242,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     if (turn.full > 0) turns = std::min(turns, free.full / turn.full);
     if (turn.windows > 0) turns = std::min(turns, free.windows / turn.windows);
     if (turn.slots > 0) turns = std::min(turns, free.slots / turn.slots);
-    if (turns == kMost) return std::nullopt;  // nothing grows: no pool limits them
+    if (turns == kMost) return std::nullopt;  // nothing grows, so no pool limits the tokens
     take(free, turn, turns);
     std::uint64_t out = checked_mul(turns, running.lengths.size(), "the sequences");
     for (const Tokens length : running.lengths) {
@@ -254,8 +254,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // resolve_max_num_reqs: tokens / context, within limits, and at most the slots of states. The table of requests has
-  // one more row since a row is kept for padding.
+  // resolve_max_num_reqs: tokens / context, within limits, and at most the slots of states. One more row is kept for
+  // padding in newer releases.
   std::uint64_t requests(std::optional<Bytes> budget, const Load& load) const {
     constexpr double kLeast = 2048, kMostRequests = 4096, kShare = 512;
     const std::uint64_t padding = rules_.pads_request_table ? 1 : 0;
@@ -271,14 +271,14 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out + padding;
   }
 
-  // Several sequences fit if the scheduler runs them all at once.
+  // Several sequences fit if the scheduler runs them all at the same time.
   bool fits(Bytes budget, const Load& load) const override {
     if (!holds(pools_of(budget, load), pools_for(load))) return false;
     const auto running = load.num_seqs < 2 ? std::nullopt : runs_at_once(budget, load, {{load.max_model_len}, {}});
     return !running || *running >= load.num_seqs;
   }
 
-  // Dummy pages and padding slots are outside the pools that share the budget.
+  // Dummy pages and padding slots are not part of the pools that share the budget.
   Bytes beyond_budget(const Load& load) const override {
     const Bytes budget = least_budget(load);
     const SglangCounts pools = pools_of(budget, load);
@@ -333,7 +333,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // The steps from the logical bytes to the pools, one reason after another; the last one gets the remainder.
+  // The steps from the logical bytes to the pools, one reason at a time. The last reason gets the remainder.
   void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
     std::int64_t rest = signed_difference(rank.reserved.count(), rank.logical.count());
     const auto reason = [&](const Template& text, Bytes amount) {
@@ -365,7 +365,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
 
   SglangOptions hicache_;
   bool shares_;
-  // Tokens of the second pool that a running request uses: until it decodes, 0.5.8 keeps those of its last chunk.
+  // Tokens of the second pool that a running request uses. 0.5.8 keeps those of its last prefill chunk until the
+  // request decodes.
   std::uint64_t kept_windows_;
 };
 

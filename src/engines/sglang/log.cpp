@@ -1,6 +1,5 @@
-// Lines of SGLang's log that tell why it did not start, what it refuses and how busy it is. Source:
-// srt/model_executor/*configurator.py and model_runner.py, srt/managers/scheduler*.py,
-// srt/model_executor/cuda_graph_runner.py, srt/layers/quantization/fp8.py.
+// Lines of SGLang's log about failed starts, refusals and load. Source: srt/model_executor/*configurator.py and
+// model_runner.py, srt/managers/scheduler*.py, srt/model_executor/cuda_graph_runner.py, srt/layers/quantization/fp8.py.
 #include "engines/log_lines.h"
 
 namespace kvplan {
@@ -9,7 +8,7 @@ using enum LogEventId;
 
 // The figures of SGLang's log. Its "GB" is 2^30 bytes.
 constexpr LogTemplate kFigures[] = {
-    // How it was started: server_args=ServerArgs(...).
+    // The command that started it: server_args=ServerArgs(...).
     log_phase(StartPhase::kEngine, "server_args=ServerArgs(model_path{=}{model:word}"),
     log_figure("server_args=ServerArgs({has_arguments:word}"),
     log_phase(StartPhase::kEngine, "sglang version {version:word}"),
@@ -37,7 +36,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("disable_radix_cache{=}{no_prefix_caching:word}"),
     log_figure("type={*}, dtype={dtype:word}"),
 
-    // From the first reading of free memory to the weights.
+    // Free memory, from the first reading until the weights are loaded.
     log_figure("Init nccl begin", "", "0.4"),
     log_figure("Init torch distributed ends. {*}mem usage={distributed_init:size}", "0.4", "0.5.20"),
     log_figure("Memory baseline taken. mem usage={distributed_init:size}", "0.5.21"),
@@ -68,7 +67,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("Post-capture KV sizing: KV cache allocated. {*}#tokens: {kv_tokens:tokens}", "0.5.16"),
     log_figure("Memory pool end. avail mem={available_after_pool:size}"),
 
-    // Graphs. "npu" where there is no CUDA.
+    // Graphs. "npu" is for devices without CUDA.
     log_figure("Capture cuda graph begin. {*}avail mem={available_before_graphs:size}", "", "0.5.13"),
     log_figure("Capture cuda graph end. {*}mem usage={cuda_graphs:size}", "", "0.5.13"),
     log_figure("Capture cuda graph end. {*}avail mem={available_after_graphs:size}", "", "0.5.13"),
@@ -165,7 +164,7 @@ constexpr LogTemplate kEvents[] = {
     {"Decode batch{*}#running-req: {running:seqs}, #full token: {tokens:tokens}, full token usage: {usage:share},{*}"
      "#queue-req: {waiting:seqs}",
      kTraffic},
-    // These tell which engine wrote the log.
+    // Lines that show which engine wrote the log.
     {"sglang/srt/", kMark},
     {"server_args=ServerArgs(", kMark},
 };

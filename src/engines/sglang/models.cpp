@@ -12,7 +12,7 @@
 
 namespace kvplan {
 
-constexpr std::uint64_t kSlotsPerRequest = 3;     // one live, two kept by the radix tree
+constexpr std::uint64_t kSlotsPerRequest = 3;     // one for the running request, and two that the radix tree keeps
 constexpr std::uint64_t kDefaultDraftTokens = 3;  // --speculative-num-steps by default
 // --max-running-requests by default (arg_groups/deepseek_v4_hook.py; server_args.py,
 // _handle_speculative_decoding).
@@ -39,7 +39,7 @@ bool sglang_hybrid_windows(const EngineInput& input) {
   return its.window_pool;
 }
 
-// Page size of the GPU's default attention backend: TRT-LLM's have 64 tokens.
+// The page size of the GPU's default attention backend. TRT-LLM backends have pages of 64 tokens.
 std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
   const SglangClass its = sglang_class(input.model);
   if (its.compressed) return 256;
@@ -62,11 +62,11 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
       types.key = Dtype::kFp8E4m3;
     else if (its.sparse_latents && request.card.capability() > 0)
       types.key = types.value = types.model;
-    // ModelOptFp8Config reads kv_cache_quant_algo, and kv_cache_scheme only as an object.
+    // ModelOptFp8Config reads kv_cache_quant_algo. It reads kv_cache_scheme only if that is an object.
     else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))
       types.key = types.value = types.model;
   }
-  // FlashMLA's layout has scales.
+  // FlashMLA's layout includes scales.
   const bool bare = sglang_on_blackwell(request) && sglang_rules(request).bare_latents_on_blackwell;
   const bool scaled = its.compressed || (its.sparse_latents && !bare);
   if (scaled && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
@@ -81,7 +81,7 @@ bool sglang_has_radix_cache(const EngineInput& input) {
   return !sglang_class(input.model).tree_by_release || sglang_rules(input.request).kimi_linear_has_tree;
 }
 
-// _calculate_mamba_ratio: state slots of a running request.
+// _calculate_mamba_ratio: the state slots of a running request.
 std::uint64_t sglang_slots(const EngineInput& input) {
   const ExtrasRequest& extras = input.request.extras;
   if (!sglang_has_radix_cache(input)) return 1;
@@ -100,11 +100,11 @@ std::uint64_t sglang_running(const EngineInput& input) {
                                   : input.draft_method                 ? kRunningWithDrafts
                                                                        : 0;
   const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
-  // The data parallel ranks of attention divide them.
+  // The data parallel ranks of attention divide the requests among them.
   return request.parallel.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.parallel.data, 1) : all;
 }
 
-// Tokens verified in one step, the last accepted one included.
+// Tokens that are verified in one step, including the last accepted one.
 std::uint64_t sglang_verified(const EngineInput& input) {
   if (!input.draft_method) return 0;
   return input.request.extras.verify_tokens.value_or(step_draft_tokens(input, kDefaultDraftTokens) + 1);

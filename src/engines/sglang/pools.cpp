@@ -107,8 +107,8 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
     std::uint64_t fit = scaled / cell;
     if (rules_.splits_tokens_first && has_windows() && !all_windows_ && stage.full > Bytes(0)) {
-      // First tokens of all layers, then the main pool's part of those: rounded down twice (set_num_token_hybrid of
-      // 0.5.8).
+      // First the tokens of all layers, then the main pool's part of them. Both are rounded down (set_num_token_hybrid
+      // of 0.5.8).
       const Bytes both = stage.full + stage.windows;
       fit = checked_mul(left / both.count() * both.count(), ratio_.whole, "the budget") / cell;
     }

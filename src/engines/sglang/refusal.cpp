@@ -28,7 +28,7 @@ static Found library_class(const EngineInput& input) {
   return std::nullopt;
 }
 
-// Fp8MoEMethod.create_weights: a rank's part of an expert must be whole blocks.
+// Fp8MoEMethod.create_weights: a rank's part of an expert must consist of whole blocks.
 static Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
@@ -68,14 +68,14 @@ static Found windows(const EngineInput& input) {
                  "use a config that names its sliding layers"};
 }
 
-// Latents with an indexer (is_deepseek_dsa), and DeepSeek-V4.
+// Models with latents and an indexer (is_deepseek_dsa), and DeepSeek-V4.
 static bool is_sparse(const EngineInput& input) {
   return sglang_class(input.model).compressed ||
          (any_term(input, [](const Term& term) { return term.role == Role::kIndex; }) && sglang_has_latents(input));
 }
 
-// DeepSeek's sparse attention on GPUs before Hopper: neither the indexer's DeepGEMM nor FlashAttention 3 has kernels
-// for these widths there (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
+// DeepSeek's sparse attention on GPUs before Hopper: neither DeepGEMM, which the indexer uses, nor FlashAttention 3 has
+// kernels for them (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
 static Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90, kDesktopBlackwell = 12;
   if (capability == 0 || !is_sparse(input)) return std::nullopt;
@@ -95,7 +95,7 @@ static Found old_card(const EngineInput& input, std::uint32_t capability) {
                  "use a Hopper or Blackwell GPU"};
 }
 
-// DeepSeek-V4's experts in MXFP4, which Triton's runner takes for FP8 (Fp8MoEMethod, create_moe_runner).
+// DeepSeek-V4's experts in MXFP4. Triton's runner treats them as FP8 (Fp8MoEMethod, create_moe_runner).
 static Found packed_experts(const EngineInput& input, std::uint32_t capability) {
   const std::optional<WeightScheme> experts = planned_quantization(input).expert_scheme;
   if (!sglang_class(input.model).compressed || !experts || experts->type != "mxfp4") return std::nullopt;
@@ -107,7 +107,7 @@ static Found packed_experts(const EngineInput& input, std::uint32_t capability) 
                  "use --moe-runner-backend flashinfer_mxfp4"};
 }
 
-// DeepSeek's sparse attention takes two types; NVFP4 is only for plain attention (attention_backend.py).
+// DeepSeek's sparse attention supports two types. NVFP4 is only for ordinary attention (attention_backend.py).
 static Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
   // DeepSeekV4SingleKVPool.create_buffer.

@@ -161,7 +161,7 @@ constexpr Rule<SglangRules> kRules[] = {
 
 SglangRules sglang_rules(const Request& request) {
   Release release = release_of(request);
-  // "0.4" means what most of its releases did, "0.5" its newest.
+  // "0.4" means what most of its releases did; "0.5" means the newest 0.5.
   if (release < Release{0, 5} && release.patch == kAnyCount) release.patch = 0;
   return resolve_rules(kRules, release);
 }

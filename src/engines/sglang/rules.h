@@ -1,5 +1,5 @@
 // What changed in SGLang from release to release. A member's meaning, releases and evidence are in its row in
-// rules.cpp. The value here is for releases without a row.
+// rules.cpp. The value here applies to releases without a row.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace kvplan {
 
 struct SglangRules {
-  // The fraction of a GPU, chunks and graphs (share.cpp, card.cpp).
+  // The default fraction of a GPU, chunks and graphs (share.cpp, card.cpp).
   bool sizes_by_card = false, sums_reserve = false, reserves_for_exchange = false;
   double share_of_eight_ranks = 0.81;
   bool small_chunks = false;

@@ -1,4 +1,4 @@
-// SGLang: token pools that are sized once, from what the weights leave of the GPU's static share (layout.cpp).
+// SGLang: token pools that are sized once, from what the weights leave of SGLang's fraction of the GPU (layout.cpp).
 #include "engines/sglang/sglang.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr EngineVersion kVersions[] = {
     {"0.5", "as 0.5.23, the newest that was executed"},
 };
 
-// The list of its platform pages: CUDA from compute capability 7.5, ROCm on Instinct and Strix Halo, XPU.
+// SGLang's list of supported platforms: CUDA from compute capability 7.5, ROCm on Instinct and Strix Halo, XPU.
 static bool runs_on_card(const Gpu& card) {
   constexpr unsigned kOldest = 75;
   constexpr unsigned kRocm[] = {0x90a, 0x942, 0x950, 0x1151};

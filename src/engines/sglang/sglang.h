@@ -1,4 +1,4 @@
-// The parts of SGLang that sglang.cpp combines, and what they use of each other.
+// The parts of SGLang that sglang.cpp combines, and what these parts use from each other.
 #pragma once
 
 #include <cstdint>
@@ -16,66 +16,66 @@ namespace kvplan {
 
 // layout.cpp: the pools for a model and a request.
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes);
-// Requests that a rank runs at once, which the table of requests has rows for: as many as fit in a budget's pools, or
-// the least number without a budget.
+// Requests that a rank runs at the same time, which is also the number of rows in the table of requests: as many as fit
+// in a budget's pools, or the smallest possible number without a budget.
 std::uint64_t sglang_requests(const EngineInput& input, std::optional<Bytes> budget, const Load& load);
 
-// card.cpp: mem_fraction_static of the memory that is free before the weights are loaded, without the weights.
-// Activations and graphs use the rest of the GPU.
+// card.cpp: the budget of the pools, which is mem_fraction_static of the memory that is free before the weights are
+// loaded, minus the weights. Activations and graphs use the rest of the GPU.
 Bytes sglang_cache_budget(const BudgetInput& input);
 EngineSettings sglang_settings(const EngineInput& input, const Load& load);
 std::vector<LedgerLine> sglang_overhead(const OverheadInput& in);
 
-// refusal.cpp: the first refusal that it would meet. Without a GPU every kernel is assumed to be available.
+// refusal.cpp: the first refusal that SGLang would print. Without a GPU every kernel is assumed to be available.
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load);
 
 // kernel_rows.cpp: weight formats by GPU and release.
 std::span<const KernelRow> sglang_kernel_rows();
 
-// backends.cpp: attention backends that a user can name. Why SGLang does not start with the named one, and the tokens
-// of its pages; absent if none is named.
+// backends.cpp: attention backends that a user can name. Returns why SGLang does not start with the named one, and the
+// tokens of its pages; nothing if none is named.
 std::optional<Refusal> sglang_backend_refusal(const EngineInput& input, std::uint32_t capability);
 std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input);
-// Whether values are read from the cached keys.
+// Whether values are part of the cached keys.
 bool sglang_has_latents(const EngineInput& input);
 
 // models.cpp: slots of LoRA adapters. Throws Error(kBadInput) with SGLang's rule; may add notes.
 LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
 
-// tensor_edits.cpp: a model's tensors as SGLang's classes make them.
+// tensor_edits.cpp: a model's tensors as SGLang's classes create them.
 void sglang_tensors(EngineTensors& model);
-// What they depend on in a request: the release, the GPU's kernels, the ranks.
+// The part of a request that the tensors depend on: the release, the GPU's kernels, the ranks.
 std::string sglang_makes_by(const Request& request);
 
-// What depends on the release in these, for `kvplan engines sglang --rules`.
+// The rows that depend on the release, for `kvplan engines sglang --rules`.
 std::vector<RuleRow> sglang_tensor_rule_rows();
 
-// The multiples that an MXFP4 expert's inner and outer width are padded to.
+// An MXFP4 expert's inner and outer width are padded to multiples of these.
 Mxfp4Layout sglang_mxfp4_layout(const Request& request);
 Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
 
-// The default fraction of a GPU that SGLang uses for weights and pools, by release, and what it keeps back
-// from it. Source: server_args.py, arg_groups/memory_hook.py, kv_cache_configurator.py.
+// The default fraction of a GPU that SGLang uses for weights and pools, by release, and the memory that it subtracts.
+// Source: server_args.py, arg_groups/memory_hook.py, kv_cache_configurator.py.
 
-// Prefill chunk and largest captured batch, by the GPU or as given.
+// The prefill chunk and the largest captured batch, as given or by the GPU.
 struct SglangSettings {
   std::uint64_t chunk = 0, batch = 0;
 };
 SglangSettings sglang_card_settings(const EngineInput& input);
 // Number of captured batch sizes up to the largest.
 std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest);
-// Number of captured sizes of the prefill; 0 if it is not captured.
+// The number of captured sizes of the prefill; 0 if it is not captured.
 std::uint64_t sglang_prefill_captured(const EngineInput& input);
 
 // mem_fraction_static as given, or as SGLang picks it.
 double sglang_share(const EngineInput& input);
-// Whether it serves images or audio; a few classes do so only with an option.
+// Whether SGLang serves images or audio. A few classes only do so with an option.
 bool sglang_multimodal(const EngineInput& input);
-// Kept back from the budget for allocations after the pools are sized (mm_runtime_reservation_gb).
+// What SGLang subtracts from the budget for allocations after the pools are sized (mm_runtime_reservation_gb).
 Bytes sglang_kept_back(const EngineInput& input);
 
-// What SGLang decides by the model and the options: pools, pages, types, state slots.
-// Source: configs/model_config.py, server_args.py, mem_cache/kv_cache_configurator.py (read).
+// What SGLang decides from the model and the options: pools, pages, types, state slots. Source:
+// configs/model_config.py, server_args.py, mem_cache/kv_cache_configurator.py (read).
 
 // Whether the GPU has compute capability 10.x.
 bool sglang_on_blackwell(const Request& request);
@@ -88,7 +88,7 @@ bool sglang_prefills_whole(const EngineInput& input);
 bool sglang_hybrid_windows(const EngineInput& input);
 std::uint64_t sglang_page(const EngineInput& input, bool sparse);
 CacheTypes sglang_types(const ModelShape& model, const Request& request);
-// Ranks that split the attention; throws Error if the layout is impossible.
+// The number of ranks that split the attention. Throws Error if the layout is impossible.
 std::uint64_t sglang_attention_ranks(const Request& request);
 TensorCuts sglang_cuts(const Request& request);
 // State slots of a running request (_calculate_mamba_ratio); throws Error for an unknown strategy.
@@ -97,7 +97,7 @@ std::uint64_t sglang_slots(const EngineInput& input);
 bool sglang_has_radix_cache(const EngineInput& input);
 // Requests that a rank runs at once (max_running_requests); 0 if SGLang runs as many as fit.
 std::uint64_t sglang_running(const EngineInput& input);
-// Tokens verified in one step, the last accepted one included; 0 without speculative decoding.
+// Tokens that are verified in one step, including the last accepted one; 0 without speculative decoding.
 std::uint64_t sglang_verified(const EngineInput& input);
 
 }  // namespace kvplan

@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// Prefill chunk and largest captured batch, by the GPU (handle_gpu_memory_settings).
+// The prefill chunk and the largest captured batch, which depend on the GPU (handle_gpu_memory_settings).
 struct CardDefaults {
   std::uint64_t below_gib, chunk, batch, batch_tp4;
 };
@@ -22,7 +22,7 @@ constexpr CardDefaults kCards[] = {{20, 2048, 8, 8},
                                    {160, 8192, 256, 512},
                                    {~std::uint64_t{0}, 16384, 512, 512}};
 constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // GPUs of 20 to 35 GiB, until 0.5.20
-constexpr double kOldChunkMib = 25000;  // by the ranks only: chunks of 8192 from this size on, else 2048
+constexpr double kOldChunkMib = 25000;  // depends only on the ranks: chunks of 8192 from this size on, else 2048
 constexpr double kGibMib = 1024;        // MiB in a GiB
 
 // The GPU's memory as the driver reports it, in MiB: SGLang uses nvidia-smi, which reports more than CUDA.
@@ -33,8 +33,8 @@ double driver_mib(const EngineInput& input) {
   return static_cast<double>(request.card.memory.value_or(Bytes(0)).count()) / kMiB;
 }
 
-// handle_cuda_graph_config: conditions that exclude the prefill's graphs. (DeepSeek-V3 on Blackwell has none either,
-// but that is decided after the fraction.)
+// handle_cuda_graph_config: conditions that exclude the prefill's graphs. (DeepSeek-V3 on Blackwell has no prefill
+// graphs either, but SGLang decides that after it computed the fraction.)
 bool captures_prefill(const EngineInput& input) {
   const Request& request = input.request;
   const SglangRules rules = sglang_rules(request);
@@ -44,7 +44,7 @@ bool captures_prefill(const EngineInput& input) {
   return !sglang_multimodal(input) || (rules.prefill_graphs_with_images && its.prefill_graphs_with_images);
 }
 
-// Captured sizes of the prefill, up to the chunk (generate_prefill_cuda_graph_batch_sizes).
+// The captured sizes of the prefill, up to the chunk (generate_prefill_cuda_graph_batch_sizes).
 std::uint64_t prefill_sizes(std::uint64_t chunk) {
   const auto steps = [&](std::uint64_t first, std::uint64_t last, std::uint64_t step) {
     last = std::min(last, chunk);
@@ -65,7 +65,7 @@ double draft_reserve(const EngineInput& input) {
   return (input.draft_method == DraftMethod::kModel ? 6 : 2) * kGibMib;
 }
 
-// The memory left free for activations and graphs by SglangRules::sums_reserve, in MiB.
+// The MiB that SGLang keeps free for activations and graphs by SglangRules::sums_reserve.
 double reserve_mib(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const SglangSettings settings = sglang_card_settings(input);
@@ -88,7 +88,7 @@ double reserve_mib(const EngineInput& input, double mib) {
   return out;
 }
 
-// adjust_mem_fraction_for_vlm: the larger the tower relative to ViT-L/14, the smaller the fraction.
+// adjust_mem_fraction_for_vlm: the larger the vision tower compared with ViT-L/14, the smaller the fraction.
 double tower_factor(const EngineInput& input) {
   const std::optional<VisionShape>& vision = input.model.vision;
   if (!sglang_multimodal(input) || (!vision && !sglang_class(input.model).default_tower)) return 1;
@@ -99,7 +99,7 @@ double tower_factor(const EngineInput& input) {
   return 0.95 * std::clamp(1 - 0.1 * (ratio - 1), 0.8, 1.05);
 }
 
-// For the releases in between: a reserve by the GPU's size, in GiB.
+// The GiB that releases in between keep free, by the GPU's size.
 double share_by_size(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const auto ranks = static_cast<double>(request.parallel.tensor * request.parallel.pipeline);
@@ -111,7 +111,7 @@ double share_by_size(const EngineInput& input, double mib) {
   return sglang_multimodal(input) ? share * 0.90 : share;
 }
 
-// Without SglangRules::sizes_by_card: by the ranks only.
+// Without SglangRules::sizes_by_card the fraction only depends on the ranks.
 double share_by_ranks(const EngineInput& input) {
   const std::uint64_t ranks = input.request.parallel.tensor;
   const double share = ranks >= 16  ? 0.79
@@ -126,7 +126,7 @@ double share_by_ranks(const EngineInput& input) {
 
 std::uint64_t sglang_prefill_captured(const EngineInput& input) {
   if (!captures_prefill(input)) return 0;
-  // A rank captures its chunk: DP attention divides the whole one.
+  // A rank captures its chunk. With DP attention that is its part of the whole chunk.
   const Parallel& parallel = input.request.parallel;
   return prefill_sizes(sglang_card_settings(input).chunk / (parallel.dp_attention ? parallel.data : 1));
 }
@@ -162,26 +162,27 @@ std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest) {
     else
       size += size < 4 ? size : size < 16 ? 4 : size < 256 ? 8 : size < 512 ? 16 : 32;
   }
-  return last < largest ? out + 1 : out;  // the largest is always included
+  return last < largest ? out + 1 : out;  // the largest size is always included
 }
 
 bool sglang_multimodal(const EngineInput& input) {
   const ModelShape& model = input.model;
   if (model.is_gguf || sglang_runs_library_class(input)) return false;
   const SglangClass its = sglang_class(model);
-  // 0.4.4 served images always.
+  // 0.4.4 always served images.
   if (its.images_by_option && sglang_rules(input.request).sizes_by_card) return false;
   return model.vision || model.has_audio || its.default_tower || its.always_multimodal;
 }
 
-// AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even from a given fraction
-// (attention_hook.py). MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 does not.
+// AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even if the user sets the fraction
+// (attention_hook.py). MI355X with 0.6: 1,360,288 tokens printed, 1,360,269 planned. Kimi-K2.5 in 0.5.8 does not keep
+// it free.
 static double share_beside_kernels(const EngineInput& input) {
   constexpr std::uint64_t kLongContext = 8192;
   const Request& request = input.request;
   if (!request.card.gpu || !sglang_rules(request).amd_long_contexts || request.card.gpu->vendor != "AMD") return 1;
   if (const std::string& backend = request.extras.attention_backend; !backend.empty() && backend != "aiter") return 1;
-  // They are used for latents only with 16 or 128 heads on a rank.
+  // SGLang uses these kernels for latents only with 16 or 128 heads on a rank.
   const std::uint64_t heads = input.model.num_heads / request.parallel.tensor;
   if (has_latents(input) && heads != 16 && heads != 128) return 1;
   return request.max_model_len.value_or(input.model.max_model_len).count() > kLongContext ? 0.85 : 1;

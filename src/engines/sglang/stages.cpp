@@ -1,4 +1,4 @@
-// SGLang: token pools that are sized once, from what the weights leave of the GPU's static share.
+// SGLang: token pools that are sized once, from what the weights leave of SGLang's fraction of the GPU.
 //
 // Source: SGLang 0.5.8 and 0.5.23 (executed, tests/conformance): srt/model_executor/pool_configurator.py,
 // srt/mem_cache/memory_pool.py, kv_cache_configurator.py, configs/mamba_utils.py, server_args.py; start-up logs of 0.3
@@ -29,7 +29,7 @@ namespace kvplan {
 
 constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
 constexpr std::uint64_t kAlignment = 576;         // DeepSeek-V4 pads a page to this many bytes
-constexpr std::uint64_t kSumsRatio = 4;           // the rows of the pool of its sums are rounded up to it
+constexpr std::uint64_t kSumsRatio = 4;           // the number of rows in the pool of sums is rounded up to it
 constexpr std::uint64_t kFixedSlots = 512;        // SglangRules::fixed_slots_without_tree
 
 static const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
@@ -48,7 +48,7 @@ static SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
   return {part / common, kParts / common};
 }
 
-// A pool of compressed entries has `stride` spare pages; other pools have one.
+// A pool of compressed entries has `stride` spare pages. Other pools have one.
 static Bytes spare_pages(Bytes page, std::uint64_t stride) {
   return page * (stride - 1);
 }
@@ -61,7 +61,7 @@ static void fill_shared(SglangStage& stage) {
   if (writing > 0) stage.full = Bytes(stage.full.count() / writing * stage.caches.size());
 }
 
-// Whisper: the encoder's attention, the decoder's and the cross attention are numbered as layers of one pool
+// Whisper: the encoder's attention, the decoder's attention and the cross attention are all layers of one pool
 // (model_config.py, num_attention_layers).
 static void number_encoder(SglangStage& stage, const ModelShape& model) {
   const std::uint64_t encoder = model.encoder_layers > 0 ? model.encoder_layers : model.num_layers;
@@ -130,8 +130,9 @@ SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
                      "--disable-radix-cache"});
 }
 
-// For each request a window, what is evicted late, and two pages; besides two chunks and a page
-// (SWAChunkCapPoolConfigurator). 0 if a ratio sizes the pool, as it does with drafts, which need more.
+// For each request a window, the tokens that are evicted late, and two pages; in addition two chunks and a page
+// (SWAChunkCapPoolConfigurator). Returns 0 if a ratio sizes the pool. With drafts it always does, because they need
+// more.
 std::uint64_t SglangPools::windows_by_request(const EngineInput& input) const {
   const Request& request = input.request;
   if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 || !rules_.windows_by_request)
@@ -166,12 +167,12 @@ bool SglangPools::kept_by_request(const Term& term) const {
          term.limit.total().count() >= window_;
 }
 
-// The bytes of `entry` in each page of DeepSeek-V4's, padding included.
+// The bytes of `entry` in each page of DeepSeek-V4's pools, with padding.
 Bytes SglangPools::padded_page(Bytes entry, std::uint64_t stride) const {
   const std::uint64_t page = checked_mul(entry.count(), page_ / stride, "a page");
   return Bytes(round_up(page, kAlignment, "a page"));
 }
-// The bytes of `entry` that the budget counts for a token.
+// The bytes of `entry` that the budget counts for one token.
 double SglangPools::charged(Bytes entry, std::uint64_t stride) const {
   return rules_.sums_by_page ? static_cast<double>(padded_page(entry, stride).count()) / static_cast<double>(page_)
                              : static_cast<double>(entry.count()) / static_cast<double>(stride);
@@ -187,7 +188,7 @@ void SglangPools::add(SglangStage& stage, const LayerCache& cache) const {
   CacheTypes bare = types_;
   bare.key = bare.value = Dtype::kFp8E4m3;
   Bytes window_entry;
-  std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope part together
+  std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride: content and rope part together
   for (const Term& term : cache.compact) {
     const Bytes entry = rank_entry(term, types_, ranks_);
     const bool limited = term.limit.kind != LimitKind::kNone;
@@ -244,7 +245,7 @@ void SglangPools::add(SglangStage& stage, const LayerCache& cache) const {
   if (in_states) ++stage.state_kinds[kind];
 }
 
-// The draft is on the last stage.
+// The draft is on the last pipeline stage.
 void SglangPools::add_draft(const EngineInput& input) {
   const DraftLayers drafts = draft_layers(input);
   if (drafts.caches.empty() || stages_.empty()) return;
@@ -257,7 +258,7 @@ void SglangPools::add_draft(const EngineInput& input) {
         stage.draft += Bytes(ceil_div(rank_entry(term, drafts.types, ranks_).count(), term.stride));
   stage.draft_charge =
       layers > 0 ? Bytes(checked_mul(stage.full.count(), drafts.caches.size(), "a draft") / layers) : stage.draft;
-  // DSV4PoolConfigurator counts one layer for any draft.
+  // DSV4PoolConfigurator counts one layer for every draft.
   const std::size_t counted = counts_bare_latents_ ? drafts.caches.size() : 1;
   stage.charge +=
       stage.charge * static_cast<double>(counted) / static_cast<double>(std::max<std::size_t>(stage.caches.size(), 1));

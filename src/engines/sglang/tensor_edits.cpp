@@ -1,7 +1,7 @@
-// A model's tensors as SGLang's classes make them: types that its layers fix, tensors that they add to the
-// checkpoint's, and what is whole on every rank.
-// Source, unless a row has its own: the classes of SGLang 0.5.8 and 0.5.23 (srt/models, srt/layers), built on the meta
-// device (tests/conformance/sglang). What differs between them is dated 0.5.23: the releases between were not run.
+// A model's tensors as SGLang's classes make them: types that a class fixes, tensors that it adds to the checkpoint's,
+// and tensors that every rank stores whole. Source, unless a row has its own: the classes of SGLang 0.5.8 and 0.5.23
+// (srt/models, srt/layers), built on the meta device (tests/conformance/sglang). A difference between the two is dated
+// 0.5.23, because the releases in between were not run.
 #include "engines/tensor_edits.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ static bool swizzles_scales(const EngineTensors& model) {
   return !on_blackwell(model) && !model.request->weights && expert_type(model) == "nvfp4";
 }
 static bool fuses_shared_expert(const EngineTensors& model) {
-  constexpr std::uint64_t kFusedExperts = 256;  // the shared expert becomes one of 257
+  constexpr std::uint64_t kFusedExperts = 256;  // the shared expert is added to the 256 routed ones
   return swizzles_scales(model) &&
          std::any_of(model.tensors.begin(), model.tensors.end(),
                      [](const TensorGroup& group) { return group.is_expert && group.copies == kFusedExperts; });
@@ -50,7 +50,7 @@ static bool pads_experts(const EngineTensors& model) {
   const auto& scheme = model.quantization.scheme;
   return on_blackwell(model) && !model.request->parallel.expert && !(scheme && scheme->type == "nvfp4");
 }
-// On other GPUs Marlin's format empties them.
+// On other GPUs Marlin's format makes them empty.
 static bool keeps_group_indices(const EngineTensors& model) {
   return model.request->card.is_amd() && model.quantization.dialect == "compressed-tensors" &&
          model.quantization.scheme && model.quantization.scheme->type.ends_with("int4");
@@ -60,7 +60,7 @@ static bool has_fp8_head(const EngineTensors& model) {
   return model.quantization.dialect.starts_with("modelopt") && scheme && scheme->type.starts_with("fp8");
 }
 
-// Changes that a row cannot express.
+// Changes that a row cannot express, as functions.
 
 // The width of the tower's MLPs is padded to a multiple of the ranks.
 static void pad_qwen_tower(EngineTensors& model) {
@@ -79,7 +79,7 @@ static void add_qwen_frequencies(EngineTensors& model) {
   model.tensors.push_back(derived_beside(*patches, "inv_freq", patches->rows / heads / 4, true));
 }
 
-// SigLIP's positions are an embedding, padded like a vocabulary; their numbers are a 64-bit buffer.
+// SigLIP's position table is an embedding, padded like a vocabulary. The position numbers are a 64-bit buffer.
 static void pad_siglip_positions(EngineTensors& model) {
   TensorGroup* table = find_tensor(model, "vision_tower.position_embedding");
   if (table == nullptr) return;
@@ -104,7 +104,7 @@ static void add_pixtral_frequencies(EngineTensors& model) {
   add_pixtral_angles(model, false);
 }
 
-// Three of four layers rotate and normalise queries and keys.
+// Three of four layers rotate and normalize queries and keys.
 static void add_llama4_norms(EngineTensors& model) {
   const TensorGroup* keys = find_tensor(model, "model.layers.*.self_attn.k_proj");
   if (keys == nullptr || keys->units == 0) return;
@@ -112,7 +112,7 @@ static void add_llama4_norms(EngineTensors& model) {
   model.tensors.back().layers = {{0, model.num_layers / 4 * 3, 1}};
 }
 
-// One table with rows for words and for images.
+// One table has rows for words and for images.
 static void join_image_rows(EngineTensors& model) {
   TensorGroup* table = find_tensor(model, "model.embed_tokens");
   const TensorGroup* images = find_tensor(model, "model.embed_tokens.image");
@@ -120,7 +120,7 @@ static void join_image_rows(EngineTensors& model) {
   drop_tensors(model, "model.embed_tokens.image");
 }
 
-// ModelOpt's FP8 applies to the head too, where its list does not exclude it.
+// ModelOpt's FP8 applies to the head too, unless its list excludes the head.
 static void quantize_head(EngineTensors& model) {
   for (TensorGroup& group : model.tensors)
     if (group.role == TensorRole::kHead && !group.is_tied) group.role = TensorRole::kLinear;
@@ -158,7 +158,8 @@ constexpr Release kNewest{0, 5, 23};
 
 // clang-format off
 constexpr TensorEdit kEdits[] = {
-    // What src/models derives for serving engines; Qwen2.5-VL's tower has inverse frequencies instead of angles.
+    // The tensors that src/models derives for serving engines. Qwen2.5-VL's tower has inverse frequencies instead of
+    // angles.
     {"", DropTensors{"<derived> -v_proj -mup_vector -rotary_pos_emb -time_weight"}},
     {kQwen2p5, DropTensors{"rotary_pos_emb"}},
 
@@ -182,7 +183,7 @@ constexpr TensorEdit kEdits[] = {
     {kGptOss, InFloat32{"<expert-biases>", true}, "", {.holds = is_in_16_bit}},
     {"KimiLinearForCausalLM Ernie4_5_MoeForCausalLM", InFloat32{"e_score_correction_bias", false}},
 
-    // Towers. Llama 4 makes none without --enable-multimodal; Gemma 3 has no pooling head.
+    // Towers. Llama 4 has none without --enable-multimodal, and Gemma 3's has no pooling head.
     {"Llama4ForConditionalGeneration", DropTowers{}},
     {kGemma3, DropTensors{"*vision_tower.head.*"}},
     {kKimiK3, SplitBy{"*vision_tower*", Split::kNone}},
@@ -198,17 +199,18 @@ constexpr TensorEdit kEdits[] = {
     {"", SplitBy{"visual.pos_embed", Split::kRows}, "VocabParallelEmbedding"},
     {"", InFloat32{"rotary_pos_emb", true}},
 
-    // Scales of K and V; latents have them for both forms of attention.
+    // Scales of K and V. Latents have them for both forms of attention.
     {"", AddBeside{"kv_a_proj_with_mqa", "scales", {.plus = 4}, true}, "", {.holds = sets_scales}},
     {kDeepseekV4, AddBeside{"attn.wkv", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
     {kWithScales, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
     {kNemotronH, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
     {kQwen3p5, AddBeside{"self_attn.k_proj", "scales", {.plus = 2}, true}, "", {.holds = sets_scales}},
-    // A second copy of NVFP4's scales in CUTLASS's order: a byte for each block of 16, counted in elements of two.
+    // A second copy of NVFP4's scales in CUTLASS's order: a byte for each block of 16, counted as elements of two
+    // bytes.
     {"", AddCopy{"<experts>", "blockscale_swizzled", 1, 32}, "ModelOptNvFp4FusedMoEMethod", {.holds = swizzles_scales}},
     {"DeepseekV3ForCausalLM", AddCopy{"<shared-experts>", "blockscale_swizzled", 1, 32},
      "determine_num_fused_shared_experts", {.holds = fuses_shared_expert}},
-    // 1 + weight, beside the weight.
+    // A buffer of 1 + weight, in addition to the weight.
     {kQwen3p5, AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
      "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = {0, 5, 11}}},
     {"Qwen3NextForCausalLM", AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
@@ -220,18 +222,18 @@ constexpr TensorEdit kEdits[] = {
     {kGemma4, AddBeside{"<routers>", "root_size_and_norm", {.columns = 1, .plus = 1}}},
     {kGemma4, SplitBy{"qkv fc1", Split::kRows}},
     {kGemma4, SplitBy{"proj fc2", Split::kColumns}},
-    // 22: minimum and maximum of the inputs and outputs of each layer.
+    // 22 numbers per layer: minimum and maximum of each layer's inputs and outputs.
     {kGemma4, AddBeside{"vision_tower.layers.extra", "v_norm_and_bounds", {.rows = 1, .plus = 1 + 22, .over = 2}}},
     {kGemma4, AddBeside{"input_proj", "std", {.rows = 2}}},
     {kGemma4, AddBeside{"embedding_projection", "norm", {.columns = 1}}},
-    // Layers that read another layer's cache have projections of keys and values.
+    // Layers that read another layer's cache still have projections of keys and values.
     {kGemma3n, PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm"}},
     {kGemma3n, AddBeside{"self_attn.k_norm", "v_norm", {.rows = 1}}},
     {kGemma3n, AddBeside{"self_attn.k_proj", "target_sparsity", {.plus = 1}, true}},
     {kGemma3n, AddBeside{"self_attn.k_proj", "router_input_scale", {.plus = 1}}},
     {kGemma3n, AddBuffer{"model.per_layer_scales", 2}},
     {kDeepseekV4, SplitBy{"attn_sink", Split::kNone}},
-    // transformers' class always normalises queries and keys.
+    // transformers' class always normalizes queries and keys.
     {"HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM", DropTensors{"q_norm k_norm"}, "", {.unless = "use_qk_norm"}},
 
     // Heads.
@@ -245,7 +247,7 @@ constexpr TensorEdit kEdits[] = {
     // Tensors that decoders add.
     {"FalconH1ForCausalLM", AddBeside{"self_attn.k_proj", "qk_norm", {.rows = 2, .per_head = true}}},
     {kLlama4, add_llama4_norms, "Llama 4 normalises queries and keys with weights.", {.until = {0, 5, 9}}},
-    // The fused projection of all three also has a bias for the keys.
+    // The fused projection of Q, K and V also has a bias for the keys.
     {kWhisper, AddBeside{"self_attn.k_proj encoder_attn.k_proj", "bias", {.rows = 1}, false, SplitLike::kRows}},
     {kLfm2Moe, AddBeside{"<routers>", "expert_bias", {.rows = 1}, true}, "LFM2's routers have a bias for each expert.",
      {.since = {0, 5, 9}}},
@@ -258,11 +260,11 @@ constexpr TensorEdit kEdits[] = {
     // Float32 instead of a byte for each block of 32.
     {kDeepseekV4, AddCopy{"<experts>", "scales_in_float32", 3, 64}, "", {.holds = has_wide_scales}},
     {kMllama, join_image_rows},
-    // Triton's format, whose gate and up projection are one. Kimi-K2.5 on eight MI35x: 73.58 GiB as printed, 71.95
-    // without.
+    // Triton's format, which stores the gate and up projections as one tensor. Kimi-K2.5 on eight MI35x: 73.58 GiB as
+    // printed, 71.95 without.
     {"", AddBeside{"<experts> -gate_proj", "g_idx", {.columns = 2}, true, SplitLike::kColumns},
      "CompressedTensorsWNA16TritonMoE", {.holds = keeps_group_indices}},
-    // For FlashInfer's TRT-LLM kernels a rank's part of an expert is whole blocks.
+    // For FlashInfer's TRT-LLM kernels a rank's part of an expert is rounded up to whole blocks.
     {kPadsExperts, PadParts{"<experts> -<mtp>", 128, true},
      "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell",
      {.since = kNewest, .holds = pads_experts}},
@@ -272,7 +274,7 @@ constexpr TensorEdit kEdits[] = {
 };
 // clang-format on
 
-// Tables of rotary angles.
+// Rotary tables.
 
 constexpr std::string_view kWithAxes =
     "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cosmos3EdgeForConditionalGeneration";
@@ -282,21 +284,22 @@ constexpr AngleRow kAngles[] = {
     {Archs{Arch::kGemma3}, 0, 1, false, "not in 0.5.9: Gemma 3 has no rotary table.", {.until = {0, 5, 10}}},
     {"Exaone4ForCausalLM", 0, 1, false, kLibrary, {.until = {0, 5, 9}}},
     {"VoxtralForConditionalGeneration", 0, 1, false, kLibrary, {.until = {0, 5, 11}}},
-    // Also a copy of the original ones.
+    // Also a copy of the original frequencies.
     {"Lfm2ForCausalLM", 0, 2, false, kLibrary, {.until = {0, 5, 9}}},
     {"Lfm2VlForConditionalGeneration", 0, 2, false, kLibrary, {.until = {0, 5, 10}}},
-    // An indexer may use the table of the attention beside it; DeepSeek-V4 makes none that no layer uses.
+    // An indexer may share the table of the attention in its layer. DeepSeek-V4 does not create a table that no layer
+    // uses.
     {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, "", {.holds = of_indexer}},
     // Its classes ignore the config's rope scaling.
     {Archs{Arch::kGemma3}, 1, 1, false, "", {}, 131072},
     {kDeepseekV4, 2, 0, false, "freqs_cis: the angles also as complex numbers"},
-    // Which of time, height and width each frequency is for, in 64 bits.
+    // For each frequency, whether it is for time, height or width, as 64-bit numbers.
     {kWithAxes, 1, 2, false, "MRotaryEmbedding.axis_map: Rotary tables of Qwen3.5 and Cosmos 3 Edge store the axes.",
      {.since = {0, 5, 19}, .holds = of_images}},
 };
 // clang-format on
 
-// FlashInfer's kernels on Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py); else whole blocks have scales.
+// FlashInfer's kernels on Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py); otherwise only whole blocks have scales.
 // clang-format off
 constexpr Mxfp4Row kMxfp4[] = {
     {{256, 256}, "quantization/mxfp4.py: MXFP4 experts are padded to 256 by 256 on Blackwell.",

@@ -1,4 +1,4 @@
-// Lines of TensorRT-LLM's log that tell why it did not start and what it refuses. Source:
+// Lines of TensorRT-LLM's log about failed starts and refusals. Source:
 // tensorrt_llm/_torch/pyexecutor/py_executor_creator.py, cpp/tensorrt_llm/runtime/tllmBuffers.h, tensorrt_llm/executor
 // and the Triton backend's checks of a request.
 #include "engines/log_lines.h"
@@ -67,7 +67,7 @@ constexpr LogTemplate kEvents[] = {
      "build the engine again on this kind of GPU"},
     {"The engine plan file is not compatible with this version of TensorRT", kRefused,
      "the engine was built by another TensorRT release", "build the engine again with this release"},
-    // These tell which engine wrote the log.
+    // Lines that show which engine wrote the log.
     {"[TensorRT-LLM]", kMark},
     {"[TRT-LLM]", kMark},
     {"tensorrt_llm/", kMark},

@@ -5,7 +5,7 @@
 // block, for models of plain attention.
 // - tokens = budget / bytes per token, rounded up to whole blocks (kvCacheManager.cpp, calculateMaxNumBlocks).
 // - free_gpu_memory_fraction (0.9) is a fraction of what is free, not of the GPU.
-// - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
+// - Window layers store every token unless max_attention_window is given, which kvplan has no option for.
 #include "engines/estimates.h"
 #include "engines/launch_input.h"
 #include "engines/layer_buffers.h"
@@ -129,7 +129,7 @@ Engine tensorrt_llm_engine() {
   out.start = Start::kAnything;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.parallel.expert = true;
-  // Its support matrix: only CUDA, from Ampere on.
+  // TensorRT-LLM's support matrix: only CUDA, from Ampere on.
   out.options =
       "--block-size --mamba-ssm-cache-dtype --enable-expert-parallel --enable-lora --max-loras "
       "--max-lora-rank --max-cpu-loras --lora-targets";

@@ -43,7 +43,7 @@ bool is_type(std::string_view dialects, std::string_view type) {
   return false;
 }
 
-// What a GPU cannot pack while loading stays in 16 bit.
+// Weights that the GPU cannot quantize while loading stay in 16 bit.
 void leave_plain(EngineTensors& model) {
   for (const UnpackedFormat& row : kUnpacked) {
     if (!is_below(*model.request, row.below) || !is_type(row.dialects, *model.request->weights)) continue;
@@ -63,7 +63,7 @@ void unpack(EngineTensors& model) {
   }
 }
 
-// Quantizers pack nn.Linear. Experts that are one tensor per layer are not; only FP8's quantizer packs them, too.
+// Quantizers pack nn.Linear modules. Experts that are one tensor per layer are not packed, except by FP8's quantizer.
 void leave_experts(EngineTensors& model) {
   const std::string_view type = model.request->weights ? std::string_view(*model.request->weights)
                                 : model.quantization.dialect == "bitsandbytes" ? "bnb"

@@ -1,4 +1,4 @@
-// Lines of transformers and the libraries beside it, accelerate, bitsandbytes, compressed-tensors. Source:
+// Lines of transformers and of the libraries that it uses: accelerate, bitsandbytes, compressed-tensors. Source:
 // transformers/modeling_utils.py, quantizers/*.py, generation/utils.py; accelerate/utils/modeling.py; public threads.
 #include "engines/log_lines.h"
 
@@ -59,7 +59,7 @@ constexpr LogTemplate kEvents[] = {
      "a PyTorch build with CUDA: pip install torch --index-url of your CUDA version"},
     {"does not appear to have a file named {file:word}", kRefused, "the repository has no {file}",
      "check the model's name and folder; a release that reads this format (GGUF, safetensors)"},
-    // These tell which program wrote the log.
+    // Lines that show which program wrote the log.
     {"from_pretrained(", kMark},
     {"transformers/modeling_utils.py", kMark},
     {"transformers/generation/", kMark},

@@ -25,17 +25,17 @@ std::vector<RuleRow> transformers_rule_rows();
 
 struct TransformersClass {
   bool no_cache = false;
-  bool learned_prompt = false;        // tokens of a fixed prompt before every text
+  bool learned_prompt = false;        // tokens of a fixed prompt that precedes every text
   bool compressed = false;            // DeepSeek-V4's compressors
-  bool float32_index_keys = false;    // its indexers get float32 embeddings
-  bool whole_windows = false;         // its config gives the cache no window
-  bool float32_convolutions = false;  // whatever the model's type
-  bool states_of_its_type = false;    // recurrent states, as its kernels return them
-  bool copied_states = false;         // its own cache copies states into the model's type, and stores the length
-  bool past_columns = false;          // convolution states are only the past inputs, one column fewer
+  bool float32_index_keys = false;    // its indexers receive float32 embeddings
+  bool whole_windows = false;         // its config does not give the cache a window
+  bool float32_convolutions = false;  // float32 whatever the model's type
+  bool states_of_its_type = false;    // recurrent states in the type that its kernels return
+  bool copied_states = false;         // its own cache converts states to the model's type, and stores the length
+  bool past_columns = false;          // convolution states are the past inputs only, one column fewer
   bool widens_windows = false;        // by TransformersRules::widens_mimo_windows
-  bool caches_images = false;         // cross attention to images, which not every prompt has
-  bool fused_experts = false;         // one tensor for all experts of a layer, before 5.0 too
+  bool caches_images = false;         // its cross attention is to images, which not every prompt has
+  bool fused_experts = false;         // all experts of a layer are one tensor, before 5.0 too
 };
 TransformersClass transformers_class(Arch arch, std::string_view architecture);
 inline TransformersClass transformers_class(const ModelShape& model) {

@@ -6,14 +6,14 @@
 
 namespace kvplan {
 
-constexpr std::uint64_t kMimoWindow = 128;  // as files give it; the class's own default is already 129
+constexpr std::uint64_t kMimoWindow = 128;  // as in files; the class's own default is one larger
 constexpr std::string_view kOffset = "seqlen_offset";
 
 static bool is_scaled(const Term& term) {
   return term.storage == Storage::kFp8Scaled;
 }
 
-// Tokens before each prompt: prompt_length of configuration_cpmant.py, the same in its one checkpoint.
+// Tokens that precede each prompt: prompt_length of configuration_cpmant.py, which its only checkpoint also has.
 constexpr std::uint64_t kCpmantPrompt = 32;
 
 static CacheTerms with_prompt(const CacheTerms& terms) {
@@ -26,8 +26,9 @@ static CacheTerms with_prompt(const CacheTerms& terms) {
   return out;
 }
 
-// modeling_deepseek_v4.py. A layer with only a window stores keys and values separately, others in one tensor. The
-// compressor keeps the tokens of an unfinished window and, if windows overlap, the first half of the last whole one.
+// modeling_deepseek_v4.py. A layer that only has a window stores keys and values as two tensors, other layers as one.
+// The compressor keeps the tokens of an unfinished window and, if windows overlap, the first half of the last whole
+// one.
 static CacheTerms compressed_terms(const CacheTerms& terms, bool float32_gates) {
   std::uint64_t ratio = 1;
   for (const Term& term : terms) ratio = std::max(ratio, term.stride);
@@ -56,8 +57,8 @@ static CacheTerms compressed_terms(const CacheTerms& terms, bool float32_gates) 
   return out;
 }
 
-// Index keys are pooled as they are read: each token keeps its vectors of the open group, and a gate has one number
-// more that says whether the token counts (modeling_glm5_next.py, modeling_qwen4_exp.py).
+// Index keys are pooled when they are read. So each token stores its vectors in the unfinished group, and its gate has
+// one more number that says whether the token counts (modeling_glm5_next.py, modeling_qwen4_exp.py).
 static void unpool_index_keys(CacheTerms& terms) {
   const auto open = std::find_if(terms.begin(), terms.end(), [](const Term& term) {
     return term.role == Role::kState && term.growth == Growth::kToken;

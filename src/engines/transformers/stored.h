@@ -8,16 +8,18 @@
 
 namespace kvplan {
 
-// The compressor's tokens in an unfinished window: one entry for each after the last whole window (LayerBuffer::wraps).
+// The tokens in the compressor's unfinished window: one entry for each token after the last whole window
+// (LayerBuffer::wraps).
 inline constexpr std::string_view kRest = "compressor rest";
 
-// The caches with what transformers stores as their expanded form; the compact form stays what the architecture needs.
+// Copies of the caches whose expanded form is what transformers stores. The compact form stays what the architecture
+// needs.
 std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<LayerCache> caches);
 
-// Whether K and V of every head are stored instead of a latent.
+// Whether transformers stores K and V of every head instead of a latent.
 bool expands_latents(const EngineInput& input);
 
-// Why a term is stored differently from what the architecture needs; "" if it is not.
+// Why transformers stores a term differently from what the architecture needs; "" if it does not.
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term);
 
 }  // namespace kvplan

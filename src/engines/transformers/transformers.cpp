@@ -45,7 +45,7 @@ constexpr EngineVersion kVersions[] = {
 };
 
 constexpr std::uint64_t kQuantGroup = 64;
-constexpr std::uint64_t kResidual = 128;  // a QuantizedCache leaves this many tokens unquantized
+constexpr std::uint64_t kResidual = 128;  // a QuantizedCache keeps this many of the newest tokens unquantized
 
 static bool grouped(Dtype type) {
   return type == Dtype::kInt4 || type == Dtype::kInt8;
@@ -87,7 +87,7 @@ static void check_implementation(const Request& request, CacheTypes& types) {
 static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (model.is_gguf && !request.dtype && !request.weights) types.model = Dtype::kFloat32;
-  // The cache type that a checkpoint declares is for other engines and ignored here.
+  // A cache type that the checkpoint declares is for other engines. transformers ignores it.
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
   check_implementation(request, types);
@@ -109,14 +109,14 @@ static Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t 
   return Bytes(ceil_div(checked_mul(elements, bits, "a cache"), 8)) + Bytes(ceil_div(elements, kQuantGroup)) * 4;
 }
 
-// Whether it is full attention, the only kind that offloading moves.
+// Whether the layer has full attention, the only kind that offloading moves.
 static bool grows_forever(const CacheTerms& terms) {
   return any_term(terms, [](const Term& term) {
     return term.growth == Growth::kToken && term.limit.kind == LimitKind::kNone && term.role != Role::kState;
   });
 }
 
-// The offloaded layers that are on the GPU at any time: the one in use and the next.
+// Offloaded layers that are on the GPU at the same time: the one in use and the next one.
 static std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   std::vector<std::uint64_t> out;
   for (const LayerCache& cache : input.caches)
@@ -124,7 +124,7 @@ static std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   return out;
 }
 
-// The input with the stored form as the expanded form of every cache, including a draft's.
+// The input, with what transformers stores as the expanded form of every cache, including a draft's.
 static EngineInput stored_form(const EngineInput& input) {
   EngineInput out = input;
   out.caches = stored_caches(input, input.caches);
@@ -136,7 +136,7 @@ static EngineInput stored_form(const EngineInput& input) {
   return out;
 }
 
-// Not every prompt has an image: its cross attention is planned only with --encoder-len.
+// Not every prompt has an image, so cross attention to images is planned only with --encoder-len.
 static bool is_optional(const EngineInput& input, const Term& term) {
   return term.growth == Growth::kSourceToken && transformers_class(input.model).caches_images &&
          !input.request.encoder_len;
@@ -232,7 +232,7 @@ static Bytes largest_tensor(EngineInput input, const Load& load) {
   return out * load.num_seqs;
 }
 
-// K and V of the largest window of a layer: a StaticSlidingWindowLayer rolls them into a copy.
+// K and V of the layer with the largest window: a StaticSlidingWindowLayer shifts them into a copy.
 static Bytes rolled_window(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches) {
@@ -244,7 +244,7 @@ static Bytes rolled_window(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-// The part of a full prompt that windows keep pinned beyond their own size.
+// The part of a full prompt that window layers keep in memory beyond their window.
 static Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
@@ -256,7 +256,7 @@ static Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-// The bytes of cross attention to the largest image, which are not planned without --encoder-len.
+// The bytes of cross attention to the largest image. They are not planned without --encoder-len.
 static Bytes image_cache(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
@@ -282,7 +282,8 @@ static void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>&
                                 "transformers cache_utils.py: torch.cat each step"));
   const Bytes pinned = pinned_by_views(input, in.load);
   if (pinned > Bytes(0)) {
-    // Pinned only between the prefill and the first token: part of the range, not of the estimate.
+    // This memory is used only between the prefill and the first token, so it is part of the range, not of the
+    // estimate.
     out.push_back({Section::kActivation, "prompt pinned by windows after a prefill", Bytes(0), Bytes(0), pinned,
                    "tokens beyond the windows, until the first decoded token",
                    "transformers cache_utils.py: a view keeps the whole tensor"});
@@ -299,7 +300,7 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   else
     add_dynamic_copies(in, out);
   out.push_back(mlp_activations(input, prompt, "a prompt in one pass"));
-  // eager_attention_forward: the masked scores, their softmax in float32, and its copy in the model's type.
+  // eager_attention_forward has the masked scores, their softmax in float32, and a copy of that in the model's type.
   if (input.request.attention == AttentionKernel::kNaive)
     if (auto scores =
             score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
@@ -325,7 +326,7 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
-// QuantizedCache.__init__ refuses layer types other than full_attention; generate() also encoder-decoders.
+// QuantizedCache.__init__ refuses layer types other than full_attention. generate() also refuses encoder-decoders.
 static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (!quantized(input.types.key)) return std::nullopt;
   const bool has_others = any_term(input, [](const Term& term) {
