@@ -1,5 +1,5 @@
 #!/bin/sh
-# The GitHub action against a hostile checkout and unusual inputs: nothing of the checkout runs, no option is dropped.
+# The GitHub action with a hostile checkout and unusual inputs: it runs nothing from the checkout and drops no option.
 set -u
 kvplan=$1
 source=$2
@@ -15,8 +15,7 @@ cd "$work/repo" || exit 1
 git init -q .
 cp "$source/testdata/configs/llama-3.1-8b.json" model.json
 
-# --- the install step ---
-# Every module that Python could look for at a start, in the checkout.
+# --- the install step --- The checkout contains every module that Python could import when it starts.
 mkdir venv pip ensurepip kvplan
 for module in venv/__init__ venv/__main__ pip/__init__ pip/__main__ ensurepip/__init__ kvplan/__init__ sitecustomize usercustomize \
   runpy logging shutil subprocess os io json re types typing pathlib importlib codecs encodings tempfile zipfile; do

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A folder of models that each reach the bound of one: together they are bounded too, and what is left out is said.
+# A folder of models that each reach the limit for one model: all of them together are limited too, and the report says
+# which are left out.
 set -u
 kvplan=$1
 work=$(mktemp -d) || exit 1
@@ -7,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 mkdir models
-# 4,900 expressions whose matching takes the time that one list may take.
+# 4,900 expressions. Matching them takes the time that one list is allowed.
 awk 'BEGIN {
   for (i = 0; i < 100; ++i) any = any ".*"
   printf "{\"model_type\":\"llama\",\"hidden_size\":4096,\"num_attention_heads\":32,\"num_hidden_layers\":512,"
@@ -30,7 +31,7 @@ code=$?
 [ "$(wc -l <err)" = 121 ] || { echo "folder_bound_test: not a line for each model" >&2; failed=1; }
 grep -q 'm220.json: the models before it took 1[0-9] seconds' err || { tail -n 1 err >&2; failed=1; }
 grep -q 'm100.json: "targets" of the quantization config' err || { head -n 1 err >&2; failed=1; }
-# One of them on many cards is matched once.
+# One such model on many GPUs is matched only once.
 ulimit -t 5
 "$kvplan" compare models/m100.json --engine vllm --gpu rtx-4090,l40s,h100-80gb,h200,a100-80gb,b200,l4,t4 >out 2>err
 code=$?

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Where -o writes: open files keep what they have, links of strangers are not followed, the owner stays, and a file that
-# cannot be replaced is written to. What takes several users or mounts needs root, and says so where it is left out.
+# Where -o writes. Open files keep their contents, links that other users made are not followed, the owner stays, and a
+# file that cannot be replaced is written to. Cases with several users or mounts need root; without it the test says
+# that it skips them.
 set -u
 kvplan=$1
 model=model.json
@@ -13,7 +14,7 @@ fail() {
   echo "output_places_test: $*" >&2
   failed=1
 }
-# refused WORDS COMMAND...: one line with these words, exit 2, and nothing on standard output.
+# refused WORDS COMMAND...: one line with these words, exit code 2, and nothing on standard output.
 refused() {
   words=$1
   shift
@@ -66,7 +67,7 @@ refused "cannot be written" "$kvplan" $model -o report/
 refused "cannot be written" "$kvplan" $model -o report/below
 refused "cannot be written" "$kvplan" $model -o folder
 
-# Killed at any moment it leaves the old file or the new one.
+# If kvplan is killed at any moment, it leaves the old file or the new one.
 "$kvplan" $model --json >new
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   echo OLD >kept
@@ -74,7 +75,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   [ "$(cat kept)" = OLD ] || cmp -s kept new || fail "half a file after a kill"
 done
 rm -f .kvplan-part-*
-# A limit on a file's size is an error, and leaves nothing.
+# If a file becomes too large for the limit, there is an error and no file.
 refused "File too large" sh -c "ulimit -f 1; '$kvplan' $model --json -o folder/large"
 [ ! -e folder/large ] && set -- folder/.kvplan-part-* && [ ! -e "$1" ] || fail "a part is left"
 
@@ -113,14 +114,14 @@ chmod 640 alice/file
 mkdir bob && chown 2002 bob && echo x >bob/alices && chown 2001:2001 bob/alices && chmod 666 bob/alices
 as 2002 ./kvplan $model -o bob/alices && [ "$(stat -c %u bob/alices)" = 2001 ] && cmp -s bob/alices report ||
   fail "a file of another user in a folder of one's own"
-# A file of one's own in a folder of another is written to; a new one is not made.
+# An own file in another user's folder is written to; a new one is not created there.
 as 2001 ./kvplan $model --json -o bob/alices && cmp -s bob/alices new || fail "a folder of another user"
 as 2001 ./kvplan $model -o bob/alices && cmp -s bob/alices report || fail "a shorter report leaves the longer one's end"
 refused "Permission denied" as 2001 ./kvplan $model -o bob/new
 chmod 444 alice/file
 refused "Permission denied" ./kvplan $model -o alice/file
 
-# A file that is mounted, as containers have them, also in a folder that nobody writes to.
+# A mounted file, as in containers, also in a read-only folder.
 cat >mounts <<'S'
 set -u
 model=model.json

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the web page's sources must not hold, whatever a build of it says: page_links_test.py opens the built page.
+# What the sources of the web page must not contain. page_links_test.py tests the built page.
 set -u
 web=$2/packaging/web
 failed=0

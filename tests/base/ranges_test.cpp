@@ -41,7 +41,7 @@ TEST_CASE("The range of a sum: between the squares' sum and the sum of the ends"
   const double together = terms_together();
   CHECK(together >= 0);
   CHECK(together <= 1);
-  // 300 and 400: 500 apart, 700 together.
+  // 300 and 400 apart are 500 together, not 700.
   const double reach = std::sqrt((1 - together) * 500 * 500 + together * 700 * 700);
   CHECK(sum.range().high.count() == static_cast<std::uint64_t>(std::round(3000 + reach)));
   CHECK(sum.range().low.count() == 3000 - static_cast<std::uint64_t>(std::round(reach)));

@@ -25,14 +25,14 @@ TEST_CASE("what a token of 8 KV heads of 128 costs in each type") {
     Dtype type;
     std::uint64_t bytes;
   };
-  // 2048 elements; scaled types: 8 heads x (K + V) x the bytes of one vector of 128.
+  // 2048 elements. Scaled types: 8 heads x (K + V) x the bytes of one vector of 128.
   const Row rows[] = {
       {Dtype::kFloat32, 8192},
       {Dtype::kFloat16, 4096},
       {Dtype::kBfloat16, 4096},
       {Dtype::kFp8E4m3, 2048},
       {Dtype::kFp8E5m2, 2048},
-      {Dtype::kInt8, 16 * (128 + 4)},  // 0.516 of 16 bit: a float32 scale a token and head
+      {Dtype::kInt8, 16 * (128 + 4)},  // 0.516 of 16 bit: a float32 scale for each token and head
       {Dtype::kFp8PerTokenHead, 16 * (128 + 4)},
       {Dtype::kInt4, 16 * (64 + 4)},
       {Dtype::kNvfp4, 16 * (64 + 8)},  // d/2 + d/16

@@ -12,7 +12,7 @@
 namespace kvplan {
 namespace {
 
-// A sanitizer's build is slower and larger.
+// A build with sanitizers is slower and larger.
 #ifdef KVPLAN_SANITIZED
 constexpr double kMaxSeconds = 20;
 constexpr double kMaxMib = 4096;
@@ -116,7 +116,7 @@ TEST_CASE("bad input: -o leaves what is no file as it is") {
   check_refused(run_program({model, "--max-model-len", "8k", "-o", folder.path()}), Exit::kBadInput, folder.path());
   CHECK(run_program({model, "--max-model-len", "8k", "-o", "/dev/null"}).exit == 0);
   CHECK(std::filesystem::is_character_file("/dev/null"));
-  // A link stays a link; its target is written and keeps its mode.
+  // A link stays a link. Its target is written and keeps its mode.
   const std::string there = folder.write("there.txt", "old");
   const std::string link = folder.path() + "/link.txt";
   std::filesystem::create_symlink("there.txt", link);

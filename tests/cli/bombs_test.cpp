@@ -19,7 +19,7 @@ void check_bounded(const Run& run, double seconds = 1, double mib = 256) {
     CHECK(run.out.empty());
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
-  // On a busy machine two processes share a core and its caches: a second of work may take one and a half.
+  // On a busy machine two processes share a core and its caches, so a second of work may take 1.5 seconds.
   constexpr double kSharedCore = 1.5;
   CHECK(run.processor_seconds < kSharedCore * seconds * kSanitizerFactor);
   CHECK(run.peak_mib < mib * kSanitizerFactor);
@@ -44,7 +44,7 @@ TEST_CASE("bombs: a config of 16 MiB, of whatever it is full") {
     check_bounded(run);
     CHECK(run.exit == 2);
     CHECK(run.err.find("has more than 500000 values") != std::string::npos);
-    // As many as kvplan accepts.
+    // The largest number that kvplan accepts.
     check_bounded(run_program({folder.write("x.json", filled("\"a\":[", unit, "]", 1 << 20))}));
   }
   const auto with_keys = [&](std::string keys, int count, const char* value) {
@@ -53,7 +53,7 @@ TEST_CASE("bombs: a config of 16 MiB, of whatever it is full") {
   };
   check_bounded(run_program({with_keys(kHead, 499'000, "{}")}));
   check_bounded(run_program({with_keys(kHead, 499'000, "0")}));
-  // Mistral's own keys are translated first.
+  // kvplan translates Mistral's own keys first.
   check_bounded(run_program({with_keys(R"({"dim":4096,"n_layers":32,"n_heads":32,"hidden_dim":14336)", 250'000, "0")}));
   check_bounded(
       run_program({folder.write("x.json", kHead + ",\"architectures\":[\"" + std::string(15 << 20, 'x') + "\"]}")}));
@@ -88,7 +88,7 @@ TEST_CASE("bombs: lists of a quantization config") {
   plan(tensors("[\"Linear\"]", list(5000, "re:(a*)*b", "")));
   plan(R"({"quant_method":"modelopt","quant_algo":"FP8","exclude_modules":)" +
        list(50'000, "*", "*a*a*a*a*a*a*a*a*a*a") + "}");
-  // As many names as kvplan accepts, with an engine that changes tensors and with suggestions.
+  // The largest number of names that kvplan accepts, with an engine that changes tensors and with suggestions.
   for (const char* after : {".self_attn", ""}) {
     const std::string names = list(200'000, "model.layers.", after);
     const std::string model = folder.write(
@@ -224,7 +224,7 @@ TEST_CASE("bombs: plans that are compared") {
     std::string text = plan.out;
     return folder.write(name, text.insert(text.find("\"config\": [") + 11, facts));
   };
-  // As many facts as kvplan accepts, in 60 MiB.
+  // The largest number of facts that kvplan accepts, in 60 MiB.
   const Run run = run_program({"diff", with_facts("a.json", 9900, 0, std::string(6200, 'a')),
                                with_facts("b.json", 9900, 5000, std::string(6200, 'b'))});
   CHECK(run.exit == 0);
@@ -256,7 +256,7 @@ TEST_CASE("bombs: a log of any length takes 50 MiB") {
     CAPTURE(line);
     check_log(log(line), 2);
   }
-  // No line is another's.
+  // All lines differ.
   for (const std::string line : {"ValueError: #\n", "(Worker_TP3 pid=1) INFO Model loading took #.25 GiB memory\n",
                                  "llama_kv_cache: CUDA# KV buffer size = 1.25 MiB\n",
                                  "{\"log\":\"ValueError: # \\n CUDA out of memory.\\n\"}\n"}) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Completions as a shell gives them, and every option in each of them and in the man page.
+# Completions as the shells produce them. Every option is in each of them and in the man page.
 set -u
 kvplan=$1
 work=$(mktemp -d) || exit 1

@@ -85,7 +85,7 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
     for (std::string line; std::getline(text, line);) out.push_back(line);
     return out;
   };
-  // Two stages: the second, with the output head, is the fuller one.
+  // With two stages, the second one has the output head and is the fuller one.
   const auto plan = lines(run_program({kLlamaConfig, "-pp", "2", "--format", "csv"}));
   REQUIRE(plan.size() == 2);
   std::map<std::string, std::string> row;
@@ -133,7 +133,7 @@ TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
         std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kLlamaConfig + " --json >/dev/full 2>/dev/null";
     CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
   }
-  // The reader reads one line of far more than a pipe's buffer; standard error stays empty.
+  // The reader reads one line of a report that is much larger than a pipe's buffer. Standard error stays empty.
   const TemporaryFolder folder;
   const std::string command = std::string("cd ") + KVPLAN_SOURCE_DIR + " && " + KVPLAN_BINARY +
                               " testdata/configs --json 2>" + folder.path() + "/err | head -n 1 >/dev/null";
@@ -180,7 +180,7 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
   const Run alone = run_program({});
   CHECK(alone.exit == 0);
   CHECK(std::count(alone.out.begin(), alone.out.end(), '\n') == 7);
-  // An engine's own options, and no other's.
+  // The engine's own options, and no other engine's.
   const std::string vllm = run_program({"--engine", "vllm@0.20", "--help"}).out;
   CHECK(vllm.find("--enforce-eager") != std::string::npos);
   CHECK(vllm.find("--swa-full") == std::string::npos);
@@ -209,7 +209,7 @@ TEST_CASE("mistakes: what was probably meant") {
   check_refused(run_program({kLlamaConfig, "--weights", "intt4"}), "int4");
   check_refused(run_program({"compar", kLlamaConfig}), "did you mean compare?");
   check_refused(run_program({"completions", "bsh"}), "did you mean bash");
-  // Values and files that look like mistakes are accepted.
+  // Values and files that look like mistakes but are valid are accepted.
   CHECK(run_program({kLlamaConfig, "--max-model-len=4096"}).exit == 0);
   CHECK(run_program({kLlamaConfig, "-c4096"}).exit == 0);
   CHECK(run_program({"--", kLlamaConfig}).exit == 0);
@@ -311,7 +311,7 @@ TEST_CASE("html: contrast in light and in dark") {
         CAPTURE(name);
         CHECK(contrast(colors[name], colors[ground]) >= 4.5);
       }
-    // Shapes: 3 to 1, and neighbours in a bar are separated by a line in the page's colour.
+    // Graphics need a contrast of 3 to 1, and a line in the page's colour separates the parts of a bar.
     for (const std::string name : {"s1", "s2", "s3", "s4", "s5", "s6", "bad"}) {
       CAPTURE(name);
       CHECK(contrast(colors[name], colors["page"]) >= 3);

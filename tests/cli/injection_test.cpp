@@ -36,7 +36,7 @@ const std::vector<std::string> kPayloads{
     "hf_abcdefghijklmnopqrstuvwxyz01234567",
 };
 
-// As a runner of workflows reads a line: "::name" at its start, "##[name]" anywhere.
+// How a workflow runner recognises commands: "::name" at the start of a line, "##[name]" anywhere.
 bool is_command(const std::string& line) {
   static const std::regex kSecond(R"(^\s*::[A-Za-z-]+[ :])");
   static const std::regex kFirst(R"(##\[[A-Za-z-]+)");
@@ -155,7 +155,7 @@ TEST_CASE("injection: a string of a config, in every form") {
       Json config = base();
       config[Json::json_pointer(place)] = payload;
       const std::string path = folder.write("x.json", config.dump());
-      // Each place and string in three forms; all pairs would take minutes.
+      // Each place and each string in three forms. All pairs would take minutes.
       const std::vector<std::string> forms{"table", "json", "markdown", "csv", "html", "github"};
       for (std::size_t i = 0; i < 3; ++i) {
         const std::string& form = forms[(turn + i * 2 + turn / 6) % forms.size()];
@@ -178,7 +178,7 @@ TEST_CASE("injection: a string of a config, in every form") {
     }
 }
 
-// Found by fuzz_printed: a word wider than the page was broken before a "::", which then began a line.
+// fuzz_printed found this: a word wider than the page was broken before "::", so "::" started a line.
 TEST_CASE("injection: a word that the page breaks begins no line with a command") {
   const TemporaryFolder folder;
   for (const std::string colons : {"::", "::::::::"})

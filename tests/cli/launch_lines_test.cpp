@@ -27,13 +27,13 @@ constexpr const char* kHybrid = "testdata/configs/qwen3.5-27b.json";
 constexpr const char* kDeepseek = "testdata/configs/deepseek-v3.json";
 constexpr const char* kDraft = "testdata/configs/qwen3-0.6b.json";
 
-// One rotation without scaling.
+// A config with plain RoPE, without scaling.
 constexpr const char* kPlain = R"({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584,
   "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
   "vocab_size": 152064, "max_position_embeddings": 32768, "rope_theta": 1000000.0, "torch_dtype": "bfloat16"})";
 
 struct EngineParser {
-  std::string name, options;  // and the file of what its parser knows
+  std::string name, options;  // the options file, and the file with the options that its parser knows
   std::vector<std::vector<std::string>> calls;
 };
 
@@ -157,7 +157,7 @@ TEST_CASE("launch lines: the engine's parser knows every option") {
       for (const std::string& word : words_of(run.out)) {
         if (!word.starts_with("-") || word == "-m") continue;
         CAPTURE(word);
-        // vLLM's parser makes the negative of a switch by itself.
+        // vLLM's parser creates the negative form of a switch itself.
         CHECK((known.count(word) == 1 || (word.starts_with("--no-") && known.count("--" + word.substr(5)) == 1)));
       }
     }
@@ -232,7 +232,7 @@ TEST_CASE("launch lines: a command for each node") {
     options.insert(options.begin(), kDeepseek);
     return lines_of(launch(options).out);
   };
-  // A copy that spans nodes is started by their number; vllm/config/parallel.py.
+  // If a copy spans nodes, each node's command has the number of nodes; vllm/config/parallel.py.
   const auto spans = lines({"--engine", "vllm", "-tp", "8", "-pp", "2"});
   REQUIRE(spans.size() == 2);
   CHECK(has(spans[0], "--nnodes 2 --node-rank 0 --master-addr HOST"));
@@ -280,17 +280,17 @@ TEST_CASE("launch lines: fit prints the command of what fits") {
     options.insert(options.begin(), {"fit", kLlamaConfig, "--engine", "vllm"});
     return launch(options);
   };
-  // As requested, if it fits.
+  // The requested length, if it fits.
   const Run asked = fit({"--gpu", "h100-80gb"});
   CHECK(asked.exit == 0);
   CHECK(has(asked.out, "--max-model-len 131072"));
   CHECK(!has(asked.err, "another request"));
-  // The longest context of the GPU.
+  // The longest context that fits the GPU.
   const Run longest = fit({"--gpu", "rtx-4090"});
   CHECK(longest.exit == 1);
   CHECK(!has(longest.out, "--max-model-len 131072"));
   CHECK(has(longest.err, "than you requested: --max-model-len"));
-  // A length that was named stays: more GPUs hold it.
+  // A length that the user named stays, and more GPUs are used.
   const Run layout = fit({"--gpu", "rtx-4090", "--max-model-len", "128k"});
   CHECK(has(layout.out, "--max-model-len 131072 "));
   CHECK(has(layout.out, "--tensor-parallel-size 2"));

@@ -83,7 +83,7 @@ TEST_CASE("launch: what the engine has no option for is refused by name") {
   }
 }
 
-// vLLM and SGLang quantize to FP8 and NF4 while they load; to no other type by a name of kvplan's.
+// vLLM and SGLang quantize to FP8 and NF4 while loading. kvplan has no name for other types that they make.
 TEST_CASE("launch: a weight type is passed on where the engine has it") {
   for (const char* engine : {"vllm", "sglang"}) {
     CHECK(launch_of("llama-3.1-8b", {"--engine", engine, "--weights", "fp8"}).out.find("--quantization fp8") !=

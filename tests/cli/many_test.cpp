@@ -44,7 +44,8 @@ TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in
   const Run table = run_program(asked);
   CHECK(has(table.out, "n b200"));
   CHECK(has(table.out, "● fits"));
-  // A line for each model: no kernels for the first GPU, 15 GiB of weights on 15 and 12 GiB.
+  // One line for each model. There are no kernels for the first GPU; the others have 15 and 12 GiB for 15 GiB of
+  // weights.
   CHECK(has(table.out, "llama-3.1-8b.json"));
   CHECK(has(table.out, "  · · · "));
   CHECK(!has(table.out, "in tokens"));  // marks instead of figures
@@ -54,11 +55,11 @@ TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in
   CHECK(has(html, "class=\"n none\" title="));
   CHECK(has(html, ">no</td>"));
   CHECK(!has(html, ">-"));
-  // The policy names the script's hash: no other script runs.
+  // The page's policy names the hash of its script, so no other script runs.
   const std::size_t from = html.find("<script>") + 8;
   const std::string digest = sha256(html.substr(from, html.find("</script>") - from));
   std::string base64;
-  for (std::size_t at = 0; at < 64; at += 3) {  // 3 hexadecimal digits are 2 of base64
+  for (std::size_t at = 0; at < 64; at += 3) {  // 3 hexadecimal digits are 2 digits of base64
     const auto three = std::stoul((digest + "00").substr(at, 3), nullptr, 16);
     constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     base64 += kDigits[three >> 6];
@@ -79,7 +80,7 @@ TEST_CASE("a table of models says which layers a hybrid has, and a spreadsheet h
 }
 
 TEST_CASE("compare goes below 4 bits only where nothing else fits") {
-  // 25.2B parameters of q4_k_m are 15 GiB: on 11.63 GiB only 3 bits fit, on 23.52 GiB no such row is needed.
+  // 25.2B parameters in q4_k_m are 15 GiB. In 11.63 GiB only 3-bit types fit; for 23.52 GiB they are not listed.
   const Words asked{"compare", "testdata/configs/gemma-4-26b.json", "--engine", "llama.cpp", "--max-model-len", "8k",
                     "--gpu"};
   Words small = asked, large = asked;
@@ -90,7 +91,8 @@ TEST_CASE("compare goes below 4 bits only where nothing else fits") {
 }
 
 TEST_CASE("explain says what multi-head attention would cache") {
-  // DeepSeek-V3: 128 heads x (192 + 128) elements instead of 512 + 64 in 61 layers, 2 B each, of 32,768 tokens.
+  // DeepSeek-V3: expanded, each of 61 layers caches 128 heads x (192 + 128) elements instead of 512 + 64, 2 B each, for
+  // 32,768 tokens.
   const Run run = run_program({"explain", "testdata/configs/deepseek-v3.json", "--max-model-len", "32k"});
   CHECK(has(run.out, "152.50 GiB, 71.1 times as much"));
 }
@@ -158,7 +160,7 @@ TEST_CASE("where nothing can be planned nothing is printed but what went wrong, 
       run_program({"fit", kLlamaConfig, "--gpu", "h100,h200", "--engine", "mlx,mistralrs", "-ctk", "q4_1"});
   CHECK(fits.exit == 2);
   CHECK(fits.out.empty());
-  // Programs get their list.
+  // Programs get the whole list.
   CHECK(has(run_program({"testdata/bad/word.json", "testdata/bad/list.json", "--json"}).out, "\"exit\": 2"));
 }
 
@@ -170,7 +172,7 @@ TEST_CASE("a list file names models") {
   CHECK(has(run.out, "llama-3.1-8b.json"));
   CHECK(has(run.out, "mamba-2.8b.json"));
   CHECK(run_program({"@" + list, "--gpu", "h100,h200"}).exit == 0);
-  // A list with nearly the name of a command, and options after it.
+  // A list whose name is nearly that of a command, with options after it.
   folder.write("mann", kLlamaConfig + "\n");
   CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
   CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlamaConfig + "\n")}).exit == 0);
@@ -281,7 +283,7 @@ TEST_CASE("stated lengths decide the verdict") {
   CHECK(queues.exit == 1);
   CHECK(has(queues.out, "NOT ALL AT ONCE"));
   CHECK(plan("l40s", "logical").exit == 1);
-  // llama.cpp's slots have the whole length.
+  // Each of llama.cpp's slots has the full length.
   CHECK(plan("h200-141gb", "llama.cpp@b6900").exit == 1);
   // With --seq-lens each sequence has its own length: 3 x 8k and one of 16k are 5 GiB.
   const auto list = [](const char* budget) {
@@ -304,7 +306,7 @@ TEST_CASE("--max-model-len auto is the longest that fits, and no more than the m
   CHECK(length("h100-80gb") == 131072);
   const std::uint64_t longest = length("rtx-4090");
   CHECK(longest < 131072);
-  // Qwen3-8B on an RTX 4090 in 0.27: 4.92 GiB of room as a first start printed, blocks of 16 tokens of 144 KiB.
+  // Qwen3-8B on an RTX 4090 in 0.27. The first start printed 4.92 GiB for the cache, in blocks of 16 tokens of 144 KiB.
   const double room = 4.92 * 1024 * 1024 / 144;
   CHECK(static_cast<double>(length("rtx-4090", "testdata/observations/models/qwen3-8b.json", "vllm@0.27")) ==
         doctest::Approx(room).epsilon(0.03));
@@ -342,7 +344,7 @@ TEST_CASE("options that contradict each other") {
   check_refuses({kLlamaConfig, "-c", "4k", "--max-model-len", "8k"}, "the same option");
   check_refuses({kLlamaConfig, "--gpu", "l4,auto"}, "auto cannot be combined");
   check_refuses({"explain", kLlamaConfig, "--gpu", "l4,a10"}, "takes one --gpu");
-  // A request that does not fit is not an error, and neither is a limit that the GPU could keep.
+  // A request that does not fit is not an error. Neither is a limit that the GPU could keep.
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==
         1);
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "80GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit ==

@@ -1,4 +1,5 @@
-// Where a report goes: complete or not at all, never over its input, whatever another run left behind.
+// Where a report goes: it is complete or not there, it never overwrites its input, and files of other runs do not
+// matter.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -53,7 +54,7 @@ TEST_CASE("output: a read-only file stays") {
 TEST_CASE("output: what killed runs left is in nobody's way") {
   const TemporaryFolder folder;
   const std::string there = folder.path() + "/there.txt";
-  // Every name that a process number could give.
+  // Every name that kvplan could form from a process number.
   for (int i = 1; i < 200; ++i) folder.write("there.txt.part" + std::to_string(i), "");
   const std::size_t before = files_in(folder.path());
   CHECK(run_program({kLlamaConfig, "-o", there}).exit == 0);

@@ -107,7 +107,8 @@ TEST_CASE("The answer to a command that does not fit is a command") {
   CHECK(has(run.out, "  vllm serve " + kModel + " --gpu-memory-utilization"));
 }
 
-// transformers_utils/config.py, config.update: a nested config's members one by one, any other value as a whole.
+// transformers_utils/config.py, config.update: members of a nested config are replaced one by one, any other value as a
+// whole.
 TEST_CASE("Overrides of a command replace the config's members") {
   const auto layers = [](const Words& command) {
     Words words{"--json", "--"};
@@ -189,7 +190,7 @@ TEST_CASE("With --engine the engine's own spellings are options") {
   CHECK(plan.at("engine_settings").at("max_num_seqs") == 12);
   CHECK(run_program({kModel, "--engine", "llama.cpp", "--no-mmap", "-t", "8", "--ctx-size", "4096"}).exit == 0);
   check_refuses({kModel, "--engine", "mlx", "--page-size", "64"}, "--page-size");
-  // kvplan has this one only for SGLang.
+  // kvplan has this option only for SGLang.
   CHECK(run_program({kModel, "--engine", "vllm", "--attention-backend", "FLASH_ATTN"}).exit == 0);
   // Before "--", --draft is kvplan's option; after it, llama-server's number of tokens.
   check_refuses({kModel, "--engine", "llama.cpp", "--draft", "/no/draft"}, "/no/draft");

@@ -1,5 +1,5 @@
-// What a report must show at once: the GPU and types of a plan, what changed between two plans, which release replaces
-// an unknown one, what a command does not take.
+// What a report must show at first sight: the GPU and the types of a plan, what changed between two plans, which
+// release replaces an unknown one, and what a command does not accept.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -46,12 +46,12 @@ TEST_CASE("reading: what an engine takes at its start") {
   // 0.92 of the 22,558 MiB that an L4 shows.
   const Run run = run_program({kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
   CHECK(has(run.out, "vllm claims 20.27 GiB at start-up, 92 % of the GPU"));
-  // llama.cpp takes what the request needs.
+  // llama.cpp only takes what the request needs.
   CHECK_FALSE(has(run_program({kLlamaConfig, "--engine", "llama.cpp", "--gpu", "l4", "-c", "8k"}).out, "at start-up"));
 }
 
 TEST_CASE("reading: the ladder of a pool does not multiply what is shared") {
-  // 131,072 B per token: 32k tokens are 4 GiB, however many slots share them.
+  // 131,072 B per token: 32k tokens are 4 GiB, whatever the number of slots that share them.
   const Run run = run_program({kLlamaConfig, "--engine", "llama.cpp", "-c", "32k", "-np", "4", "-kvu"});
   CHECK(has(run.out, "KV cache by context (a pool of 4 sequences)"));
   const std::string ladder = run.out.substr(run.out.find("KV cache by context"));
@@ -118,7 +118,7 @@ TEST_CASE("reading: compare lists a type once, and its loss only where it is pub
   for (const Json& answer : report["answers"])
     own += answer["weights_dtype"] == "float16" && answer["kv_cache_dtype"] == "float16";
   CHECK(own == 1);
-  // ggml's types have no published figure: the column is left out.
+  // ggml's types have no published loss, so the column is left out.
   CHECK_FALSE(has(run_program({"compare", half, "--engine", "llama.cpp"}).out, "typical loss"));
   const Run bits = run_program({"compare", half});
   CHECK(has(bits.out, "under 0.5 %"));
@@ -157,7 +157,7 @@ TEST_CASE("reading: a diff sees the room, the verdict and their cause") {
   CHECK(json["verdict"]["after"] == "does_not_fit");
   CHECK(json["capacity"].size() == 3);
   CHECK(json["limit"]["exceeded"] == false);
-  // 16k tokens more, 2 GiB: more than 1 %.
+  // 16k more tokens are 2 GiB, which is more than 1 %.
   const std::string longer = plan("longer.json", {"--max-model-len", "24k"});
   for (const char* form : {"table", "markdown"}) {
     const Run run = run_program({"diff", before, longer, "--fail-over", "1%", "--format", form});

@@ -1,4 +1,4 @@
-// Every row of a table, a grid, compare and fit names the command that plans it again, and that command gives the same
+// Every row of a table, a grid, compare and fit has the command that plans it again. That command gives the same
 // totals, verdict and layout.
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using CsvRow = std::map<std::string, std::string>;
 
-// Fields of a line of CSV, whose quoted fields hold no line end here.
+// The fields of a CSV line. Quoted fields do not contain line breaks here.
 std::vector<std::string> csv_fields(const std::string& line) {
   std::vector<std::string> out{""};
   bool is_quoted = false;
@@ -52,7 +52,7 @@ std::vector<CsvRow> rows_of_csv(const std::string& csv) {
   return out;
 }
 
-// The one row of a model's own CSV by its command.
+// The only row of the CSV that the model's own command prints.
 const CsvRow& replayed(const std::string& source, const std::string& row) {
   constexpr std::string_view kModel = "kvplan MODEL";
   REQUIRE(row.starts_with(kModel));
@@ -69,7 +69,7 @@ const CsvRow& replayed(const std::string& source, const std::string& row) {
   return known[command] = rows.front();
 }
 
-// Objects of a report that have a command, at any depth, with the model that they are for.
+// All objects of a report that have a command, at any depth, with their model.
 void add_rows(const nlohmann::json& report, std::string source,
               std::vector<std::pair<std::string, const nlohmann::json*>>& out) {
   if (report.is_object()) {
@@ -160,7 +160,7 @@ TEST_CASE("a row holds the command that plans it again") {
         CHECK(again.at("total_bytes") == cell_of_json(each->at("total_bytes")));
         CHECK(again.at("longest_context") == cell_of_json(each->at("max_model_len")));
       }
-      // What changes is an option that the program takes.
+      // The program accepts every option in "what changes".
       if (each->contains("changes"))
         for (const auto& [option, value] : each->at("changes").items()) CHECK(value != "any");
     }

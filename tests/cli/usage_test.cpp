@@ -78,7 +78,7 @@ TEST_CASE("a command may stand behind its options") {
   CHECK(behind.out == before.out);
   CHECK(!before.out.empty());
   CHECK(run_program({model, "fit", "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"}).out == before.out);
-  // The repository has a folder of that name.
+  // A folder of the repository has that name.
   CHECK(run_program({"help", "formulas"}).out == run_program({"formulas", "--help"}).out);
   // An option's value is not a command.
   CHECK(run_program({model, "--engine", "fit"}).exit == 2);
@@ -158,7 +158,7 @@ TEST_CASE("--speculative-config: a value of the wrong type names its key") {
     refused("{" + eagle + ", \"quantization\": " + value + "}", "\"quantization\" is");
   }
   refused(R"({"model": "d", "quantization": "zzz"})", "\"quantization\": \"zzz\" is not a weight type");
-  // null is vLLM's value for an unset key.
+  // vLLM writes null for an unset key.
   CHECK(run_program({kLlamaConfig, "--max-model-len", "8k", "--speculative-config",
                      "{" + eagle + R"(, "model": null, "num_speculative_tokens": null})"})
             .exit == 0);

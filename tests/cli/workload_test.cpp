@@ -1,4 +1,4 @@
-// A workload becomes sequences at once by Little's law: rate x time. The numbers are computed by hand.
+// A workload is converted to a number of sequences by Little's law: rate x time. The numbers are computed by hand.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ Run fit_of(Words options) {
 }
 
 TEST_CASE("workload: a rate and a measured speed give the sequences at once") {
-  // 500 tokens at 25 a second are 20 s; 5 turns per second keep 100 sequences of 2,500 tokens running.
+  // 500 tokens at 25 tokens per second take 20 s, so 5 turns per second keep 100 sequences of 2,500 tokens running.
   const Run run = fit_of({"--qps", "5", "--tokens-per-second", "25", "--json"});
   CHECK(run.exit == 0);
   const nlohmann::json report = nlohmann::json::parse(run.out);
@@ -28,13 +28,14 @@ TEST_CASE("workload: a rate and a measured speed give the sequences at once") {
 }
 
 TEST_CASE("workload: users who think are fewer sequences, and their history may stay") {
-  // Each turn takes 20 s and 30 s pass before the next: 60 users are 1.2 turns per second, 24 of them at once.
+  // A turn takes 20 s, and the next one starts 30 s later. So 60 users are 1.2 turns per second, and 24 run at the same
+  // time.
   const Words thinking{"--users", "60", "--think-time", "30", "--tokens-per-second", "25", "--json"};
   CHECK(nlohmann::json::parse(fit_of(thinking).out)["users"]["users"] == 24);
   Words kept = thinking;
   kept.insert(kept.end(), {"--prefix-hit-rate", "50%"});  // half of the 36 waiting users
   CHECK(nlohmann::json::parse(fit_of(kept).out)["users"]["users"] == 42);
-  // With 4 turns a conversation is on average at 2.5 turns: 6,250 tokens, at most 10,000.
+  // A conversation of 4 turns is on average at turn 2.5: 6,250 tokens, and at most 10,000.
   Words turns = thinking;
   turns.insert(turns.end(), {"--turns", "4"});
   const nlohmann::json report = nlohmann::json::parse(fit_of(turns).out);
@@ -42,7 +43,7 @@ TEST_CASE("workload: users who think are fewer sequences, and their history may 
 }
 
 TEST_CASE("users: a plan is of the GPUs that serve them, and says how many those are") {
-  // 100 x 4,096 tokens of 131,072 B are 50 GiB, and 4 GPUs of 21.63 GiB hold them beside 15 GiB of weights.
+  // 100 x 4,096 tokens of 131,072 B are 50 GiB. 4 GPUs of 21.63 GiB fit them and 15 GiB of weights.
   const Words asked{kLlamaConfig, "--engine", "vllm", "--gpu", "rtx-4090", "--users", "100", "--avg-len", "4k"};
   const Run plan = run_program(asked);
   CHECK(plan.exit == 0);
@@ -54,7 +55,7 @@ TEST_CASE("users: a plan is of the GPUs that serve them, and says how many those
   two.insert(two.begin(), "fit");
   const Run fit = run_program(two);
   CHECK(fit.exit == 1);
-  // One number in the headline, the table and the JSON.
+  // The headline, the table and the JSON show the same number.
   two.emplace_back("--json");
   const auto most = nlohmann::json::parse(run_program(two).out)["users"]["max_users"].get<int>();
   CHECK(has(fit.out, "serves " + std::to_string(most) + " of 100 users"));

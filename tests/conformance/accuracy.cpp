@@ -1,4 +1,4 @@
-// The part of docs/accuracy.md on executed engines, from the counts in the tests of each file.
+// The part of docs/accuracy.md about executed engines, from the counts that each file's tests wrote.
 #include <fmt/format.h>
 
 #include <array>
@@ -47,7 +47,7 @@ struct Row {
     estimates += line.value("estimates", std::uint64_t{0});
     in_range += line.value("in range", std::uint64_t{0});
     for (std::size_t i = 0; i < kBands.size(); ++i) {
-      // Estimates without any figure are counted here, others by their range.
+      // Estimates are counted here if kvplan gives no figure at all; the others are counted by their range.
       if (line.contains("estimates") && i + 1 < kBands.size()) continue;
       bands[i] += line.value(std::string(kBands[i].name), std::uint64_t{0});
       figures += line.value(std::string(kBands[i].name), std::uint64_t{0});

@@ -18,7 +18,8 @@ namespace {
 
 const std::string kCounts = kFolder + "counts.jsonl";
 
-// One of the patterns matches (or there are only exceptions, "!vllm*"), and no exception matches.
+// True if one of the patterns matches and no exception does. A list of only exceptions ("!vllm*") matches everything
+// else.
 bool fits(std::string_view patterns, const std::string& text) {
   bool wants_one = false, has_one = false;
   while (!patterns.empty()) {
@@ -39,7 +40,7 @@ bool is_between(double number, const ExplainedMisses::Range& ends) {
   return ends.from <= number && number <= ends.to;
 }
 
-// Others that write to the folder wait.
+// Other processes that write to the folder wait.
 class FolderLock {
  public:
   FolderLock() : fd_(open(kFolder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {

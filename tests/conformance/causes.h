@@ -10,11 +10,11 @@
 
 namespace kvplan::conformance {
 
-// Whether a known error explains a miss, and the first of the table that does; nullptr where none does.
+// Returns the first known error that explains a miss, or nullptr.
 bool explains(const KnownError& error, const Case& subject, const Figure& figure);
 const KnownError* cause_of(const Case& subject, const Figure& figure);
 
-// How many figures of each sort there are and how far off, and how many misses each known error explains
+// The number of figures of each kind, how far they are off, and how many misses each known error explains
 // (counts.jsonl).
 std::vector<Json> listed_counts(const std::string& engine, const std::string& release);
 void write_counts(const std::string& engine, const std::string& release, const std::vector<Json>& counts);

@@ -1,4 +1,4 @@
-// The table of known errors itself: names, reasons, and no row that explains nothing.
+// The table of known errors itself: every row has a name and a reason, and explains something.
 #include "conformance/causes.h"
 
 #include <doctest/doctest.h>

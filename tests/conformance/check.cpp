@@ -16,15 +16,16 @@ namespace kvplan::conformance {
 namespace {
 
 #ifdef KVPLAN_SANITIZED
-constexpr std::size_t kEach = 8;  // one of this many rows is checked: sanitizers make a plan many times slower
+constexpr std::size_t kEach =
+    8;  // only one of this many rows is checked, because sanitizers make a plan many times slower
 #else
 constexpr std::size_t kEach = 1;
 #endif
 constexpr std::size_t kMostShown = 20;
-constexpr std::uint64_t kMostWarned = 3;  // percent of the plans whose figures are all equal
+constexpr std::uint64_t kMostWarned = 3;  // percentage of plans whose figures are all equal
 
 constexpr const char* kMisses = "misses";
-using Numbers = std::map<std::string, std::uint64_t>;  // misses by the name of a known error
+using Numbers = std::map<std::string, std::uint64_t>;  // number of misses for each known error
 
 std::string described(const Case& subject, const Figure& figure) {
   std::string out = subject.model + (subject.settings.empty() ? "" : ", " + subject.settings) + ": " + figure.name;
@@ -37,7 +38,7 @@ std::string described(const Case& subject, const Figure& figure) {
   return out + " [" + subject.type + "]" + (figure.words.empty() ? "" : " " + figure.words);
 }
 
-// How many figures of a name there are, and how far off.
+// The number of figures with a name, and how far they are off.
 struct Tally {
   std::array<std::uint64_t, kBands.size()> bands{};
   std::uint64_t estimates = 0, in_range = 0;
@@ -50,10 +51,10 @@ struct Outcome {
   std::vector<std::string> unexplained;
   std::uint64_t right = 0,
                 warned = 0;          // cases whose figures are all equal, and cases with a warning about a known error
-  std::vector<std::string> doubted;  // of these: plans without a verdict
+  std::vector<std::string> doubted;  // of these, the plans without a verdict
 };
 
-// Figures that the plan calls estimates are compared with a range.
+// Figures that the plan calls estimates are compared with their range.
 bool is_estimate(const Figure& figure) {
   return figure.planned && figure.range && figure.range->first < figure.range->second;
 }
@@ -94,7 +95,7 @@ Outcome outcome_of(const std::vector<Json>& lines) {
       ++out.not_run;
       continue;
     }
-    // The row may come from a stub instead of the engine: it is not used.
+    // The row may come from a stub and not from the engine, so it is not used.
     if (row.value("artefact", false)) {
       ++out.artefacts;
       continue;
@@ -112,7 +113,7 @@ Outcome outcome_of(const std::vector<Json>& lines) {
     if (!right) continue;
     ++out.right;
     if (!planner.doubted.sentences.empty()) ++out.warned;
-    // A draft's memory is not compared, and may be the reason for the doubt.
+    // The memory of a draft is not compared, and it may be the reason for the doubt.
     const bool has_draft = row.contains("args") && row.at("args").contains("speculative_config");
     if (planner.doubted.is_unknown && !has_draft)
       out.doubted.push_back(subject.model + ": " + *planner.doubted.sentences.begin());
@@ -150,7 +151,7 @@ Numbers listed_misses(const std::vector<Json>& counts) {
   return out;
 }
 
-// check_misses checks the numbers of misses.
+// check_misses tests the numbers of misses.
 std::vector<Json> without_misses(std::vector<Json> counts) {
   std::erase_if(counts, [](const Json& line) { return line.at("of") == kMisses; });
   return counts;

@@ -5,7 +5,7 @@
 
 namespace kvplan::conformance {
 
-// `name`: of a file in testdata/conformance, "vllm-0.33.0".
+// `name`: the name of a file in testdata/conformance, such as "vllm-0.33.0".
 void check_executed(const std::string& name);
 
 }  // namespace kvplan::conformance

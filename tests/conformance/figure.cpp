@@ -19,7 +19,7 @@ std::optional<double> Figure::off() const {
 std::size_t Figure::band() const {
   if (is_exact()) return 0;
   const std::size_t more = kBands.size() - 2;
-  if (!truth) return more;  // a plan for what the engine does not start
+  if (!truth) return more;  // kvplan has a plan although the engine does not start
   if (!planned) return kBands.size() - 1;
   std::size_t i = 1;
   while (i < more && std::abs(*off()) > kBands[i].most) ++i;

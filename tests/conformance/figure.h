@@ -26,22 +26,22 @@ struct Case {
 struct Figure {
   std::string name;
   std::optional<double> truth{};    // nothing: the engine refuses the case
-  std::optional<double> planned{};  // nothing: no plan, or none of this figure
-  double tolerance = 0;             // uncertainty of the engine's printed digits, or of its pools' bookkeeping
+  std::optional<double> planned{};  // nothing: kvplan has no plan, or the plan lacks this figure
+  double tolerance = 0;             // uncertainty from the digits that the engine prints, or from how its pools count
   bool refused = false;             // kvplan refused explicitly
-  std::string detail{};             // which of several: "20 GiB", "5000 tokens", "CUDA1"
+  std::string detail{};             // which of several figures: "20 GiB", "5000 tokens", "CUDA1"
   std::string words{};              // the engine's message, if it refuses
   std::optional<std::pair<double, double>> range{};  // the plan's range, if the figure is an estimate
 
   bool is_exact() const;
   // (planned - truth) / truth; infinite if the truth is 0; nothing if one of them is not a number.
   std::optional<double> off() const;
-  // The first of kBands that it lies in.
+  // The first of kBands that contains the figure.
   std::size_t band() const;
   bool in_range() const { return range && range->first <= *truth && *truth <= range->second; }
 };
 
-// How far a plan is off: equal to the last digit, off by at most a bound, by more, or no figure at all.
+// How far a plan is off: exact to the last digit, off by at most a bound, off by more, or without a figure.
 struct Band {
   std::string_view name;
   double most;

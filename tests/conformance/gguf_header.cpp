@@ -30,7 +30,7 @@ void put(std::string& out, std::uint64_t value, unsigned size) {
   for (unsigned i = 0; i < size; ++i) out += static_cast<char>(value >> 8 * i & 0xFF);
 }
 
-// "-Infinity" and the like are words in JSON.
+// JSON has no "-Infinity", so it is written as a word.
 double real(const Json& value) {
   return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
 }
@@ -56,7 +56,7 @@ void put_scalar(std::string& out, std::string_view kind, const Json& value) {
   put(out, bits, kSizes[number_of(kind)]);
 }
 
-// [type, value], or ["i32[]", values, how often they are repeated].
+// [type, value], or ["i32[]", values, number of repetitions].
 void put_key(GgufWriter& file, const std::string& key, const Json& value) {
   const std::string kind = value.at(0);
   std::string body;

@@ -1,4 +1,4 @@
-// GGUF files of llama.cpp's rows: a real header, and a sparse file instead of the tensors.
+// GGUF files for llama.cpp's rows: a real header, and a sparse file in place of the tensors.
 #pragma once
 
 #include <string>

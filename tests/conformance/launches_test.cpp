@@ -1,4 +1,4 @@
-// Launch lines that the engines' own parsers and checks accepted: kvplan still writes the same ones.
+// Launch lines that the engines' own parsers and checks accepted. kvplan must still write the same ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -45,10 +45,10 @@ bool is_refused(const Words& words) {
   return !report.at("verdict").at("refusal").is_null();
 }
 
-// The command is read back to the request that it was written from.
+// kvplan reads the command back to the request from which it wrote it.
 void check_reading(const std::string& engine, const std::string& config, const Json& options, const std::string& card,
                    const Tried& lines) {
-  // Only the first node's command, with configs instead of the checkpoints.
+  // Only the first node's command, with configs in place of the checkpoints.
   std::string text = std::regex_replace(lines[1], std::regex(R"((testdata/configs/[\w.-]*?)\.gguf)"), "$1");
   text = std::regex_replace(text, std::regex(R"((testdata/configs/[\w.-]*\w))"), "$1.json");
   const std::string name = config.substr(config.rfind('/') + 1, config.rfind('.') - config.rfind('/') - 1) + ".gguf";
@@ -98,7 +98,7 @@ void check_launches(const std::string& engine) {
       const std::string card = *std::next(std::find(options.begin(), options.end(), "--gpu"));
       const Run run = run_program(asking(engine, config, options, "args"));
       const Tried lines = lines_for(card, run.out);
-      // A placeholder for a checkpoint of another type has no config to try.
+      // If the placeholder is for a checkpoint of another type, there is no config to try.
       if (lines.size() == 1 || run.err.find("cannot convert to") != std::string::npos || seen[lines]) continue;
       seen[lines] = true;
       CAPTURE(lines[1]);
@@ -115,7 +115,7 @@ void check_launches(const std::string& engine) {
       }
     }
   }
-  CHECK(accepted * 2 > seen.size());  // a harness that accepts nothing is detected
+  CHECK(accepted * 2 > seen.size());  // the test notices a harness that accepts nothing
   if (kEvery == 1) CHECK_MESSAGE(seen.size() == tried.size(), "lines were tried that kvplan does not write: " << again);
 }
 

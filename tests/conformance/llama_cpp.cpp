@@ -1,4 +1,4 @@
-// llama.cpp: the buffers of each GPU and of the host, by what they hold.
+// llama.cpp: the buffers of each GPU and of the host, by content.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ std::optional<Words> words_of(const Json& row, const std::string& engine, Planne
   return out;
 }
 
-// Compute buffers are counted by what makes them hard to predict.
+// Compute buffers are grouped by what makes them hard to predict.
 std::string kind_of(const Json& row) {
   const std::string settings = row.at("case");
   const auto has = [&](const char* word) { return settings.find(word) != std::string::npos; };
@@ -76,7 +76,7 @@ std::string kind_of(const Json& row) {
   return has("n_outputs") ? "1 GPU" : "all logits";
 }
 
-// A place's three buffers: what the row has, and what the lines of a report add up to.
+// The three buffers of a device: the row's figures, and the sums of the report's lines.
 void add_place(const std::array<double, 3>& truths, const std::optional<std::vector<Json>>& lines,
                const std::string& where, const std::string& kind, const std::string& detail, Figures& out) {
   for (std::size_t part = 0; part < kParts.size(); ++part) {

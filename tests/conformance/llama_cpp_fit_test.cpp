@@ -1,6 +1,6 @@
-// Default placement compared with llama.cpp's own fit: its code of b11434 over the library of b11739, with GPUs without
-// memory, over models that no rule was derived from. testdata/conformance/llama.cpp-fit.jsonl has their headers and its
-// choices.
+// Default placement compared with llama.cpp's own fit: its code of b11434 over the library of b11739, with simulated
+// GPUs, on models that were not used to derive any rule. testdata/conformance/llama.cpp-fit.jsonl has their headers and
+// its choices.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST_CASE("a plan places a model as llama.cpp's own fit does") {
     const auto& ngl = found.llama_cpp.gpu_layers;
     layers.add(what, ngl ? static_cast<double>(*ngl) : units, on_gpu(row.at("ngl")), 1);
     if (model.experts.count > 0) {
-      // The first layers keep their experts on the GPU; the next layer may keep a part.
+      // The first layers keep their experts on the GPU. The next layer may keep a part of them.
       const double theirs = row.contains("overridden") ? row["overridden"].at(0).get<double>() : units - 1;
       if (row.at("gpus") == 1)
         experts.add(what, units - 1 - static_cast<double>(found.llama_cpp.cpu_moe_layers.value_or(0)), theirs, 1);

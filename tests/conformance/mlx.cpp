@@ -1,4 +1,4 @@
-// MLX: parameters, weights in several widths, and the cache by both ways of filling it.
+// MLX: parameters, weights in several widths, and the cache after a prompt and after single tokens.
 #include <algorithm>
 #include <tuple>
 
@@ -9,7 +9,7 @@ namespace kvplan::conformance {
 
 namespace {
 
-// The number of tokens for a refused cache type.
+// The number of tokens that marks a refused cache type.
 constexpr const char* kAnyTokens = "5000";
 
 }  // namespace

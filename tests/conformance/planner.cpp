@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The command line's own reading of the options.
+// The options as the command line reads them.
 Request parsed_request(const std::string& engine, Words words) {
   words.insert(words.begin(), {"kvplan", "-", "--engine", engine, "--calibration", "none"});
   std::vector<const char*> pointers;
@@ -38,7 +38,8 @@ std::map<std::string, Json> class_defaults() {
   return out;
 }
 
-// Python's json module writes a bare Infinity, -Infinity and NaN: they become words, as when kvplan reads a config.
+// Python's json module writes Infinity, -Infinity and NaN without quotes. They are turned into words, as kvplan does
+// when it reads a config.
 std::string with_quoted_words(const std::string& line) {
   std::string out;
   bool in_string = false;
@@ -182,7 +183,7 @@ Model Planner::load(const Json& config) {
   if (name.ends_with(".gguf")) return Model::load(write_gguf(gguf(name), folder_.path()));
   const Json& found = entry(name);
   if (!found.contains("hf_quant_config")) return Model::from_config(found.at("config").dump(), name + ".json");
-  // Files next to a config are found in its folder.
+  // Files next to a config are found in the same folder.
   std::string folder = name;
   std::replace(folder.begin(), folder.end(), '/', '-');
   fs::create_directory(folder_.path() + "/" + folder);

@@ -19,23 +19,23 @@ namespace kvplan::conformance {
 
 // Which lines of a report.
 using Wanted = std::function<bool(const Json& line)>;
-inline constexpr std::size_t kHost = ~std::size_t{0};  // in place of a GPU
+inline constexpr std::size_t kHost = ~std::size_t{0};  // instead of a GPU
 
-// A report, or why there is none.
+// A report, or the reason why there is none.
 class Reply {
  public:
   explicit Reply(Json report) : report_(std::move(report)) {}
   Reply(std::string why, bool refused) : why_(std::move(why)), refused_(refused) {}
 
   bool is_report() const { return report_.has_value(); }
-  // kvplan refuses: without a plan, or with its verdict.
+  // kvplan refuses: it has no plan, or the plan's verdict is a refusal.
   bool is_refused() const;
   std::string refusal_code() const;  // "" without one
   const std::string& why() const { return why_; }
 
   // The number at a place of the report ("/capacity/tokens"); nothing if there is none.
   std::optional<double> number(std::string_view place) const;
-  // Lines of a GPU, or of the host; nothing without a report or without that GPU.
+  // The lines of a GPU, or of the host; nothing if there is no report or it lacks that GPU.
   std::optional<std::vector<Json>> lines(std::size_t gpu, const Wanted& wanted) const;
   std::optional<double> sum(std::size_t gpu, const Wanted& wanted) const;
   bool has_note(std::string_view code) const;
@@ -54,15 +54,15 @@ double sum_of(const std::vector<Json>& lines, const char* key = "bytes");
 
 // What the plans of a case say about their own errors.
 struct Doubted {
-  std::set<std::string> sentences;  // of the notes known_error and unknown_latents
-  bool is_unknown = false;          // one of them leaves no verdict
+  std::set<std::string> sentences;  // codes of the notes, known_error or unknown_latents
+  bool is_unknown = false;          // one of the notes means that there is no verdict
 };
 
 class Planner {
  public:
   // `config`: a config, the name of one, or the name of a GGUF file with its ending.
   Reply ask(const Json& config, const std::string& engine, Words words);
-  // Whether the command line has these words at all.
+  // Whether the command line accepts these words at all.
   bool knows(const std::string& engine, const Words& words) const;
   // The model_type of the decoder, or the architecture that a GGUF file names.
   std::string type_of(const Json& config);
@@ -70,7 +70,7 @@ class Planner {
   std::vector<std::string> names();
   // The model_type of the whole file; a GGUF's architecture.
   std::string root_type_of(const Json& config);
-  Doubted doubted;  // since it was last cleared
+  Doubted doubted;  // since clear() was last called
 
  private:
   void fill_entries();
@@ -79,7 +79,7 @@ class Planner {
   Model load(const Json& config);
 
   TemporaryFolder folder_;
-  std::map<std::string, Json> entries_, ggufs_;  // what is known by name
+  std::map<std::string, Json> entries_, ggufs_;  // configs that are known by name
   std::map<std::string, Model> models_;          // read once each
 };
 

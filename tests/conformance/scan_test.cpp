@@ -1,5 +1,5 @@
-// A scan for cases without an executed row: caches far larger than the architecture needs, in an engine that was never
-// run with the model, without a note.
+// Looks for cases that lack an executed row: caches that are much larger than the architecture needs, in an engine that
+// was never run with the model, without a note.
 #include <doctest/doctest.h>
 
 #include "conformance/planner.h"
@@ -9,7 +9,8 @@ namespace kvplan::conformance {
 namespace {
 
 constexpr double kFar = 6;  // reserved bytes over logical ones
-// SGLang keeps every token of windows except for models on its list (is_hybrid_swa_model). These are not on it.
+// SGLang keeps every token of window layers unless the model is on its list (is_hybrid_swa_model). These models are not
+// on it.
 constexpr std::string_view kWindowsKeptWhole = "default/idefics2 default/ministral variant/ministral";
 
 TEST_CASE("conformance: a cache far beyond the need is executed, or the plan says what it does not know") {

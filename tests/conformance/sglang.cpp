@@ -1,4 +1,4 @@
-// SGLang: the fraction of the GPU and what follows from it, and the pools that it builds at its own tokens.
+// SGLang: the fraction of the GPU and what depends on it, and the pools for the number of tokens that SGLang computed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace kvplan::conformance {
 
 namespace {
 
-// Kernels are chosen with the weights, which the harness does not load.
+// Kernels are chosen when weights are loaded, which the harness does not do.
 constexpr std::string_view kSglangLater = "quantization card";
 
 constexpr const char* kShare = "/request/gpu_memory_utilization";
@@ -47,7 +47,7 @@ bool is_request_table(const Json& line) {
   return line.at("part") == "runtime" && is_called_like(line, "request") && is_called_like(line, "table");
 }
 
-constexpr double kPointers = 1 << 16;  // the real pools hold the addresses of their layers too, a few KB
+constexpr double kPointers = 1 << 16;  // the real pools also contain the addresses of their layers, a few KB
 constexpr const char* kShort = "1";    // tokens: so few that state slots are the limit
 constexpr const char* kMany = "64";    // requests: more tokens than a chunk has
 
@@ -95,7 +95,7 @@ const std::map<std::string, std::string> kOptions{{"mem_fraction_static", "--mem
 const std::vector<std::string> kFlags{"disable_radix_cache", "disable_cuda_graph", "enable_dp_attention", "ep_size",
                                       "disable_hybrid_swa_memory"};
 
-// GPU, ranks and the given options; nothing if kvplan lacks one of them.
+// GPU, ranks and the given options; nothing if kvplan does not have one of them.
 std::optional<Words> words_of(const Json& row) {
   const std::string ranks = text(row.at("tp"));
   Words out{"--gpu", card_of_memory(row.at("card")), "-tp", ranks, "--gpu-count", ranks};
@@ -104,7 +104,7 @@ std::optional<Words> words_of(const Json& row) {
     if (!kOptions.contains(key)) return std::nullopt;
     out.push_back(kOptions.at(key));
     if (std::find(kFlags.begin(), kFlags.end(), key) != kFlags.end()) continue;
-    // Today's name of the type: newer releases refuse the older one.
+    // The type's current name, because newer releases refuse the old one.
     const bool older = value == "fp4_e2m1" && row.at("release") == "0.5.8";
     out.push_back(older ? "nvfp4" : value.is_string() ? value.get<std::string>() : text(value));
   }
@@ -126,14 +126,14 @@ Words budget_of(const Json& row) {
   return {"--kv-cache-memory-bytes", text(row.at("mem"))};
 }
 
-// How many requests the scheduler runs together, each of a length (or of two in turn).
+// The number of requests that the scheduler runs together if all have one length, or two lengths in turn.
 void add_at_once(const Json& row, const std::function<Reply(const Words&)>& ask, Figures& out) {
   static const std::vector<std::pair<std::string, Words>> kLoads{
       {"32k", {"--avg-len", "32768"}},
       {"8k", {"--avg-len", "8192"}},
       {"mix", {"--seq-lens", "2048,32768"}},
       {"shared", {"--avg-len", "32768", "--shared-prefix", "16384"}}};
-  // The tokens that the engine made of the bytes: 0.5.8 loses one to its floating point where they are whole GiB.
+  // The tokens that the engine computed from the bytes. For whole GiB, floating point makes 0.5.8 lose one token.
   Words budget = budget_of(row);
   if (row.contains("tokens")) budget.insert(budget.end(), {"--max-total-tokens", text(row["tokens"])});
   for (const auto& [load, more] : kLoads) {
@@ -166,8 +166,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   if (row.contains("refused") || row.contains("starts")) {
     const Words budget = row.contains("mem") ? budget_of(row) : Words{};
     Figure& figure = out.emplace_back(start(row, ask(budget), kSglangLater));
-    // Pools are sized at the start: SGLang refuses if no token or no request fits. (Successful starts were run without
-    // the weights, for any GPU.)
+    // SGLang sizes its pools at the start, and refuses to start if no token or no request fits. (Successful starts were
+    // run without the weights, for any GPU.)
     const Reply least = ask(with(budget, {"--max-model-len", kShort}));
     if (row.contains("refused") && (least.number(kCapacityTokens) == 0 || least.number(kRequests) == 0)) {
       figure.refused = true;
@@ -179,11 +179,12 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
     add_at_once(row, ask, out);
     return out;
   }
-  // The engine was given the size of the weights and the free memory. kvplan's difference goes back into the budget, so
-  // that only the rules are compared.
+  // The harness gave the engine the size of the weights and the free memory. The difference from kvplan's values is
+  // added to the budget, so that only the rules are compared.
   const auto with_told_weights = [&](const Reply& reply, const Words& words) {
     Reply room = reply;
-    if (reply.number(kBudget).value_or(0) == 0) room = ask(with(words, kLight));  // the same fraction, less of it used
+    if (reply.number(kBudget).value_or(0) == 0)
+      room = ask(with(words, kLight));  // the same fraction, of which less is used
     const auto weights = room.number(kWeightsBytes), budget = room.number(kBudget);
     const double told = row.at("weights"), free = row.at("free_before");
     const double more =
@@ -196,7 +197,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   const Json &args = row.at("args"), &pool = row.at("pool");
   const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
   const Reply plain = ask(context);
-  // For a GPU on which kvplan's weights leave memory: the engine was given other weights.
+  // For a GPU on which kvplan's weights leave memory, because the engine was given other weights.
   if (plain.number(kBudget).value_or(0) > 0) out.push_back(start(row, plain, kSglangLater));
   const double tokens = pool.at("max_total_num_tokens"), share = args.at("mem_fraction_static");
   if (row.contains("weights_built"))
@@ -208,7 +209,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
     out.push_back({"share of the card", share, plain.number(kShare), 1e-6});
     out.push_back({"tokens, from the card", tokens, with_told_weights(plain, context).number(kCapacityTokens)});
     const Reply many = ask(with(context, {"--num-seqs", kMany}));
-    // -1: prompts are prefilled whole, for which kvplan has no number.
+    // -1: prompts are not split into chunks, and kvplan has no number for that.
     const auto chunk = number(many, kChunk);
     out.push_back({"chunk", args.at("chunked_prefill_size"), many.is_report() && !chunk ? -1 : chunk});
     if (args.contains("decode_graph") && !args["decode_graph"].is_null())

@@ -20,7 +20,7 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
   }
   out.push_back(start(row, ask(100, 0)));
   if (row.contains("parameters") && row["parameters"].is_number()) {
-    // Both are correct: a checkpoint's tensor may be a buffer of the class.
+    // Both are correct: a tensor of the checkpoint may be a buffer in the class.
     const double parameters = row["parameters"], with_buffers = parameters + row.at("kept_buffers").get<double>();
     const auto planned = ask(100, 0).number(kParameters);
     out.push_back({"parameters", planned == with_buffers ? with_buffers : parameters, planned});
@@ -37,7 +37,7 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
   const Json& cache = row["cache"];
   const bool is_settled = std::any_of(cache.begin(), cache.end(), [](const Json& c) { return c.contains("storage"); });
   for (const Json& entry : cache) {
-    // Views of a window hold the whole prompt until the next token is there, which has a separate entry.
+    // A window's view keeps the whole prompt in memory until the next token, which has a separate row.
     if (is_settled && entry.contains("pinned")) continue;
     const std::uint64_t tokens = entry.at("tokens"), source = entry.value("source", std::uint64_t{0});
     Figure figure{"cache", entry.value("storage", entry.at("bytes").get<double>()),

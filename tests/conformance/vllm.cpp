@@ -1,4 +1,4 @@
-// vLLM: weights before repacking, graph sizes, and what its cache manager makes of a budget.
+// vLLM: weights before repacking, graph sizes, and the blocks that its cache manager makes of a budget.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace kvplan::conformance {
 
 namespace {
 
-// Graphs are captured after the cache is sized, where the harness ends.
+// vLLM captures graphs after it sized the cache, where the harness stops.
 constexpr std::string_view kVllmLater = "sequences";
 
 constexpr const char* kBlocks = "/capacity/num_blocks";
@@ -47,14 +47,14 @@ const Json& args_of(const Json& row) {
 Words options_of(const Json& row, const std::string& engine, Planner& planner) {
   const Json& args = args_of(row);
   Words out{"--gpu", card(row.at("card")), "-tp", text(row.at("tp"))};
-  // What the engine settled on; of a case that did not get so far, what was requested.
+  // The settings that the engine chose, or for a case that stopped earlier, the requested ones.
   for (const Json* from : {&row, &args}) {
     if (!from->contains("max_model_len")) continue;
     out.insert(out.end(), {"--max-model-len", text((*from)["max_model_len"])});
     break;
   }
   for (const auto& [key, value] : args.items()) {
-    // The number of nodes does not matter for ranks.
+    // The number of nodes does not affect ranks.
     if (key == "max_model_len" || key == "nnodes" || key == "speculative_config") continue;
     std::string name = key;
     std::replace(name.begin(), name.end(), '_', '-');
@@ -69,7 +69,7 @@ Words options_of(const Json& row, const std::string& engine, Planner& planner) {
   return out;
 }
 
-// Half the number of graphs, if the report has no number of sizes: each is captured twice, whole and in pieces.
+// If the report has no number of sizes, half of the number of graphs: each size is captured whole and in pieces.
 std::optional<double> graph_sizes(const Reply& reply) {
   if (const auto sizes = reply.number(kGraphSizes)) return sizes;
   if (!reply.is_report()) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<double> graph_sizes(const Reply& reply) {
   return std::nullopt;
 }
 
-// What does not depend on the budget.
+// Figures that do not depend on the budget.
 void add_once(const Json& row, const Reply& reply, Figures& out) {
   const Json& weights = row.at("weights");
   const double all =
@@ -122,7 +122,8 @@ void add_shortage(const Json& plan, const Reply& reply, Figures& out) {
     out.push_back({"longest", plan["longest"], reply.number(kLongest)});
 }
 
-// How many requests the scheduler runs together, each of a length (or of two in turn), and what the log prints of it.
+// The number of requests that the scheduler runs together if all have one length (or two in turn), and what the log
+// prints about it.
 void add_at_once(const Json& row, const std::string& engine, const Words& words, Planner& planner, Figures& out) {
   static const std::vector<std::pair<std::string, Words>> kLoads{
       {"32k", {}},

@@ -1,4 +1,4 @@
-// The parts of docs/accuracy.md, each made where its figures are compared.
+// The parts of docs/accuracy.md. Each is written where its figures are compared.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// docs/accuracy.md is made here: every recorded figure next to kvplan's, and the README's headline.
+// Writes docs/accuracy.md: every recorded figure next to kvplan's, and the headline of the README.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -83,7 +83,7 @@ std::string off(const RecordedFigure& figure) {
   return fmt::format("{:+.2f} %", 100 * figure.off());
 }
 
-// In the recorded figure's unit and digits; both ends if the budget was rounded.
+// In the recorded figure's unit and digits, with both ends if the budget was rounded.
 std::string planned(const RecordedFigure& figure) {
   const std::size_t space = figure.text.find(' '), dot = figure.text.find('.');
   const std::string unit = space == std::string::npos ? "" : figure.text.substr(space);
@@ -143,7 +143,7 @@ std::string by_architecture(const std::vector<RecordedFigure>& figures) {
   return out;
 }
 
-// Kinds without a recorded cache size; their numbers depend on the sources in their formula files.
+// Kinds without a recorded cache size. Their numbers depend on the sources in their formula files.
 std::string unrecorded(const std::vector<RecordedFigure>& figures) {
   std::set<std::string> kinds;
   std::istringstream table(run_program({"formulas", "--format", "markdown"}).out);

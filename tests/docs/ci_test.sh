@@ -1,6 +1,6 @@
 #!/bin/sh
-# The GitHub action (packaging/action) and the shell lines of docs/ci.md, cut out of it, run with the built program in a
-# repository of two commits.
+# Runs the GitHub action (packaging/action) and the shell lines of docs/ci.md with the built program, in a repository of
+# two commits.
 set -u
 kvplan=$1
 source=$2
@@ -9,7 +9,7 @@ for tool in bash git awk; do
 done
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# Each block scalar (`- |`) of the page becomes a file: 1 writes GitLab's artifacts, 2 checks.
+# Each block scalar (`- |`) of the page becomes a file: file 1 writes GitLab's artifacts, file 2 checks.
 awk -v folder="$work" '
   block && /[^ ]/ { match($0, /^ */); if (RLENGTH <= indent) block = 0 }
   block { print substr($0, strip + 1) > (folder "/block" count) }
@@ -30,7 +30,7 @@ commit() { git add -A && git -c user.name=t -c user.email=t@example.org commit -
 config 8 && commit "eight heads" && git branch base
 git clone -q --bare . "$work/origin.git" && git remote add origin "$work/origin.git"
 
-# GitHub's client: keeps one pull request's comments, a file for each, as the service would.
+# Stands in for GitHub's client: it stores the comments of one pull request, one file per comment.
 mkdir "$work/comments"
 cat >"$work/bin/gh" <<'END'
 #!/bin/bash
@@ -65,7 +65,7 @@ block() { ended "$1" "block $2" "$work/block$2"; }
 has() { grep -q -e "$2" "$1" || { echo "ci_test: no \"$2\" in $1:" >&2; cat "$1" >&2; failed=1; }; }
 comments() { [ "$(ls "$work/comments" | wc -l)" -eq "$1" ] || { echo "ci_test: $(ls "$work/comments" | wc -l) comments, not $1" >&2; failed=1; }; }
 
-# What the action gives its script is what the script reads.
+# The script reads exactly the variables that the action sets.
 for name in MODEL OPTIONS MAX_VRAM BASE FAIL_OVER PULL_REQUEST GH_TOKEN; do has "$source/packaging/action/action.yml" "^        $name: "; done
 export MODEL=serving/config.json OPTIONS="--max-model-len 32k" GITHUB_STEP_SUMMARY="$work/summary" RUNNER_TEMP="$work/tmp"
 export MAX_VRAM=40GiB BASE= FAIL_OVER=5% PULL_REQUEST= GITHUB_REPOSITORY=o/r COMMENTS="$work/comments"
@@ -107,7 +107,7 @@ cp serving/config.json new.json
 MODEL=new.json action 0
 has "$work/out" 'nothing to compare with'
 rm new.json
-# Names that a pull request chose: neither options nor commands of the workflow.
+# Names chosen by a pull request are neither options nor workflow commands.
 for hostile in '--output=owned' '::error::x.json' '-h'; do
   cp serving/config.json "./$hostile"
   MODEL=$hostile action 0

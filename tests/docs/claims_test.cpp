@@ -1,4 +1,4 @@
-// Runs every command of docs/claims.md and compares the field that the page names.
+// Runs every command in docs/claims.md and compares the field that the page names.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The programs of examples/, run without a network. tests/package/install_test.sh builds the C++ one.
+# Runs the programs of examples/ without a network. tests/package/install_test.sh builds the C++ example.
 set -u
 source=$2
 work=$(mktemp -d)
@@ -12,18 +12,18 @@ PATH=$work/bin:$PATH HF_HUB_OFFLINE=1 HOME=$work
 export PATH HF_HUB_OFFLINE HOME
 cd "$work" || exit 1
 
-# ci: 16-bit weights of 8 billion parameters and 8k tokens fit 22 GiB; those of 32 billion do not.
+# ci: 16-bit weights of 8 billion parameters with 8k tokens fit 22 GiB. Those of 32 billion do not.
 "$source/examples/ci/check" "$source/testdata/configs/llama-3.1-8b.json" >out 2>&1 || wrong "ci/check: $(cat out)"
 "$source/examples/ci/check" "$source/testdata/configs/deepseek-v3.json" >out 2>&1 && wrong "ci/check: 671 billion parameters fit an l4"
 "$source/examples/ci/check" "$source/testdata/configs/llama-3.1-8b.json" "$source/testdata/configs/qwen3-0.6b.json" >out 2>&1 &&
   wrong "ci/check: 8 billion parameters are no more than 0.6"
-# Its workflow names inputs that the action has.
+# The example's workflow only uses inputs that the action has.
 sed -n 's/^          \([a-z-]*\):.*/\1/p' "$source/examples/ci/github.yml" | while read -r input; do
   [ "$input" = fetch-depth ] || grep -q "^  $input:" "$source/packaging/action/action.yml" || echo "$input"
 done >inputs
 [ ! -s inputs ] || wrong "ci/github.yml: the action has no $(cat inputs)"
 
-# kubernetes: what fits is applied, and nothing else.
+# kubernetes: only a plan that fits is applied.
 printf '#!/bin/sh\necho "$@" >>"%s/applied"\n' "$work" >bin/kubectl
 chmod +x bin/kubectl
 "$source/examples/kubernetes/deploy" Qwen/Qwen3-8B h100-80gb >out 2>&1 || wrong "kubernetes/deploy: $(cat out)"

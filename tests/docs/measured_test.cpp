@@ -1,4 +1,4 @@
-// Figures from real GPUs (testdata/measured): today's plan still matches the measurement.
+// Figures from real GPUs (testdata/measured). Today's plan must still match the measurement.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ TEST_CASE("measured: plans are what real cards took") {
       request.num_seqs = row.at("num_seqs").get<std::uint64_t>();
       const Plan plan = make_plan(model, request);
       const auto planned = static_cast<double>(plan.kv_cache.reserved.count());
-      // Whole granules in addition, as the run explained them.
+      // Whole granules that the run explained are added.
       const double measured = row.at("measured_bytes").get<double>();
       const double granules = row.at("rounding_bytes").get<double>() + 4 * row.at("granularity_bytes").get<double>();
       CHECK(std::fabs(planned - measured) <= 0.01 * planned + granules);

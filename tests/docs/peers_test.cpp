@@ -46,7 +46,7 @@ architecture needs, what vLLM reserves and what llama.cpp allocates. [All answer
 
 )";
 
-// As the recorded values were computed: vLLM's rules before 0.26, with a batch of 8192 tokens.
+// As the recorded values were computed: with vLLM's rules before 0.26 and a batch of 8192 tokens.
 std::vector<std::string> arguments_for(const std::string& engine, int tokens) {
   std::vector<std::string> out{"--max-model-len", std::to_string(tokens), "--engine", engine};
   if (engine == "vllm") {
@@ -89,7 +89,7 @@ Row plan_row(const Json& model, int tokens) {
     cell.planned = reserved_bytes(model["model"], arguments_for(engine, tokens)) / kGiB;
     if (cell.known()) {
       const std::pair<double, double> planned{cell.planned, cell.planned};
-      // Sums of rounded parts: the last digit may be one off.
+      // These are sums of rounded parts, so the last digit may differ by one.
       cell.against_recorded = judge(read_printed(cell.recorded, 2), planned);
       cell.verdict = judge(read_printed(cell.truth(), 2), planned);
       for (const std::string& truth : {cell.recorded, cell.truth()}) {

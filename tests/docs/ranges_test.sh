@@ -1,5 +1,5 @@
 #!/bin/sh
-# The figures of the cross-validation are what the program gives today.
+# The program still gives the figures of the cross-validation.
 set -u
 kvplan=$1
 cd "$2" || exit 1

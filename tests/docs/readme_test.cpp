@@ -98,7 +98,7 @@ std::string named_here(const std::string& word, const kvplan::TemporaryFolder& f
   return word;
 }
 
-// A line as a shell reads it: the pipe's last command, without comments and redirected input.
+// A line as a shell reads it: the last command of a pipe, without comments and redirected input.
 std::vector<std::string> command_words(std::string line, const kvplan::TemporaryFolder& folder) {
   if (const std::size_t comment = line.find("   "); comment != std::string::npos) line.resize(comment);
   if (const std::size_t pipe = line.find("| kvplan "); pipe != std::string::npos) line.erase(0, pipe + 2);
@@ -157,7 +157,7 @@ TEST_CASE("the pages' commands are commands that kvplan knows") {
                           : "/dev/null",
           {"HF_HUB_OFFLINE=1", "KVPLAN_CACHE=" + folder.path(), "HF_HOME=" + folder.path(), "HOME=" + folder.path()});
       CAPTURE(run.err);
-      // A result, or a model, GPU or engine that is not available here; wrong usage would be 2.
+      // A result, or an error for a model, GPU or engine that is not available here. Wrong usage would be exit code 2.
       CHECK((run.exit == 0 || run.exit == 1 || run.exit == 4 || run.exit == 5));
     }
   }

@@ -1,4 +1,4 @@
-// kvplan's verdict on commands of public threads whose outcome is known (testdata/verdicts).
+// kvplan's verdicts on commands from public threads whose outcome is known (testdata/verdicts).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// llama.cpp's own fit, for one model and GPUs without memory (stub.cpp): what -ngl, -c, -ts and -ot its programs
-// would be started with. Compiled with common/fit.cpp of the source, linked with a release's library.
+// llama.cpp's own fit, for one model and simulated GPUs (stub.cpp): the -ngl, -c, -ts and -ot with which its programs
+// would start. Compiled with common/fit.cpp of the source, linked with a release's library.
 //
 //   STUB_DEVICES=1 STUB_MEMORY=12288 fit STUB CPU FILE < CASES      a case a line: "n_ctx=8192 n_seq=4 unified=1
 //   n_outputs=1"

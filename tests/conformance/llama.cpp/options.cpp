@@ -1,6 +1,6 @@
 // Calls llama-server's own parser to see whether it accepts an option. The parser is a C++ function of a library
-// without headers, so this is loaded beside it (options_taken.py), and compiled for the kind of strings that the
-// library has.
+// without headers, so options_taken.py loads this file together with the library. It is compiled for the library's
+// string type.
 #include <exception>
 #include <map>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace {
 
-// common_params_to_map(argc, argv, program, options). What it puts into the map is of types that are not known here,
-// but an empty map is the same for all types; it is never freed.
+// common_params_to_map(argc, argv, program, options). The types of the map's entries are not known here, but an empty
+// map is the same for all types. The map is never freed.
 using Parser = bool (*)(int argc, char** argv, int program, void* options);
 
 constexpr int kNotTaken = -1;
@@ -30,7 +30,7 @@ std::string against(Parser parser, int program, std::vector<std::string> words) 
 
 }  // namespace
 
-// How many values the option takes (0 to 2); -1: it is not accepted; -2: another error.
+// The number of values that the option takes (0 to 2); -1: it is not accepted; -2: another error.
 extern "C" int values_of_option(void* function, int program, const char* option) {
   const auto parser = reinterpret_cast<Parser>(function);
   const auto has = [](const std::string& said, const char* words) { return said.find(words) != std::string::npos; };

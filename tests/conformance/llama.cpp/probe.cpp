@@ -25,7 +25,7 @@ constexpr size_t kMostDevices = 128;
 
 using Lines = std::vector<std::string>;
 
-// What the library says, by line; the first piece of a line gives its level.
+// Collects what the library prints, by line. The first piece of a line has its level.
 struct Log {
   Lines said, errors;
   std::string line;
@@ -84,7 +84,7 @@ class Case {
     return words_.count(key) ? std::atol(words_.at(key).c_str()) : otherwise;
   }
   bool has(const std::string& key) const { return words_.count(key) > 0; }
-  // Cases that are alike in these need no other load.
+  // Cases with these settings in common use the same loaded model.
   std::string placement() const { return word("ngl") + "|" + word("split") + "|" + word("ot") + "|" + word("sm"); }
 
  private:

@@ -13,11 +13,11 @@
 
 namespace {
 
-constexpr size_t kMemory = size_t{64} << 40;  // of a GPU: more than any model here takes
+constexpr size_t kMemory = size_t{64} << 40;  // of a GPU: more than any of these models needs
 constexpr size_t kAlignment = 128;
 constexpr size_t kHostAlignment = 32;
-constexpr int64_t kRowPadding = 512;     // elements, of quantized rows
-constexpr int64_t kUploadFromRows = 32;  // fewer rows are computed where the weights are
+constexpr int64_t kRowPadding = 512;     // elements, for quantized rows
+constexpr int64_t kUploadFromRows = 32;  // batches with fewer rows are computed where the weights are
 
 struct Device {
   ggml_backend_device device{};
@@ -31,7 +31,7 @@ Device* of(ggml_backend_dev_t device) {
   return static_cast<Device*>(device->context);
 }
 
-// --- Memory of a GPU: addresses that nothing reads.
+// --- Memory of a GPU: addresses that are never read.
 
 const char* type_name(ggml_backend_buffer_type_t type) {
   return static_cast<std::string*>(type->context)->c_str();
@@ -69,13 +69,13 @@ size_t alignment(ggml_backend_buffer_type_t) {
   return kAlignment;
 }
 
-// If flash attention needs 16-bit K and V and the cache has another type, copies of them follow its result.
+// If flash attention needs K and V in 16 bit and the cache has another type, the copies are stored after its result.
 size_t with_copies(const ggml_tensor* attention) {
   const ggml_tensor *q = attention->src[0], *k = attention->src[1], *v = attention->src[2];
   const bool vector_shape = q->ne[0] <= 256 && q->ne[0] % 64 == 0 && q->ne[0] != 192 && k->ne[1] % 256 == 0;
   const bool quantized = ggml_is_quantized(k->type) || ggml_is_quantized(v->type);
   const bool few_rows = quantized ? q->ne[1] <= 2 : q->ne[1] == 1 && q->ne[3] == 1;
-  const bool vector = vector_shape && few_rows;  // this kernel reads every type but 32 bits
+  const bool vector = vector_shape && few_rows;  // this kernel reads every type except float32
   const auto copied = [&](const ggml_tensor* t) {
     return t->type != GGML_TYPE_F16 && (!vector || t->type == GGML_TYPE_F32);
   };
