@@ -58,7 +58,7 @@ TEST_CASE("buffers: they add up to the plan in every engine") {
                 sum += buffer.bytes;
               }
               CHECK(sum == plan[rank].reserved);
-              // A buffer that is a ledger line has the ledger's bytes.
+              // A buffer that is also a ledger line has that line's bytes.
               for (const LedgerLine& line : plan[rank].lines)
                 if (by_line.count(in_words(line.what)) > 0) CHECK(by_line[in_words(line.what)] == line.bytes);
               ++compared;
@@ -75,16 +75,16 @@ TEST_CASE("buffers: they add up to the plan in every engine") {
 TEST_CASE("buffers: a layer's K and V are tensors of their own where the engine has them so") {
   Request request;
   request.max_model_len = Tokens(1024);
-  // 32 layers, 8 heads of 128, 16 bit: 2 MiB for K of 1024 tokens.
+  // 32 layers, 8 heads of 128, 16 bit: K of 1024 tokens is 2 MiB.
   const auto transformers = buffers_of("llama-3.1-8b.json", "transformers", request);
   REQUIRE(transformers.size() == 64);
   CHECK(transformers.front().bytes == Bytes(2 << 20));
   CHECK(transformers.front().name == "layer 0, key");
-  // vLLM keeps both in one tensor of blocks.
+  // vLLM keeps K and V in one tensor of blocks.
   const auto vllm = buffers_of("llama-3.1-8b.json", "vllm", request);
   REQUIRE(vllm.size() == 32);
   CHECK(vllm.front().bytes == Bytes(4 << 20));
-  // SGLang: an additional page of one token.
+  // SGLang has an additional page of one token.
   const auto sglang = buffers_of("llama-3.1-8b.json", "sglang", request);
   REQUIRE(sglang.size() == 64);
   CHECK(sglang.front().bytes == Bytes(std::uint64_t{1025} * 8 * 128 * 2));
@@ -96,7 +96,7 @@ TEST_CASE("buffers: a layer's K and V are tensors of their own where the engine 
 TEST_CASE("buffers: groups of one pool share its tensors") {
   Request request;
   request.max_model_len = Tokens(32768);
-  // gpt-oss-20b: 12 full layers and 12 sliding ones are two groups; a tensor serves a layer of each.
+  // gpt-oss-20b: 12 full layers and 12 sliding ones form two groups. Each tensor serves one layer of each group.
   const auto buffers = buffers_of("gpt-oss-20b.json", "vllm", request);
   REQUIRE_FALSE(buffers.empty());
   std::set<Bytes> sizes;

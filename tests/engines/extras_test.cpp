@@ -131,14 +131,14 @@ TEST_CASE("a draft's own name says what it is") {
 }
 
 TEST_CASE("Medusa: heads over the model's own widths") {
-  // Two heads of one residual block and an output projection each, for a 7B: 2 * (4096^2 + 32000 * 4096).
+  // Two heads for a 7B, each with one residual block and an output projection: 2 * (4096^2 + 32000 * 4096).
   const ModelSpec heads = read_draft(R"({"medusa_num_heads": 2, "medusa_num_layers": 1})");
   CHECK(heads.draft_head->method == DraftMethod::kMedusa);
   std::uint64_t elements = 0;
   for (const TensorGroup& group : heads.tensors) elements += group.stored().count();
   CHECK(elements == 2 * (4096ULL * 4096 + 32000ULL * 4096));
   CHECK_THROWS_AS(read_draft(R"({"medusa_num_heads": 100000})"), Error);
-  // No cache: the plan has only the model's cache.
+  // Medusa heads have no cache, so the plan has only the model's.
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = request_for("vllm", 4096);
   request.num_speculative_tokens = 2;
@@ -190,7 +190,7 @@ TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
     CHECK(plan.capacity->max_concurrency == doctest::Approx(3.13).epsilon(0.001));
     CHECK(plan.kv_cache.logical == Bytes(131072ULL * 131072));
     CHECK(bytes_of_line(plan, "EAGLE layers, 1 layer") == Bytes(131072ULL * 4096));
-    // The embedding and the head belong to the model: the draft has 0.24 GB for a layer and its projection.
+    // The embedding and the head belong to the model. The draft has 0.24 GB for a layer and its projection.
     CHECK(static_cast<double>(bytes_of_line(plan, "EAGLE head: weights").count()) / 1e9 ==
           doctest::Approx(0.503).epsilon(0.01));
   }
@@ -203,7 +203,7 @@ TEST_CASE("SGLang: the budget counts a token of the draft as one more layer") {
   const std::uint64_t budget = 33 * kGiB;
   CHECK(make_plan(model, request_for("sglang", 4096, budget)).capacity->tokens == budget / 131072);
   CHECK(make_plan(model, drafted(request_for("sglang", 4096, budget))).capacity->tokens == budget / (131072 / 32 * 33));
-  // A page in addition to the pool, as for the model.
+  // One page in addition to the pool, as for the model.
   const Plan plan = make_plan(model, drafted(request_for("sglang", 4096)));
   CHECK(bytes_of_line(plan, "EAGLE-3 layers, 1 layer") == Bytes(4097 * 4096));
 }
@@ -215,10 +215,10 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
     "num_key_value_heads": 2, "vocab_size": 151936, "max_position_embeddings": 32768, "tie_word_embeddings": true})");
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = with_draft(request_for("llama.cpp", 8192), draft);
-  request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;  // the model's; the draft stays float16
+  request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;  // the model's context; the draft stays float16
   CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(224 * kMiB));
   CHECK(find_line(make_plan(model, request), "compute buffer of the draft") != nullptr);
-  // As many sequences as the model has (v0.5.0), one in older builds; the length is -cd.
+  // In v0.5.0 the draft has as many sequences as the model, in older builds one. The length is -cd.
   request.num_seqs = 4;
   CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 224 * kMiB));
   request.extras.draft_ctx = Tokens(1024);
@@ -227,7 +227,7 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
   old.num_seqs = 4;
   CHECK(bytes_of_line(make_plan(model, old), "draft model: KV") == Bytes(224 * kMiB));
   request.extras.draft_cache_type_k = request.extras.draft_cache_type_v = Dtype::kQ8_0;
-  // 34 bytes for 32 elements, and rows that CUDA pads.
+  // 34 bytes for 32 elements, and rows that are padded for CUDA.
   CHECK(static_cast<double>(bytes_of_line(make_plan(model, request), "draft model: KV").count()) ==
         doctest::Approx(4 * 28 * kMiB * 17 / 32).epsilon(0.001));
 }
@@ -281,8 +281,8 @@ TEST_CASE("a draft stands on the last stage, and is cut as the model is") {
 }
 
 TEST_CASE("SGLang: state slots by strategy") {
-  // _calculate_mamba_ratio: 3 slots of a request, 5 and 4 with buffers to track in, 1 without a radix cache; one slot
-  // of padding.
+  // _calculate_mamba_ratio: 3 slots for a request, 5 and 4 with buffers for tracking, 1 without a radix cache; and one
+  // slot of padding.
   const ModelSpec model = test_model("qwen3.5-27b");
   Request request = request_for("sglang", 4096);
   request.num_seqs = 2;
@@ -300,7 +300,7 @@ TEST_CASE("SGLang: state slots by strategy") {
   CHECK(slots("extra_buffer") == 10 * one);
   CHECK(slots("extra_buffer_lazy") == 8 * one);
   CHECK_THROWS_AS(slots("other"), Error);
-  // Speculative decoding keeps a state for every verified token of every request, and of the padding.
+  // Speculative decoding keeps a state for every verified token of every request and of the padding.
   request.extras.mamba_strategy.clear();
   request.num_speculative_tokens = 3;
   request.extras.draft_method = DraftMethod::kNgram;
@@ -333,7 +333,7 @@ TEST_CASE("vLLM: the encoder cache holds a budget of embeddings") {
   request.extras.mm_limits = {{"image", 0}, {"video", 0}};
   CHECK(find_line(make_plan(model, request), "encoder cache") == nullptr);
   CHECK(find_line(make_plan(test_model("llama-3.1-8b"), request_for("vllm", 4096)), "encoder cache") == nullptr);
-  // It reduces the cache.
+  // The encoder cache makes the KV cache smaller.
   Request with = request_for("vllm", 4096);
   with.card.memory = Bytes(80 * kGiB);
   Request without = with;
@@ -370,7 +370,7 @@ TEST_CASE("llama.cpp: compute buffers of image encoders, with and without flash 
   const struct {
     const char* projector;
     std::uint64_t width, intermediate, image, patch;
-    double on, off;  // MiB; 0: not measured
+    double on, off;  // MiB; 0: it was not measured
   } rows[] = {{"gemma3", 1152, 4304, 896, 14, 121, 1132},
               {"qwen3vl_merger", 1152, 4304, 768, 16, 323, 4728},
               {"qwen2vl_merger", 1280, 5120, 560, 14, 267, 4598},

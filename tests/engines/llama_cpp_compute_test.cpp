@@ -1,5 +1,5 @@
-// llama.cpp's compute buffer, moment by moment: by hand from the graph of a micro-batch, compared with the bytes that
-// v0.5.0 reserved for the same widths.
+// llama.cpp's compute buffer at each of its largest moments: computed by hand from the graph of a micro-batch, and
+// compared with the bytes that v0.5.0 reserved for the same widths.
 #include "engines/llama_cpp/compute.h"
 
 #include <doctest/doctest.h>
@@ -67,23 +67,23 @@ TEST_CASE("llama.cpp: compute of dense models, by hand and as runs had it") {
   check_run(compute(llama2, 8192, 4, true), mlp(11008, 4096, 8192), 101197952, 0.001);
   const EngineInput qwen = model_of("qwen2", 3584, 18944, 152064, {28, 4, 128});
   check_run(compute(qwen, 16384), mlp(18944, 3584, 16384), 155199616, 0.001);
-  // gemma-3-4b, four slots of one pool: a second cache of 4 windows of 1024 and a micro-batch.
+  // gemma-3-4b, four slots in one pool: the second cache has 4 windows of 1024 and a micro-batch.
   const EngineInput gemma = model_of("gemma3", 2560, 10240, 262208, {8, 4, 256}, 1024);
   check_run(compute(gemma, 8192, 4, true), mlp(10240, 2560, 8192 + 4 * 1024 + 512), 90720384, 0.02);
   // exaone4-32b, window 4096.
   EngineInput exaone = model_of("exaone4", 5120, 27392, 102400, {40, 8, 128}, 4096);
   exaone.model.num_layers = 64;
   check_run(compute(exaone, 16384), mlp(27392, 5120, 16384 + 4096 + 512), 221268096, 0.001);
-  // Separate slots: the mask is for one stream, and a window is one.
+  // With separate slots the mask is for one stream with one window.
   CHECK(compute(gemma, 8192, 4).bytes == Bytes(mlp(10240, 2560, 8192 + 1024 + 512)));
   EngineInput whole = gemma;
   whole.request.llama_cpp.swa_full = true;
   CHECK(compute(whole, 8192).bytes == Bytes(mlp(10240, 2560, 8192)));
-  // Only windows: one mask.
+  // A model with only windows has one mask.
   EngineInput windows = gemma;
   windows.caches.erase(windows.caches.begin());
   CHECK(compute(windows, 8192).bytes == Bytes(mlp(10240, 2560, 1024 + 512)));
-  // gemma-3n carries four residual streams, and 35 layers' own embeddings of 256.
+  // gemma-3n has four residual streams, and its 35 layers have their own embeddings of 256.
   EngineInput gemma3n = model_of("gemma3n", 2048, 16384, 262400, {8, 2, 256}, 512);
   TensorGroup embeddings;
   embeddings.module = "model.embed_tokens_per_layer";
@@ -95,10 +95,10 @@ TEST_CASE("llama.cpp: compute of dense models, by hand and as runs had it") {
 
 TEST_CASE("llama.cpp: the range is the one that covers 95 % of runs") {
   const LedgerLine line = compute(llama8b(), 16384);
-  // 1.1 times the figure and 32 MiB.
+  // The range is 1.1 times the figure and 32 MiB.
   CHECK(line.high.count() == line.bytes.count() + line.bytes.count() / 10 + 32 * kMiB);
-  CHECK(line.low.count() == line.bytes.count() / 20 * 14);  // fewer tensors may be alive at once
-  // Scores are one tensor: hardly anything can be freed early.
+  CHECK(line.low.count() == line.bytes.count() / 20 * 14);  // the estimate allows for fewer tensors at the same time
+  // Scores are one tensor, so hardly any memory can be freed early.
   EngineInput off = llama8b();
   off.request.llama_cpp.flash_attention = FlashAttention::kOff;
   const LedgerLine scores = compute(off, 16384);
@@ -115,7 +115,7 @@ TEST_CASE("llama.cpp: compute without flash attention, as logs print it") {
     double printed;  // MiB
   };
   const Row rows[] = {
-      {4096, 14336, 128256, {32, 8, 128}, 16384, 1092.01},  // a run of v0.5.0
+      {4096, 14336, 128256, {32, 8, 128}, 16384, 1092.01},  // a run of v0.5.0 reserved this
       {3072, 8192, 32064, {32, 32, 96}, 131072, 8484.00},   // llama.cpp#9112, Phi-3-mini-128k
       {5120, 13824, 32000, {40, 40, 128}, 40960, 3320.00},  // llama.cpp#5592, Llama-2-13B
   };
@@ -132,11 +132,11 @@ TEST_CASE("llama.cpp: compute without flash attention, as logs print it") {
 }
 
 TEST_CASE("llama.cpp: a cache of another type is copied to 16 bit, a layer at a time") {
-  // Llama-3.1-8B, q8_0, 131072 tokens: 512 MiB of the copy, 128 of the mask and 32: a run reserved 672.09 MiB.
+  // Llama-3.1-8B, q8_0, 131072 tokens: 512 MiB for the copy, 128 for the mask, and 32. A run reserved 672.09 MiB.
   EngineInput input = llama8b();
   input.types.key = input.types.value = Dtype::kQ8_0;
   check_run(compute(input, 131072), (512 + 128 + 32) * kMiB, static_cast<std::uint64_t>(672.09 * kMiB), 0.001);
-  // Only K or only V: half the copy. Streams of several sequences are all copied.
+  // If only K or only V is quantized, half of the copy is needed. All streams of several sequences are copied.
   input.types.key = Dtype::kFloat16;
   CHECK(compute(input, 131072).bytes == Bytes((256 + 128 + 32) * kMiB));
   input.types.key = Dtype::kQ8_0;
@@ -160,7 +160,7 @@ TEST_CASE("llama.cpp: logits of builds that reserve a row for each token") {
   EngineInput phi = model_of("phi2", 2560, 10240, 51200, {32, 32, 80});
   phi.request.engine_version = "b6900";
   CHECK(compute(phi, 512).bytes == Bytes(105 * kMiB));
-  // v0.5.0: a row for each slot, and for the tokens of a draft beside it; never more than a micro-batch.
+  // v0.5.0: one row for each slot, plus the tokens of a draft, but at most a micro-batch.
   EngineInput wide = model_of("llama", 64, 64, 1000000, {1, 1, 64});
   CHECK(compute(wide, 256, 3).bytes == Bytes(3 * 1000064 * 4));
   wide.request.mtp = true;
@@ -176,20 +176,20 @@ TEST_CASE("llama.cpp: logits of builds that reserve a row for each token") {
 }
 
 TEST_CASE("llama.cpp: several GPUs keep four copies of the inputs while all layers are theirs") {
-  // Runs of Llama-3.1-8B at 8192 tokens: 172.0 MiB: 108 for the MLP, 4 * (8 of the mask + 8 of hidden states). --fit
-  // counts the hidden states of later ones twice, 204 MiB.
+  // Runs of Llama-3.1-8B at 8192 tokens: 172.0 MiB, of which 108 are the MLP and 4 * (8 of the mask + 8 of hidden
+  // states) the inputs. --fit counts the hidden states of later GPUs twice: 204 MiB.
   EngineInput input = llama8b();
   input.request.parallel.pipeline = 3;
   for (const std::size_t stage : {0U, 1U, 2U}) CHECK(compute(input, 8192, 1, false, stage).bytes == Bytes(172 * kMiB));
   CHECK(compute(input, 8192, 1, false, 1).high - compute(input, 8192, 1, false, 0).high == Bytes(32 * kMiB));
-  input.model.vocab_size = 100000000;  // logits larger than everything else: only on the last GPU
+  input.model.vocab_size = 100000000;  // logits that are larger than everything else, and only on the last GPU
   CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(172 * kMiB));
   CHECK(compute(input, 8192, 1, false, 2).bytes == Bytes(4 * (100000000ULL + 4096) + 64 * kMiB));
 }
 
 TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
-  // Llama-3.1-8B in f16, 4096 tokens, 16 units on the GPU: a run reserved 196 MiB, 112 of them the MLP's matrix. With
-  // none of the units the output's is copied: 1002 MiB.
+  // Llama-3.1-8B in f16, 4096 tokens, 16 units on the GPU: a run reserved 196 MiB, of which 112 are the MLP's matrix.
+  // With no unit on the GPU, the output's matrix is copied: 1002 MiB.
   EngineInput input = llama8b();
   input.model.num_layers = 32;
   const Bytes alone = compute(input, 4096).bytes;
@@ -200,22 +200,22 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
   CHECK(compute(input, 4096).high >= Bytes(196 * kMiB));
   CHECK(compute(input, 4096).low - compute(llama8b(), 4096).low == Bytes(56 * kMiB));
   CHECK(compute(input, 4096).high - compute(llama8b(), 4096).high == Bytes(168 * kMiB));
-  // As stored: 4.5 bits of q4_0; a float32 file at most.
+  // In the stored type: 4.5 bits for q4_0, and at most float32.
   CHECK(compute(input, 4096, 1, false, 0, 4.5).bytes - alone == Bytes(112 * kMiB / 32 * 9));
   CHECK(compute(input, 4096, 1, false, 0, 64).bytes - alone == Bytes(224 * kMiB));
   input.request.llama_cpp.gpu_layers = 0;
   CHECK(compute(input, 4096).bytes - alone == Bytes(1002 * kMiB));
-  input.request.llama_cpp.gpu_layers = 33;  // all, with the output
+  input.request.llama_cpp.gpu_layers = 33;  // all units, including the output
   CHECK(compute(input, 4096).bytes == alone);
-  // Batches below 32 tokens are multiplied where the weights are.
+  // Batches of fewer than 32 tokens are computed where the weights are.
   input.request.llama_cpp.gpu_layers = 16;
   input.request.llama_cpp.n_ubatch = 31;
-  // A layer's K and V of 8 heads of 128 in host memory are copied, too.
+  // If one layer's K and V (8 heads of 128) are in host memory, they are copied too.
   const std::uint64_t kept = 4096 * 2 * 8 * 128 * 2;
   CHECK(compute(input, 4096).bytes == Bytes(31 * 4 * 3 * 4096 + 31 * 4096 * 2 + kept));
   input.request.llama_cpp.n_ubatch = 32;
   CHECK(compute(input, 4096).bytes == Bytes(32 * 4 * 3 * 4096 + 32 * 4096 * 2 + kept + 112 * kMiB));
-  // Qwen3-30B-A3B in f16: one tensor of 128 experts of 768 x 2048, 384 MiB; also where only experts are left there.
+  // Qwen3-30B-A3B in f16: one tensor of 128 experts of 768 x 2048 has 384 MiB, also if only experts are in host memory.
   EngineInput experts = model_of("qwen3moe", 2048, 6144, 151936, {32, 4, 128});
   experts.model.experts = {128, 8, 768, 0};
   const Bytes on_gpu = compute(experts, 4096).bytes;
@@ -229,18 +229,18 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
 }
 
 TEST_CASE("llama.cpp: compute of experts, by hand and as runs had it") {
-  // ub * 4 B * (3 u Fe + 3 E), with u E if that is more than 2 u Fe, and the mask.
+  // ub * 4 B * (3 u Fe + 3 E), plus u E if that is more than 2 u Fe, plus the mask.
   EngineInput qwen = model_of("qwen35moe", 2048, 0, 248320, {16, 2, 256});
   qwen.model.experts = {256, 8, 512, 0};
   check_run(compute(qwen, 16384), 512 * 4 * (3 * 8 * 512 + 8 * 2048 + 3 * 2048) + 512 * 16384 * 2, 88097024, 0.001);
-  // gpt-oss-20b: 4 of 32, as wide as the model; a window of 128.
+  // gpt-oss-20b: 4 of 32 experts, as wide as the model, and a window of 128.
   EngineInput gpt_oss = model_of("gpt_oss", 2880, 2880, 201088, {64, 8, 64}, 128);
   gpt_oss.model.experts = {32, 4, 2880, 0};
   check_run(compute(gpt_oss, 16384), 512 * 4 * (3 * 4 * 2880 + 3 * 2880) + 512 * (16384 + 768) * 2, 108546176, 0.03);
   EngineInput minimax = model_of("minimax_m2", 3072, 1536, 200064, {48, 8, 128});
   minimax.model.experts = {256, 8, 1536, 0};
   check_run(compute(minimax, 16384), 512 * 4 * (3 * 8 * 1536 + 3 * 3072) + 512 * 16384 * 2, 117450880, 0.06);
-  // A dense layer among them counts where its MLP is wider.
+  // A dense layer among them counts if its MLP is wider.
   EngineInput glm = model_of("glm4moe", 4096, 30000, 151552, {96, 8, 128});
   glm.model.experts = {128, 8, 1408, 0};
   CHECK(compute(glm, 8192).bytes == Bytes(512 * 4 * (3 * 8 * 1408 + 8 * 4096 + 3 * 4096) + 512 * 8192 * 2));
@@ -249,8 +249,8 @@ TEST_CASE("llama.cpp: compute of experts, by hand and as runs had it") {
 }
 
 TEST_CASE("llama.cpp: compute of recurrences and indexers") {
-  // mamba-2.8b, four slots: 4 inner widths and twice the channels of 5120, and the states of the slots, 5120 * (16 +
-  // 1): a run reserved 64,717,056 B.
+  // mamba-2.8b, four slots: 4 inner widths, twice the channels of 5120, and the slots' states of 5120 * (16 + 1). A run
+  // reserved 64,717,056 B.
   EngineInput mamba = model_of("mamba", 2560, 0, 50280, {0, 0, 0});
   Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence};
   conv.shape = {.units = 5120, .vectors = 1, .width = 1, .columns = 4};
@@ -258,7 +258,8 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
   state.shape = {.units = 5120, .vectors = 1, .width = 16};
   mamba.caches.push_back({0, "ssm", {conv, state}, {conv, state}});
   check_run(compute(mamba, 8192, 4, true), 512 * 4 * (4 + 2) * 5120 + 4 * 5120 * (16 + 1) * 4, 64717056, 0.01);
-  // Channels beyond the inner width (B and C of Mamba-2, q and k of delta rules): 8 heads of 64 and 2 groups of 128.
+  // Channels in addition to the inner width (B and C of Mamba-2, q and k of delta rules): 8 heads of 64 and 2 groups of
+  // 128.
   EngineInput mamba2 = model_of("mamba2", 64, 0, 1000, {0, 0, 0});
   Term heads = conv;
   heads.shape = {.units = 8, .vectors = 1, .width = 64, .columns = 4};
@@ -269,8 +270,8 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
   mamba2.caches.push_back({0, "ssm", {heads, groups, matrix}, {heads, groups, matrix}});
   CHECK(compute(mamba2, 8192, 2).bytes ==
         Bytes(512 * 4 * (4 * 512 + 2 * (512 + 512)) + 2 * (8 * 64 * 128 + 512 + 512) * 4));
-  // An indexer: for each cell scores in float32 and a mask, 6 B; keys of 4 tokens are a quarter of the cells. The
-  // attention is that of 32 heads over a latent of 512 and 64.
+  // An indexer has, for each cell, a float32 score and a mask: 6 B. With one key for 4 tokens it has a quarter of the
+  // cells. The attention has 32 heads over a latent of 512 and 64.
   EngineInput sparse = model_of("deepseek32", 512, 64, 1000, {32, 0, 0});
   Term latent{.name = "latent", .role = Role::kKey, .part = Part::kLatent};
   latent.shape.width = 512;
@@ -288,7 +289,7 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
 }
 
 TEST_CASE("llama.cpp: what the host holds beside the layers") {
-  // Inputs twice, ub * hidden * 4 B, and the masks; an output buffer of vocabulary x slots.
+  // The inputs twice, ub * hidden * 4 B, the masks, and an output buffer of vocabulary x slots.
   const EngineInput input = llama8b();
   const auto host = llama_cpp_host_buffers(input, Load{Tokens(8192), 3, Tokens(0)});
   REQUIRE(host.size() == 2);
@@ -324,7 +325,7 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
     CHECK(context.streams == row.streams);
     CHECK(context.n_ubatch == row.n_ubatch);
   }
-  // Builds before b6980 pad by 32 where flash attention is off.
+  // Builds before b6980 pad by 32 if flash attention is off.
   EngineInput input = llama8b();
   const auto cells = [&](const char* version, FlashAttention flash) {
     input.request.engine_version = version;
@@ -339,8 +340,8 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
 }
 
 TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernels for") {
-  // ggml_cuda_get_best_fattn_kernel: equal sizes of a list; 192/128 where 8 query heads share one, 320/256 where 32 do;
-  // 512/512 and 576/512 where two do.
+  // ggml_cuda_get_best_fattn_kernel: heads of equal sizes from a list; 192/128 if 8 query heads share a KV head,
+  // 320/256 if 32 do, and 512/512 and 576/512 if two do.
   struct Row {
     std::uint64_t key, value, query, kv;
     bool has;
@@ -370,8 +371,8 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
     input.model.arch = Arch::kGrok;  // forbidden for it
     CHECK_FALSE(llama_flash_attention(input));
   }
-  // A latent of 512 with its 64 of rope is K of 576 and V of 512; DeepSeek-V4's entry of 448 + 64 is V as a whole, and
-  // 256 + 64 of others has a separate kernel.
+  // A latent of 512 with its rope part of 64 is K of 576 and V of 512. DeepSeek-V4's whole entry of 448 + 64 is V.
+  // Other latents of 256 + 64 have a separate kernel.
   EngineInput mla = model_of("deepseek2", 512, 512, 1000, {16, 0, 0});
   Term latent{.name = "latent", .role = Role::kKey, .part = Part::kLatent};
   latent.shape.width = 512;
@@ -385,13 +386,13 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
   CHECK(llama_flash_attention(mla));
   mla.model.arch = Arch::kOther;
   mla.caches[0].compact.own()[0].shape.width = 256;
-  CHECK_FALSE(llama_flash_attention(mla));  // for 32 heads to one of keys
+  CHECK_FALSE(llama_flash_attention(mla));  // for 32 query heads per KV head
   mla.model.num_heads = 32;
   CHECK(llama_flash_attention(mla));
-  mla.caches[0].compact.own()[0].shape.width = 256;  // MiniCPM3's 256 + 32 has no kernel
+  mla.caches[0].compact.own()[0].shape.width = 256;  // no kernel supports MiniCPM3's 256 + 32
   mla.caches[0].compact.own()[1].shape.width = 32;
   CHECK_FALSE(llama_flash_attention(mla));
-  // The CPU has a kernel for every size: layers on the host need none of CUDA's.
+  // The CPU has a kernel for every size, so layers on the host do not need CUDA's.
   mla.caches[0].compact.own()[0].shape.width = 448;
   mla.model.num_layers = 1;
   CHECK_FALSE(llama_flash_attention(mla));

@@ -1,4 +1,4 @@
-// llama.cpp's compute buffers from its graph: only ggml's allocator, and whole graphs compared with the library's
+// llama.cpp's compute buffers from its graph: ggml's allocator by itself, and whole graphs compared with the library's
 // allocations for the same widths.
 #include <doctest/doctest.h>
 
@@ -22,11 +22,11 @@ TEST_CASE("llama.cpp: memory is taken from the best hole, else from the end") {
   CHECK(blocks.peak() == 1536);
   blocks.give(0, 1000);
   blocks.give(1152, 256);
-  // The hole of 256, not that of 1024.
+  // The gap of 256, not the one of 1024.
   CHECK(blocks.take(200) == 1152);
   CHECK(blocks.take(1024) == 0);
   CHECK(blocks.take(1) == 1536);
-  // A freed block at the end is merged into the end, with adjacent holes.
+  // A freed block at the end becomes part of the end, together with adjacent gaps.
   blocks.give(1152, 200);
   blocks.give(1408, 128);
   blocks.give(1536, 1);
@@ -159,8 +159,8 @@ TEST_CASE("llama.cpp: compute buffers of Llama-2-7B to the byte") {
 }
 
 TEST_CASE("llama.cpp: compute buffers of a pipeline, as a run allocates them") {
-  // llama.cpp's --fit counts four copies of the hidden state more on the second GPU (227058176): the norm of its first
-  // layer has no device yet. The context itself allocates:
+  // llama.cpp's --fit counts four more copies of the hidden state on the second GPU (227058176), because the norm of
+  // its first layer has no device yet. The context itself allocates this:
   const Tensors tensors = llama2();
   EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
   input.request.parallel.pipeline = 2;
@@ -191,7 +191,7 @@ TEST_CASE("llama.cpp: a query narrower than its heads is no graph") {
     if (group.module == "blk.*.attn_q.weight") group.rows = kLlama2.heads - 1;
   EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
   input.model.graph.num_heads = kLlama2.heads;
-  for (LayerCache& cache : input.caches) cache.compact = cache.expanded = {};  // attention within the batch
+  for (LayerCache& cache : input.caches) cache.compact = cache.expanded = {};  // attention only within the batch
   CHECK_FALSE(llama_compute_buffers(input, Load{Tokens(8192), 1, Tokens(0), false}));
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("llama.cpp: MLA as builds before its latent kept it") {
   for (LayerCache& cache : input.caches)
     cache.expanded = {term_of(Role::kKey, 16, 192), term_of(Role::kValue, 16, 128)};
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMiB));
-  // From then on to January 2026 (#19067) the latent was kept as K and as V: 27 * 8192 * (576 + 512) * 2 B.
+  // From then until January 2026 (#19067) the latent was cached both as K and as V: 27 * 8192 * (576 + 512) * 2 B.
   for (const char* build : {"b5131", "b6900"}) {
     input.request.engine_version = build;
     const LlamaCppLayout twice(input);
@@ -73,7 +73,7 @@ TEST_CASE("llama.cpp: MLA as builds before its latent kept it") {
   const RankCache rank = old.explain(load_for(8192)).front();
   CHECK(rank.logical == Bytes(243 * kMiB));
   CHECK(reason(rank, "keys and values in place of the latent") == static_cast<std::int64_t>((2160 - 243) * kMiB));
-  // MiniCPM3 is expanded in every build: 40 heads, K of 64 + 32 and V of 64.
+  // Every build expands MiniCPM3: 40 heads, K of 64 + 32 and V of 64.
   EngineInput mini = model_of("minicpm3", 62, latent);
   for (LayerCache& cache : mini.caches) cache.expanded = {term_of(Role::kKey, 40, 96), term_of(Role::kValue, 40, 64)};
   CHECK(LlamaCppLayout(mini).reserved(load_for(4096)) == Bytes(std::uint64_t{4096} * 62 * 40 * 160 * 2));
@@ -109,7 +109,7 @@ TEST_CASE("llama.cpp: flash attention by release and backend, where -fa does not
     input.request.llama_cpp.flash_attention = FlashAttention::kOn;
     CHECK(llama_flash_attention(input));
   }
-  // Metal and SYCL have no kernel for two types.
+  // Metal and SYCL have no kernel for different types of K and V.
   EngineInput mixed = model_of("llama", 2, {term_of(Role::kKey, 8, 128), term_of(Role::kValue, 8, 128)});
   mixed.types.value = Dtype::kFloat32;
   mixed.request.llama_cpp.backend = LlamaBackend::kMetal;
@@ -132,7 +132,7 @@ TEST_CASE("llama.cpp: the scores that builds without flash attention hold") {
   CHECK(std::abs(static_cast<double>(line.bytes.count()) / static_cast<double>(kMiB) - 1983.38) < 5);
   request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(make_plan(model, request).fullest().activation < Bytes(400 * kMiB));
-  // A quantized V cache needs it, and those builds do not choose it.
+  // A quantized V cache needs flash attention, which those builds do not choose by themselves.
   request.llama_cpp.flash_attention = FlashAttention::kAuto;
   request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
   CHECK_THROWS_AS(make_plan(model, request), Error);
@@ -140,8 +140,8 @@ TEST_CASE("llama.cpp: the scores that builds without flash attention hold") {
 
 TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
   // 43 layers with a window of 128, 21 of ratio 4 with index keys of 128, 20 of ratio 128; entries of 512 in float16.
-  // Streams are each sequence's own, --kv-unified or not; states are float32: 8 x 2 x 512, 8 x 2 x 128 and 128 x 512,
-  // sums and scores.
+  // Each sequence has its own stream, even with --kv-unified. States are float32: 8 x 2 x 512, 8 x 2 x 128 and 128 x
+  // 512, sums and scores.
   const ModelSpec model = test_model("deepseek-v4-flash");
   Request request = request_for("llama.cpp", 16384);
   const EngineInput input = engine_input(model, request);
@@ -160,12 +160,12 @@ TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
   CHECK(line_of(rank, "KV of windows") == Bytes(std::uint64_t{3} * 43 * 768 * 512 * 2));
   CHECK(line_of(rank, "KV, one cell for 4 tokens") == Bytes(std::uint64_t{3} * 21 * 4096 * (512 + 128) * 2));
   CHECK(line_of(rank, "KV, one cell for 128 tokens") == Bytes(std::uint64_t{3} * 20 * 256 * 512 * 2));
-  // In a pool of all tokens each sequence needs a third; llama.cpp gives each the whole.
+  // In one pool of all tokens each sequence needs a third. llama.cpp gives each sequence the whole.
   CHECK(reason(rank, "a whole stream for each sequence") > 0);
 }
 
 TEST_CASE("llama.cpp: a model is the same under its other names") {
-  // llama.cpp converts them as the models they are: 0.253 and 4.64 GiB at 32k.
+  // llama.cpp converts these models as themselves: 0.253 and 4.64 GiB at 32k.
   const auto reserved = [](ModelSpec model, std::string_view name) {
     model.known_as = &find_family(name)->is;
     const EngineInput input = engine_input(model, request_for("llama.cpp", 32768));
@@ -174,14 +174,14 @@ TEST_CASE("llama.cpp: a model is the same under its other names") {
   const ModelSpec deepseek = test_model("deepseek-v4-flash");
   CHECK(reserved(deepseek, "deepseek_ref") == reserved(deepseek, "deepseek_v4"));
   const ModelSpec minimax = test_model("minimax-m3");
-  // 3 layers of keys and values, 57 with index keys and values of 128 beside them, in float16.
+  // 3 layers have keys and values; 57 have index keys and values of 128 in addition, in float16.
   constexpr std::uint64_t kHeads = 2 * 4 * 128 * 2;
   CHECK(reserved(minimax, "minimax_m3_vl_text").count() == 32768 * (60 * kHeads + 57 * 2 * 128 * 2));
 }
 
 TEST_CASE("llama.cpp: rows to roll back drafts") {
-  // Qwen3.5: 48 states of 3 x 10,240 + 48 x 128 x 128 float32; 1 + drafts rows where a guess can be rejected (a run of
-  // its 9B: 50.25 MiB, 251.25 with four rows more).
+  // Qwen3.5: 48 states of 3 x 10,240 + 48 x 128 x 128 float32, in 1 + drafts rows if a draft can be rejected. A run of
+  // the 9B printed 50.25 MiB, and 251.25 with four more rows.
   const ModelSpec model = test_model("qwen3.5-27b");
   const std::uint64_t states = 48 * (3 * 10240 + 48 * 128 * 128) * 4;
   const auto rank = [&](Request request) {
@@ -201,7 +201,7 @@ TEST_CASE("llama.cpp: rows to roll back drafts") {
   CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(5 * states));
   request.num_seqs = 2;
   CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(10 * states));
-  // Other drafts restore a checkpoint; EAGLE-3 rolls back; Mamba cannot.
+  // Other drafts restore a checkpoint, and EAGLE-3 rolls back. Mamba cannot roll back.
   EngineInput input = engine_input(model, request_for("llama.cpp", 4096));
   input.draft_method = DraftMethod::kModel;
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(4096)).front(), "recurrent state (R and S)") == Bytes(states));
@@ -213,7 +213,7 @@ TEST_CASE("llama.cpp: rows to roll back drafts") {
 }
 
 TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
-  // GLM-4.5-Air, 46 layers of 8 heads of 128 at 8192 tokens: 1472 MiB, and 32 for the context of its MTP layer.
+  // GLM-4.5-Air, 46 layers of 8 heads of 128 at 8192 tokens: 1472 MiB, and 32 MiB for the context of its MTP layer.
   EngineInput input = model_of("glm4_moe", 46, heads(8, 128));
   input.model.num_nextn_layers = 1;
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(1472 * kMiB));
@@ -222,7 +222,7 @@ TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
   CHECK(LlamaCppLayout(input).explain(load_for(8192)).front().logical == Bytes(1472 * kMiB));
   input.model.num_nextn_layers = 2;
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 64) * kMiB));
-  // Neither index keys, entries for several tokens nor states are part of it.
+  // It has no index keys, no entries for several tokens and no states.
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
   input.caches.back().compact.own().push_back(index);
@@ -245,13 +245,13 @@ TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
     return std::string();
   };
   constexpr auto kOn = FlashAttention::kOn;
-  // With flash attention a head is read at once: 80 is not a multiple of 32; without it a row of 8 * 80 is.
+  // With flash attention a head is read as a whole, and 80 is not a multiple of 32. Without it a row of 8 * 80 is read.
   CHECK(refused(80, 128, Dtype::kQ8_0, Dtype::kFloat16, kOn).find("these keys have 80") != std::string::npos);
   CHECK(refused(128, 80, Dtype::kFloat16, Dtype::kQ8_0, kOn).find("these values have 80") != std::string::npos);
   CHECK(refused(80, 80, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).empty());
   CHECK(refused(80, 80, Dtype::kFloat16, Dtype::kFloat16, kOn).empty());
   CHECK(refused(96, 64, Dtype::kQ8_0, Dtype::kQ4_0, kOn).empty());
-  // Cross attention is not cached, and entries for several tokens have separate rows.
+  // Cross attention is not cached. Entries for several tokens have separate rows.
   EngineInput cross = model_of("t5", 1, heads(8, 64));
   CacheTerms source{term_of(Role::kKey, 8, 80), term_of(Role::kValue, 8, 80)};
   for (Term& term : source) term.growth = Growth::kSourceToken;
@@ -267,8 +267,8 @@ TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
 }
 
 TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
-  // A window of 128 and an entry for every two tokens, 64 elements each: pad256(128 + 512) and pad256(n / 2) cells of
-  // each sequence's own stream, in a pool or not.
+  // A window of 128 and an entry for every two tokens, 64 elements each: each sequence's stream has pad256(128 + 512)
+  // and pad256(n / 2) cells, in a pool or not.
   CacheTerms terms{term_of(Role::kKey, 1, 64), term_of(Role::kKey, 1, 64)};
   terms[0].part = terms[1].part = Part::kLatent;
   terms[0].limit = {LimitKind::kWindow, Tokens(128), Tokens(0)};
@@ -277,11 +277,11 @@ TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
   input.request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3, true)) == Bytes(3 * (768 + 8192) * 64 * 2));
   CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3)) == Bytes(3 * (768 + 8192) * 64 * 2));
-  // Its MTP layer has only the window.
+  // Its MTP layer only has the window.
   input.request.mtp = true;
   input.model.num_nextn_layers = 1;
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(16384)).front(), "MTP layers") == Bytes(768 * 64 * 2));
-  // The sizes of a head are the window's: with entries for two tokens beside it, 512 has a kernel.
+  // The head sizes are those of the window. With entries for two tokens in addition, 512 has a kernel.
   input = model_of("deepseek_v4", 1, terms);
   input.caches[0].compact.own()[0].shape.width = 512;
   CHECK(llama_flash_attention(input));
@@ -301,13 +301,14 @@ TEST_CASE("llama.cpp: a batch and a micro-batch of nothing") {
     return false;
   };
   CHECK(refused(0, 0));
-  CHECK_FALSE(refused({}, 0));  // n_ubatch 0 is n_batch
+  CHECK_FALSE(refused({}, 0));  // n_ubatch 0 means n_batch
   CHECK_FALSE(refused(512, 0));
   CHECK_FALSE(refused(0, 512));
 }
 
 TEST_CASE("llama.cpp: units of layers and the output over devices") {
-  // 32 layers and the output are 33 units: 11 on each of three, 17 and 16 on two (runs: 17 and 15 with the output).
+  // 32 layers and the output are 33 units: 11 on each of three GPUs, 17 and 16 on two (runs: 17, and 15 with the
+  // output).
   struct Row {
     std::uint64_t gpus;
     std::optional<std::uint64_t> on_gpu;
@@ -361,19 +362,19 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
   Term index{.name = "index key", .role = Role::kIndex, .storage = Storage::kModel};
   index.shape.width = 64;
   terms.push_back(index);
-  // One head of 64 in the K type, whatever the model's type; then one unused head of V with 128.
+  // One head of 64 in the type of K, whatever the model's type, and one unused head of V with 128.
   EngineInput plain = model_of("deepseek_v32", 1, terms);
   CHECK(LlamaCppLayout(plain).reserved(load_for(4096)) == Bytes(4096 * (4 * 128 * 2 + 64) * 2));
   EngineInput minimax = model_of("minimax_m3", 1, terms);
   CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) == Bytes(4096 * (4 * 128 * 2 + 64 + 128) * 2));
   const RankCache rank = LlamaCppLayout(minimax).explain(load_for(4096)).front();
   CHECK(reason(rank, "values beside the index keys") == 4096 * 128 * 2);
-  // 34 B for 32 elements; the last row of values is filled up from 128 to 512 elements, 408 B, at a multiple of 128.
+  // 34 B for 32 elements. The last row of values is padded from 128 to 512 elements, 408 B, at a multiple of 128.
   minimax.types.key = minimax.types.value = Dtype::kQ8_0;
   minimax.caches[0].compact.own()[2].shape.width = 512;
   CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) ==
         Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34 + 512));
-  // Host memory has rows as they are.
+  // Rows in host memory are not padded.
   const auto on_host = [](EngineInput input) {
     input.request.llama_cpp.no_kv_offload = true;
     Bytes out;
@@ -382,7 +383,7 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
     return out;
   };
   CHECK(on_host(minimax) == Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34));
-  // Pooled keys double the row of index keys: 2 * 64 elements are filled up to 512.
+  // Pooled keys double the row of index keys: 2 * 64 elements are padded to 512.
   EngineInput pooled = model_of("qwen4_exp_text", 1, terms);
   pooled.types.key = pooled.types.value = Dtype::kQ8_0;
   CHECK(LlamaCppLayout(pooled).reserved(load_for(4096)) == on_host(pooled) + Bytes(512));
@@ -407,7 +408,7 @@ TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
   CHECK(llama_cpp_runs(shape("qwen3moe", "", true)));
   CHECK(llama_cpp_runs(shape("gpt-oss", "", true)));
   CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLM", "some-new-name", true)));
-  // Only the 32B of EXAONE 4, with 64 layers, keeps windows.
+  // Only the 32B of EXAONE 4, which has 64 layers, keeps windows.
   CHECK(llama_class(shape("", "exaone4")).keeps_windows);
   ModelShape small = shape("", "exaone4");
   small.num_layers = 30;

@@ -42,7 +42,7 @@ std::string refusal(const std::string& config, const Request& request) {
   return "";
 }
 
-// A layer of `units` heads of `width`, for rules that no model of the configs shows.
+// A layer of `units` heads of `width`, for rules that no bundled model shows.
 LayerCache heads_cache(std::uint64_t layer, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
   Term key{.name = "key", .role = Role::kKey};
   key.shape = {.units = units, .vectors = 1, .width = width};
@@ -113,8 +113,8 @@ TEST_CASE("llama.cpp: refusals of layouts") {
 }
 
 TEST_CASE("llama.cpp: cells of windows follow the micro-batch and the slots of a pool") {
-  // gpt-oss, window 128: 768 cells; four slots in one pool: 128 * 4 + 512; gemma-3, window 1024: 1536, or 3072 with
-  // 2048.
+  // gpt-oss, window 128: 768 cells; with four slots in one pool 128 * 4 + 512. gemma-3, window 1024: 1536, or 3072 with
+  // -ub 2048.
   struct Row {
     std::uint64_t window, seqs, ubatch;
     bool unified, swa_full;
@@ -137,14 +137,14 @@ TEST_CASE("llama.cpp: cells of windows follow the micro-batch and the slots of a
     const Load load{Tokens(row.tokens), row.seqs, Tokens(0), row.unified};
     CHECK(layout.reserved(load) == Bytes(row.cells * 2 * 4 * 64 * 2));
   }
-  // Architectures without a second cache read the window but cache every token.
+  // Architectures without a second cache read the window from the config but cache every token.
   const LlamaCppLayout mistral(made_input("mistral", {heads_cache(0, 4, 64, 128)}, 1));
   CHECK(mistral.reserved({Tokens(16384), 1, Tokens(0)}) == Bytes(16384 * 2 * 4 * 64 * 2));
 }
 
 TEST_CASE("llama.cpp: V is as wide as the widest layer's without flash attention") {
-  // A run of deci: 8 layers of 8 0 8 4 2 0 8 1 KV heads of 128, 4096 cells: 99,614,720 B. The two without heads get a
-  // V. with it.
+  // A run of deci: 8 layers of 8 0 8 4 2 0 8 1 KV heads of 128, 4096 cells: 99,614,720 B. The two layers without heads
+  // also get a V.
   const std::uint64_t heads[] = {8, 0, 8, 4, 2, 0, 8, 1};
   std::vector<LayerCache> caches;
   for (std::uint64_t layer = 0; layer < 8; ++layer)
@@ -160,7 +160,7 @@ TEST_CASE("llama.cpp: V is as wide as the widest layer's without flash attention
 }
 
 TEST_CASE("llama.cpp: CUDA pads the last row of quantized tensors") {
-  // gemma-3-1b: 26 layers of one head of 256, q8_0: a run's buffers held 19,968 B more than its cells.
+  // gemma-3-1b: 26 layers of one head of 256, q8_0. The buffers of a run had 19,968 B more than its cells.
   std::vector<LayerCache> caches;
   for (std::uint64_t layer = 0; layer < 26; ++layer) caches.push_back(heads_cache(layer, 1, 256));
   EngineInput input = made_input("llama", caches, 26);
@@ -179,7 +179,7 @@ TEST_CASE("llama.cpp: CUDA pads the last row of quantized tensors") {
 }
 
 TEST_CASE("llama.cpp: layers and the output are units that GPUs share") {
-  // A run: 33 units on two equal GPUs are 17 layers, and 15 with the output.
+  // A run: 33 units on two equal GPUs are 17 layers on the first and 15 with the output on the second.
   Request request = llama_request(16384);
   request.parallel.pipeline = 2;
   const ModelSpec model = test_model("llama-3.1-8b");
@@ -223,8 +223,8 @@ TEST_CASE("llama.cpp: the compute buffer") {
     std::uint64_t tokens, gpus;
     double first, last;
   };
-  // Runs of v0.5.0 on Llama-3.1-8B, logits for one slot; two GPUs as a context allocates them (--fit counts 204 MiB on
-  // the second).
+  // Runs of v0.5.0 on Llama-3.1-8B with logits for one slot. Two GPUs: as a context allocates them (--fit counts 204
+  // MiB on the second).
   const Row rows[] = {
       {FlashAttention::kOn, std::nullopt, 16384, 1, 124.01, 124.01},
       {FlashAttention::kOff, std::nullopt, 16384, 1, 1092.01, 1092.01},
@@ -379,7 +379,7 @@ TEST_CASE("llama.cpp: no buffer above what Vulkan and SYCL give in one piece") {
   request.card.gpu = &request.card.known().parse("strix-halo");
   CHECK(refused());
   request.engine_version.clear();
-  CHECK(refused());  // newer builds divide the buffer, but not the scores
+  CHECK(refused());  // newer builds split the buffer, but not the scores
   request.llama_cpp.backend = LlamaBackend::kRocm;
   CHECK_FALSE(refused());
   request.card.gpu = &request.card.known().parse("h100-80gb");

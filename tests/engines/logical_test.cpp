@@ -39,13 +39,13 @@ TEST_CASE("logical: the architecture's need, and nothing else") {
   REQUIRE(layout->groups().size() == 2);
   CHECK(layout->groups()[0].layers == 3);
   CHECK(layout->groups()[1].layers == 1);
-  // A tensor for each term: 4 layers, K and V.
+  // One tensor for each term: 4 layers, K and V.
   const auto buffers = layout->buffers(load, 0);
   REQUIRE(buffers.size() == 8);
   CHECK(buffers[0].name == "layer 0, key");
   CHECK(in_words(buffers[0].line) == "gqa, 3 layers");
   CHECK(buffers[0].bytes == Bytes(3 * 1000 * 2048));
-  // Tokens at the slope beyond the window: three layers.
+  // Tokens at the bytes per token beyond the window: three layers.
   const Capacity held = layout->capacity(Bytes(12288 * 700 + 12287), load);
   CHECK(held.tokens == 700);
   CHECK(held.max_concurrency == doctest::Approx((12288.0 * 700 + 12287) / (3100.0 * 4096)));
@@ -53,7 +53,7 @@ TEST_CASE("logical: the architecture's need, and nothing else") {
 }
 
 TEST_CASE("logical: stages and ranks") {
-  // Five layers on two stages: three and two; four heads on each of two ranks.
+  // Five layers on two stages are three and two. Each of two ranks has four heads.
   EngineInput input = five_layers();
   input.request.parallel.pipeline = input.request.parallel.tensor = 2;
   const auto layout = layout_of(input);
@@ -64,7 +64,7 @@ TEST_CASE("logical: stages and ranks") {
   CHECK(layout->explain(load)[1].reserved == Bytes(2100 * 2048));
   CHECK(layout->explain(load)[2].reserved == Bytes(1000 * 2048));
   CHECK(layout->buffers(load, 2).size() == 2);
-  // The fullest stage's slope: two layers.
+  // The bytes per token of the fullest stage: two layers.
   CHECK(layout->capacity(Bytes(4096 * 55), load).tokens == 55);
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("engines: what the documentation of each says it has") {
 }
 
 TEST_CASE("engines: slots of llama.cpp's --ctx-size") {
-  // llama-server: n_ctx is padded to 256, divided by the slots, and what a slot has is padded again.
+  // llama-server pads n_ctx to 256, divides it by the slots, and pads what each slot has.
   Request request = request_for("llama.cpp", 1);
   const auto slot = [&](std::uint64_t ctx, std::uint64_t slots, bool unified) {
     request.num_seqs = slots;

@@ -1,4 +1,5 @@
-// MLX: figures of mlx-lm 0.32.2 on mlx 0.32.4, its modules built at full size and their caches filled by a prompt.
+// MLX: figures of mlx-lm 0.32.2 on mlx 0.32.4, whose modules were built at full size and whose caches were filled by a
+// prompt.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -27,15 +28,16 @@ TEST_CASE("MLX: caches after a prompt") {
     const char* config;
     std::uint64_t tokens, bytes;
   } rows[] = {
-      // A window of 2,048 after a prompt: as long as it, and 256 more at its last token. One KV head.
+      // After a prompt a window of 2,048 is as long as the prompt, and has 256 more at the prompt's last token. One KV
+      // head.
       {"recurrentgemma-2b", 1, 2465792},
       {"recurrentgemma-2b", 255, 4546560},
       {"recurrentgemma-2b", 1000, 10649600},
       {"recurrentgemma-2b", 40000, 17145856},
-      // Index keys have values beside them, in every layer.
+      // In every layer, index keys are stored with values.
       {"deepseek-v3.2", 257, 51970048},
       {"glm-5.2", 257, 66453504},
-      // A window of 128 is full after a step.
+      // A window of 128 is full after one step.
       {"gpt-oss-20b", 257, 15728640},
       // Chunks of 8,192 and a step.
       {"llama-4-scout", 40000, 3221225472},
@@ -48,7 +50,7 @@ TEST_CASE("MLX: caches after a prompt") {
 }
 
 TEST_CASE("MLX: modules without a RotatingKVCache keep all tokens") {
-  // 32 layers of 8 heads of 128; llama's module, which reads layer_types and no sliding_window by itself.
+  // 32 layers of 8 heads of 128, run by the module of llama, which reads layer_types and ignores sliding_window.
   constexpr std::string_view kMistral = R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336,
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000,
     "sliding_window": 4096, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})";
@@ -87,7 +89,7 @@ TEST_CASE("MLX: weights without towers, routers in their own type") {
     CAPTURE(row.weights);
     CHECK(*weighed(test_model(row.config), row.weights).memory.front().weights == Bytes(row.bytes));
   }
-  // The plan's parameters are the module's; other engines include the tower.
+  // The plan's parameters are the module's. Other engines include the tower.
   const ModelSpec scout = test_model("llama-4-scout");
   CHECK(weighed(scout, "bf16").model->parameters.total == 107769861120);
   CHECK(make_plan(scout, request_for("vllm", 1)).model->parameters.total > 108000000000);
@@ -95,13 +97,13 @@ TEST_CASE("MLX: weights without towers, routers in their own type") {
 
 TEST_CASE("MLX: modules that cache otherwise than their architecture") {
   const auto cache = [](std::string_view config) { return cache_of(read_config(config, "", "", {}), 257); };
-  // DeepSeek-V2's keys of 32 + 32 and values of 16, of 4 heads in 4 layers, and no latents.
+  // DeepSeek-V2 caches keys of 32 + 32 and values of 16 for 4 heads in 4 layers, not latents.
   CHECK(
       cache(R"({"model_type": "deepseek_v2", "hidden_size": 128, "intermediate_size": 256, "moe_intermediate_size": 256,
     "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 4, "kv_lora_rank": 4, "q_lora_rank": 4,
     "qk_rope_head_dim": 32, "v_head_dim": 16, "qk_nope_head_dim": 32, "vocab_size": 1024,
     "torch_dtype": "bfloat16"})") == Bytes(512 * 4 * 4 * (64 + 16) * 2));
-  // Hunyuan's layers in pairs share keys and values, and each has a cache.
+  // Pairs of Hunyuan's layers share keys and values, but each layer has a cache.
   CHECK(cache(R"({"model_type": "hunyuan", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
     "num_attention_heads": 4, "num_key_value_heads": 2, "moe_topk": 2, "num_experts": 2, "num_shared_expert": 1,
     "use_mixed_mlp_moe": true, "use_cla": true, "cla_share_factor": 2, "vocab_size": 1000,
@@ -109,7 +111,7 @@ TEST_CASE("MLX: modules that cache otherwise than their architecture") {
 }
 
 TEST_CASE("MLX: caches that stand in lists are not quantized") {
-  // Executed: generate_step with kv_bits=4 leaves DeepSeek-V3.2 and Falcon-H1 with their KVCache.
+  // Executed: with kv_bits=4, generate_step leaves the KVCache of DeepSeek-V3.2 and Falcon-H1 unquantized.
   for (const char* config : {"deepseek-v3.2", "falcon-h1-1.5b"}) {
     CAPTURE(config);
     const ModelSpec model = test_model(config);
@@ -157,20 +159,20 @@ Bytes scores_of(const Plan& plan) {
 }
 
 TEST_CASE("MLX: the scores of a prefill step are held where Metal fuses no attention") {
-  // 24 heads of 256: LM Studio's log has 98,304 B for each token of the context.
+  // 24 heads of 256: LM Studio's log prints 98,304 B for each token of the context.
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200)) == Bytes(std::uint64_t{131200} * 98304));
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200, 512)) == Bytes(std::uint64_t{131200} * 24576));
   CHECK(scores_of(prefill("qwen3-8b", "mlx", 32768)) == Bytes(0));
-  // Phi-2's heads of 80 are fused in every release, those of 96 since 0.32.
+  // Phi-2's heads of 80 are fused in every release, heads of 96 since 0.32.
   CHECK(scores_of(prefill("phi-2", "mlx@0.31", 2048)) == Bytes(0));
   CHECK(scores_of(prefill("phi-3.5-mini", "mlx", 4096)) == Bytes(0));
   CHECK(scores_of(prefill("phi-3.5-mini", "mlx@0.31", 4096)) == Bytes(std::uint64_t{2048} * 4096 * 32 * 2));
-  // An M5 fuses steps of 1,024 and more: the rest of a prompt is shorter.
+  // An M5 fuses steps of 1,024 tokens and more, so the rest of a prompt is not fused if it is shorter.
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200, std::nullopt, "m5-max-128gb")) ==
         Bytes(std::uint64_t{1023} * 131200 * 24 * 2));
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx@0.31", 131200, std::nullopt, "m5-max-128gb")) ==
         Bytes(std::uint64_t{131200} * 98304));
-  // Latent attention: the scores of the rope part are its mask.
+  // In latent attention the scores of the rope part are the mask.
   CHECK(scores_of(prefill("deepseek-v3", "mlx", 4096)) == Bytes(std::uint64_t{2048} * 4096 * 128 * 2));
 }
 

@@ -1,4 +1,4 @@
-// Plans compared with what engines printed of what is estimated (testdata/observations), and their part of
+// Compares plans with what engines printed about estimated parts (testdata/observations), and writes their part of
 // docs/accuracy.md.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ std::string figure_of(const Json& line) {
   return "non_torch";
 }
 
-// The memory left for the cache in a start on a known GPU, and in a plan from only the GPU.
+// The memory left for the cache in a start on a known GPU, and in a plan that only knows the GPU.
 struct Room {
   std::string recorded, planned, range;
   bool inside = false;
@@ -84,7 +84,7 @@ struct Compared {
   double planned() const { return in_gib(total.bytes()); }
   double low() const { return in_gib(total.range().low); }
   double high() const { return in_gib(total.range().high); }
-  // Weights, and the other parts.
+  // The weights, and the other parts.
   bool has_whole_total() const { return figures.size() > 1 && figures.front().starts_with("weights"); }
   bool inside() const { return observed >= low() - 0.005 && observed <= high() + 0.005; }
 };

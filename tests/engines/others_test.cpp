@@ -76,12 +76,12 @@ TEST_CASE("Ollama: llama.cpp with a context by the card, num_ctx for each sequen
   request.num_seqs = 2;
   CHECK(make_plan(model, request).kv_cache.reserved == Bytes(std::uint64_t{2 * 8192} * 131072));
   request.cache_type_k = Dtype::kQ8_0;
-  CHECK_THROWS_AS(make_plan(model, request), Error);  // one type for K and V
+  CHECK_THROWS_AS(make_plan(model, request), Error);  // K and V have one type
 }
 
 TEST_CASE("Ollama: its own engine keeps 4096 tokens of gpt-oss's windows, until 0.29") {
-  // ollama/ollama#11711: "memory.required.kv=300.0 MiB" for a num_ctx of 8192: 12 layers of 8192 tokens and 12 of 4096
-  // and a batch of 512, 2048 B each. A log of gpt-oss-120b prints 450.0 MiB.
+  // ollama/ollama#11711: "memory.required.kv=300.0 MiB" for a num_ctx of 8192. 12 layers cache 8192 tokens, and 12
+  // cache 4096 and a batch of 512, with 2048 B each. A log of gpt-oss-120b prints 450.0 MiB.
   const ModelSpec model = test_model("gpt-oss-20b");
   const auto reserved = [&](const char* engine, std::uint64_t tokens, std::uint64_t seqs = 1) {
     Request request;
@@ -100,10 +100,10 @@ TEST_CASE("Ollama: its own engine keeps 4096 tokens of gpt-oss's windows, until 
   CHECK(reserved("ollama@0.12", 8192) == Bytes(300ULL << 20));
   CHECK(reserved("ollama@0.29", 8192) == Bytes(300ULL << 20));
   CHECK(reserved("ollama@0.12", 8192, 2) == Bytes(kLayers * (2 * 8192 + 2 * 4096 + 512)));
-  // A sequence up to that length is cached completely.
+  // Up to that length the whole sequence is cached.
   CHECK(reserved("ollama@0.12", 4096) == Bytes(kLayers * 2 * 4096));
   CHECK(reserved("ollama@0.12", 4352) == Bytes(kLayers * (4352 + 4608)));
-  // llama-server: a window of 128 and a micro-batch, in whole 256.
+  // llama-server: a window of 128 and a micro-batch, rounded up to a multiple of 256.
   CHECK(reserved("ollama@0.30", 4096) == Bytes(kLayers * (4096 + 768)));
   CHECK(reserved("ollama@0.30", 8192) == Bytes(kLayers * (8192 + 1280)));
   CHECK(reserved("ollama", 32768) == Bytes(kLayers * (32768 + 1280)));
@@ -197,7 +197,7 @@ TEST_CASE("Ollama: flash attention, cache types and contexts as its releases cho
   CHECK(plan_of("gemma-4-31b", "ollama@0.24", 262144, nothing).fullest().activation < Bytes(4 * kGiB));
   CHECK(plan_of("llama-3.1-8b", "ollama@0.12", 65536, nothing).fullest().activation > Bytes(2 * kGiB));
   CHECK(plan_of("llama-3.1-8b", "ollama@0.14", 65536, nothing).fullest().activation < Bytes(kGiB));
-  // Before llama-server a quantized cache without flash attention fell back to float16.
+  // Before llama-server, a quantized cache without flash attention became float16.
   const Plan dropped = plan_of("llama-3.1-8b", "ollama@0.12", 8192, quantized);
   CHECK(dropped.kv_cache.reserved == Bytes(kGiB));
   CHECK(has_note(dropped, "dropped_cache_type"));
@@ -208,7 +208,7 @@ TEST_CASE("Ollama: flash attention, cache types and contexts as its releases cho
                             request.llama_cpp.flash_attention = FlashAttention::kOff;
                           }),
                   Error);
-  // A num_ctx beyond the model's own is cut.
+  // A num_ctx that is longer than the model's own is reduced to it.
   const Plan cut = plan_of("qwen3-8b", "ollama", 131072, nothing);
   CHECK(cut.load.max_model_len == Tokens(40960));
   CHECK(has_note(cut, "capped_context"));

@@ -66,7 +66,7 @@ Range spread(std::uint64_t bytes, double low, double high) {
 }
 
 TEST_CASE("overhead: the residual and one layer's MLP, within a half and the double") {
-  // tokens * (2 * hidden + 3 * MLP of a rank) * 2 B, for the tokens that each engine computes at once.
+  // tokens * (2 * hidden + 3 * MLP of a rank) * 2 B, for the tokens that each engine computes in one step.
   struct Row {
     const char* engine;
     std::uint64_t tokens, seqs, batch, passed;
@@ -96,7 +96,7 @@ TEST_CASE("overhead: the residual and one layer's MLP, within a half and the dou
     input.request.parallel.tensor = 2;
     CHECK(bytes_of(lines(input, row.tokens, row.seqs), "activations of") ==
           Bytes(row.passed * (2 * 4096 + 3 * 7168) * 2));
-    input.model.intermediate_size = 0;  // not named: as wide as the model
+    input.model.intermediate_size = 0;  // the head size is not named: as wide as the model
     CHECK(bytes_of(lines(input, row.tokens, row.seqs), "activations of") ==
           Bytes(row.passed * (2 * 4096 + 3 * 2048) * 2));
   }
@@ -128,7 +128,7 @@ TEST_CASE("overhead: allowances are what their lines say") {
       {"tensorrt-llm", "driver context", "1 GiB", 512 * kMiB, 1024 * kMiB, 3072 * kMiB},
       {"mistralrs", "driver context", "500 MB", 250000000, 500000000, 1000000000},
       {"mlx", "Metal runtime", "1.5 GB", 500000000, 1500000000, 2500000000},
-      // 457 (Ollama's MinimumMemory) to 749 MiB (llama.cpp#27953) are seen.
+      // Logs and source have 457 MiB (Ollama's MinimumMemory) to 749 MiB (llama.cpp#27953).
       {"llama.cpp", "driver context", "512 MiB", 400 * kMiB, 512 * kMiB, 800 * kMiB},
   };
   for (const Row& row : rows) {
@@ -143,7 +143,7 @@ TEST_CASE("overhead: allowances are what their lines say") {
 
 TEST_CASE("overhead: without an engine a floor, one prefill chunk of hidden states") {
   EngineInput input = llama("logical");
-  // 8192 tokens of hidden states in 16 bit, up to four times that.
+  // 8192 tokens of hidden states in 16 bit, and up to four times that.
   CHECK(range_of(find(lines(input, 4096, 3), "activations")) == spread(8192ULL * 4096 * 2, 1, 4));
   CHECK(bytes_of(lines(input, 100, 3), "activations") == Bytes(300ULL * 4096 * 2));
   input.request.max_num_batched_tokens = Tokens(77);
@@ -160,16 +160,16 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   EngineInput input = llama("logical");
   input.request.parallel.tensor = 3;  // 11 of 32 heads, rounded up
   const OverheadInput in{&input, Load{Tokens(20000), 2, Tokens(0)}, 0, Bytes(0), std::nullopt};
-  // Scores in float32 of a chunk of 8192 tokens against 20,000.
+  // Float32 scores of a chunk of 8192 tokens against 20,000 tokens.
   CHECK(general_score_matrix(in)->bytes == Bytes(8192ULL * 20000 * 11 * 4));
   CHECK(general_score_matrix(in)->low == Bytes(8192ULL * 20000 * 11 * 2));
   CHECK(general_score_matrix(in)->high == Bytes(8192ULL * 20000 * 11 * 6));
-  // eager_attention_forward of transformers: 16, 32 and 16 bit, the whole prompt.
+  // eager_attention_forward of transformers has 16, 32 and 16 bit copies for the whole prompt.
   EngineInput eager = llama("transformers");
   CHECK(find(lines(eager, 2000), "attention scores") == nullptr);
   eager.request.attention = AttentionKernel::kNaive;
   CHECK(bytes_of(lines(eager, 2000), "attention scores") == Bytes(2000ULL * 2000 * 32 * 8));
-  // A latent is a key without values; only values are not an attention.
+  // A latent counts as a key, without values. Values without keys are not attention.
   EngineInput latent = llama("logical");
   for (LayerCache& cache : latent.caches) cache.compact.own().pop_back();
   const OverheadInput keys{&latent, Load{Tokens(100), 1, Tokens(0)}, 0, Bytes(0), std::nullopt};
@@ -208,7 +208,7 @@ TEST_CASE("overhead: what nobody checked widens the range by a tenth of the cach
     CHECK(range_of(find(lines(input, 1000, 2), "cache rules not verified")) ==
           Range{0, 0, (2 * (1000ULL * 131072 + 262144)) / 10});
   }
-  // mistral.rs: windows were not checked either.
+  // mistral.rs: windows were not checked there either.
   EngineInput windows = llama("mistralrs");
   windows.caches[0] = layer_of(0, 8, 128, 512);
   CHECK(find(lines(windows, 1000), "cache rules not verified") != nullptr);
@@ -218,7 +218,7 @@ TEST_CASE("overhead: what nobody checked widens the range by a tenth of the cach
 }
 
 TEST_CASE("overhead: what transformers copies") {
-  // torch.cat of one layer's K, 8 heads of 128 in 16 bit; the wider V if it is wider; divided over ranks.
+  // torch.cat of one layer's K, 8 heads of 128 in 16 bit, or of V if that is wider, divided over ranks.
   EngineInput input = llama("transformers");
   CHECK(range_of(find(lines(input, 1000, 3), "concatenation")) == spread(3ULL * 1000 * 2048, 0, 1));
   input.caches[3].compact.own()[1].shape.width = 192;
@@ -232,19 +232,19 @@ TEST_CASE("overhead: what transformers copies") {
     for (Term& term : cache.expanded.own() = cache.compact) term.growth = Growth::kSequence;
   for (LayerCache& cache : states.caches) cache.compact = cache.expanded;
   CHECK(find(lines(states, 1000), "concatenation") == nullptr);
-  // A window's view keeps the whole prompt until the first token: 4096 B for each token beyond it.
+  // The view of a window keeps the whole prompt until the first token: 4096 B for each token beyond it.
   CHECK(find(lines(input, 1000), "prompt pinned") == nullptr);
   input.caches[5] = layer_of(5, 8, 128, 300);
   CHECK(range_of(find(lines(input, 1000, 2), "prompt pinned")) == Range{0, 0, 2ULL * 700 * 4096});
   CHECK(find(lines(input, 300), "prompt pinned") == nullptr);
-  // A quantized cache lets 128 tokens of a sequence wait in the model's type, all 31 full layers of 4096 B and V of
+  // A quantized cache keeps 128 tokens of a sequence in the model's type, in all 31 full layers of 4096 B and with V of
   // 192.
   input = llama("transformers");
   CHECK(find(lines(input, 1000), "tokens that wait") == nullptr);
   input.types.value = Dtype::kInt4;
   CHECK(range_of(find(lines(input, 1000, 2), "tokens that wait")) == spread(2ULL * 128 * 131072, 0, 1));
   CHECK(bytes_of(lines(input, 100, 2), "tokens that wait") == Bytes(2ULL * 100 * 131072));
-  // A StaticCache rolls K and V of one window into a copy.
+  // A StaticCache shifts K and V of one window into a copy.
   input = llama("transformers");
   input.request.transformers.cache_implementation = "static";
   CHECK(find(lines(input, 1000), "a rolled window") == nullptr);
@@ -255,7 +255,7 @@ TEST_CASE("overhead: what transformers copies") {
 }
 
 TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
-  // Below 20, 35, 60, 90, 160 GiB and above: chunk, largest batch, and that with four ranks and more.
+  // Below 20, 35, 60, 90 and 160 GiB, and above: the chunk, the largest batch, and the batch with four ranks or more.
   struct Row {
     std::uint64_t gib, ranks, chunk, batches;
   };
@@ -285,12 +285,12 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   small.request.card.memory = Bytes(24ULL * 1024 * kMiB);
   CHECK(bytes_of(lines(small, 100000, 1, *small.request.card.memory), "activations of") ==
         Bytes(2048ULL * (2 * 4096 + 3 * 14336) * 2));
-  // Prefills are captured since 0.5.12; outputs are weak references since 0.5.6.
+  // Prefills are captured since 0.5.12. Outputs are weak references since 0.5.6.
   CHECK(bytes_of(lines(small, 100000), "CUDA graphs") == Bytes(64 * kMiB + 7ULL * 32 * 310 * 1024));
   CHECK(bytes_of(lines(llama("sglang@0.5.5"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 1344 * 1024));
-  // Until 0.4.8 2.3 to 3.1 GiB in logs, of which some is the driver's.
+  // Until 0.4.8 logs have 2.3 to 3.1 GiB, a part of which is the driver's.
   CHECK(bytes_of(lines(llama("sglang@0.4"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 2 * kMiB));
-  // Without a GPU those of 80 GiB.
+  // Without a GPU the values are those of 80 GiB.
   EngineInput input = llama("sglang");
   CHECK(bytes_of(lines(input, 100000), "CUDA graphs") ==
         Bytes(64 * kMiB + (36ULL + 58) * 32 * 310 * 1024 + 8192ULL * (4096 + 14336) * 6));
@@ -298,8 +298,8 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   CHECK(bytes_of(lines(input, 100000), "CUDA graphs") == Bytes(64 * kMiB + 36ULL * 11 * 310 * 1024));
   input.request.enforce_eager = true;
   CHECK(find(lines(input, 100000), "CUDA graphs") == nullptr);
-  // Logs: Qwen3-8B on a B200 0.60 GiB for 52 sizes and 2.32 for 74 of prefills; GB10 1.38 GiB for 8 sizes of 64 layers,
-  // with what the host takes meanwhile.
+  // Logs: Qwen3-8B on a B200 has 0.60 GiB for 52 sizes and 2.32 GiB for 74 sizes of prefills. GB10 has 1.38 GiB for 8
+  // sizes of 64 layers, including host allocations during capture.
   const auto in_gib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / (1024.0 * kMiB); };
   const auto of_qwen3 = [&](const char* engine) {
     EngineInput qwen = llama(engine);
@@ -323,7 +323,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   CHECK(bytes_of(lines(input, 1000, 3000), "request-to-token") == Bytes(2049ULL * 1004 * 4));  // the rest waits
   input.request.max_num_seqs = 7;
   CHECK(bytes_of(lines(input, 1000, 2), "request-to-token") == Bytes(8ULL * 1004 * 4));
-  // Drafts are for 48 requests, DeepSeek-V4 for 256; the data parallel ranks of attention divide them.
+  // With drafts the limit is 48 requests, for DeepSeek-V4 it is 256. The data parallel ranks of attention divide them.
   input.request.max_num_seqs.reset();
   input.draft_method = DraftMethod::kNgram;
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(49ULL * 1004 * 4));
@@ -347,7 +347,7 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
   const Row rows[] = {
       {24, 1, 1, 1, 0, false, 0.847},     // (24576 - 512 - 3072 - 48 - 128) / 24576
       {16, 1, 1, 1, 0, false, 0.772},     // (16384 - 512 - 3072 - 16 - 128) / 16384
-      {24, 1, 1, 1, 1000, false, 0.847},  // no less than 2048
+      {24, 1, 1, 1, 1000, false, 0.847},  // the chunk counts as at least 2048
       {24, 1, 1, 1, 4096, false, 0.722},  // 512 + 6144 + 48 + 128
       {80, 1, 1, 1, 0, false, 0.836},     // (81920 - 512 - 12288 - 512 - 128) / 81920
       {80, 1, 1, 1, 2048, false, 0.875},  // 10240 of 81920
@@ -371,7 +371,7 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
       {141, 4, 1, 1, 8019, false, 0.903},
       {192, 1, 1, 1, 8000, false, 0.931},
       {192, 4, 1, 1, 8006, false, 0.929},
-      {2, 1, 1, 1, 0, false, 0.1},  // never less than a tenth
+      {2, 1, 1, 1, 0, false, 0.1},  // the fraction is never below a tenth
   };
   for (const Row& row : rows) {
     CAPTURE(row.gib);
@@ -386,7 +386,7 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
     in.engine = &input;
     in.gpu_memory = Bytes(row.gib * 1024 * kMiB);
     input.request.card.memory = in.gpu_memory;
-    // Of what is free before the weights: the GPU without the driver's 512 MiB.
+    // A fraction of the memory that is free before the weights are loaded: the GPU without the driver's 512 MiB.
     const std::uint64_t free = (row.gib * 1024 - 512) * kMiB;
     const double budget = static_cast<double>(sglang_cache_budget(in).count());
     CHECK(budget / static_cast<double>(free) == doctest::Approx(row.share).epsilon(1e-6));
@@ -402,12 +402,12 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
   in.engine = &input;
   in.gpu_memory = Bytes(1536 * kMiB);
   CHECK(sglang_cache_budget(in) == Bytes(512 * kMiB));
-  in.gpu_memory = Bytes(500 * kMiB);  // less than the driver takes
+  in.gpu_memory = Bytes(500 * kMiB);  // less than the driver needs
   CHECK(sglang_cache_budget(in) == Bytes(0));
 }
 
 TEST_CASE("TensorRT-LLM: a share of what is free") {
-  // free_gpu_memory_fraction 0.9 of what weights, activations and runtime leave.
+  // free_gpu_memory_fraction is 0.9 of what weights, activations and runtime leave.
   EngineInput input = llama("tensorrt-llm");
   BudgetInput in;
   in.engine = &input;

@@ -32,7 +32,7 @@ Term state_of(std::uint64_t units, std::uint64_t vectors, std::uint64_t width, s
   return out;
 }
 
-// Bytes that grow by `slope` a token beyond a fixed part, as a layout.
+// A layout that needs `slope` bytes per token in addition to a fixed part.
 class Line : public CacheLayout {
  public:
   Line(std::uint64_t fixed, std::uint64_t slope, std::size_t ranks = 1) : fixed_(fixed), slope_(slope), ranks_(ranks) {}
@@ -66,7 +66,7 @@ class Line : public CacheLayout {
 };
 
 TEST_CASE("parts: units of a rank") {
-  // Heads are divided, or repeated if there are fewer than ranks; nothing else.
+  // Heads are divided over ranks, or repeated if there are fewer heads than ranks. Other numbers are refused.
   const auto local = [](std::uint64_t units, std::uint64_t ranks) {
     return local_units(term_of(Role::kKey, units, 64), ranks);
   };
@@ -81,7 +81,8 @@ TEST_CASE("parts: units of a rank") {
 }
 
 TEST_CASE("parts: layers of pipeline stages") {
-  // get_pp_indices of vLLM: the remainder from the second-last stage backwards; SGLang: the last stages.
+  // get_pp_indices of vLLM gives the remainder to stages from the second-to-last backwards. SGLang gives it to the last
+  // stages.
   using Layers = std::vector<std::uint64_t>;
   const auto pp = [](std::uint64_t stages, Layers given = {}) {
     Parallel out;
@@ -98,7 +99,8 @@ TEST_CASE("parts: layers of pipeline stages") {
   CHECK(stage_layers(62, pp(4), StageSplit::kLastFirst) == Layers{15, 15, 16, 16});
   CHECK(stage_layers(4, pp(4), StageSplit::kLastFirst) == Layers{1, 1, 1, 1});
   CHECK_THROWS_AS(stage_layers(4, pp(5), StageSplit::kLastFirst), Error);
-  // VLLM_PP_LAYER_PARTITION and SGLANG_PP_LAYER_PARTITION: one number for each stage, and their sum is the layers.
+  // VLLM_PP_LAYER_PARTITION and SGLANG_PP_LAYER_PARTITION have one number for each stage, and their sum is the number
+  // of layers.
   CHECK(stage_layers(61, pp(2, {20, 41}), StageSplit::kSpareLast) == Layers{20, 41});
   CHECK_THROWS_AS(stage_layers(61, pp(3, {20, 41}), StageSplit::kSpareLast), Error);
   CHECK_THROWS_AS(stage_layers(62, pp(2, {20, 41}), StageSplit::kSpareLast), Error);
@@ -124,8 +126,8 @@ TEST_CASE("parts: layers of pipeline stages") {
 }
 
 TEST_CASE("parts: a sum of terms is the sum of their entries") {
-  // K of 8 heads of 128 in 16 bit: 2,048 B per token; a window of 1,024 tokens likewise; entries for 4 tokens of 512;
-  // source tokens of 256 B; a convolution of 4 columns keeps 3 of 100 channels, and a state of 64 x 16.
+  // K of 8 heads of 128 in 16 bit: 2,048 B per token; a window of 1,024 tokens has the same; entries for 4 tokens have
+  // 512 elements; source tokens have 256 B; a convolution of 4 columns keeps 3 of 100 channels, and a state of 64 x 16.
   Term compressed = term_of(Role::kKey, 1, 256);
   compressed.stride = 4;
   Term source = term_of(Role::kKey, 1, 128);
@@ -150,13 +152,13 @@ TEST_CASE("parts: a sum of terms is the sum of their entries") {
   Load pool{Tokens(5000), 5, Tokens(0)};
   pool.pooled = true;
   CHECK(sum.bytes(pool).count() == 5 * (1000 * 3 * 2048 + 250 * 512 + fixed));
-  // Four ranks: two heads each; the single head is repeated.
+  // Four ranks with two heads each. The single head is repeated.
   CHECK(TermSum({caches[0], caches[2]}, kPlain, 4).bytes(Load{Tokens(100), 1, Tokens(0)}) ==
         Bytes(100 * 512 + 25 * 512));
 }
 
 TEST_CASE("parts: the largest load of a budget, to the token") {
-  // 1000 + 7 a token: 142 tokens in 2000 bytes, 143 in 2001; nothing below 1007.
+  // 1000 + 7 bytes per token: 142 tokens fit in 2000 bytes, 143 in 2001, and none below 1007.
   const Line line(1000, 7);
   const Load one{Tokens(10), 1, Tokens(0)};
   CHECK(longest_sequence(line, Bytes(1993), one) == 141);
@@ -188,7 +190,7 @@ TEST_CASE("parts: answers that a layout gives without a rule of its own") {
 }
 
 TEST_CASE("parts: a draft beside a model") {
-  // The model: 1000 + 7 a token; its draft: 100 + 3 a token, over half of the tokens.
+  // The model needs 1000 + 7 bytes per token. Its draft needs 100 + 3 per token, for half of the tokens.
   const auto half = [](const Load& load) {
     Load out = load;
     out.max_model_len = Tokens(load.max_model_len.count() / 2);
@@ -206,13 +208,14 @@ TEST_CASE("parts: a draft beside a model") {
   CHECK(both->block_size() == 16);
   CHECK(both->host(load).size() == 2);
   CHECK(in_words(both->host(load).back().what) == "draft: host");
-  // 1950 a sequence of 100 tokens: 5 in 9750 bytes. One sequence of n tokens: 1100 + 7 n + 3 (n / 2) = 9750 at 1017.
+  // A sequence of 100 tokens needs 1950 bytes, so 5 fit in 9750. One sequence of n tokens needs 1100 + 7 n + 3 (n / 2),
+  // which is 9750 at 1017.
   const Capacity held = both->capacity(Bytes(9750), Load{Tokens(100), 1, Tokens(0)});
   CHECK(held.max_num_seqs == 5);
   CHECK(held.max_model_len == 1017);
   CHECK(held.tokens == 1017);
   CHECK(held.max_concurrency == doctest::Approx(10.17));
-  // Two sequences: 4875 each, 1100 + 7 n + 3 (n / 2) at 444; the pool is both of them.
+  // Two sequences have 4875 bytes each: 1100 + 7 n + 3 (n / 2) at n = 444. The pool has both.
   const Capacity two = both->capacity(Bytes(9750), load);
   CHECK(two.max_model_len == 444);
   CHECK(two.tokens == 888);
@@ -239,11 +242,11 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
     CHECK(layers[1].layer == 5);
     return layers[0].compact.front().shape.width;
   };
-  // Full attention, not a window or a state, the last one of its kind.
+  // The last full attention layer of its kind, not a window or a state.
   input.caches = {layer_of(0, {state_of(8, 8, 8)}), layer_of(1, {term_of(Role::kKey, 8, 128)}),
                   layer_of(2, {term_of(Role::kKey, 8, 192)}), layer_of(3, {window_of(8, 64, 128)})};
   CHECK(width() == 192);
-  // With an indexer if the model has one.
+  // It has an indexer if the model has one.
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
   input.caches[1].compact.own().push_back(index);
@@ -261,7 +264,7 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   input.caches = {layer_of(0, {latent, entry, sums})};
   CHECK(width() == 448);
   CHECK(draft_layers(input).caches[0].compact.all().size() == 1);
-  // Without attention, or without a request for it, nothing is drafted.
+  // Nothing is drafted without attention, or without a request for it.
   input.caches = {layer_of(0, {state_of(8, 8, 8)})};
   CHECK(draft_layers(input).caches.empty());
   input.request.mtp = false;
@@ -299,7 +302,7 @@ TEST_CASE("parts: entries of a buffer") {
   CHECK(entries(1000) == 1000);
   buffer.step = 256;  // MLX: 1000 tokens are four steps
   CHECK(entries(1000) == 1024);
-  buffer.limit = 1000;  // a window in whole steps, or cut by it
+  buffer.limit = 1000;  // a window is rounded up to whole steps, or cut
   CHECK(entries(5000) == 1024);
   buffer.limit_after_step = true;
   CHECK(entries(5000) == 1000);
@@ -370,7 +373,7 @@ TEST_CASE("parts: a cache of buffers, by stages and ranks") {
   CHECK(held.tokens == 48);
   CHECK(held.num_blocks == 3);
   CHECK(held.max_concurrency == doctest::Approx(200000.0 / (112 * 4096)));
-  // Without blocks tokens are counted individually.
+  // Without blocks single tokens are counted.
   input.request.parallel.pipeline = input.request.parallel.tensor = 1;
   const auto loose = layer_buffers_layout(input, rules_of(0));
   CHECK(loose->capacity(Bytes(200000), load).tokens == 12);
@@ -392,7 +395,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   CHECK(layout->reserved(load) == Bytes(2 * (500 * 4096 + 100 * 2048 + 2000)));
   CHECK(layout->capacity(Bytes(2 * (100 * 2048 + 2000) + 4096 * 77 + 5), load).tokens == 77);
   CHECK(layout->capacity(Bytes(1000), load).tokens == 0);
-  // The draft is on the last stage and not part of the architecture's need.
+  // The draft is on the last stage. It is not part of the architecture's need.
   auto draft = std::make_shared<EngineInput>();
   draft->types = kPlain;
   draft->caches = {layer_of(0, {term_of(Role::kKey, 1, 50)})};
@@ -412,11 +415,11 @@ TEST_CASE("parts: types behind auto") {
   const auto types = [&] { return resolve_default_types(model, request); };
   model.dtype = Dtype::kFloat16;
   CHECK(types() == CacheTypes{Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16});
-  // A checkpoint in float32 is served in 16 bit, its states are not.
+  // A float32 checkpoint is served in 16 bit, but its states stay float32.
   model.dtype = Dtype::kFloat32;
   CHECK(types().key == Dtype::kBfloat16);
   CHECK(types().state == Dtype::kFloat32);
-  // The checkpoint's declaration, and the request, which wins.
+  // The checkpoint declares one type and the request names another. The request wins.
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   model.declared_state_dtype = Dtype::kBfloat16;
   CHECK(types().key == Dtype::kFp8E4m3);

@@ -54,7 +54,7 @@ std::vector<std::string> codes(const EngineInput& input) {
   return out;
 }
 
-// Why there is no layout, or why the engine does not start with it.
+// Why kvplan has no layout, or why the engine does not start with it.
 std::string refusal(const EngineInput& input) {
   std::vector<Note> notes;
   const Engine& engine = engine_of(input.request);
@@ -76,7 +76,7 @@ CacheTypes types_of(const std::string& engine, const ModelShape& model, std::opt
 }
 
 TEST_CASE("rules: a ratio of one is a window alone") {
-  // compress_ratios is 0 or 1 for a layer with only its window.
+  // compress_ratios is 0 or 1 for a layer that only has its window.
   Compressed kind;
   kind.num_heads = 64;
   kind.head_dim = 512;
@@ -87,7 +87,7 @@ TEST_CASE("rules: a ratio of one is a window alone") {
     CHECK(kind.variant() == "window");
     CHECK(elements(kind, 100000) == 128 * 512);
   }
-  // Even one element of an index key is an index key, with its own compressor state.
+  // An index key of even one element is an index key with its own compressor state.
   kind.compress_ratio = 4;
   kind.index_head_dim = 1;
   CHECK(kind.variant() == "csa");
@@ -110,7 +110,7 @@ TEST_CASE("rules: MLX") {
   CHECK(with(Dtype::kInt4) == 1024 * 2 * 8 * 72);
   input.caches[0].compact.own()[0].shape.width = 96;
   CHECK(refusal(input).find("groups of 64") != std::string::npos);
-  // A type only for K.
+  // This type is only for K.
   input = input_of("mlx", "llama", {heads(8, 128)});
   input.types.key = Dtype::kInt8;
   CHECK(reserved(input, 256) == 256 * (8 * 136 + 8 * 256));
@@ -123,7 +123,7 @@ TEST_CASE("rules: MLX") {
   CHECK(codes(windows).empty());
   windows.types.value = Dtype::kInt4;
   CHECK(refusal(windows).find("sliding layers") != std::string::npos);
-  // What a checkpoint declares for other engines is not read; float32 stays float32.
+  // mlx-lm does not read what a checkpoint declares for other engines. float32 stays float32.
   ModelShape model;
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   model.dtype = Dtype::kFloat32;
@@ -147,7 +147,7 @@ TEST_CASE("rules: mistral.rs") {
     input.request.block_size = block;
     CHECK(refusal(input).find("8, 16 and 32") != std::string::npos);
   }
-  // What a source leaves is not a part of the blocks.
+  // The source tokens are not part of the blocks.
   CacheTerms source = heads(8, 128);
   for (Term& term : source) term.growth = Growth::kSourceToken;
   std::vector<Note> notes;
@@ -180,7 +180,7 @@ TEST_CASE("rules: slots of LoRA adapters") {
   CHECK(vllm_lora_slots(asked, request, notes).with_head);
   asked.vocab_size = 258049;
   CHECK_THROWS_AS(vllm_lora_slots(asked, request, notes), Error);
-  asked.arch = Arch::kQwen;  // its head is not wrapped
+  asked.arch = Arch::kQwen;  // the head is not wrapped
   CHECK_FALSE(vllm_lora_slots(asked, request, notes).with_head);
   request = request_for("sglang", 4096);
   CHECK(sglang_lora_slots(asked, request, notes).rank == 16);
@@ -208,7 +208,7 @@ TEST_CASE("rules: TensorRT-LLM") {
   EngineInput input = input_of("tensorrt-llm", "llama", {heads(8, 128, 500), recurrence()});
   CHECK(reserved(input, 1000, 2) == 2 * (1024 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
   CHECK(codes(input) == std::vector<std::string>{"windows_kept_whole", "unverified_cache"});
-  // A budget's last block is counted whole: 100 tokens' bytes are four blocks of 32.
+  // The last block of a budget counts as a whole: the bytes of 100 tokens are four blocks of 32.
   EngineInput plain = input_of("tensorrt-llm", "llama", {heads(8, 128), heads(8, 128)});
   std::vector<Note> none;
   const Capacity held =
@@ -228,7 +228,7 @@ TEST_CASE("rules: transformers") {
   CHECK(one("mamba", recurrence()) == 4 * 1024 * 2 + state);
   CHECK(one("zaya", recurrence()) == 3 * 1024 * 2 + state);
   CHECK(one("recurrent_gemma", recurrence()) == 3 * 1024 * 2 + state);
-  // A kernel of one column: no past inputs are needed.
+  // A kernel with one column needs no past inputs.
   CacheTerms single = recurrence();
   single[0].shape.columns = 1;
   CHECK(one("mamba", single) == 1024 * 2 + state);
@@ -254,7 +254,7 @@ TEST_CASE("rules: transformers") {
   EngineInput odd = input_of("transformers", "llama", {{term_of(Role::kKey, 3, 33)}});
   odd.types.key = Dtype::kInt4;
   CHECK(reserved(odd, 10) == 10 * (50 + 2 * 4));  // 99 elements
-  // States are float32 unless the model's code says otherwise (lightning attention) or the user does.
+  // States are float32 unless the model's code (lightning attention) or the user says otherwise.
   ModelShape model;
   CHECK(types_of("transformers", model).state == Dtype::kFloat32);
   for (const char* type : {"minimax", "bailing_moe_linear", "bailing_hybrid"}) {
@@ -264,7 +264,7 @@ TEST_CASE("rules: transformers") {
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   CHECK(types_of("transformers", model).key == Dtype::kBfloat16);
   CHECK(types_of("transformers", model).value == Dtype::kBfloat16);
-  // One sequence at a time with a draft.
+  // With a draft there is one sequence at a time.
   EngineInput assisted = input_of("transformers", "llama", {heads(8, 128)});
   assisted.request.num_seqs = 2;
   CHECK(codes(assisted).empty());
@@ -287,8 +287,8 @@ TEST_CASE("rules: transformers") {
 }
 
 TEST_CASE("rules: an offloaded cache of transformers") {
-  // Four full layers, a window and a state: two of the full ones, the window and the state stay on the GPU; the host
-  // has the full ones, and nothing of the others.
+  // Four full layers, a window and a state. Two full layers, the window and the state stay on the GPU. The host stores
+  // only the full layers.
   EngineInput input =
       input_of("transformers", "llama",
                {heads(8, 128), heads(8, 128), heads(8, 128, 100), heads(8, 128), recurrence(), heads(8, 128)});
@@ -342,7 +342,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   Request mixed = request_for("vllm", 4096);
   mixed.cache_type_k = Dtype::kFp8E4m3;
   CHECK_THROWS_AS(engine_of(mixed).resolve_types(model, mixed), Error);
-  // A checkpoint in float32 is served in bfloat16; --dtype float32 applies to everything but the cache.
+  // A float32 checkpoint is served in bfloat16. --dtype float32 applies to everything except the cache.
   model.dtype = Dtype::kFloat32;
   CHECK(types_of("vllm", model).model == Dtype::kBfloat16);
   CHECK(types_of("vllm", model).state == Dtype::kBfloat16);
@@ -367,7 +367,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(types_of("vllm", model, Dtype::kBfloat16).key == Dtype::kBfloat16);
   model.arch = test_arch("deepseek_v3");
   CHECK(types_of("vllm", model, Dtype::kFp8E4m3).key == Dtype::kFp8E4m3);
-  // The latent kernels know 16 bit and FP8; VllmConfig refuses NVFP4 (launch-vllm.jsonl).
+  // MLA kernels support 16 bit and FP8. VllmConfig refuses NVFP4 (launch-vllm.jsonl).
   CacheTerms latent{term_of(Role::kKey, 1, 512)};
   latent[0].part = Part::kLatent;
   EngineInput input = input_of("vllm", "deepseek_v3", {latent});
@@ -379,7 +379,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   CacheTerms packed = latent;
   packed[0].stride = 3;
   CHECK(refusal(input_of("vllm", "deepseek_v4", {packed})).find("do not divide") != std::string::npos);
-  // 0.90 of the GPU until 0.19, 0.92 since; a fraction of the user's own before both.
+  // 0.90 of the GPU until 0.19, 0.92 since then. A fraction that the user gives comes first.
   EngineInput shared = input_of("vllm@0.19", "llama", {});
   CHECK(usable_share(engine_of(shared.request), shared) == 0.90);
   shared.request.engine_version = "0.20";
@@ -389,7 +389,7 @@ TEST_CASE("rules: vLLM's types and shares") {
 }
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
-  // As stored without a GPU, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
+  // As stored without a GPU and on AMD; padded for Triton on Hopper, FlashInfer on Blackwell and Marlin on other GPUs.
   using Sides = Mxfp4Layout;
   Request request = request_for("vllm", 4096);
   CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
@@ -406,7 +406,7 @@ TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   request.engine_version = "0.26";
   request.card.gpu = &parse_gpu("b200");
   CHECK(vllm_mxfp4_layout(request) == Sides{256, 256});
-  // Until #46549 the checkpoint's scales stayed in addition to Triton's.
+  // Until #46549 vLLM kept the checkpoint's scales in addition to Triton's.
   request.card.gpu = &parse_gpu("h100-80gb");
   CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
   request.engine_version = "0.24";
@@ -436,7 +436,7 @@ TEST_CASE("rules: the length that an engine assumes where the config names none"
 }
 
 TEST_CASE("rules: vLLM gives every layer an indexer where indexer_types alone say which have one") {
-  // models/deepseek_v2.py asks index_topk_pattern and index_topk_freq; GLM-5.2's own config has the latter (executed).
+  // models/deepseek_v2.py reads index_topk_pattern and index_topk_freq. GLM-5.2's own config has the latter (executed).
   using Facts = std::vector<ConfigFact>;
   const ConfigFact types{"indexer_types", R"(["full","shared"])"};
   const auto every = [](Arch arch, const Facts& facts, const std::string& engine = "vllm") {
@@ -451,13 +451,13 @@ TEST_CASE("rules: vLLM gives every layer an indexer where indexer_types alone sa
   CHECK_FALSE(every(Arch::kGlmMoeDsa, {}));
   CHECK_FALSE(every(Arch::kGlmMoeDsa, {{"indexer_types", R"(["full"])", Origin::kClassDefault}}));
   CHECK_FALSE(every(Arch::kDeepseekV3, {types}));
-  // 0.23 builds the indexers that it skips at run time.
+  // 0.23 builds indexers and skips them at run time.
   CHECK(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "4"}}, "vllm@0.23"));
   CHECK_FALSE(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "4"}}, "vllm@0.24"));
 }
 
 TEST_CASE("rules: a draft model's first layer has the draft's types") {
-  // A draft in float32 beside a model in 16 bit: its entries are twice as wide.
+  // A float32 draft with a 16-bit model: its entries are twice as wide.
   const auto pages = [](Dtype dtype) {
     EngineInput input = input_of("vllm", "llama", {heads(8, 128)});
     auto draft = std::make_shared<EngineInput>(input_of("vllm", "llama", {heads(8, 128)}));
@@ -490,7 +490,7 @@ TEST_CASE("rules: a release is named with the v of its tag or without") {
 
 TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   // Two states of 1,000,000 B beside two layers of 4,096 B per token: blocks of 16 * ceil(1000000 / 65536) = 256
-  // tokens, pages of 1,048,576 B, two groups of two. 1,000 tokens: four blocks of the one, one of the other.
+  // tokens, pages of 1,048,576 B, two groups of two. 1,000 tokens need four blocks of attention and one of states.
   constexpr std::uint64_t kPage = 1048576;
   Term state{.name = "linear state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
   state.shape = {.units = 100, .vectors = 625, .width = 8};
@@ -517,18 +517,18 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK_FALSE(groups[0].block_size);
   CHECK(groups[1].block_size == 256);
   CHECK(engine_of(input.request).layout(input, notes)->block_size() == 256);
-  // One requested draft token is one, not the three of vLLM's examples.
+  // One draft token is requested, instead of the three in vLLM's examples.
   input.draft_method = DraftMethod::kNgram;
   CHECK(vllm_speculative_tokens(input) == 3);
   input.request.num_speculative_tokens = 1;
   CHECK(vllm_speculative_tokens(input) == 1);
   input.draft_method.reset();
-  // Two draft tokens: two states more.
+  // Two draft tokens need two more states.
   input.request.num_speculative_tokens = 2;
   CHECK(rank().reserved == Bytes(7 * 2 * kPage));
   CHECK(reason("more states of a sequence") == 2 * 2 * 1000000);
   CHECK(reason("state page alignment") == 3 * 2 * (kPage - 1000000));
-  // One MTP layer: three layers of attention are two groups of two slots, one of them empty; two states.
+  // One MTP layer: three layers of attention form two groups of two slots, one of which is empty; and two states.
   input.request.num_speculative_tokens = 0;
   input.request.mtp = true;
   input.model.num_nextn_layers = 1;
@@ -557,7 +557,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   const auto beside = engine_of(drafted.request).layout(drafted, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
   REQUIRE(beside.lines.size() == 2);
   CHECK(in_words(beside.lines[1].what) == "draft model, 1 layer");
-  // Only states: as many requests as pages; "tokens" is unlimited.
+  // Only states: as many requests as pages, and the number of tokens is unlimited.
   EngineInput alone = input_of("vllm", "mamba", {{state}, {state}});
   const auto mamba = engine_of(alone.request).layout(alone, notes);
   const Capacity held = mamba->capacity(Bytes(20000000), {Tokens(1000), 1, Tokens(0)});
@@ -649,19 +649,19 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   CHECK(held.num_blocks == 1000);
   CHECK(held.max_concurrency == doctest::Approx(1000.0 / 110));
   CHECK(held.tokens == 9090);
-  // Until 0.20 the line was blocks / groups * the shortest block.
+  // Until 0.20 the log printed blocks / groups * the shortest block.
   input.request.engine_version = "0.20";
   const auto old = engine_of(input.request).layout(input, notes);
   CHECK(old->capacity(Bytes(1000 * 131072), load).tokens == 1000 / 2 * 16);
   CHECK(old->capacity(Bytes(1000 * 131072), load).max_concurrency == doctest::Approx(1000.0 / 110));
-  // Before 0.10: one table, and tokens / length.
+  // Before 0.10 there is one block table, and the concurrency is tokens / length.
   input.request.engine_version = "0.9";
   const auto oldest = engine_of(input.request).layout(input, notes);
   CHECK(oldest->capacity(Bytes(1000 * 131072), load).tokens == 1000 / 2 * 16);
   CHECK(oldest->capacity(Bytes(1000 * 131072), load).max_concurrency == doctest::Approx(8.0));
   CHECK(in_words(oldest->explain(load).front().gap.back().reason) == "windows at full length");
   CHECK(oldest->explain(load).front().gap.back().bytes == 3 * 2 * (1008 - 128) * 4096);
-  // Two stages of one layer of each: a block is half as large.
+  // Two stages with one layer of each kind: a block is half as large.
   input.request.engine_version = "0.25";
   input.request.parallel.pipeline = 2;
   const auto stages = engine_of(input.request).layout(input, notes);
@@ -724,7 +724,7 @@ TEST_CASE("rules: SGLang 0.4 stands for most of its releases, 0.5 for its newest
   CHECK(rules("sglang@0.3.3").share_of_eight_ranks == doctest::Approx(0.83));
 }
 
-// srt/models of the releases' wheels: the first that has the class.
+// The first release whose wheel has the class in srt/models.
 TEST_CASE("rules: SGLang runs transformers' class until it has its own") {
   const auto library = [](const std::string& engine, const std::string& architecture) {
     EngineInput input;

@@ -28,7 +28,8 @@ TEST_CASE("settings: vLLM") {
   CHECK(seen.cuda_graphs == 102);
   CHECK(seen.prefix_caching == true);
   CHECK_FALSE(seen.state_slots_per_sequence.has_value());
-  // Fewer sequences: sizes up to twice as many, whole steps up to as many (1, 2, 4, 8, 16 of 24 and 48).
+  // With fewer sequences, sizes go up to twice their number and whole steps up to their number (1, 2, 4, 8, 16 of 24
+  // and 48).
   Request few = on_card("vllm", "h100-80gb");
   few.max_num_seqs = 24;
   seen = settings_of("llama-3.1-8b", few);
@@ -40,7 +41,7 @@ TEST_CASE("settings: vLLM") {
   few.enforce_eager = true;
   CHECK(settings_of("llama-3.1-8b", few).cuda_graph_sizes == 0);
   CHECK(settings_of("llama-3.1-8b", few).cuda_graphs == 0);
-  // gpu_memory_utilization was 0.9 until 0.20; V0 caches no prefixes.
+  // gpu_memory_utilization was 0.9 until 0.20. V0 does not cache prefixes.
   CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.19", "h100-80gb")).memory_fraction == 0.9);
   CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.6", "h100-80gb")).prefix_caching == false);
   // VLLM_USE_V1=0, which 0.11 no longer reads.
@@ -49,7 +50,7 @@ TEST_CASE("settings: vLLM") {
   CHECK(settings_of("llama-3.1-8b", old).prefix_caching == false);
   old.engine_version = "0.11";
   CHECK(settings_of("llama-3.1-8b", old).prefix_caching == true);
-  // States: with the release that caches them, and as requested.
+  // Models with states: by default since the release that caches states, or as requested.
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm@0.26", "h100-80gb")).prefix_caching == false);
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm", "h100-80gb")).prefix_caching == true);
   CHECK(settings_of("mamba-2.8b", on_card("vllm", "h100-80gb")).prefix_caching == false);

@@ -62,7 +62,7 @@ std::int64_t reason(const RankCache& rank, std::string_view text) {
 }
 
 TEST_CASE("sglang pools: windows alone are one pool of windows") {
-  // Two layers, a window of 128, pages of one token: a sequence keeps 129 tokens, the pool more than a window and a
+  // Two layers, a window of 128, pages of one token: a sequence needs 129 tokens. The pool has more than a window and a
   // page (130), and a dummy page.
   const EngineInput input = input_of("gpt_oss", {heads(8, 64, 128), heads(8, 64, 128)});
   const auto layout = laid(input).layout;
@@ -73,7 +73,7 @@ TEST_CASE("sglang pools: windows alone are one pool of windows") {
   CHECK(line_of(rank, "window pool: 2 layers") == Bytes(3 * 129 * 4096));
   CHECK(line_of(rank, "window pool: dummy page") == Bytes(4096));
   CHECK(rank.logical == Bytes(3 * 128 * 4096));
-  // Tokens of a budget are those of this pool.
+  // The tokens that fit a budget are those of this pool.
   const Capacity held = layout->capacity(Bytes(1000 * 4096 + 4095), load_for(4096));
   CHECK(held.tokens == 1000);
   CHECK(held.num_blocks == 1000);
@@ -117,16 +117,16 @@ TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   CHECK(reason(rank, "dummy page") == 2 * 64 * 2048);
   CHECK(reason(rank, "page rounding") == 0);
   CHECK(reason(laid(input).layout->explain(load_for(4000, 3)).front(), "page rounding") == 3 * 32 * 2048);
-  // Short sequences are limited by the windows: 10 of 100 tokens need 10 * 128 tokens of the second pool, so 1,600 of
-  // the first instead of 1,280.
+  // Short sequences are limited by the windows: 10 sequences of 100 tokens need 10 * 128 tokens of the second pool, so
+  // the first has 1,600 instead of 1,280.
   const RankCache many = layout->explain(load_for(100, 10)).front();
   CHECK(line_of(many, "KV pool: 1 layers") == Bytes(1600 * 2048));
   CHECK(line_of(many, "window pool: 1 layers") == Bytes(1280 * 2048));
   CHECK(reason(many, "KV pool required by the window pool's ratio") == 320 * 2048);
-  // A budget is divided: full + 0.8 * windows for each token, whole pages.
+  // A budget is divided by full + 0.8 * windows for each token, in whole pages.
   const Capacity held = layout->capacity(Bytes(1000000000), load_for(4096));
   CHECK(held.tokens == 1000000000ULL * 5 / (2048 * 5 + 2048 * 4) / 64 * 64);
-  // Layers outside the list of hybrids keep every token.
+  // Layers of models that are not on the hybrid list keep every token.
   const Laid plain = laid(input_of("mistral", {heads(8, 64), heads(8, 64, 128)}));
   CHECK(plain.layout->reserved(load_for(4096)) == Bytes(4097 * 4096));
   CHECK(std::any_of(plain.notes.begin(), plain.notes.end(),
@@ -147,20 +147,20 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   const auto layout = laid(input).layout;
   CHECK(layout->capacity(budget, load_for(100)).max_num_seqs == 10);
   CHECK(layout->reserved(load_for(500, 2)) == Bytes((1001 + 1230) * 2048));
-  // Sequences beyond the cap also have windows.
+  // Sequences beyond the cap also need windows.
   CHECK(layout->reserved(load_for(500, 20)) == Bytes((10001 + 20 * 129 + 1) * 2048));
   CHECK(layout->capacity(Bytes(1000 * 2048), load_for(100)).tokens == 0);
   const RankCache rank = layout->explain(load_for(500, 2)).front();
   CHECK(line_of(rank, "window pool: 1 layers") == Bytes(1229 * 2048));
   CHECK(reason(rank, "window pool: of all requests that may run") == (1229 - 2 * 128) * 2048);
-  // Whole pages: 127 + 128 + 128 for each, 200 and 64 more are 1796, in 64 1856.
+  // In whole pages: 127 + 128 + 128 for each request, 200 and 64 more are 1796, or 1856 in pages of 64.
   input.request.block_size = 64;
   CHECK(laid(input).layout->reserved(load_for(500, 2)) == Bytes((1024 + 64 + 1856 + 64) * 2048));
-  // Not with drafts, nor before 0.5.14.
+  // This does not apply with drafts, nor before 0.5.14.
   input.request.block_size = 1;
   input.draft_method = DraftMethod::kNgram;
   CHECK(tokens() == 2229 * 5 / 9);
-  input.request.extras.verify_tokens = 1;  // drafts are on, whatever they verify
+  input.request.extras.verify_tokens = 1;  // speculative decoding is on, whatever it verifies
   CHECK(tokens() == 2229 * 5 / 9);
   input.draft_method.reset();
   input.request.engine_version = "0.5.14";
@@ -170,7 +170,7 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
 }
 
 TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
-  // Three layers on two stages: one and two (the last ones first).
+  // Three layers on two stages: one, and two on the last stage.
   EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64), heads(8, 64)});
   input.request.parallel.pipeline = 2;
   const auto layout = laid(input).layout;
@@ -190,8 +190,8 @@ TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
 }
 
 TEST_CASE("sglang pools: state slots") {
-  // States of 1,000,000 B beside 2,048 B per token. 0.9 / 1.9 of 38,000,000 are 18 slots, one of them padding; a
-  // request takes three. The rest is the pool of tokens: 38,000,000 - 18 slots.
+  // States of 1,000,000 B and 2,048 B per token. 0.9 / 1.9 of 38,000,000 are 18 slots, one of them padding; a request
+  // takes three. The rest is the pool of tokens: 38,000,000 - 18 slots.
   EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
   const auto layout = laid(input).layout;
   const Capacity held = layout->capacity(Bytes(38000001), load_for(1000));
@@ -206,11 +206,11 @@ TEST_CASE("sglang pools: state slots") {
         std::string::npos);
   CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("no state slot fits") != std::string::npos);
   CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("takes 1.9 MiB") != std::string::npos);
-  // Four slots and three for a request: 0.9 / 1.9 of 8,444,445 B.
+  // Four slots, of which a request needs three: 0.9 / 1.9 of 8,444,445 B.
   CHECK(layout->shortfall(Bytes(8444445), load_for(1)).empty());
   CHECK(in_words(layout->shortfall(Bytes(8444443), load_for(1))).find("give the KV cache 8.1 MiB") !=
         std::string::npos);
-  // --max-num-seqs changes nothing, and a note says so.
+  // --max-num-seqs has no effect, and a note says so.
   CHECK(laid(input).notes.empty());
   input.request.max_num_seqs = 100;
   REQUIRE(laid(input).notes.size() == 1);
@@ -228,7 +228,7 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(guessing->capacity(Bytes(60000000), load_for(100)).tokens == 33000000 / 2048);
   // Only states: no tokens.
   const auto mamba = laid(input_of("mamba", {state()})).layout;
-  // A token costs nothing: as many as the context has (DefaultPoolConfigurator, _zero_kv_max_tokens).
+  // A token needs no bytes, so there are as many as the context has (DefaultPoolConfigurator, _zero_kv_max_tokens).
   CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).tokens == 1000);
   CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).max_concurrency == 5.0);
   CHECK(mamba->reserved(load_for(1000)) == Bytes(4 * 1000000));
@@ -241,7 +241,7 @@ TEST_CASE("sglang pools: state slots") {
 
 TEST_CASE("sglang pools: states of guesses are those of the requests that may run") {
   // 48 requests unless --max-running-requests says otherwise (_handle_max_mamba_cache): 0.9 / 1.9 of 3.8 GB are 1800
-  // slots, less 5 over 2 1/3; 769 of them hold 256 requests.
+  // slots. Minus 5 and divided by 2 1/3 they are 769, for 256 requests.
   EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
   input.draft_method = DraftMethod::kEagle;
   const Bytes budget(3800000001);
@@ -253,13 +253,13 @@ TEST_CASE("sglang pools: states of guesses are those of the requests that may ru
   input.request.max_num_seqs = 16;
   CHECK(tokens() == (3800000001 - (769 + 1 + (16 + 1) * 4) * 1000000ULL) / 2048);
   CHECK(laid(input).notes.empty());
-  // A data parallel rank of attention runs its part of them.
+  // A data parallel rank of attention runs its part of the requests.
   input.request.parallel.tensor = input.request.parallel.data = 8;
   input.request.parallel.dp_attention = true;
   CHECK(tokens() == (3800000001 - (769 + 1 + (2 + 1) * 4) * 1000000ULL) / 2048);
   input.request.max_num_seqs = 4;
   CHECK(tokens() == (3800000001 - (769 + 1 + (1 + 1) * 4) * 1000000ULL) / 2048);
-  // Until 0.5.16 the padding was outside the budget: 1800 slots over 2 1/3 are 771.
+  // Until 0.5.16 the padding was not part of the budget: 1800 slots divided by 2 1/3 are 771.
   input.request.engine_version = "0.5.16";
   CHECK(tokens() == (3800000001 - (771 + 1 * 4) * 1000000ULL) / 2048);
 }
@@ -305,7 +305,7 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   const auto held = [&](std::uint64_t tokens = 1000, std::uint64_t seqs = 1) {
     return laid(input).layout->capacity(budget, load_for(tokens, seqs));
   };
-  // --max-mamba-cache-size 7: seven slots and the padding, the rest is tokens.
+  // --max-mamba-cache-size 7: seven slots and the padding. The rest of the budget is tokens.
   ExtrasRequest& extras = input.request.extras;
   extras.state_slots = 7;
   CHECK(held().tokens == 30000001 / 2048);
@@ -320,7 +320,7 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   CHECK(held().tokens == 34000001 / 2048);  // three on each data parallel rank
   input.request.parallel.tensor = input.request.parallel.data = 1;
   input.request.parallel.dp_attention = false;
-  // --mamba-full-memory-ratio 0.5: a third is slots.
+  // --mamba-full-memory-ratio 0.5: a third of the budget is for slots.
   extras.state_slots.reset();
   extras.state_ratio = 0.5;
   CHECK(held().tokens == 26000001 / 2048);  // 12
@@ -343,7 +343,7 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   CHECK(held(2500).max_num_seqs == 2);
   input.request.block_size = 64;
   CHECK(held().tokens == 4992);
-  // Without a radix tree the scheduler keeps a page free: two of 2,496 tokens do not run together.
+  // Without a radix tree the scheduler keeps one page free, so two requests of 2,496 tokens do not run together.
   CHECK(laid(input).layout->fits(budget, load_for(2432, 2)));
   CHECK(laid(input).layout->runs_at_once(budget, load_for(2496, 2), {{Tokens(2496)}, {}}) == 1);
   CHECK_FALSE(laid(input).layout->fits(budget, load_for(2496, 2)));
@@ -372,7 +372,7 @@ TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own
   CHECK(line_of(rank, "draft model, 1 layer") == Bytes(2001 * 300));
   CHECK(reason(rank, "draft model, 1 layer") == 2001 * 300);
   CHECK(layout->reserved(load_for(1000, 2)) == Bytes(2001 * (4096 + 300)));
-  // Two layers of the draft count twice; with only windows the draft's own bytes count.
+  // A draft of two layers counts twice. If the model only has windows, the draft's own bytes count.
   draft->caches.push_back({1, "kind", {term_of(Role::kKey, 1, 150)}, {}});
   CHECK(laid(input).layout->capacity(Bytes(8192 * 100), load_for(10)).tokens == 100);
   EngineInput windows = input_of("gpt_oss", {heads(8, 64, 128)});
@@ -396,7 +396,8 @@ TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
     sum += buffer.bytes;
     names.push_back(in_words(buffer.line));
   }
-  // (6 slots, padding, 4 draft states of 3) states; K and V of two layers of 2001 tokens; the draft's pool.
+  // States: 6 slots, the padding, and 4 draft states for each of 3 requests. K and V: two layers of 2001 tokens. And
+  // the draft's pool.
   CHECK(sum == Bytes(19 * 1000000 + 2001 * (4096 + 300)));
   CHECK(names.size() == 7);
   CHECK(std::count(names.begin(), names.end(), "states of guessed tokens") == 1);
@@ -405,7 +406,8 @@ TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
 }
 
 TEST_CASE("sglang pools: buffers of every rank") {
-  // Two stages of two layers, two ranks each: K and V of each pool apart, what a rank reserves.
+  // Two stages of two layers with two ranks each: K and V of each pool are separate, and add up to what a rank
+  // reserves.
   EngineInput input = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128), heads(8, 64), heads(8, 64, 128)});
   input.request.parallel.pipeline = input.request.parallel.tensor = 2;
   const auto layout = laid(input).layout;
@@ -435,10 +437,10 @@ TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
   for (const CacheBuffer& buffer : layout->buffers(load_for(100, 3, 1601), 0)) sum += buffer.bytes;
   CHECK(sum == rank.reserved);
   CHECK(rank.logical == Bytes((300 + 3 * 1601) * 2048));
-  // They come out of the budget first.
+  // The requests' sums are subtracted from the budget first.
   CHECK(layout->capacity(Bytes((1601 + 77) * 2048), load_for(10, 1, 1601)).tokens == 77);
   CHECK(layout->capacity(Bytes(1600 * 2048), load_for(10, 1, 1601)).tokens == 0);
-  // Mllama's are among the tokens: Llama 3.2 Vision takes 40 layers of them (executed).
+  // Keys and values of images are in the token pool: Llama 3.2 Vision has 40 layers there (executed).
   const auto among = laid(input_of("mllama", {heads(8, 64), cross})).layout;
   CHECK(among->reserved(load_for(100, 3, 1601)) == Bytes(301 * 4096));
 }
@@ -473,7 +475,8 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   // 256 requests by default.
   CHECK(tokens("sglang@0.5.20", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 + 1) == 256);
   CHECK(tokens("sglang@0.5.20", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 - 1000) == 0);
-  // Drafts: rings of 16 and 256, and one more layer is counted. (2 + 2) * 256 + 1 rows in whole 128.
+  // With drafts the rings have 16 and 256 rows, and one more layer is counted: (2 + 2) * 256 + 1 rows, rounded up to
+  // 128.
   Request guessing = request_for("sglang@0.5.20", 8192);
   guessing.mtp = true;
   guessing.max_num_seqs = 2;
@@ -482,7 +485,7 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   CHECK(make_plan(model, guessing).capacity->tokens == 2560);
   guessing.kv_cache_memory_bytes = Bytes(1152 * kRow + static_cast<std::uint64_t>(2560 * token) - 1000);
   CHECK(make_plan(model, guessing).capacity->tokens == 2304);
-  guessing.extras.verify_tokens = 1;  // is_speculative, whatever is verified
+  guessing.extras.verify_tokens = 1;  // speculative decoding is on, whatever it verifies
   CHECK(make_plan(model, guessing).capacity->tokens == 2304);
   const auto layout = [&](Request request) {
     const EngineInput input = engine_input(model, request);
@@ -490,18 +493,18 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   };
   Request three = request_for("sglang@0.5.20", 8192);
   three.num_seqs = 3;
-  three.max_num_seqs = 2;  // the load's sequences are counted anyway
+  three.max_num_seqs = 2;  // the sequences of the load are counted in any case
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(6 * 128 * kRow));
   three.max_num_seqs = 16;
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(19 * 128 * kRow));
   three.parallel.data = three.parallel.tensor = 4;
   three.parallel.dp_attention = true;
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(7 * 128 * kRow));
-  // Sums follow the window pool window by window: 8 entries of (2 * 512 + 2 * 128) * 2 float32 for each 128 tokens of
+  // Sums follow the window pool, window by window: 8 entries of (2 * 512 + 2 * 128) * 2 float32 for each 128 tokens of
   // its 768 (a tenth of 8192, in whole pages of 256).
   const RankCache rank = layout(request_for("sglang@0.5.20", 8192));
   CHECK(line_of(rank, "sums of compressors") == Bytes(6ULL * 21 * 8 * 2560 * 4));
-  // Its pages are multiples of 128.
+  // The window pool's pages are multiples of 128.
   Request odd = request_for("sglang@0.5.20", 8192);
   odd.block_size = 192;
   CHECK_THROWS_AS(make_plan(model, odd), Error);
@@ -565,7 +568,7 @@ TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the
   CHECK(tokens("sglang@0.5.13", since + 12697.6, 0) == 25600);
   CHECK(tokens("sglang@0.5.14", since + 12697.6, 0) == 25600);
   CHECK(tokens("sglang@0.5.13", since + 12690, 0) < 25600);
-  // The window pool's part of them: 80 windows of 128 sums each.
+  // The window pool's part of the sums: 80 windows of 128 tokens.
   const RankCache old = laid(v4_pro("sglang@0.5.13")).layout->explain(load_for(102400)).front();
   CHECK(line_of(old, "rings of compressors") == Bytes(0));
   CHECK(line_of(old, "sums of compressors") == Bytes(80ULL * (30 * 8 * 2560 * 4 + 31 * 128 * 2 * 512 * 4)));
@@ -682,7 +685,7 @@ TEST_CASE("sglang pools: types of the cache") {
   request.card.gpu = &parse_gpu("h100-80gb");
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kBfloat16);
-  // A string in a flat ModelOpt config is ignored: Qwen3-32B in FP8 with 16 bit KV (executed).
+  // A string in a flat ModelOpt config is ignored: Qwen3-32B in FP8 has a 16-bit KV cache (executed).
   model.arch = test_arch("qwen3");
   CHECK(types().key == Dtype::kFp8E4m3);
   model.quantization.dialect = "modelopt";
@@ -705,7 +708,7 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().key == Dtype::kBfloat16);
   model.declared_state_dtype = Dtype::kBfloat16;
   CHECK(types().state == Dtype::kBfloat16);
-  model.dtype = Dtype::kFloat32;  // convolutions of a checkpoint in float32
+  model.dtype = Dtype::kFloat32;  // convolutions of a float32 checkpoint
   CHECK(types().model == Dtype::kBfloat16);
 }
 
@@ -744,7 +747,7 @@ TEST_CASE("sglang pools: whose windows have a pool") {
   };
   for (const char* type : {"gpt_oss", "gemma4_unified_text", "llama4_text", "granitemoe_swa"}) CHECK(has_two(type));
   for (const char* type : {"gemma3", "gemma", "gemma45", "gpt_os"}) CHECK_FALSE(has_two(type));
-  // is_hybrid_swa_model goes by the class (executed).
+  // is_hybrid_swa_model depends on the class (executed).
   asked.model.architecture = "Llama4ForCausalLM";
   CHECK_FALSE(has_two("llama4_text"));
   asked.model.architecture = "BeamForCausalLM";

@@ -56,7 +56,7 @@ TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of 
   request.extras.attention_backend = "";
   request.engine_version = "0.5.8";  // Kimi-K2.5's log prints a fraction that is not lowered
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
-  // Latents use these kernels with 16 or 128 heads on a rank: DeepSeek-V3 has 128.
+  // These kernels are used for latents with 16 or 128 heads on a rank. DeepSeek-V3 has 128.
   request.engine_version = "0.5.20";
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.6 * 0.85));
   request.parallel.tensor = 4;
@@ -109,7 +109,7 @@ TEST_CASE("SGLang's share: less for a tower of images") {
   // Llama 4 serves images only with an option.
   CHECK(share("llama-4-scout", on_card("sglang@0.5.23", "h100-80gb", 8)) == doctest::Approx(0.812));
   CHECK(share("llama-4-scout", on_card("sglang@0.4.4", "h100-80gb", 8)) == doctest::Approx(0.81 * 0.95));
-  // 100 MiB of the budget are kept back since 0.5.18.
+  // Since 0.5.18 SGLang keeps 100 MiB of the budget free.
   const auto kept = [](const char* model, const char* engine) {
     return sglang_kept_back(engine_input(test_model(model), on_card(engine, "h100-80gb")));
   };

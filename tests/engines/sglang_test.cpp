@@ -19,7 +19,7 @@ TEST_CASE("SGLang: tokens of a plain pool, as its log prints them") {
   // sgl-project/sglang#6753: "#tokens: 871371, K size: 53.18 GB, V size: 53.18 GB" for 32 layers of 8 heads of 128.
   CHECK(tokens_of("llama-3.1-8b", request_for("sglang", 8192, 871371 * std::uint64_t{131072})) == 871371);
   CHECK(tokens_of("llama-3.1-8b", request_for("sglang", 8192, 871371 * std::uint64_t{131072} - 1)) == 871370);
-  // sgl-project/sglang#6001, TP 8: "#tokens: 720206, KV size: 47.13 GB"; the latent is on every rank.
+  // sgl-project/sglang#6001, TP 8: "#tokens: 720206, KV size: 47.13 GB". Every rank has the whole latent.
   Request request = request_for("sglang", 8192, 720206 * std::uint64_t{70272});
   request.parallel.tensor = 8;
   CHECK(tokens_of("deepseek-v3", request) == 720206);
@@ -78,7 +78,7 @@ TEST_CASE("SGLang: cells of sparse MLA") {
   CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGiB / ((1152 + 132) * 61) / 64 * 64);
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
   CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGiB / ((656 + 132) * 61) / 64 * 64);
-  // GLM-5.2 has index keys on 21 of 78 layers; releases before gave every layer a buffer.
+  // GLM-5.2 has index keys on 21 of 78 layers. In older releases every layer had a buffer.
   CHECK(tokens_of("glm-5.2", request_for("sglang", 8192, 40 * kGiB)) == 40 * kGiB / (1152 * 78 + 132 * 21) / 64 * 64);
   CHECK(tokens_of("glm-5.2", request_for("sglang@0.4", 8192, 40 * kGiB)) == 40 * kGiB / ((1152 + 132) * 78) / 64 * 64);
 }
@@ -218,7 +218,7 @@ TEST_CASE("SGLang: Gemma 4's norm of values is as wide as a head, of one KV head
       if (in_words(line.what) == "attention") out += line.bytes.count();
     return out;
   };
-  // One more head is a key and a value projection in each of two layers, and no norm.
+  // One more head means one more key and value projection in each of two layers, and no norm.
   CHECK(attention(2) - attention(1) == 2 * 2 * 256 * 512 * 2);
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("SGLang: models outside its list keep every token of their windows") {
   const ModelSpec model = test_model("gemma-3n-e4b");
   const Plan plan = make_plan(model, request_for("sglang", 4096));
   CHECK(plan.kv_cache.reserved > plan.kv_cache.logical);
-  // All 35 layers, the 15 that read another's cache too: 71,680 B per token (executed).
+  // All 35 layers, including the 15 that read another layer's cache: 71,680 B per token (executed).
   CHECK(plan.kv_cache.reserved == Bytes((4096 + 1) * std::uint64_t{35 * 2 * 2 * 256 * 2}));
 }
 

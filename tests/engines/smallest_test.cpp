@@ -97,14 +97,14 @@ TEST_CASE("smallest: SGLang") {
   CHECK(full->capacity(Bytes(5), load_for(1)).max_num_seqs == 5);
   CHECK(full->reserved(load_for(0)) == Bytes(0));
   CHECK(in_words(full->shortfall(Bytes(0), load_for(1))).find("give the KV cache 0.1 MiB") != std::string::npos);
-  // A window of one token: a pool of three, and its dummy.
+  // A window of one token: a pool of three tokens, and its dummy page.
   const auto window = layout_of(byte_model("sglang", "gpt_oss", {{byte_of(Role::kKey, 1)}}));
   CHECK(window->reserved(load_for(5)) == Bytes(3 + 1));
   CHECK(window->explain(load_for(5)).front().lines.size() == 2);
   CHECK(sum(window->buffers(load_for(5), 0)) == Bytes(4));
   CHECK(window->capacity(Bytes(9), load_for(5)).tokens == 9);
-  // A state of one byte: without a radix cache one slot, and one of padding; slightly less than half of the budget is
-  // for states.
+  // A state of one byte. Without a radix cache there is one slot, and one of padding. Slightly less than half of the
+  // budget is for states.
   EngineInput state = byte_model("sglang", "mamba", {{state_byte()}});
   state.request.extras.disable_radix_cache = true;
   const auto slots = layout_of(state);
@@ -122,7 +122,7 @@ TEST_CASE("smallest: SGLang") {
   state.request.extras.verify_tokens = 1;
   CHECK(layout_of(state)->reserved(load_for(1)) == Bytes(2 + 2));
   CHECK(sum(layout_of(state)->buffers(load_for(1), 0)) == Bytes(4));
-  // 0.9 / 1.9 of 13 are 6.2: less two, over two.
+  // 0.9 / 1.9 of 13 are 6.2; minus two, divided by two.
   CHECK(layout_of(state)->capacity(Bytes(13), load_for(1)).max_num_seqs == 2);
   // A draft of one byte.
   EngineInput drafted = byte_model("sglang", "llama", {{byte_of(Role::kKey)}});
@@ -133,7 +133,7 @@ TEST_CASE("smallest: SGLang") {
   CHECK(layout_of(drafted)->reserved(load_for(1)) == Bytes(2 + 2));
   CHECK(sum(layout_of(drafted)->buffers(load_for(1), 0)) == Bytes(4));
   CHECK(layout_of(drafted)->capacity(Bytes(8), load_for(1)).tokens == 4);
-  // Columns: a kernel of one keeps nothing, one of two a column.
+  // A convolution with one column stores nothing, one with two stores a column.
   Term conv = state_byte();
   conv.shape.columns = 2;
   EngineInput columns = byte_model("sglang", "mamba", {{conv, state_byte()}});
@@ -170,7 +170,7 @@ TEST_CASE("smallest: the logical engine and vLLM") {
 }
 
 TEST_CASE("smallest: a window of one token") {
-  // Blocks of 32 tokens with TensorRT-LLM and mistral.rs, whatever the window; MLX and transformers keep only the
+  // TensorRT-LLM and mistral.rs have blocks of 32 tokens whatever the window. MLX and transformers only keep the
   // window's token.
   const auto rank = [](const char* engine) {
     EngineInput input = byte_model(engine, "tiny", {{byte_of(Role::kKey, 1)}});
@@ -199,21 +199,21 @@ TEST_CASE("smallest: llama.cpp") {
   EngineInput input = byte_model("llama.cpp", "gemma3", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16};
   CHECK(layout_bytes(input, 1) == 256 * 2 * 2);
-  // A head of one element has no kernel.
+  // No kernel supports a head of one element.
   CHECK_FALSE(llama_flash_attention(input));
   // A window of one token and a micro-batch of one: 256 cells.
   EngineInput window = input;
   for (Term& term : window.caches[0].compact.own()) term.limit = {LimitKind::kWindow, Tokens(1), Tokens(0)};
   window.request.llama_cpp.n_ubatch = 1;
   CHECK(layout_bytes(window, 1000) == 256 * 2 * 2);
-  // V of one element in one layer, none in the other: without flash attention both have it.
+  // One layer has V of one element, the other none. Without flash attention both store it.
   EngineInput deci = byte_model("llama.cpp", "deci", {{byte_of(Role::kKey), byte_of(Role::kValue)}, {}});
   deci.types = input.types;
   deci.request.llama_cpp.flash_attention = FlashAttention::kOff;
   CHECK(layout_bytes(deci, 256) == 256 * 3 * 2);
   deci.request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(layout_bytes(deci, 256) == 256 * 2 * 2);
-  // One draft token: one row more.
+  // One draft token needs one more row.
   EngineInput state = byte_model("llama.cpp", "qwen35", {{state_byte()}});
   state.draft_method = DraftMethod::kEagle3;
   state.request.num_speculative_tokens = 1;
@@ -222,13 +222,13 @@ TEST_CASE("smallest: llama.cpp") {
         "1 sequence x (1 + 1 rows to roll back)");
   state.draft_method.reset();
   CHECK(in_words(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula) == "1 sequence");
-  // A state does not grow: any length, and no number of tokens.
+  // A state does not grow, so any length fits and there is no number of tokens.
   const LlamaCppLayout fixed(byte_model("llama.cpp", "mamba", {{state_byte()}}));
   CHECK_FALSE(fixed.capacity(Bytes(40), load_for(1)).tokens);
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_num_seqs == 10);
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_concurrency == 10.0);
-  CHECK(fixed.capacity(Bytes(4000), load_for(1)).max_num_seqs == 1000);  // a plan caps it
-  // Capacity: 256 cells of 4 bytes fit one request of 256 tokens, and one less fits none.
+  CHECK(fixed.capacity(Bytes(4000), load_for(1)).max_num_seqs == 1000);  // a plan has a cap
+  // The capacity: 256 cells of 4 bytes fit one request of 256 tokens. With one byte less none fits.
   const LlamaCppLayout plain(input);
   CHECK(plain.capacity(Bytes(1024), load_for(1)).max_model_len == 256);
   CHECK(plain.capacity(Bytes(1024), load_for(1)).tokens == 256);
@@ -263,10 +263,10 @@ TEST_CASE("smallest: llama.cpp's compute buffer") {
   input.model.experts = {1, 1, 100, 0};
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10));
   input.model.num_layers = 1;
-  input.request.llama_cpp.cpu_moe_layers = 1;  // and that one on the host
+  input.request.llama_cpp.cpu_moe_layers = 1;  // and that one is in host memory
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);
   input.request.llama_cpp.cpu_moe_layers.reset();
-  // The first layer of two on the host: its largest matrix is copied.
+  // The first of two layers is in host memory, and its largest matrix is copied.
   input.model.num_layers = 2;
   input.request.llama_cpp.gpu_layers = 2;
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);

@@ -62,7 +62,7 @@ TEST_CASE("transformers: states in the types that the classes give them") {
   CHECK(planned("inkling_text", 66, 6144) == 66502656);
   CHECK(planned("xlstm", 32, 4096) == 67240456);
   CHECK(planned("openai-gpt", 12, 768) == 0);
-  // 32 entries of a learned prompt stand before the 100 tokens, in 48 layers of 16 KiB each.
+  // 32 entries of a learned prompt precede the 100 tokens, in 48 layers of 16 KiB each.
   CHECK(planned("cpmant", 48, 4096) == 48ULL * 16384 * 132);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("transformers: a StaticCache is allocated whole, and nothing is concat
   CHECK(rolled);
 }
 
-// Cache.update(): the next layer is fetched before one is used, and that one is moved away after; sliding layers stay.
+// Cache.update() fetches the next layer before one is used, and moves that one away afterwards. Sliding layers stay.
 TEST_CASE("transformers: an offloaded cache keeps two layers on the GPU") {
   Request request = request_for("transformers", 4096);
   request.transformers.cache_implementation = "offloaded";
@@ -218,7 +218,7 @@ TEST_CASE("transformers: quantizers leave fused experts in 16 bit") {
     CHECK(weights_of(plan) == doctest::Approx(2 * row.all - row.packed).epsilon(0.002));
     CHECK(has_note(plan, "unquantized_experts"));
   }
-  // One FP8 quantizer packs experts too; and before 5.0 Mixtral's were linear layers.
+  // Only the FP8 quantizer also packs experts. Before 5.0 Mixtral's experts were linear layers.
   CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers", "fp8")) < 48e9);
   CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers@4.57", "bnb-int8")) < 48e9);
   CHECK(weights_of(loaded(test_model("llama-4-scout"), "transformers@4.57", "bnb-int8")) > 190e9);

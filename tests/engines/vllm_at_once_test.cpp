@@ -34,7 +34,7 @@ const std::map<std::string, Config>& named_configs() {
   return kConfigs;
 }
 
-// The rows of one release: how many loads are equal, one off, further off.
+// The rows of one release: how many loads are equal, one request off, or further off.
 struct Tally {
   int equal = 0, near = 0;
   std::string far;
@@ -64,13 +64,13 @@ void count(const std::string& model, const Json& row, const std::string& release
     const Json& ran = row.at("at_once").at(name);
     const auto planned = layout->runs_at_once(Bytes(row.at("mem").get<std::uint64_t>()), load, running);
     if (ran.is_null() || !planned) continue;
-    // The reserved bytes are what the running sequences need: they fit in the cache, and one more does not.
+    // The reserved bytes are the need of the running sequences: they fit in the cache, and one more sequence does not.
     const Bytes memory(row.at("mem").get<std::uint64_t>());
     if (name == "32k" && *planned > 1 && *planned < kAnyCount) {
       Load full = load;
       full.num_seqs = *planned;
       CHECK(layout->shortfall(memory, full).empty());
-      // Most pools are then full: the rest is smaller than another sequence and its admission reserve.
+      // Most pools are full then: what is left is smaller than another sequence and its reserve for admission.
       Load one = load;
       one.num_seqs = 1;
       CHECK(layout->reserved(full) <= memory + layout->reserved(one));
@@ -138,8 +138,8 @@ TEST_CASE("vllm: the smallest pool in which so many requests run at once") {
   CHECK(least(3, Tokens(768)) == 6);
   CHECK(least(3, Tokens(0)) == 12);
 
-  // A state for each block, before 0.27: a prompt takes 4 of them beside its 4 blocks, and keeps one. Behind the prefix
-  // it takes 2 and 2, and the state at the prefix' end once more.
+  // Before 0.27, a state for each block: a prompt needs 4 states in addition to its 4 blocks, and keeps one. After the
+  // prefix it needs 2 and 2, and once more the state at the end of the prefix.
   charge.mamba_mode = MambaMode::kAll;
   pool.groups = {&full, &state};
   CHECK(least(1, Tokens(512)) == 8);
@@ -148,7 +148,7 @@ TEST_CASE("vllm: the smallest pool in which so many requests run at once") {
   rules.caches_states = true;  // admitted as if nothing were shared
   CHECK(least(2, Tokens(512)) == 5 + 8);
 
-  // A window of 128 in blocks of 16: admitted with the prompt's 59, it keeps 9 of 63.
+  // A window of 128 in blocks of 16: admission counts the prompt's 59 blocks, and the request keeps 9 of 63.
   charge.mamba_mode = MambaMode::kNone;
   full.block_size = 16;
   pool.groups = {&full, &window};
@@ -156,7 +156,7 @@ TEST_CASE("vllm: the smallest pool in which so many requests run at once") {
   rules.caches_states = false;
   CHECK(least(2, Tokens(512)) == 63 + 9 + 59 + 59 - 32);
 
-  // In mode align a prompt of one batch has two states, one of two batches three.
+  // In mode align a prompt of one batch has two states, and a prompt of two batches three.
   charge.mamba_mode = MambaMode::kAlign;
   full.block_size = 256;
   pool.groups = {&full, &state};

@@ -37,7 +37,7 @@ Request on(const char* engine, const char* card) {
   return out;
 }
 
-// Nemotron-3-Nano: 128 experts of 1,856, which are 1,920 on a B200 since 0.31; its router is float32 on an A100.
+// Nemotron-3-Nano has 128 experts of 1,856, padded to 1,920 on a B200 since 0.31. On an A100 its router is float32.
 Made nemotron() {
   Made out;
   TensorGroup up = group(Component::kExperts, TensorRole::kLinear, "model.layers.*.mlp.experts.*.up_proj", 1856, 2688);
@@ -96,7 +96,7 @@ TEST_CASE("vllm: the bias of a router where topk_method asks for it") {
   }
 }
 
-// Kimi-K3 on eight ranks: 12 heads, whose rows are filled up to sixteen; no copies for FlashKDA on an A100.
+// Kimi-K3 on eight ranks: 12 heads, whose rows are padded to sixteen. On an A100 there are no copies for FlashKDA.
 TEST_CASE("vllm: rows of Kimi's fused matrix, and copies for its kernel") {
   for (const auto& [card, ranks, groups] : {std::tuple{"h100-80gb", 8, 4}, {"h100-80gb", 1, 3}, {"a100-80gb", 1, 2}}) {
     CAPTURE(card);

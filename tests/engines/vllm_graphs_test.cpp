@@ -54,7 +54,7 @@ TEST_CASE("vllm: an FP8 cache without FlashAttention's kernel keeps FlashInfer's
         doctest::Approx(kWorkspace));
   // Logs name the backend since 0.16: Qwen3.5-122B in 4 bit on two GPUs of 48 GB, 0.69 GiB for 4 and 3 graphs.
   CHECK(graphs("vllm@0.16", "l40s", "fp8") - graphs("vllm@0.16", "l40s", "auto") == doctest::Approx(kWorkspace));
-  // Hopper has the kernel, Turing no FlashInfer, older releases another backend.
+  // Hopper has the kernel. Turing has no FlashInfer, and older releases use another backend.
   for (const char* gpu : {"h100-80gb", "t4"})
     CHECK(graphs("vllm@0.28", gpu, "fp8") == graphs("vllm@0.28", gpu, "auto"));
   CHECK(graphs("vllm@0.15", "rtx-4090", "fp8") == graphs("vllm@0.15", "rtx-4090", "auto"));
@@ -67,12 +67,12 @@ TEST_CASE("vllm: sparse attention keeps a workspace of the indexer's keys for pr
                   "indexer's workspace", part);
   };
   const auto by_hand = [](double room, double tokens) { return room * tokens * 132 / (1ULL << 30); };
-  // Printed with the peak until 0.26, since with what is "consumed"; 16 times a long length since 0.33.
+  // Until 0.26 it is printed within the peak, since then within "consumed". Since 0.33 it is 16 times a long context.
   CHECK(kept("glm-5.2.json", "vllm@0.26", "819200", "activation") == doctest::Approx(by_hand(40, 819200)));
   CHECK(kept("glm-5.2.json", "vllm@0.28", "819200", "runtime") == doctest::Approx(by_hand(40, 819200)));
   CHECK(kept("glm-5.2.json", "vllm@0.33", "819200", "runtime") == doctest::Approx(by_hand(16, 819200)));
   CHECK(kept("glm-5.2.json", "vllm@0.33", "131072", "runtime") == doctest::Approx(by_hand(40, 131072)));
-  // Keys of four tokens each.
+  // Each key covers four tokens.
   CHECK(kept("deepseek-v4-flash.json", "vllm@0.26", "131072", "activation") == doctest::Approx(by_hand(10, 131072)));
   CHECK(kept("glm-5.2.json", "vllm@0.18", "819200", "activation") == 0);
   CHECK(kept("llama-3.1-8b.json", "vllm@0.26", "131072", "activation") == 0);
@@ -123,7 +123,7 @@ TEST_CASE(
 }
 
 TEST_CASE("vllm: ROCm's sampler sorts all logits until 0.16") {
-  // Qwen3-14B on a GPU of 48 GB in 0.16 has 13.49 GiB left, as with a sampler of 39 B per element.
+  // Qwen3-14B on a GPU of 48 GB in 0.16 has 13.49 GiB left, which matches a sampler of 39 B per element.
   const auto each = [](const char* engine, const char* gpu) {
     return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--gpu", gpu, "--max-num-batched-tokens",
                    "2048", "--max-num-seqs", "256", "--json"},

@@ -57,8 +57,8 @@ TEST_CASE("vllm rules: prefixes are cached unasked since V1") {
 }
 
 TEST_CASE("vllm groups: layers that need the same are one group") {
-  // UniformTypeKVCacheSpecs.is_uniform_type: full attention of any width, latents and index keys beside each other;
-  // windows of one width; states of one size.
+  // UniformTypeKVCacheSpecs.is_uniform_type: full attention of any width, latents together with index keys, windows of
+  // one width, states of one size.
   struct Row {
     VllmSpec first, second;
     bool uniform;
@@ -94,8 +94,8 @@ TEST_CASE("vllm groups: of the length of the shortest sort, or of the longest wh
     std::vector<std::size_t> lengths;
     std::uint64_t padding;
   };
-  // Gemma-3-27B: 10 full layers and 52 windows are 7 groups of 10, 8 slots of them empty (a log: 8 of 52).
-  // max < 1.5 * min makes one group of each sort; 1.25 before 0.18.
+  // Gemma-3-27B: 10 full layers and 52 windows are 7 groups of 10, with 8 empty slots (a log prints 8 of 52). Each kind
+  // is one group if max < 1.5 * min (1.25 before 0.18).
   const Row rows[] = {
       {12, 12, "vllm", {12, 12}, 0},      {10, 52, "vllm", {10, 9, 9, 9, 9, 8, 8}, 8},
       {10, 14, "vllm", {10, 14}, 4},      {10, 15, "vllm", {10, 8, 7}, 5},
@@ -111,7 +111,7 @@ TEST_CASE("vllm groups: of the length of the shortest sort, or of the longest wh
     const VllmGroups groups = group_specs(specs, rules_of(row.engine));
     CHECK(groups.pool == Pool::kPaged);
     CHECK(lengths(groups) == row.lengths);
-    // Layers are distributed in strides: the second sort's first group has its layers 0, k, 2k ...
+    // Layers are distributed in steps: the first group of the second kind has its layers 0, k, 2k ...
     const std::size_t ways = row.lengths.size() - 1;
     CHECK(groups.groups[1].members[1] - groups.groups[1].members[0] == ways);
     CHECK(groups.groups[1].members[0] == row.full);
@@ -131,7 +131,8 @@ TEST_CASE("vllm groups: pages become as large as the largest") {
   CHECK(specs[0].page == Bytes(131072));
   CHECK(specs[0].padded == Bytes(131072));
   CHECK(specs[1].block_size == 16);
-  // Not a multiple: padded since 0.24 (indexes_kv_by_block_stride), refused before; latents never are.
+  // A page that does not divide the largest is padded since 0.24 (indexes_kv_by_block_stride), and refused before.
+  // Latents are always refused.
   specs = {spec_of(SpecType::kFull, 0, 16, 60000), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
   group_specs(specs, rules_of("vllm@0.24"));
   CHECK(specs[0].block_size == 16);
@@ -141,7 +142,7 @@ TEST_CASE("vllm groups: pages become as large as the largest") {
   CHECK_THROWS_AS(group_specs(specs, rules_of("vllm@0.23")), Error);
   specs = {spec_of(SpecType::kMla, 0, 16, 60000), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
   CHECK_THROWS_AS(group_specs(specs, rules_of("vllm")), Error);
-  // States are padded in every release, also where their page divides.
+  // States are padded in every release, even if their page divides the largest.
   specs = {spec_of(SpecType::kState, 0, 0, 65536), spec_of(SpecType::kFull, 1, 16, 131072)};
   group_specs(specs, rules_of("vllm@0.19"));
   CHECK(specs[0].block_size == 0);
@@ -177,7 +178,7 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   for (const VllmSpec& spec : specs) pages.insert(spec.padded);
   CHECK(pages == std::set<Bytes>{Bytes(1728), Bytes(8640), Bytes(37440)});
   const StagePool pool = stage_pool(specs, groups, 0, kAll);
-  // The widest group's pages, the entries' and index keys'; before, as many of each size as any group has.
+  // The pages of the widest group: entries and index keys. Before, a block had as many pages of each size as any group.
   CHECK(pool.block == Bytes(21 * 37440 + 21 * 8640 + 20 * 1728));
   VllmGroups older = groups;
   older.by_widest_group = false;
@@ -185,20 +186,21 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   older.by_slots = false;
   const StagePool tuples = stage_pool(specs, older, 0, kAll);
   CHECK(tuples.block == Bytes(22 * (37440 + 8640 + 1728)));
-  // The check at start-up counts the pool's bytes a block; until 0.26 whole tuples, 22 of each page, 1,051,776 B.
+  // The check at start-up counts the pool's bytes per block. Until 0.26 it counts whole tuples, 22 of each page:
+  // 1,051,776 B.
   CHECK(pool.gate == pool.block);
   CHECK(pool.slots.size() == 62);
   CHECK(tuples.gate == Bytes(22 * (37440 + 8640 + 1728)));
   CHECK(tuples.slots.size() == 66);
-  // A stage has its own layers of the groups: the first 23 have no page of ratio 128.
+  // A stage has its own layers of the groups. The first 23 layers have no page of ratio 128.
   const StagePool first = stage_pool(specs, groups, 0, 23);
   CHECK(first.gate == Bytes(21 * (37440 + 8640)));
-  // The length that pads least: 10 entries and 39 windows are groups of 10, four of them for the windows.
+  // The length with the least padding: 10 entries and 39 windows are groups of 10, four of them for the windows.
   std::vector<VllmSpec> uneven;
   append(uneven, 10, spec_of(SpecType::kMla, 0, 256, 37440));
   append(uneven, 39, spec_of(SpecType::kSlidingMla, 0, 64, 37440, 128));
   CHECK(lengths(grouped(uneven)) == std::vector<std::size_t>{10, 10, 10, 10, 9});
-  // A state larger than every page cannot be packed.
+  // A state that is larger than every page cannot be packed.
   std::vector<VllmSpec> large{spec_of(SpecType::kMla, 0, 256, 37440), spec_of(SpecType::kSlidingMla, 0, 4, 37441, 8)};
   CHECK_THROWS_AS(grouped(large), Error);
 }
@@ -219,12 +221,12 @@ TEST_CASE("vllm groups: blocks that a request is charged") {
   CHECK(blocks(window, 131072) == 576 + 1);  // 9215 tokens
   CHECK(blocks(spec_of(SpecType::kSliding, 0, 16, 100, 1026), 131072) == 577 + 1);
   CHECK(blocks(spec_of(SpecType::kSlidingMla, 0, 64, 100, 128), 131072) == 130 + 1);  // 8319 tokens
-  // Chunks begin where blocks do: ceil(min(C + F, L) / block).
+  // Chunks begin where blocks begin: ceil(min(C + F, L) / block).
   const VllmSpec chunk = spec_of(SpecType::kChunked, 0, 16, 100, 8192);
   CHECK(blocks(chunk, 131072) == 1024);
   CHECK(blocks(chunk, 100) == 7);
   CHECK(blocks(spec_of(SpecType::kCross, 0, 16, 100), 131072) == 94);  // 1500 source tokens
-  // Blocks that the tokens fill, without a batch in flight.
+  // Blocks that the tokens fill, without those of a batch in flight.
   CHECK(filled_blocks(window, charge, Load{Tokens(131072), 1, Tokens(0)}) == 64);
   CHECK(filled_blocks(window, charge, Load{Tokens(100), 1, Tokens(0)}) == 7);
   CHECK(filled_blocks(chunk, charge, Load{Tokens(131072), 1, Tokens(0)}) == 512);
@@ -238,7 +240,7 @@ TEST_CASE("vllm groups: blocks that a request is charged") {
   state.block_size = 256;
   CHECK(blocks(state, 131073) == 513 + 2);
   CHECK(filled_blocks(state, charge, Load{Tokens(131072), 1, Tokens(0)}) == 1);
-  // Decode context parallel: a rank's part of the tokens, rounded up; windows and states are whole.
+  // Decode context parallelism: a rank has its part of the tokens, rounded up. Windows and states are whole.
   charge.context_ranks = 4;
   CHECK(blocks(full, 131072 + 1) == 2049);
   CHECK(blocks(window, 131072) == 577);
@@ -255,7 +257,7 @@ TEST_CASE("vllm groups: bytes that tokens fill, without rounding") {
   CHECK(bytes(spec_of(SpecType::kCross, 0, 16, 100), 1003) == 150000);
   CHECK(bytes(spec_of(SpecType::kState, 0, 0, 100), 1003) == 100);
   VllmSpec strided = spec_of(SpecType::kMla, 0, 256, 100);
-  strided.stride = 4;  // whole entries of four tokens
+  strided.stride = 4;  // only whole entries of four tokens
   CHECK(bytes(strided, 1003) == 25000);
   charge.context_ranks = 4;
   CHECK(bytes(spec_of(SpecType::kFull, 0, 16, 100), 1003) == 25100);

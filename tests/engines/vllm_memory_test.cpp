@@ -49,12 +49,12 @@ TEST_CASE("vllm: the profile run, as \"peak activation\" lines print it") {
     double printed;  // GiB
   };
   const Row rows[] = {
-      // A layer over the whole batch: tokens * 3 * (hidden + MLP of a rank) * 2 B.
+      // One layer with the whole batch: tokens * 3 * (hidden + MLP of a rank) * 2 B.
       {"vllm@0.6", kLlama8b, 20000, 256, 1, 20000ULL * 3 * 18432 * 2, 2.07},  // vllm#10517
       {"vllm@0.6", kLlama8b, 29000, 256, 1, 29000ULL * 3 * 18432 * 2, 2.99},
       {"vllm@0.8", {2560, 9728, 36, 151936}, 10000, 1, 1, 10000ULL * 3 * 12288 * 2, 0.74},           // Qwen3-4B
       {"vllm@0.8", {5376, 21504, 62, 262208}, 65536, 1, 4, 65536ULL * 3 * (5376 + 5376) * 2, 3.73},  // Gemma-3-27B
-      // Rows that are sampled: 39 B an element of the logits, beside the batch's hidden states.
+      // Sampled rows need 39 B per element of the logits, in addition to the batch's hidden states.
       {"vllm@0.6", kLlama8b, 8192, 256, 1, 256ULL * 128256 * 39 + 8192 * 4096 * 2, 1.26},  // vllm#10511
       {"vllm@0.6", kLlama8b, 8192, 256, 2, 256ULL * 128256 * 39 + 8192 * 4096 * 2, 1.26},  // TP 2
       {"vllm@0.8",
@@ -66,11 +66,11 @@ TEST_CASE("vllm: the profile run, as \"peak activation\" lines print it") {
        1.43},                                                                                          // vllm#15360
       {"vllm@0.8", {768, 3072, 12, 50272}, 2048, 256, 1, 256ULL * 50272 * 39 + 2048 * 768 * 2, 0.47},  // vllm#16348
       {"vllm@0.15", {3584, 18944, 28, 151936}, 2048, 256, 1, 256ULL * 151936 * 39 + 2048 * 3584 * 2, 1.40},
-      // Since 0.16 it no longer sorts everything: 15 B. Gemma-4-31B; Qwen3.8-27B, whose log prints 2.40 with 1.55 of
-      // graphs.
+      // Since 0.16 the sampler does not sort everything: 15 B. Logs of Gemma-4-31B, and of Qwen3.8-27B, which prints
+      // 2.40 with 1.55 of graphs.
       {"vllm@0.22", {5376, 21504, 60, 262144}, 8192, 1024, 1, 1024ULL * 262144 * 15 + 8192 * 5376 * 2, 3.90},
       {"vllm@0.22", {5120, 17408, 64, 248320}, 2048, 256, 1, 256ULL * 248320 * 15 + 2048 * 5120 * 2, 0.85},
-      // The new runner samples plain logits: the batch is the peak, and 32 MiB of libraries.
+      // The new runner only samples plain logits, so the batch is the peak, and libraries take 32 MiB.
       {"vllm@0.28", {896, 4864, 24, 151936}, 8192, 256, 1, 8192ULL * 3 * 5760 * 2 + 32 * kMiB, 0.31},
   };
   for (const Row& row : rows) {
@@ -121,7 +121,7 @@ TEST_CASE("vllm: workspaces of 16 bit experts stay beside the sampler's rows (lo
 }
 
 TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_model_runner)") {
-  // 1,024 rows of 262,144 logits: 15 B each with the old runner, 2 with the new one, 10 since it samples twice.
+  // 1,024 rows of 262,144 logits: 15 B each with the old runner, 2 with the new one, and 10 since it samples twice.
   const auto each = [](const char* engine, const std::function<void(EngineInput&)>& change) {
     EngineInput input = shaped(engine, {64, 64, 2, 262144});
     input.request.max_num_batched_tokens = Tokens(1024);
@@ -147,7 +147,7 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
   CHECK(each("vllm@0.33", with(DraftMethod::kNgram)) == 10);
   CHECK(each("vllm@0.32", dense) == 2);
   CHECK(each("vllm@0.33", dense) == 10);
-  // Models with experts that 0.26 names, and those that 0.30 leaves to the old one on AMD's GPUs.
+  // Models with experts that 0.26 lists, and those for which 0.30 keeps the old runner on AMD GPUs.
   const auto named = [](const char* architecture, const char* card) {
     return [architecture, card](EngineInput& input) {
       input.model.experts.used = 8;
@@ -181,7 +181,7 @@ TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every 
   input.request.max_num_seqs = 256;
   CHECK(over_images(6404) == Bytes(256ULL * 6404 * (6 * (1280 + 5120) + 24 * 1280 + 2 * 4096)));
   CHECK(over_images(0) == Bytes(0));
-  input.model.vision->width = 0;  // the config does not give it
+  input.model.vision->width = 0;  // the config does not have it
   CHECK(over_images(6404) == Bytes(0));
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("vllm: outside PyTorch, as logs print it") {
     CHECK(gib(line.low) <= row.least + 0.01);  // printed to a hundredth
     CHECK(gib(line.high) >= row.most - 0.01);
   }
-  // Since 0.27 "consumed" less the weights: Llama-3.1-8B on an A100 0.26, Qwen2.5-0.5B 0.30; and the old runner.
+  // "consumed" since 0.27, minus the weights: Llama-3.1-8B on an A100 has 0.26, Qwen2.5-0.5B 0.30; and the old runner.
   EngineInput dense = shaped("vllm", kLlama8b);
   CHECK(lines(dense).at(1).bytes == Bytes(144 * kMiB + counts));
   dense.request.max_num_seqs = 256;
@@ -352,7 +352,7 @@ TEST_CASE("vllm: a first start benchmarks what it compiles on a copy of the embe
     input.request.parallel = {};
     input.request.parallel.pipeline = 2;
     CHECK(in_words(lines(input, 1).front().what) == "activation peak (batch)");
-    // Without the compiler there is nothing to benchmark; since 0.30 first starts took no more.
+    // Without the compiler there is nothing to benchmark. Since 0.30 first starts do not take more.
     input.request.enforce_eager = true;
     CHECK(in_words(lines(input).front().what) == "activation peak (batch)");
     input.request.enforce_eager = false;
@@ -391,9 +391,9 @@ TEST_CASE("vllm: what it keeps for graphs beyond what they take comes out of the
   };
   CHECK(room("vllm@0.26", 8) == 0);
   CHECK(room("vllm@0.28", 8) == doctest::Approx(0.25).epsilon(1e-6));
-  // The new runner does not estimate graphs until 0.30, so they are not part of the budget.
+  // The new runner does not estimate graphs until 0.30, so they are not subtracted from the budget.
   CHECK(room("vllm@0.28", 0) == 0);
-  // Since then the second of two whole graphs is the estimate for each of the others: 51 of them here, 30 MiB each.
+  // Since then the second of two whole graphs is the estimate for each other graph: 51 here, with 30 MiB each.
   CHECK(room("vllm@0.30", 0) > 4);
   // Llama-3.1-8B, A100: 1.44 printed with the peak, 0.23 taken.
   EngineInput input = shaped("vllm@0.31", kLlama8b);
@@ -417,7 +417,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   input.model.arch = test_arch("gemma3");
   input.model.vision = VisionShape{1152, 4304, 16, 256, 1};
   const auto encoder = [&](std::size_t at) { return lines(input).at(at); };
-  // compute_mm_encoder_budget: the larger of a batch and an item; whole items are stored.
+  // compute_mm_encoder_budget is the larger of a batch and an item. Whole items are stored.
   REQUIRE(lines(input).size() == 4);
   CHECK(in_words(encoder(2).what) == "encoder cache");
   CHECK(encoder(2).part == Section::kKvCache);
@@ -428,7 +428,8 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   CHECK(encoder(2).high == Bytes(1000ULL * 2560 * 2));
   input.request.max_num_batched_tokens = Tokens(100);
   CHECK(encoder(2).bytes == Bytes(256ULL * 2560 * 2));
-  // Its own pass: patches * 3 * (width + MLP) * 2 B, if that is more than the batch's peak and its outputs.
+  // The encoder's own pass counts if it needs more than the batch's peak and its outputs: patches * 3 * (width + MLP) *
+  // 2 B.
   const LedgerLine pass = encoder(3);
   CHECK(pass.part == Section::kActivation);
   CHECK(pass.bytes == Bytes(256ULL * 16 * 3 * (1152 + 4304) * 2) - encoder(0).bytes - encoder(2).bytes);
@@ -439,11 +440,11 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   CHECK(encoder(3).bytes ==
         Bytes(256ULL * 16 * (6 * 1152 + 2 * 4304 + 4 * 2152)) - encoder(0).bytes - encoder(2).bytes);
   input.request.parallel.tensor = 1;
-  // Deepstack outputs a token's width more than once (Qwen3-VL: 3 times beside the first).
+  // Deepstack outputs several widths for a token (Qwen3-VL: 3 in addition to the first).
   input.model.vision->copies = 4;
   CHECK(encoder(2).bytes == Bytes(256ULL * 2560 * 4 * 2));
   input.model.vision->copies = 1;
-  // A tower whose size the config does not give it has no pass; one that sizes no item fills the budget.
+  // A tower without sizes in the config has no pass. If the config does not size an item, items fill the budget.
   input.model.vision->width = 0;
   CHECK(lines(input).size() == 3);
   input.model.vision->image_tokens = 0;
@@ -470,7 +471,8 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   CHECK(outputs("Qwen3VLForConditionalGeneration", "0.13", 8192) == 16384);
   input.request.extras.mm_limits = {{"video", 0}};
   CHECK(outputs(kQwen25, "0.11", 128000) == 16384);
-  // Audio is not an item of the tower; images may be refused; V0 has no such cache; later stages have no encoder.
+  // Audio is not an item of the vision tower, and images may be refused. V0 has no encoder cache, and later stages have
+  // no encoder.
   input.request.extras.mm_limits = {{"audio", 3}};
   CHECK(lines(input).size() == 2);
   input.request.extras.mm_limits = {{"audio", 0}, {"image", 2}};
@@ -509,7 +511,7 @@ TEST_CASE("vllm: a budget that weights or graphs use up is none") {
   input.request = request;
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(30 * kGiB), Bytes(0)) == Bytes(10 * kGiB));
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(41 * kGiB), Bytes(0)) == Bytes(0));
-  // Graphs used the memory outside of the budget.
+  // Graphs used the memory that the utilization leaves free.
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(30 * kGiB), Bytes(kGiB)) == Bytes(11 * kGiB));
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(kGiB), Bytes(2 * kGiB)) == Bytes(40 * kGiB));
 }

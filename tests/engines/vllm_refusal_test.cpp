@@ -26,8 +26,8 @@ std::string_view id_of(const EngineInput& input) {
 }
 
 TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
-  // MiniMax-M2.5 (experts of 1,536) on 8 ranks, as executed: 192 is not a multiple of 128. 0.26 refuses, 0.30
-  // makes blocks of 64, which an A100 has no kernel for.
+  // MiniMax-M2.5 (experts of 1,536) on 8 ranks, as executed: 192 is not a multiple of 128. 0.26 refuses it. 0.30 makes
+  // blocks of 64, for which an A100 has no kernel.
   CHECK(id_of(blocks_of(1536, 4)).empty());
   CHECK(id_of(blocks_of(1536, 8, "vllm@0.26")) == "fp8_blocks");
   CHECK(id_of(blocks_of(1536, 8)).empty());
@@ -39,7 +39,7 @@ TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
   on = blocks_of(1536, 8);
   on.request.card.gpu = &parse_gpu("rtx-4090");
   CHECK(id_of(on).empty());
-  // No finer than 32.
+  // Blocks do not become smaller than 32.
   CHECK(id_of(blocks_of(1536, 32)) == "fp8_blocks");
   // A dense MLP does not get smaller blocks.
   EngineInput dense = blocks_of(0, 8);
@@ -124,7 +124,7 @@ TEST_CASE("vllm refusals: what a quantization asks of a card") {
   CHECK(on("compressed-tensors", "int4", "t4", "vllm@0.11") == "quantization");
   CHECK(on("compressed-tensors", "int4", "t4", "vllm@0.12").empty());
   CHECK(on("gptq", "gptq-int4", "v100-32gb", "vllm@0.20").empty());
-  // Whatever the weights are: 7.0 until 0.20, 7.5 since.
+  // For any weights: 7.0 until 0.20, 7.5 since then.
   CHECK(on("", "", "gtx-1080-ti", "vllm@0.20") == "card");
   CHECK(on("", "", "v100-32gb", "vllm@0.20").empty());
   CHECK(on("", "", "v100-32gb", "vllm@0.21") == "card");
@@ -179,7 +179,7 @@ TEST_CASE("vllm refusals: a class that a release does not have yet, or no longer
   CHECK(on("Phi3SmallForCausalLM", "vllm@0.9").empty());
   CHECK(on("Phi3SmallForCausalLM", "vllm@0.12") ==
         "vLLM 0.12 no longer has Phi3SmallForCausalLM: it was dropped in 0.10");
-  // transformers' code runs it after vLLM dropped its own class.
+  // transformers' code runs it since vLLM dropped its own class.
   CHECK(on("MllamaForConditionalGeneration", "vllm@0.12").empty());
   CHECK(on("LlamaForCausalLM", "vllm@0.6").empty());
 }
@@ -197,7 +197,7 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
     input.caches = {{0, "kind", {term_of(Role::kKey, 1, 192), index}, {}}};
     return id_of(input);
   };
-  // GLM-5.1-NVFP4 declares FP8: before 0.30 no Hopper kernel supports it unpacked.
+  // GLM-5.1-NVFP4 declares FP8. Before 0.30 no Hopper kernel supports it without the packed layout.
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.26", true) == "no_kernel");
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.29", true) == "no_kernel");
   CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.30", true).empty());
@@ -227,7 +227,7 @@ TEST_CASE("vllm refusals: a layer needs an attention backend that takes its cach
     return id_of(input);
   };
   constexpr Dtype k16 = Dtype::kFloat16, kFp8 = Dtype::kFp8E4m3;
-  // FP8 below compute capability 8.9: only FlashInfer takes it, from 0.12 on, and on Turing until 0.24.
+  // FP8 below compute capability 8.9: only FlashInfer supports it, from 0.12 on, and on Turing until 0.24.
   CHECK(on("vllm@0.11", "rtx-3090", kFp8) == "no_fp8_cache");  // vllm-project/vllm#26431
   CHECK(on("vllm@0.16", "rtx-3090", kFp8).empty());
   CHECK(on("vllm@0.16", "t4", kFp8).empty());

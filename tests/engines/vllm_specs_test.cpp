@@ -105,21 +105,21 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
     CHECK(state.padded == attention.page);
     CHECK(list.charge.state_slots == 1);
   }
-  // A requested block stays if it fits the state; else the block is a multiple of it.
+  // A requested block size stays if the state fits in it; otherwise the block becomes a multiple of it.
   EngineInput input = jamba("vllm@0.26");
   input.request.block_size = 96;
   CHECK(specs_of(input).specs[1].block_size == 96);
   input.request.block_size = 32;
   CHECK(specs_of(input).specs[1].block_size == 96);
   CHECK(specs_of(input).specs[0].padded == Bytes(96 * 4096));
-  // Checkpoints of a prefill are at the end of a block: since 0.33 delta rules have a multiple of 64 with prefix
-  // caching.
+  // A prefill's checkpoints are at the end of a block. Since 0.33, with prefix caching, delta rules need a multiple of
+  // 64.
   CHECK(specs_of(qwen3_next("vllm@0.30")).specs[1].block_size == 544);
   CHECK(specs_of(qwen3_next("vllm@0.33")).specs[1].block_size == 576);
   EngineInput uncached = qwen3_next("vllm@0.33");
   uncached.request.prefix_caching = false;
   CHECK(specs_of(uncached).specs[1].block_size == 544);
-  // Latents have blocks of 16, beside states of 128 (Kimi-Linear: 2,170,880 B beside 576 * 2 B: 1,920 tokens).
+  // MLA has blocks of 16, or of 128 in models with states (Kimi-Linear: 2,170,880 B and 576 * 2 B: 1,920 tokens).
   CacheTerms latent{term_of("latent", Role::kKey, 1, 512), term_of("rope key", Role::kKey, 1, 64)};
   latent[0].part = Part::kLatent;
   latent[1].part = Part::kRope;
@@ -133,7 +133,8 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
 }
 
 TEST_CASE("vllm specs: states with prefix caching") {
-  // mode none: one slot; align: two, a block's end and the running one; all: one for each block. Drafts add slots.
+  // Mode none has one slot; align has two, for a block's end and the running state; all has one for each block. Drafts
+  // add slots.
   const auto charge = [](EngineInput input, const char* mode, std::uint64_t drafts) {
     if (*mode != '\0') input.request.vllm.mamba_cache_mode = mode;
     input.request.num_speculative_tokens = drafts;
@@ -154,13 +155,13 @@ TEST_CASE("vllm specs: states with prefix caching") {
           return gone;
         }())
             .find("all") != std::string::npos);
-  // Since 0.28 prefix caching is on next to attention, and none means align (#50991).
+  // Since 0.28 prefix caching is on for models with states and attention, and none means align (#50991).
   CHECK(charge(jamba("vllm@0.28"), "", 0).state_slots == 2);
   CHECK(charge(jamba("vllm@0.28"), "none", 0).state_slots == 2);
   CHECK(charge(jamba("vllm@0.27"), "", 0).state_slots == 1);
   CHECK(charge(input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}}), "", 0).state_slots == 1);
-  // A third state, for a checkpoint of the prefill: Mamba 2 since 0.32, delta rules since 0.33, FlashKDA's from the
-  // first; if the GPU has the kernel. As executed (specs and plans of testdata/conformance).
+  // A third state is for a checkpoint of the prefill, if the GPU has the kernel: Mamba 2 since 0.32, delta rules since
+  // 0.33, FlashKDA from its first release. As executed (specs and plans of testdata/conformance).
   const auto slots = [](EngineInput input, const char* card) {
     if (*card != '\0') input.request.card.gpu = &parse_gpu(card);
     return specs_of(input).charge.state_slots;
@@ -208,7 +209,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   EngineInput odd = jamba("vllm@0.30");
   odd.request.block_size = 48;
   CHECK(blocks(odd, "all") == Pair{6144, 6144});  // lcm(2048, 48)
-  // Without attention: a state for each block of 16, if there is more than one.
+  // Without attention there is a state for each block of 16, if there is more than one block.
   const EngineInput mamba = input_of("vllm@0.30", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
   CHECK(blocks(mamba, "none") == Pair{0, 0});
   CHECK(blocks(mamba, "all") == Pair{16, 16});
@@ -228,7 +229,7 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   const EngineInput lfm = input_of("vllm", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)});
   CHECK(state(lfm, 2) == state(lfm, 0));
   CHECK(state(jamba("vllm"), 2) == state(jamba("vllm"), 0));
-  // Three tokens for a draft without a number.
+  // For a draft without a number kvplan plans three tokens.
   EngineInput guessing = qwen3_next("vllm");
   guessing.draft_method = DraftMethod::kNgram;
   CHECK(specs_of(guessing).specs.front().page - state(qwen3_next("vllm"), 0) == Bytes(3 * 8192 * 2));
@@ -236,7 +237,8 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   const EngineInput mamba2 =
       input_of("vllm", "plamo2", {{state_of("conv state", 1024, 1, 1, 4), state_of("ssm state", 8, 64, 128)}});
   CHECK(state(mamba2, 2) - state(mamba2, 0) == Bytes(2 * 1024 * 2));
-  // Ranks divide the heads of a state. Ranks that do not divide them are refused, and planned for the fullest rank.
+  // Ranks divide the heads of a state. A number of ranks that does not divide them is refused, and planned for the
+  // fullest rank.
   EngineInput two = qwen3_next("vllm");
   two.request.parallel.tensor = 2;
   CHECK(specs_of(two).specs.front().page == Bytes(1097728 / 2));
@@ -283,7 +285,7 @@ TEST_CASE("vllm specs: what makes a layer's type") {
   CacheTerms chunk = heads(8, 128, 8192);
   for (Term& term : chunk) term.limit.kind = LimitKind::kChunk;
   CHECK(type(chunk).type == SpecType::kChunked);
-  // vLLM drops nothing in the middle of a sequence: sinks are kept at full length.
+  // vLLM has no cache that drops the middle of a sequence, so models with sinks keep every token.
   CacheTerms sink = heads(8, 128, 1020);
   for (Term& term : sink) term.limit = {LimitKind::kSink, Tokens(1020), Tokens(4)};
   CHECK(type(sink).type == SpecType::kFull);
@@ -296,7 +298,7 @@ TEST_CASE("vllm specs: what makes a layer's type") {
 }
 
 TEST_CASE("vllm specs: tokens in flight beside a window") {
-  // A batch until 0.25; since 0.26 (vllm#47728) two of them, or one for each pipeline stage.
+  // One batch until 0.25. Since 0.26 (vllm#47728) two, or one for each pipeline stage.
   const auto tokens = [](const char* engine, std::uint64_t stages) {
     EngineInput input = input_of(engine, "gpt_oss", {heads(8, 64), heads(8, 64, 128), heads(8, 64), heads(8, 64)});
     input.request.max_num_batched_tokens = Tokens(1000);
@@ -324,9 +326,9 @@ TEST_CASE("vllm specs: without the hybrid manager windows are kept at full lengt
   const EngineInput mixed = input_of("vllm", "gpt_oss", {heads(8, 64), heads(8, 64, 128)});
   CHECK(types(mixed, true) == Types{SpecType::kFull, SpecType::kSliding});
   CHECK(types(mixed, false) == Types{SpecType::kFull, SpecType::kFull});
-  // Only windows share one block table unchanged.
+  // If all layers are windows, they share one block table unchanged.
   CHECK(types(input_of("vllm", "mistral", {heads(8, 128, 4096)}), false) == Types{SpecType::kSliding});
-  // Before 0.10 there was no manager; chunks had separate groups since 0.13, and lose them with a draft.
+  // Before 0.10 there was no hybrid manager. Chunks have separate groups since 0.13, but not with a draft.
   const auto promoted = [](const char* engine, LimitKind kind, std::uint64_t drafts) {
     EngineInput input = input_of(engine, "llama4_text", {heads(8, 128), heads(8, 128, 8192)});
     for (Term& term : input.caches[1].compact.own()) term.limit.kind = kind;
@@ -369,7 +371,7 @@ TEST_CASE("vllm specs: decode context parallelism") {
   EngineInput encoder = input_of("vllm", "mllama", {heads(1, 128), cross});
   encoder.request.parallel.tensor = encoder.request.parallel.decode_context = 8;
   CHECK(refusal(encoder).empty());
-  // Latents have no values that repeat.
+  // Latents have no heads that repeat.
   EngineInput latent = input_of("vllm", "deepseek_v3", {{term_of("latent", Role::kKey, 1, 512)}});
   latent.caches[0].compact.own()[0].part = Part::kLatent;
   latent.request.parallel.tensor = latent.request.parallel.decode_context = 8;
@@ -417,7 +419,7 @@ TEST_CASE("vllm specs: blocks of the kernels") {
     CHECK(masked("vllm", "b200-180gb", head_dim) == (head_dim == 128 ? 16 : 64));
   CHECK(masked("vllm@0.28", "b200-180gb", 256) == 16);
   CHECK(masked("vllm", "h100-80gb", 256) == 16);
-  // MiniMax-M3: an index key beside keys and values has blocks of 128; beside a latent it is the latent's 64.
+  // MiniMax-M3: an index key with keys and values has blocks of 128. With a latent it has the latent's 64.
   CacheTerms sparse = heads(4, 128);
   sparse.push_back(term_of("index key", Role::kIndex, 1, 128));
   CHECK(block("minimax_m3", sparse) == 128);
@@ -443,9 +445,9 @@ TEST_CASE("vllm specs: TurboQuant leaves two layers at either end of a dense mod
   std::vector<std::uint64_t> entries;
   for (const VllmSpec& spec : specs_of(input).specs) entries.push_back(spec.entry.count());
   CHECK(entries == std::vector<std::uint64_t>{4096, 4096, 1568, 1568, 4096, 4096});
-  input.types.model = Dtype::kFloat32;  // which is kept in bfloat16
+  input.types.model = Dtype::kFloat32;  // kept in bfloat16
   CHECK(specs_of(input).specs.front().entry == Bytes(4096));
-  // Models with states leave no layers out.
+  // In models with states, TurboQuant applies to all layers.
   input.caches.push_back({6, "ssm", {state_of("ssm state", 8, 16, 16)}, {}});
   input.model.num_layers = 7;
   CHECK(specs_of(input).specs.front().entry == Bytes(1568));

@@ -46,7 +46,7 @@ Laid laid(const std::string& model, const Request& request) {
   return out;
 }
 
-// Why there is no plan, or why the plan does not start.
+// Why kvplan has no plan, or why the engine does not start with it.
 std::string refusal(const std::string& model, const Request& request) {
   try {
     const Plan plan = planned(model, request);
@@ -134,7 +134,7 @@ TEST_CASE("vllm: bytes of a request, in blocks times the bytes of a block") {
       {"gemma-4-26b", "vllm@0.26", 131072, 8192, 9541, 655360},
       {"llama-4-scout", "vllm@0.25", 131072, 8192, 11264, 786432},
       {"llama-4-scout", "vllm@0.26", 131072, 8192, 12800, 786432},
-      // Full KV for all 48 layers while chunked attention had no separate groups.
+      // All 48 layers keep every token, because chunked attention had no separate groups.
       {"llama-4-scout", "vllm@0.11", 131072, 8192, 8192, 48 * 65536},
   };
   for (const Row& row : rows) {
@@ -184,7 +184,8 @@ TEST_CASE("vllm: before 0.27 a further sequence keeps the state at the end of ea
 }
 
 TEST_CASE("vllm: bytes a token of the quantized types, Llama-3.1-8B") {
-  // kv_cache_interface.py and turboquant/config.py: whole layers, then TurboQuant's 4 layers in 16 bit.
+  // kv_cache_interface.py and turboquant/config.py: whole layers, and then the 4 layers that TurboQuant keeps in 16
+  // bit.
   struct Row {
     const char* type;
     std::uint64_t per_token;
@@ -240,7 +241,7 @@ TEST_CASE("vllm: a model of several sorts of layers charges what an allocator ha
       const Laid it = laid("gpt-oss-20b", request);
       const std::uint64_t charged = it.layout->reserved(it.load).count() / kBytes;
       CHECK(most <= charged);
-      CHECK(charged <= most + 2);  // the block more of a window; a last batch that is shorter
+      CHECK(charged <= most + 2);  // the additional block of a window; a last batch that is shorter
     }
   }
 }
@@ -345,7 +346,7 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
   CHECK(four.capacity->max_concurrency == doctest::Approx(173.01).epsilon(0.0005));
   CHECK(static_cast<double>(four.memory[0].weights->count()) / kGiB == doctest::Approx(0.83).epsilon(0.01));
   CHECK(plan_of("vllm@0.12", 4.0, "rtx-4090").capacity->max_concurrency == doctest::Approx(12.75).epsilon(0.0005));
-  // V0's pass over every prompt's image is only for models with vision.
+  // V0 runs every prompt's image only for models with vision.
   const Plan old = plan_of("vllm@0.7", 10.14, "rtx-4090");
   for (const LedgerLine& line : old.memory[0].lines) CHECK(in_words(line.what).find("image") == std::string::npos);
 }
@@ -380,7 +381,7 @@ TEST_CASE("vllm: blocks of 64 for images that attend both ways on data centre Bl
   Request request = asking("vllm@0.30", 8192);
   const auto block = [&] { return make_plan(model, request).kv_cache.block_size; };
   request.card.gpu = &parse_gpu("b200");
-  CHECK(block() == 32);  // two heads of 256 in the page of one of 512
+  CHECK(block() == 32);  // two heads of 256 in the page of one head of 512
   for (TowerModel& side : model.towers) side.both_ways = true;
   CHECK(block() == 128);
   request.engine_version = "0.29";
@@ -405,7 +406,7 @@ TEST_CASE("vllm: FP8 latents of an indexed model are plain on data centre Blackw
 }
 
 TEST_CASE("vllm: towers of images that are not allowed are not loaded") {
-  // SupportsMultiModal._mark_tower_model: where the limits of all its modalities are zero.
+  // SupportsMultiModal._mark_tower_model: if the limits of all its modalities are zero.
   const ModelSpec gemma = test_model("gemma-4-26b");
   const auto towers = [](const ModelSpec& model, const Request& request) {
     const Plan plan = make_plan(model, request);
