@@ -63,7 +63,7 @@ class Server:
         return self.kept.pop(number)
 
     def ask(self, tool, seconds=20, **given):
-        """The result's text, and whether it is an answer."""
+        """The text of the result, and whether it is an answer."""
         message = self.wait(self.call(tool, **given), seconds)
         if "error" in message:
             return json.dumps(message), False
@@ -117,7 +117,7 @@ def place(tmp_path):
 
 
 def names(files):
-    """Every way to name a file that comes to mind."""
+    """Every way of naming a file that is worth trying."""
     private = files.parent / "private"
     out = ["/proc/self/environ", f"/proc/{os.getpid()}/environ", "/dev/stdin", "/dev/fd/0", "-", "--help", f"--config={private}/secret.json", "",
            ".", "..", "~", "~/private/secret.json", "a\0b", "x" * 100_000, f"file://{private}/secret.json", "ollama:secret", "lmstudio:a/b",
@@ -134,7 +134,7 @@ def names(files):
 
 
 def commands(name):
-    """Launch commands that name a file in the place of each thing that is read."""
+    """Launch commands that name a file wherever kvplan reads one."""
     quoted = shlex.quote(name)
     split = "".join(f'"{letter}"' for letter in name[:3]) + shlex.quote(name[3:])
     return [f"vllm serve {quoted}", f"vllm serve {split}", f"A={quoted}; vllm serve $A", f"sh -c {shlex.quote('vllm serve ' + quoted)}", f"llama-server -m {quoted}",
@@ -173,7 +173,7 @@ def test_no_file_is_quoted(start, place, with_root):
 def check(message, tool, name, place):
     text = json.dumps(message).replace(json.dumps(name)[1:-1], "")
     is_error = message.get("result", {}).get("isError") or "error" in message
-    # A log below the root is read, and tells its cause in its own words; nothing else that this test names is a model or a log.
+    # A log below the root is read, and its cause is quoted. Nothing else that this test names is a model or a log.
     is_log = tool == "check_log" and "\0" not in name and os.path.realpath(place / name) == str((place / "x.log").resolve())
     assert SECRET not in text or (is_log and not is_error), (tool, name, text)
     assert tool in ("check_log", "gpus", "models") or is_error, (tool, name, text)  # tables are found or not, and hold nothing of a file
@@ -194,7 +194,7 @@ def test_what_is_wrong_with_the_options_is_said_of_files_too(start, place):
 
 
 def test_several_plans_of_which_one_fails(start, place):
-    """Rows that fail quote the file, so those of a folder are not shown; a config that the client sent is its own."""
+    """An error message may quote the file. So errors for files in the folder are hidden, but errors for a config that the client sent are shown."""
     server = start("--root", place)
     folder = place / "several"
     folder.mkdir()
@@ -244,7 +244,7 @@ def test_the_lines_of_a_list_are_not_looked_up(start, place, hub):
 
 
 def running(word):
-    """The command lines of kvplan that hold `word`."""
+    """The command lines of kvplan that contain `word`."""
     out = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:

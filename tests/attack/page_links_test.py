@@ -86,7 +86,7 @@ def test_configs_are_text(page, address):  # noqa: F811
 
 
 def test_a_report_is_rebuilt_whatever_it_holds(page, address):  # noqa: F811
-    """As if the program's own escape had failed."""
+    """As if the program's own escaping had failed."""
     opened(page, address, "#q=kvplan+qwen3-0.6b.json")
     for markup in MARKUP + ("<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=document.title=`PWNED`&gt;'>",
                             "<svg><style><img src=x onerror=document.title=`PWNED`></style>", "<template><img src=x onerror=document.title=`PWNED`></template>",
@@ -135,7 +135,7 @@ def test_long_links(page, address):  # noqa: F811
 
 
 def test_a_link_s_files_are_said_to_be_the_link_s(page, address):  # noqa: F811
-    """They replace no example for longer than the link, and are no settings, no cache and nothing outside of their folder."""
+    """They replace an example only while the link is open, and store no settings, no cache and nothing outside their folder."""
     evil = json.dumps({**json.loads(CONFIG), "num_hidden_layers": 3})
     names = ["qwen3-0.6b.json", "../x.json", "/x.json", "a/../../x.json", ".", "..", "", "a//b", "../home/web_user/.config/kvplan/calibration.json",
              ".cache/huggingface/hub/models--org--name/snapshots/main/config.json", ".config/kvplan/calibration.json", "__proto__", "a\0b"]

@@ -1,7 +1,7 @@
 """Checks that `--format k8s` gives what kubectl would apply: kubernetes.py KVPLAN SOURCE
 
-Manifests of every engine and of layouts over nodes are held against testdata/kubernetes/schemas.json: kinds, fields, types, names
-and patterns, and what they refer to within themselves.
+It compares manifests of every engine and of layouts over several nodes with testdata/kubernetes/schemas.json: kinds, fields, types, names, patterns
+and references within a manifest.
 """
 import json
 import os
@@ -19,13 +19,13 @@ def scalar(text):
         return json.loads(text)
     if re.fullmatch(r"-?[0-9]+", text):
         return int(text)
-    # Words that YAML takes for something else, and signs that are not plain.
+    # Words that YAML does not read as strings, and characters that need quotes.
     assert text not in ("yes", "no", "on", "off", "null", "~") and not re.search(r"[:#\[\]{}&*!|>'%@`,]", text), text
     return {"true": True, "false": False}.get(text, text)
 
 
 def block(lines, depth):
-    """The map or list that begins with the first line. Takes its lines from the list."""
+    """Parses the map or list that begins with the first line, and removes its lines from the list."""
     if lines[0][1].startswith("- "):
         out = []
         while lines and lines[0][0] == depth and lines[0][1].startswith("- "):
@@ -96,7 +96,7 @@ def check_pod(template, claims, serves):
 
 
 def manifest(words):
-    """The checked documents by kind, the container that serves, and that of the workers."""
+    """The checked documents by kind, the container that serves, and the workers' container."""
     done = subprocess.run([KVPLAN, *words, "--format", "k8s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=SOURCE, encoding="utf-8",
                           env={**os.environ, "HF_HUB_OFFLINE": "1"})
     assert done.returncode in (0, 1) and done.stdout, (words, done.stderr)
@@ -115,7 +115,7 @@ def manifest(words):
         spec = kinds["LeaderWorkerSet"]["spec"]["leaderWorkerTemplate"]
         template = spec["leaderTemplate"]
         worker = check_pod(spec["workerTemplate"], claims, False)
-        # The controller makes a Service of the set's own name.
+        # The controller creates a Service with the set's name.
         assert kinds["Service"]["metadata"]["name"] != kinds["LeaderWorkerSet"]["metadata"]["name"]
         assert not service["selector"].items() <= spec["workerTemplate"]["metadata"]["labels"].items()
     assert service["selector"].items() <= template["metadata"]["labels"].items()
@@ -130,7 +130,7 @@ def variables(container):
 
 
 def main():
-    # Ports, health checks and the folder of models as each engine's documentation and container have them.
+    # Ports, health checks and model folders as in each engine's documentation and container.
     for engine, port, health, store in (("vllm", 8000, "/health", "HF_HOME"), ("sglang", 30000, "/health", "HF_HOME"),
                                         ("llama.cpp", 8080, "/health", "LLAMA_CACHE"), ("ollama", 11434, "/", "OLLAMA_MODELS"),
                                         ("tensorrt-llm", 8000, "/health", "HF_HOME")):
@@ -138,10 +138,10 @@ def main():
         assert container["ports"][0]["containerPort"] == port and container["readinessProbe"]["httpGet"]["path"] == health, engine
         assert variables(container)[store] == "/models" and ("HF_TOKEN" in variables(container)) == (engine != "ollama")
         assert container["resources"]["limits"] == {"nvidia.com/gpu": 1}
-        # vLLM's, llama.cpp's and ollama's images serve every address; the others listen on the Pod alone.
+        # The images of vLLM, llama.cpp and ollama listen on every address. The others only listen inside the Pod.
         assert (container["command"][-2:] == ["--host", "0.0.0.0"]) == (engine in ("sglang", "tensorrt-llm")), container["command"]
         if engine != "llama.cpp":
-            # 8.19 billion numbers of two bytes, and a fifth.
+            # 8.19 billion numbers of two bytes, plus a fifth.
             assert kinds["PersistentVolumeClaim"]["spec"]["resources"]["requests"]["storage"] == "20Gi"
 
     _, local, _ = manifest(["testdata/configs/qwen3-0.6b.json", "--engine", "vllm", "--gpu", "h100-80gb", "--gpu-count", "2", "-tp", "2"])
@@ -160,7 +160,7 @@ def main():
     assert "--headless" in worker["command"] and "--headless" not in leader["command"]
     _, leader, worker = manifest([*deepseek, "sglang", "-tp", "16"])
     assert worker["command"][-1] == "$(LWS_LEADER_ADDRESS):20000" and leader["command"][-2:] == ["--host", "0.0.0.0"]
-    # The first of a worker's copies is a multiple of its index, which a shell works out.
+    # The number of a worker's first copy is a multiple of the worker's index, computed by the shell.
     _, _, worker = manifest([*deepseek, "vllm", "-dp", "24", "--enable-expert-parallel"])
     assert worker["command"][:2] == ["sh", "-c"] and "--data-parallel-start-rank $$(( $(LWS_WORKER_INDEX) * 8 ))" in worker["command"][2]
     uneven = subprocess.run([KVPLAN, *deepseek, "vllm", "-dp", "20", "--enable-expert-parallel", "--format", "k8s"], capture_output=True,
@@ -169,7 +169,7 @@ def main():
     other = subprocess.run([KVPLAN, "Qwen3-8B", "--engine", "vllm", "--gpu", "mi300x", "--format", "k8s"], capture_output=True, cwd=SOURCE, text=True)
     assert other.returncode == 2 and "NVIDIA" in other.stderr
 
-    # A name that Kubernetes would expand, or that is none of its own.
+    # A name that Kubernetes would expand, or that the container does not define.
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"kvplan-k8s-{os.getpid()}")
     os.makedirs(folder)
     path = os.path.join(folder, "$(HF_TOKEN) A_b.json")

@@ -1,4 +1,4 @@
-"""What the harnesses share: the configs, an environment for an engine outside of the tree, rows, progress."""
+"""What the harnesses share: the configs, an environment for an engine outside the tree, rows, and progress."""
 import collections
 import glob
 import hashlib
@@ -22,7 +22,7 @@ OTHER_CONFIGS = None  # a folder, in place of the project's configs
 
 
 class Failure(Exception):
-    """One line: what could not be done, and what to do."""
+    """One line: what could not be done, and what to do about it."""
 
 
 def harness_of(engine):
@@ -42,7 +42,7 @@ def read_rows(path):
 
 
 def configs():
-    """{name: {"config": ..., "hf_quant_config": ... or absent}}: the real ones, then those of testdata/configs."""
+    """{name: {"config": ..., "hf_quant_config": ... or absent}}: the real configs, then those of testdata/configs."""
     if OTHER_CONFIGS:
         return dict(other_configs(OTHER_CONFIGS))
     out = {row["name"]: {k: row[k] for k in ("config", "hf_quant_config") if k in row}
@@ -62,7 +62,7 @@ def other_configs(folder):
 
 
 def defaults(release):
-    """{"default/TYPE": config}: the class defaults that transformers RELEASE was run with."""
+    """{"default/TYPE": config}: the class defaults with which transformers RELEASE was run."""
     path = os.path.join(TRUTHS, f"transformers-{release}.jsonl")
     if not os.path.exists(path):
         raise Failure(f"{path} is not there; run tests/conformance/run transformers {release} first")
@@ -71,7 +71,7 @@ def defaults(release):
 
 
 def write_config(folder, name, entry):
-    """A model's folder as an engine takes it: config.json, and hf_quant_config.json where the checkpoint has one."""
+    """The folder of a model as an engine expects it: config.json, and hf_quant_config.json if the checkpoint has one."""
     path = os.path.join(folder, name.replace("/", "--"))
     os.makedirs(path, exist_ok=True)
     for key, file in (("config", "config.json"), ("hf_quant_config", "hf_quant_config.json")):
@@ -82,8 +82,8 @@ def write_config(folder, name, entry):
 
 
 def requirements(source, package, without, exact=("transformers",)):
-    """What the wheel asks for, but for `without`. Lower bounds are left out, as they move with every release and say nothing
-    of memory; of `exact` every bound is kept: the newest that they allow is what a user gets."""
+    """The requirements of the wheel, except for `without`. Lower bounds are left out, because they change with every release and do not affect
+    memory. For packages in `exact` every bound is kept, so the newest allowed version is installed, as a user would get it."""
     with open(glob.glob(os.path.join(source, f"{package}-*.dist-info", "METADATA"))[0]) as f:
         asked = [line.removeprefix("Requires-Dist:").strip() for line in f if line.startswith("Requires-Dist:")]
     for line in asked:
@@ -97,7 +97,7 @@ def requirements(source, package, without, exact=("transformers",)):
 
 
 class Choice:
-    """Which cases of a release are run: all of them, or a part, which then needs a file of its own."""
+    """Selects the cases of a release to run: all of them, or some. Some of them need a separate output file."""
 
     def __init__(self, only=(), kinds=(), sample=1, seed=None):
         self.only, self.kinds, self.sample, self.seed = only, kinds, sample, seed
@@ -107,7 +107,7 @@ class Choice:
         return bool(self.only or self.kinds or self.sample > 1)
 
     def of(self, cases, name=lambda case: case["config"] or case["kind"], kind=lambda case: case.get("kind", "")):
-        """Of the cases of each kind every `sample`th, so that a sample has all kinds."""
+        """Every `sample`th case of each kind, so that a sample has all kinds."""
         seen = collections.Counter()
         out = []
         for case in cases:
@@ -119,19 +119,19 @@ class Choice:
         return out
 
     def in_order(self, jobs):
-        """The jobs as they are asked: shuffled where a seed is given, to see that their order does not matter."""
+        """The jobs in the order in which they are run: shuffled if a seed is given, to check that the order does not matter."""
         jobs = list(jobs)
         if self.seed is not None:
             random.Random(self.seed).shuffle(jobs)
         return jobs
 
     def kept(self, room, name):
-        """The file of answers that a later run goes on from; none where the order is what is tried."""
+        """The file of answers from which an interrupted run continues. There is none if the run tests the order."""
         return None if self.seed is not None else os.path.join(room.path, name)
 
 
 class Room:
-    """A folder of an engine's release: downloads and what a run leaves; and the environment that it runs in."""
+    """The folder of an engine's release, for downloads and leftovers of a run; and the environment that it runs in."""
 
     def __init__(self, root, engine, release):
         self.root, self.python = os.path.abspath(root), sys.executable
@@ -146,7 +146,7 @@ class Room:
         return path
 
     def install(self, *lists):
-        """An environment with the packages of each list, one list after another. Releases that ask for the same share it."""
+        """An environment with the packages of each list, installed one list after another. Releases with the same lists share it."""
         asked = json.dumps([sys.version_info[:2], *lists])
         folder = os.path.join(self.root, "environments", hashlib.sha256(asked.encode()).hexdigest()[:12])
         self.python, mark = os.path.join(folder, "bin", "python"), os.path.join(folder, "installed.json")
@@ -161,9 +161,8 @@ class Room:
             f.write(asked + "\n")
 
     def unpacked(self, requirement, without=()):
-        """The folder of a wheel's files, unpacked and not installed: for engines that are run from their source alone.
-        Files with an ending of `without` stay in the wheel.
-        """
+        """The folder of a wheel's files, unpacked but not installed, for engines that run from their source. Files that end with one of `without`
+        are not unpacked."""
         folder = os.path.join(self.path, "source")
         if not os.path.exists(folder):
             say("fetching " + requirement)
@@ -176,7 +175,7 @@ class Room:
         return folder
 
     def run(self, command, **more):
-        """Runs a command to its end; Failure with its last line where that is not a good one."""
+        """Runs a command until it ends. Raises Failure with its last line if the exit status is not one of the good ones."""
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
         if done.returncode != 0:
             last = (done.stderr.strip() or done.stdout.strip() or "nothing said").splitlines()[-1]
@@ -184,7 +183,7 @@ class Room:
         return done.stdout
 
     def versions(self, *packages):
-        """{package: version} of what the environment has."""
+        """{package: version} of the packages in the environment."""
         code = "import importlib.metadata as m, json, sys; print(json.dumps({p: m.version(p) for p in sys.argv[1:]}))"
         return json.loads(self.run([self.python, "-c", code, *packages]))
 
@@ -194,7 +193,7 @@ def say(text):
 
 
 class Progress:
-    """A line on standard error: how many cases are done, and which is next. On a terminal it is written over."""
+    """Prints a line on standard error: how many cases are done, and which is next. On a terminal it overwrites the previous line."""
 
     def __init__(self, total):
         self.total, self.done, self.begin = total, 0, time.time()
@@ -209,7 +208,7 @@ class Progress:
 
 
 def write_rows(path, head, rows):
-    """A line for the run, then one for each case; the file appears whole or not at all."""
+    """Writes one line for the run and then one for each case. The file is complete or not there."""
     count = 0
     with open(path + ".part", "w") as f:
         f.write(json.dumps(head, separators=(",", ":")) + "\n")
@@ -221,7 +220,7 @@ def write_rows(path, head, rows):
 
 
 def write_options(engine, release, options):
-    """The options that the release's own parser takes, a line each, beside the rows."""
+    """Writes the options of the release's own parser next to the rows, one per line."""
     lines = (f"{json.dumps(name)}:{json.dumps(row, separators=(',', ':'))}" for name, row in options.items())
     with open(os.path.join(TRUTHS, f"options-{engine}-{release}.json"), "w") as f:
         f.write("{" + ",\n".join(lines) + "}\n")

@@ -1,7 +1,7 @@
 """What the releases of an engine declare, as data: testdata/conformance/declared-ENGINE.txt.
 
-Its first line has the releases that were read, oldest first. Every other line, sorted: a list, a name in it, what is said of
-the name, and the releases that say so ("0.9.0-0.12.0", "0.14.0-" to the newest), divided by tabulators.
+Its first line has the releases that were read, oldest first. The other lines are sorted. Each has, separated by tabs, a list, a name in it, what is
+declared about the name, and the releases that declare it ("0.9.0-0.12.0"; "0.14.0-" until the newest).
 """
 import fnmatch
 import importlib.util
@@ -19,7 +19,7 @@ def path_of(engine):
 
 
 def order(release):
-    """0.5.9 before 0.5.10, b9093 before b10001."""
+    """A sort key: 0.5.9 before 0.5.10, b9093 before b10001."""
     return [BUILT[release]] if release in BUILT else [int(n) for n in re.findall(r"\d+", release)]
 
 
@@ -53,7 +53,7 @@ def write(engine, known):
 
 
 def spans(releases, those):
-    """The releases as runs without a gap."""
+    """The releases as ranges without gaps."""
     begin = None
     for release, following in zip(releases, [*releases[1:], None]):
         if release in those:
@@ -75,7 +75,7 @@ def of_source(engine, source):
     return {(kind, name): what for kind, items in lists.items() for name, what in items.items()}
 
 
-# --- what of it kvplan has no row for
+# --- declared names for which kvplan has no row
 
 SETTLED = os.path.join(common.TRUTHS, "settled.txt")
 FOLDERS = ("src/models", "src/engines")
@@ -83,7 +83,7 @@ WORD = re.compile(r"[\w.%+-]+")
 
 
 def named_by_kvplan(engine):
-    """The words of kvplan's own sources, but for those of other engines."""
+    """The words in kvplan's own sources, except those of other engines."""
     out = set()
     for top in FOLDERS:
         for folder, _, files in os.walk(os.path.join(common.SOURCE, top)):
@@ -98,7 +98,7 @@ def named_by_kvplan(engine):
 
 
 def settled(engine):
-    """{list: patterns of names} that need no row. A line of the file has an engine, a list, a colon and patterns; its heading says why."""
+    """{list: patterns of names} that need no row. A line of the file has an engine, a list, a colon and patterns. Its heading gives the reason."""
     out = {}
     with open(SETTLED) as f:
         for line in f:
@@ -109,7 +109,7 @@ def settled(engine):
 
 
 def open_names(engine):
-    """[(list, name, first release)] that no row and no settled line names."""
+    """[(list, name, first release)] that neither a row nor a line of the settled names covers."""
     rows, patterns, out = named_by_kvplan(engine), settled(engine), {}
     for release, names in read(engine).items():
         for kind, name in names:

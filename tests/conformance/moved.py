@@ -1,4 +1,4 @@
-"""What moved between two files of executed figures, by figure and type of model, with what kvplan says of it."""
+"""What changed between two files of executed figures, by figure and type of model, with kvplan's value."""
 import collections
 import json
 import os
@@ -10,7 +10,7 @@ SHOWN = 3  # cases of a figure and a type
 
 
 def figures_of(path, program):
-    """{(case, settings, type, figure, detail): (executed, planned)}; "none" where the engine refuses, or kvplan has none."""
+    """{(case, settings, type, figure, detail): (executed, planned)}; "none" if the engine refuses, or kvplan has no value."""
     if not os.path.exists(program):
         raise common.Failure(f"{program} is not built; cmake --build build --target kvplan_tests, or name it with --program")
     done = subprocess.run([program, "-tc=figures of a file"], stdout=subprocess.PIPE, text=True, env={**os.environ, "KVPLAN_EXECUTED": path})

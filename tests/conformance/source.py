@@ -1,4 +1,4 @@
-"""Reading an engine's Python without running it: syntax trees, annotations, and what `add_argument` is given."""
+"""Reads an engine's Python code without running it: syntax trees, annotations, and the arguments of `add_argument`."""
 import ast
 import functools
 import glob
@@ -16,7 +16,7 @@ def tree(path):
 
 
 def trees(source, *patterns, holding=""):
-    """(path from source, tree) of every file that is there and holds a text."""
+    """(path from source, tree) of every file that exists and contains one of the texts."""
     for pattern in patterns:
         for path in sorted(glob.glob(os.path.join(source, pattern), recursive=True)):
             with open(path, "rb") as f:
@@ -35,14 +35,14 @@ def text(node, default=None):
 
 
 def texts(node):
-    """The texts of a list, a tuple, a set, the keys of a dict, or of what is built from them."""
+    """The strings in a list, a tuple, a set or the keys of a dict, or in what is built from them."""
     if isinstance(node, ast.Dict):
         return [text(key) for key in node.keys if isinstance(text(key), str)]
     return [item.value for item in ast.walk(node) if isinstance(item, ast.Constant) and isinstance(item.value, str)] if node else []
 
 
 def assigned(module):
-    """{name: value} of a module's own assignments."""
+    """{name: value} of the assignments at module level."""
     out = {}
     for node in module.body:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
@@ -87,7 +87,7 @@ def names_of(call):
 
 
 def literals(module, name):
-    """The texts of `name = Literal[...]`, with those of the names in it."""
+    """The strings of `name = Literal[...]`, including those of the names in it."""
     known = assigned(module)
     out, todo = [], [name]
     while todo:
@@ -100,7 +100,7 @@ def literals(module, name):
 
 
 def choices_of(source, field, *patterns):
-    """What an option takes, by its call or by its field."""
+    """What an option takes, from its call or from its field."""
     for _, module in trees(source, *patterns):
         for node in ast.walk(module):
             named = isinstance(node, ast.AnnAssign) and name_of(node.target) == field
@@ -119,7 +119,7 @@ def constants(cls):
 
 
 def models_named(source, *patterns):
-    """{model type or class: the constants and functions of these files that name it}: what is done for some models alone."""
+    """{model type or class: the constants and functions of these files that name it}: what the engine does only for some models."""
     out = {}
 
     def add(where, names):

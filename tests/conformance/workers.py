@@ -1,4 +1,4 @@
-"""Processes in an engine's environment that each take a case at a time, as JSON lines (isolated.py answers them)."""
+"""Processes in an engine's environment that each run one case at a time, as JSON lines (isolated.py answers them)."""
 import hashlib
 import json
 import os
@@ -13,8 +13,8 @@ SAMPLE = 20  # of so many cases one runs again in other company, and must say th
 
 
 class Answers:
-    """What was answered before: a run that was broken off goes on where it stopped. An answer holds as long as the scripts
-    that its case used are what they were."""
+    """Earlier answers, so that an interrupted run continues where it stopped. An answer is valid as long as the scripts that its case used have
+    not changed."""
 
     def __init__(self, path):
         self.path, self.lock, self.known, self.sums = path, threading.Lock(), {}, {}
@@ -50,7 +50,7 @@ class Process:
                                         text=True, env=environment)
 
     def ask(self, case):
-        """What the worker said; {"died": signal} where it, or the fork of this case, was killed."""
+        """The worker's answer; {"died": signal} if the worker, or the fork for this case, was killed."""
         try:
             self.process.stdin.write(json.dumps(case) + "\n")
             self.process.stdin.flush()
@@ -70,16 +70,16 @@ class Process:
 
 
 class Workers:
-    """command(group) starts a worker for cases of that group. `same` is what every answer hangs on beside its case and
-    the scripts: the versions of the packages."""
+    """command(group) starts a worker for the cases of that group. `same` has the versions of the packages: everything besides the case and the
+    scripts that an answer depends on."""
 
     def __init__(self, command, answers, same=(), environment=None, logs=None):
         self.command, self.answers, self.same, self.environment, self.logs = command, answers, same, environment, logs
         self.progress = None
 
     def each(self, jobs, asked=lambda job: job, sent=None, group=lambda job: "", name=lambda job: ""):
-        """(job, answer) in the order of the jobs; those of which the same is asked are run once. `sent` is what the worker
-        gets, where that is not what an answer hangs on (folders)."""
+        """Yields (job, answer) in the order of the jobs. Equal jobs run once. `sent` is what the worker receives, if that includes things that the
+        answer does not depend on (folders)."""
         jobs = list(jobs)
         keys = [self.key(asked(job), group(job)) for job in jobs]
         todo = {}
@@ -99,7 +99,7 @@ class Workers:
         return hashlib.sha256(json.dumps([asked, str(group), self.same], sort_keys=True).encode()).hexdigest()[:16]
 
     def run(self, cases):
-        """Answers the cases, group by group; the keys of those whose process was killed, which says nothing of them yet."""
+        """Answers the cases, group by group. Returns the keys of the cases whose process was killed, which says nothing about them yet."""
         groups = {}
         for key, (group, case, name) in cases.items():
             groups.setdefault(str(group), (group, queue.Queue()))[1].put((key, case, name))
@@ -148,7 +148,7 @@ class Workers:
         return Process(self.command(group), self.environment, self.logs and os.path.join(self.logs, f"worker-{number}.txt"))
 
     def run_alone(self, cases):
-        """Cases whose process was killed, one at a time: the machine may have had no memory for them beside others."""
+        """Runs cases whose process was killed one at a time, because the machine may have lacked memory for several."""
         for key, (group, case, name) in cases.items():
             process = self.start(group, "alone")
             said = process.ask(case)
@@ -157,7 +157,7 @@ class Workers:
             process.close()
 
     def compare(self, cases):
-        """Cases that run again after others than before: what differs was left by another case."""
+        """Runs cases again after other cases than before. If an answer changes, another case affected it."""
         processes = {}
         for key, (group, case, name) in cases:
             process = processes.setdefault(str(group), None) or self.start(group, "again")

@@ -1,4 +1,4 @@
-"""The contexts that are made of a model, as words of the probe (probe.cpp): settings of llama_context_params and of the load."""
+"""The contexts that are created for a model, as words of the probe (probe.cpp): settings of llama_context_params and of the load."""
 
 EXPERTS_OF_ALL = r"ot=\.ffn_(up|down|gate|gate_up)_(ch|)exps"
 EXPERTS_OF_20 = r"ot=blk\.([0-9]|1[0-9])\.ffn_(up|down|gate|gate_up)_(ch|)exps"
@@ -60,12 +60,12 @@ FIXTURE = [
 
 
 def number_of(row, key):
-    """A number of the architecture's own metadata; 0 where it is not there."""
+    """A number from the architecture's metadata; 0 if it is missing."""
     return row["metadata"].get(row["metadata"]["general.architecture"][1] + "." + key, ["u32", 0])[1]
 
 
 def of(row, gpus):
-    """The cases of a row of llama.cpp-models.jsonl on so many GPUs."""
+    """The cases of a row of llama.cpp-models.jsonl on this many GPUs."""
     if row["model"].startswith("fixture:"):
         return FIXTURE if gpus == 1 else []
     experts = EXPERTS if number_of(row, "expert_count") else []

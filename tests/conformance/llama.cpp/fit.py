@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What llama.cpp's own fit chooses for the models of llama.cpp-fit.jsonl: the file's rows, written anew.
+"""Writes the rows of llama.cpp-fit.jsonl again: what llama.cpp's own fit chooses for its models.
 
     tests/conformance/llama.cpp/fit.py b11739        a minute or two; needs a release that comes with a source (PyPI)
 
-The models stay as they are; one is added as the header of its GGUF (gguf.py FOLDER >> llama.cpp-fit.jsonl). Each is tried
-on the three largest cards that it does not fit with room to spare, with its own context and with 8192 tokens, on the
-largest of them with four slots, and on two of the largest cards that are too small together.
+The models do not change. To add one, append its GGUF header (gguf.py FOLDER >> llama.cpp-fit.jsonl). Each model is run on the three largest GPUs
+that it does not easily fit, with its own context and with 8192 tokens; on the largest of them also with four slots; and on two of the largest GPUs
+that are too small together.
 """
 import glob
 import json
@@ -22,7 +22,7 @@ import library  # noqa: E402
 
 TRUTH = os.path.join(common.TRUTHS, "llama.cpp-fit.jsonl")
 CARDS = (6, 8, 12, 16, 24, 32, 48, 80)
-# What common/fit.cpp includes of its neighbours, and does not need: its lines go nowhere.
+# Headers next to common/fit.cpp that it includes but does not need. Their contents are replaced by nothing.
 EMPTY = {
     "log.h": "#pragma once\n#define LOG_TRC(...)\n#define LOG_WRN(...)\n#define LOG_ERR(...)\n#define LOG_JSON(...)\n",
     "json.h": "#pragma once\n#include <initializer_list>\n#include <string>\nstruct common_json { common_json() {} template <class T> common_json(T) {}\n"
@@ -49,7 +49,7 @@ def program(room, release):
 
 
 def cases(size):
-    """(GPUs, GiB of each, case) for a model of so many GiB."""
+    """(GPUs, GiB of each, case) for a model of this many GiB."""
     tried = [card for card in CARDS if card < size * 1.25 + 2][-3:]
     for card in tried:
         for tokens in (0, 8192):
@@ -64,7 +64,7 @@ def layer_of(pattern):
 
 
 def part_of(pattern):
-    """The last part of the first overridden layer that is on the card all the same."""
+    """The last part of the first overridden layer that is on the GPU in spite of the override."""
     if "ffn_down.*" in pattern:
         return "gate"
     if "(gate|gate_up|down)" in pattern:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Renews the fixtures of testdata/conformance/llama.cpp-models.jsonl: the files that llama.cpp's own test of architectures writes.
+"""Updates testdata/conformance/llama.cpp-models.jsonl from the files that llama.cpp's own test of architectures writes.
 
     tests/conformance/llama.cpp/fixtures.py RELEASE [--engines FOLDER]
 
-The test is built from the source that RELEASE's headers come from (library.py), so it knows the architectures of that source:
-half an hour on two busy cores; the files take 1 GB and are removed. Rows of other models stay as they are.
+The test is built from the source of RELEASE's headers (library.py), so it has that source's architectures. This takes half an hour on two busy
+cores. The files need 1 GB and are removed. Rows of other models stay as they are.
 """
 import argparse
 import glob

@@ -3,7 +3,7 @@
     gguf.py [PREFIX=]FOLDER ... > rows.jsonl      the headers of a folder's *.gguf; a name is PREFIX:FILE
 
 A row: `model`; `metadata` {key: [type, value]}, where ["i32[]", [0], 32] is one value 32 times; `tensors`
-[name with {i} for the layer, type, dims, layers]. A vocabulary is left out: its length stands in vocab_size.
+[name with {i} for the layer, type, dims, layers]. The vocabulary is left out; vocab_size has its length.
 """
 import json
 import os
@@ -61,7 +61,7 @@ def unfolded(tensors):
 
 
 def write(row, path):
-    """The header, and a hole where the tensors would be."""
+    """The header, and a hole in place of the tensors."""
     infos, offset = [], 0
     for name, kind, dims in unfolded(row["tensors"]):
         number, block, size = TYPES[kind]
@@ -118,13 +118,13 @@ class Reader:
 
 
 def shortest(value):
-    """The shortest spelling that is the same 32-bit float."""
+    """The shortest decimal number that gives the same 32-bit float."""
     raw = struct.pack("<f", value)
     return next(x for n in range(1, 10) if struct.pack("<f", x := float(f"{value:.{n}g}")) == raw)
 
 
 def folded(tensors):
-    """Tensors that differ in the layer alone as one: [[name, type, dims, layers]]."""
+    """Merges tensors that differ only in the layer: [[name, type, dims, layers]]."""
     groups = {}
     for name, kind, dims in tensors:
         m = re.match(r"(blk|enc\.blk|dec\.blk)\.(\d+)\.(.*)", name)
@@ -146,7 +146,7 @@ def runs(numbers):
 
 
 def without_vocabulary(metadata):
-    """The library takes a model that has no tokenizer; the length of a real one is kept in vocab_size."""
+    """The library accepts a model without a tokenizer. The length of the real vocabulary is kept in vocab_size."""
     tokens = metadata.get("tokenizer.ggml.tokens")
     if tokens is None:
         return metadata

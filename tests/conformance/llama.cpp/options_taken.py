@@ -1,8 +1,6 @@
-"""options_taken.py PARSER.so ASK.so: {option: how many values it takes}, of all that llama-server's own parser takes.
-
-Every string of PARSER.so that could be an option is put to the parser in it (ASK.so is options.cpp, compiled). Run with the
-Python of the environment that PARSER.so is installed in, if it is a module of Python.
-"""
+"""options_taken.py PARSER.so ASK.so: prints {option: number of values} of all options that llama-server's own parser accepts. It passes every
+string in PARSER.so that could be an option to the parser (ASK.so is options.cpp, compiled). If PARSER.so is a module of Python, run this with
+the Python of its environment."""
 import ctypes
 import json
 import re

@@ -42,5 +42,5 @@ def rows(room, release, choice):
 
 
 def launches(room, release, cases):
-    """(case, what the engine says of its lines) in the order of the cases."""
+    """Yields (case, result) in the order of the cases."""
     yield from workers(room, Answers(None), "launch.py").each(cases)

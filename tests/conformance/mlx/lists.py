@@ -1,4 +1,4 @@
-"""What a release of mlx-lm declares: lists out of the source of its wheel, of which nothing is run."""
+"""The names that a release of mlx-lm declares: lists read from the source of its wheel, without running it."""
 import os
 
 import source as read
@@ -24,7 +24,7 @@ def options(source, program):
 
 
 def modules(source):
-    """A model type is the name of a module."""
+    """Each model type is the name of a module."""
     names = (os.path.basename(path).removesuffix(".py") for path, tree in read.trees(source, "mlx_lm/models/*.py") if "Model" in read.classes(tree))
     return dict.fromkeys(names, "")
 

@@ -1,4 +1,4 @@
-"""Which cases a release is asked, in the order of the file: dicts with "kind", "config" (a name), "card", "tp", "given"."""
+"""The cases of a release, in the order of the file: dicts with "kind", "config" (a name), "card", "tp", "given"."""
 import os
 
 import common
@@ -39,7 +39,7 @@ def on(card, kind, config, tp, **more):
 
 
 def plans():
-    """The weights that the engine is told are in cases.jsonl: what kvplan planned of the config when it was written."""
+    """cases.jsonl has the size of the weights that the harness passes to the engine. kvplan planned it from the config when the file was written."""
     for case in common.read_rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases.jsonl")):
         yield on(case.pop("card"), "plan", case.pop("config"), case.pop("tp"), **case)
 
@@ -74,7 +74,7 @@ def starts():
 
 
 def class_defaults():
-    """Class defaults with the class that they are of, as a checkpoint names it."""
+    """Class defaults, with the name of their class as in a checkpoint."""
     path = os.path.join(common.TRUTHS, f"transformers-{DEFAULTS}.jsonl")
     classes = {row["id"]: row.get("class") for row in common.read_rows(path)[1:] if "id" in row}
     return {name: {"config": {**config, "architectures": [classes[name]], "torch_dtype": "bfloat16"}}

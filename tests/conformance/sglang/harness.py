@@ -1,4 +1,4 @@
-"""SGLang: the Python of a release's wheel, run on the CPU for a card that is told to it. README.md says what that covers."""
+"""SGLang: the Python code of a release's wheel, run on the CPU with a described GPU. README.md explains what this covers."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ from workers import Answers, Workers  # noqa: E402
 
 TORCH = "torch==2.13.0"
 STATED = re.compile(r"(?!transformers$|compressed-tensors$).*")  # of what the wheel asks for, these decide on memory
-# Of the wheel's requirements, those that its memory code imports; the rest is stood in for (described_card.py).
+# The wheel's requirements that its memory code imports. The other packages are replaced by stubs (described_card.py).
 PACKAGES = """IPython aiohttp dill distro einops fastapi gguf interegular msgspec nvidia-ml-py openai orjson
 partial_json_parser pillow prometheus-client psutil pybase64 pydantic python-dateutil python-multipart pyzmq requests
 sentencepiece setproctitle tiktoken uvicorn uvloop watchfiles xxhash zstandard""".split()
@@ -37,12 +37,12 @@ def workers(room, release, answers):
     return Workers(command, answers, room.versions(*REPORTED), {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}, room.folder("logs"))
 
 
-# SGLang asks its platform once: a process for each compute capability.
+# SGLang detects its platform once, so each compute capability has its own process.
 OF_CAPABILITY = {tuple(sm): (gpu, mib, tuple(sm)) for mib, sm, gpu, _ in reversed(cases.CARDS.values())}
 
 
 def answered(room, release, answers, wanted, files):
-    """(case, answer); one whose class this release registers and cannot import here is an artefact."""
+    """(case, answer). If this release registers the case's class but cannot import it here, the answer is marked as an artefact."""
     registered = set(lists.classes(os.path.join(room.path, "source")))
     for case, answer in as_said(room, release, answers, wanted, files):
         row = {key: value for key, value in answer.items() if key != "unregistered"}
@@ -56,7 +56,7 @@ def as_said(room, release, answers, wanted, files):
 
 
 def head_of(case, release):
-    """What the row says of its case: no folders, and of the settings only those that are not the engine's defaults."""
+    """What the row says about its case: no folders, and only settings that are not the engine's defaults."""
     out = {"kind": case["kind"], "config": case["config"], "release": release}
     names = {"plan": ("gpu", "mib", "sm", "card", "tp", "context_gib", "given"), "start": ("card", "tp", "given"),
              "at_once": ("card", "tp", "mem", "given", "prefix_caching")}[case["kind"]]
@@ -85,7 +85,7 @@ CARDS = {"h100-80gb": "80", "a100-80gb": "a100", "b200": "180", "rtx-4090": "24"
 
 
 def launches(room, release, wanted):
-    """(case, what the engine says of its lines) in the order of the cases."""
+    """Yields (case, result) in the order of the cases."""
     answers = Answers(os.path.join(room.path, "launched.jsonl"))
     asked = [cases.on(CARDS[case["card"]], tp=1, **{k: v for k, v in case.items() if k != "card"}) for case in wanted]
     yield from zip(wanted, (answer for _, answer in answered(room, release, answers, asked, {})))

@@ -1,4 +1,4 @@
-"""What a release of SGLang declares: lists out of the source of its wheel, of which nothing is run."""
+"""The names that a release of SGLang declares: lists read from the source of its wheel, without running it."""
 import ast
 
 import source as read
@@ -6,7 +6,7 @@ import source as read
 PARSER = "sglang/srt/server_args.py"
 FIELDS = (PARSER, "sglang/srt/arg_groups/fields/*.py")
 ACTIONS = (PARSER, "sglang/srt/arg_groups/argparse_actions.py")
-# Where one of these is missing, the source has moved.
+# If one of these is missing, the source has changed its structure.
 EXPECTED = {"options": ("--max-running-requests", "--port", "--reasoning-parser"), "classes": ("LlamaForCausalLM", "DeepseekV3ForCausalLM"),
             "config types": ("dbrx",), "quantizations": ("fp8", "awq"), "speculative methods": ("EAGLE",), "attention backends": ("triton",),
             "cache types": ("auto", "fp8_e4m3"), "models named": ("LlamaForCausalLM", "DeepseekV3ForCausalLM")}
@@ -25,7 +25,7 @@ NAMING = ("sglang/srt/configs/model_config.py", PARSER, "sglang/srt/arg_groups/*
 
 
 def classes(source):
-    """The classes that the release registers, with their module."""
+    """The classes that the release registers, with their modules."""
     out = {}
     for path, tree in read.trees(source, "sglang/srt/models/*.py", holding="\nEntryClass"):
         entry = read.assigned(tree).get("EntryClass")
@@ -36,7 +36,7 @@ def classes(source):
 
 
 def config_types(source):
-    """Types of configs with a class of SGLang's own."""
+    """Types of configs that have a class in SGLang."""
     types = {}
     for _, tree in read.trees(source, "sglang/srt/configs/*.py", holding="model_type"):
         for name, cls in read.classes(tree).items():
@@ -127,7 +127,7 @@ def of_words(names, words, actions):
 
 
 def takes_nothing(action):
-    """Whether an action's own constructor says that no value follows."""
+    """Whether the action's own constructor sets that no value follows."""
     for function in action.body:
         if isinstance(function, ast.FunctionDef) and function.name == "__init__":
             arguments = function.args.args
@@ -138,7 +138,7 @@ def takes_nothing(action):
 
 
 def refuses(action, words):
-    """Whether the parser knows the option only to say what replaced it."""
+    """Whether the parser only knows the option to tell the user what replaced it."""
     said = [node for node in action.body if isinstance(node, ast.FunctionDef) and node.name == "__call__"]
     raises = any(isinstance(statement, ast.Raise) for function in said for statement in function.body)
     return raises or "error_message" in words

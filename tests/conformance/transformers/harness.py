@@ -1,6 +1,6 @@
 """transformers, executed: every class with its default config and every real config, on torch's meta device.
 
-worker.py, in the engine's environment, runs a model at a time; this side names the models and puts the rows together.
+worker.py runs one model at a time in the engine's environment. This file chooses the models and combines the rows.
 """
 import json
 import os
@@ -42,7 +42,7 @@ def rows(room, release, choice):
 
 
 def finished(job, release, done):
-    """The row of a case: what is known of it, then what the worker said."""
+    """The row of a case: what is known about it, then the worker's answer."""
     row = {"id": job["id"], "release": release, "model_type": job["model_type"]}
     if "name" in job:
         row["config"] = job["name"]
@@ -50,7 +50,7 @@ def finished(job, release, done):
 
 
 def default_jobs(room):
-    """A job for every type with a class, then one for every default that runs with a key or two more (variants.json)."""
+    """A job for every type with a class, and one for every default config that only runs with one or two additional keys (variants.json)."""
     types = json.loads(room.run([room.python, os.path.join(common.ADAPTERS, "transformers", "class_defaults.py")]))
     for model_type in types:
         yield {"id": "default/" + model_type, "model_type": model_type}
@@ -71,7 +71,7 @@ def real_jobs():
 
 
 def asked(job):
-    """A real model that differs in the types of its weights alone is the same model here."""
+    """A real model that differs from another only in the types of its weights counts as the same model."""
     return shape(job["config"], NOT_SHAPE) if "config" in job else job
 
 

@@ -1,4 +1,4 @@
-"""What a release of transformers declares: lists out of the source of its wheel, of which nothing is run."""
+"""The names that a release of transformers declares: lists read from the source of its wheel, without running it."""
 import ast
 import re
 
@@ -17,7 +17,7 @@ def lists(source):
 
 
 def pairs(node):
-    """The pairs of a table that is a dict, or made of a list of pairs."""
+    """The pairs of a table that is a dict, or is built from a list of pairs."""
     for part in ast.walk(node):
         if isinstance(part, ast.Tuple) and len(part.elts) == 2 and isinstance(read.text(part.elts[0]), str):
             yield part.elts[0].value, read.texts(part.elts[1])

@@ -1,4 +1,4 @@
-"""Which cases a release is asked: a list of dicts with "kind", "config" (a name), "card", "tp", "args", "mem"."""
+"""The cases of a release: a list of dicts with "kind", "config" (a name), "card", "tp", "args", "mem"."""
 import json
 
 import common
@@ -7,13 +7,13 @@ GIB = 1 << 30
 K = 1024
 DEFAULTS = "5.23.0"  # transformers, whose class defaults are run
 
-# Their gate looks for the longest length for minutes where that is a million tokens.
+# With a million tokens, these models' check takes minutes to search for the longest length.
 BOUNDED = ("deepseek-ai--DeepSeek-V4-Flash", "nvidia--DeepSeek-V4-Pro-NVFP4", "deepseek-v4-flash", "MiniMaxAI--MiniMax-M3", "minimax-m3")
 DRAFT_KEYS = ("num_nextn_predict_layers", "mtp_num_hidden_layers")
 DRAFTED_OTHERWISE = ("XiaomiMiMo--MiMo-V2-Flash",)
 STATE_KEYS = ("linear_attention", "mamba", "kda", "hybrid_override_pattern")
 
-# More ranks than the one of those that each config is run with.
+# More numbers of ranks than the one with which each config is run.
 RANKS = {"Qwen--Qwen3-0.6B": (4, 8), "deepseek-ai--DeepSeek-V3.2": (4, 8), "openai--gpt-oss-20b": (2, 4, 8), "Qwen--Qwen3.5-35B-A3B": (2, 4, 8),
          "Qwen--Qwen3-235B-A22B-FP8": (8,), "deepseek-ai--DeepSeek-V3": (8,), "moonshotai--Kimi-K3": (2,), "zai-org--GLM-5.2": (2,),
          "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16": (2, 8), "Qwen--Qwen3-VL-4B-Instruct": (8,), "google--gemma-4-26B-A4B": (8,)}
@@ -21,7 +21,7 @@ TIGHT = """deepseek-ai--DeepSeek-V3 nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 
 FP8 = """openai--gpt-oss-20b deepseek-ai--DeepSeek-V4-Flash deepseek-ai--DeepSeek-V3 deepseek-ai--DeepSeek-V3.2 nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16
 Qwen--Qwen3-8B Qwen--Qwen3.5-27B google--gemma-4-26B-A4B nvidia--Gemma-4-31B-IT-NVFP4 XiaomiMiMo--MiMo-V2-Flash moonshotai--Kimi-K3
 meta-llama--Llama-4-Scout-17B-16E-Instruct zai-org--GLM-5.2 falcon-h1-1.5b kimi-linear-48b""".split()
-# One for each kind of attention, on the cards that pick other backends.
+# One model for each kind of attention, on GPUs that choose other backends.
 KINDS = """deepseek-ai--DeepSeek-V3.2 deepseek-ai--DeepSeek-V3 moonshotai--Kimi-K3 nvidia--DeepSeek-V3.1-NVFP4 openai--gpt-oss-20b
 zai-org--GLM-5.2 Qwen--Qwen3-8B Qwen--Qwen3.5-35B-A3B google--gemma-4-26B-A4B nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16
 meta-llama--Llama-4-Scout-17B-16E-Instruct nvidia--Gemma-4-31B-IT-NVFP4 XiaomiMiMo--MiMo-V2-Flash deepseek-ai--DeepSeek-V4-Flash""".split()
@@ -39,7 +39,7 @@ nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-FP8 2 nvidia--Nemotron-H-56B-Base-8K 2
 deepseek-ai--DeepSeek-V3.2 8 zai-org--GLM-5.1-FP8 8 deepseek-ai--DeepSeek-V4-Flash 4 moonshotai--Kimi-K2-Instruct 8 Qwen--Qwen3-8B 1
 nvidia--Llama-3.1-70B-Instruct-FP8 4 mistralai--Mixtral-8x7B-v0.1 2 MiniMaxAI--MiniMax-M2.5 4 
 Qwen--Qwen3-30B-A3B 1 falcon-h1-1.5b 1 kimi-linear-48b 4 default/jamba 4""".split()
-# With all ranks on all cards; the others with fewer.
+# These run with all numbers of ranks on all GPUs, the others with fewer.
 STARTS = """Qwen--Qwen3.5-27B deepseek-ai--DeepSeek-V3.2 meta-llama--Llama-4-Scout-17B-16E-Instruct google--gemma-4-26B-A4B
 nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-FP8 nvidia--Nemotron-H-56B-Base-8K""".split()
 STARTS_TOO = """Qwen--Qwen3-0.6B openai--gpt-oss-20b deepseek-ai--DeepSeek-V3
@@ -109,7 +109,7 @@ def at_once():
 
 
 def starts():
-    """60 GiB for the cache, so that no refusal is one of room."""
+    """60 GiB for the cache, so that no case is refused for lack of memory."""
     for card in ("h100", *OTHER_CARDS):
         for tp in (1, 2, 3, 8, 16):
             for name in STARTS + (STARTS_TOO if tp in (1, 8) or (card == "h100" and tp == 3) else []):
@@ -119,7 +119,7 @@ def starts():
 
 
 def class_defaults(known):
-    """Of the class defaults, those of classes that the release has."""
+    """The class defaults whose class the release has."""
     path = f"{common.TRUTHS}/transformers-{DEFAULTS}.jsonl"
     configs = common.defaults(DEFAULTS)
     classes = {row["id"]: row["class"] for row in common.read_rows(path) if row.get("id") in configs and row.get("class") in known}
@@ -127,7 +127,7 @@ def class_defaults(known):
 
 
 def with_producer(entry):
-    """vLLM knows a hf_quant_config.json by its producer, which some of the copies have lost."""
+    """vLLM recognises a hf_quant_config.json by its producer, which some copies lack."""
     if "hf_quant_config" not in entry:
         return entry
     return {**entry, "hf_quant_config": {"producer": {"name": "modelopt"}, **entry["hf_quant_config"]}}

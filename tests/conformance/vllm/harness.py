@@ -1,4 +1,4 @@
-"""vLLM: the Python of the release's CUDA wheel, run on the CPU for a card that is played to it. README.md says what that covers."""
+"""vLLM: the Python code of the release's CUDA wheel, run on the CPU with a simulated GPU. README.md explains what this covers."""
 import ast
 import json
 import os
@@ -13,11 +13,11 @@ from workers import Answers, Workers  # noqa: E402
 
 TORCH, TRITON = "torch==2.13.0", "triton==3.9.0"
 PYTHON_ONLY = (".so", ".h", ".hpp", ".cuh", ".cu", ".inl", ".cpp", "vllm-rs")
-# Of the wheel's requirements: what needs CUDA, or is installed above.
+# The wheel's requirements that need CUDA, or are installed above.
 LEFT_OUT = re.compile(r"torch|torchaudio|torchvision|torchcodec|PyNvVideoCodec|flashinfer.*|apache-tvm.*|tilelang|nvidia.*|nvtx"
                       r"|fastsafetensors|instanttensor|quack.*|tokenspeed.*|humming.*|xformers|ray|cupy.*|bitsandbytes", re.IGNORECASE)
 REPORTED = ("torch", "transformers", "compressed-tensors", "triton")
-# Tokens that a class looks for beside its config.
+# Tokens that a class looks for next to its config.
 ADDED_TOKENS = {"Dots3NoteForCausalLM": {"<|imgpad|>": 0, "<|audio_comp_start|>": 1, "<|audio_comp_pad|>": 2, "<|audio_comp_end|>": 3}}
 # The registry's lists of classes that generate text.
 GENERATING = ("_TEXT_GENERATION_MODELS", "_MULTIMODAL_MODELS", "_TRANSFORMERS_SUPPORTED_MODELS")
@@ -45,12 +45,13 @@ def known_classes(source, lists=GENERATING):
 
 
 def with_flashinfer(case):
-    """FlashInfer is there, as in vLLM's images. Where one rank starts, the same without it too: it decides some of that."""
+    """Starts with FlashInfer, which vLLM's images have. If one rank starts, the case also runs without FlashInfer, because some results depend on
+    it."""
     return (True, False) if case["kind"] == "start" and case["tp"] == 1 else (True,)
 
 
 def merged(row, other):
-    """A start with FlashInfer, beside the same without."""
+    """A start with FlashInfer, together with the same start without it."""
     if ("starts" in row) != ("starts" in other):
         return {**row, "artefact": True, "without_flashinfer": other.get("refused", other.get("not_run", "starts"))}
     return {**row, "without_flashinfer": other["backends"]} if row.get("backends") != other.get("backends") else row
@@ -64,7 +65,7 @@ def marked(row, classes, dropped):
 
 
 def options_of(row):
-    """Those of every program, then those that only AsyncEngineArgs has: the server's."""
+    """The options of every program, then those that only AsyncEngineArgs has: the server's."""
     if "options" not in row:
         raise common.Failure(f"the parser of the release did not answer: {row}")
     return {**row["options"], **{name: {**option, "of": "AsyncEngineArgs"} for name, option in row["of_the_server_too"].items()}}
@@ -90,7 +91,7 @@ def workers(room, release, answers):
 
 
 def rows(room, release, choice):
-    """The rows of the cases, and of the options, in their order."""
+    """The rows of the cases and of the options, in order."""
     dropped = known_classes(source(room, release), ("_PREVIOUSLY_SUPPORTED_MODELS",))
     asked, files = cases.of_release(known_classes(source(room, release)))
     wanted = choice.of(asked)
@@ -122,7 +123,7 @@ CARDS = {"h100-80gb": "h100", "a100-80gb": "a100"}  # as kvplan names those of c
 
 
 def launches(room, release, cases):
-    """(case, what the engine says of its lines) in the order of the cases."""
+    """Yields (case, result) in the order of the cases."""
     answers = Answers(os.path.join(room.path, "launched.jsonl"))
     for case, answer in workers(room, release, answers).each(
             cases, sent=lambda case: {**case, "config": case["folder"]}, group=lambda case: (CARDS.get(case["card"], case["card"]), True),

@@ -1,4 +1,4 @@
-"""What a release of vLLM declares: lists out of the source of its wheel, of which nothing is run."""
+"""The names that a release of vLLM declares: lists read from the source of its wheel, without running it."""
 import ast
 import os
 
@@ -7,7 +7,7 @@ import source as read
 PARSERS = ("vllm/engine/arg_utils.py", "vllm/entrypoints/*/cli_args.py", "vllm/entrypoints/cli/serve.py")
 CONFIGS = ("vllm/config.py", "vllm/config/*.py", "vllm/entrypoints/**/cli_args.py", "vllm/engine/arg_utils.py")
 INVERSE = {"--enable-": "--disable-", "--disable-": "--enable-"}
-# Where one of these is missing, the source has moved.
+# If one of these is missing, the source has changed its structure.
 EXPECTED = {"options": ("--max-model-len", "--max-num-seqs", "--port", "--chat-template", "--config"), "classes": ("LlamaForCausalLM", "DeepSeekMTPModel"),
             "config types": ("eagle", "RefinedWeb"), "cache specs": ("FullAttentionSpec",), "quantizations": ("fp8", "awq_marlin"), "cache types": ("auto", "fp8"),
             "speculative methods": (), "attention backends": ("FLASH_ATTN",), "models named": ("deepseek_v3",)}
@@ -31,8 +31,7 @@ REGISTRY = {"_TEXT_GENERATION_MODELS": "text", "_MULTIMODAL_MODELS": "multimodal
 
 
 def classes(source):
-    """Classes that generate, with the list, the module and the class where it is another; those that were dropped, with their
-    last release."""
+    """Classes that generate text, with their list, module and class if it has another name; and dropped classes with their last release."""
     _, registry = next(read.trees(source, "vllm/model_executor/models/registry.py"))
     known = read.assigned(registry)
     out = {}
@@ -48,7 +47,7 @@ def classes(source):
 
 
 def config_types(source):
-    """Types of configs with a class of vLLM's own."""
+    """Types of configs that have a class in vLLM."""
     out = {}
     for _, tree in read.trees(source, "vllm/transformers_utils/config.py"):
         value = read.assigned(tree).get("_CONFIG_REGISTRY")
@@ -61,7 +60,7 @@ def config_types(source):
 
 
 def cache_specs(source):
-    """The specs of caches, and the modules that make specs of their own."""
+    """The cache specs, and the modules that define their own."""
     out = {}
     for _, tree in read.trees(source, "vllm/v1/kv_cache_interface.py"):
         out.update({name: "spec" for name in read.classes(tree) if name.endswith("Spec") or name.endswith("Specs")})
@@ -113,7 +112,7 @@ def options(source):
 
 
 def paired(source):
-    """Since 0.33 the parser takes --disable-x for each switch --enable-x."""
+    """Since 0.33 the parser accepts --disable-x for each switch --enable-x."""
     return any("EnableDisableAction" in read.classes(tree) for _, tree in read.trees(source, "vllm/utils/argparse_utils.py"))
 
 
@@ -125,7 +124,7 @@ def with_inverse(name, what):
 
 
 def edited(tree):
-    """{field: {keyword: value}} of what the frontend changes before it adds its arguments."""
+    """{field: {keyword: value}} that the frontend changes before it adds its arguments."""
     out = {}
     for node in ast.walk(tree):
         targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else []
@@ -137,7 +136,7 @@ def edited(tree):
 
 
 def of_hints(annotation):
-    """What vLLM's get_kwargs makes of a field's type."""
+    """What vLLM's get_kwargs derives from a field's type."""
     types = read.hints(annotation)
     if types == {"bool", "str", "None"}:
         return {"nargs": "?"}
