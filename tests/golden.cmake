@@ -1,5 +1,5 @@
-# Reports that must not change unnoticed: a table and a JSON for a bundled model and a request. They show sameness, not
-# truth. To accept a change on purpose: KVPLAN_UPDATE_GOLDEN=1 ctest -R '^golden'
+# Reports that must not change by accident: a table and a JSON for a bundled model and a request. They show that a
+# report is unchanged, not that it is right. To accept a change on purpose: KVPLAN_UPDATE_GOLDEN=1 ctest -R '^golden'
 function(add_golden name model)
   add_test(NAME golden_${name}
     COMMAND sh tests/golden.sh $<TARGET_FILE:kvplan> ${name} testdata/configs/${model}.json ${ARGN}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# One golden pair: `golden.sh KVPLAN NAME MODEL OPTIONS...`, from the source folder. The version is no part of it, and
-# the width of the terminal cannot be: standard output is a file.
+# One golden pair: `golden.sh KVPLAN NAME MODEL OPTIONS...`, from the source folder. The version is left out. The
+# terminal's width has no effect, because standard output is a file.
 set -u
 kvplan=$1 name=$2
 shift 2

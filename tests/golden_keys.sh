@@ -1,6 +1,6 @@
 #!/bin/sh
-# The keys of every bundled config in the order in which they were read: `golden_keys.sh KVPLAN`, from the source folder.
-# A call that reads keys in two of its arguments would read them in another order under another compiler.
+# The keys of every bundled config in the order in which they were read: `golden_keys.sh KVPLAN`, from the source
+# folder. If a call reads keys in two of its arguments, their order depends on the compiler.
 set -u
 kvplan=$1
 golden=testdata/golden/keys.txt

@@ -1,5 +1,5 @@
-// Rules of the repository that a compiler does not check: which folder may include which, where third-party code stays,
-// and what a formula's header must say.
+// Rules of the repository that a compiler does not check: which folder may include which, where third-party code is
+// used, and what the header of a formula must contain.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -136,7 +136,7 @@ std::vector<std::string> literals(const std::string& text) {
   return out;
 }
 
-// Names of an architecture that also have other meanings: kinds, methods of drafting, a type of weights.
+// Names of an architecture that also have other meanings: kinds, drafting methods, a type of weights.
 constexpr std::string_view kOtherWords =
     "dflash new git beam rwkv rwkv5 rwkv6 rwkv7 mamba mamba2 eagle3 deepseek_mtp bitnet";
 
@@ -147,7 +147,7 @@ bool is_sentence(std::string_view literal) {
          literal.find(" of ") != std::string_view::npos || literal.find(" the ") != std::string_view::npos;
 }
 
-// Every name in both vocabularies: model_types, and general.architecture of a GGUF.
+// Every name of an architecture: model_types, and general.architecture of a GGUF.
 std::set<std::string> registered_names() {
   std::set<std::string> out;
   for (const auto& file : families())
@@ -177,7 +177,7 @@ TEST_CASE("rules: an architecture is asked, and its name compared nowhere but wh
         for (const std::string_view word : split(literal))
           CHECK_MESSAGE(names.count(std::string(word)) == 0,
                         file.path << ": \"" << word << "\" is an architecture's name");
-    // A model's name is not inspected either.
+    // Code does not inspect a model's name either.
     for (const char* call : {"model_type.starts_with(", "model_type.find(", "model_type ==", "model_type !=",
                              "architecture ==", "architecture !=", "architecture.starts_with("})
       CHECK_MESSAGE(file.text.find(call) == std::string::npos, file.path << ": " << std::string(call));
@@ -189,7 +189,7 @@ TEST_CASE("rules: a release is compared in the engines' tables of rules alone") 
     const bool is_table = file.path.ends_with("/rules.cpp") || file.path == "src/engines/ollama/ollama.cpp" ||
                           file.path == "src/engines/tensorrt_llm/tensorrt_llm.cpp" ||
                           file.path == "src/engines/known_errors.cpp";
-    // Their interpreters, and whether a release is known at all.
+    // The interpreters of the tables, and whether a release is known at all.
     const bool reads = file.path.starts_with("src/engines/release.") || file.path == "src/engines/tensor_edits.h" ||
                        file.path.starts_with("src/engines/engine") || file.path == "src/plan/facts.cpp";
     if (is_table || reads) continue;
@@ -198,7 +198,7 @@ TEST_CASE("rules: a release is compared in the engines' tables of rules alone") 
   }
 }
 
-// Whether the text has the word as a whole identifier.
+// Whether the text contains the word as a whole identifier.
 bool has_identifier(std::string_view text, std::string_view word) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
@@ -265,7 +265,7 @@ TEST_CASE("rules: the map of the rooms is of this house") {
   }
   for (const auto& entry : fs::directory_iterator(root / "src"))
     if (entry.is_directory()) CHECK(folders.count("src/" + entry.path().filename().string() + "/") == 1);
-  // Every file and folder that the page names in code exists, from the top or in src/sources.
+  // Every file and folder that the page names in code exists, from the top folder or in src/sources.
   for (auto at = text.find('`'); at != std::string::npos;) {
     const auto end = text.find('`', at + 1);
     const std::string name = text.substr(at + 1, end - at - 1);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every JSON that the tests produce against `kvplan schema`, by a validator that knows nothing of kvplan.
+# Validates every JSON that the tests produce against `kvplan schema`, with a validator that is independent of kvplan.
 set -u
 kvplan=$1
 cd "$2" || exit 1
@@ -34,7 +34,7 @@ run users fit "$llama" --engine vllm --gpu h100 --users 30 --avg-len 4k --price 
 run users-many fit "$llama" --engine vllm --gpu rtx-3060,h100 --gpu-count 2 --users 30 --avg-len 4k
 run diff diff "$work/plan.json" "$work/card.json"
 run same diff "$work/plan.json" "$work/plan.json"
-# All of a machine's memory would take long to fill; sanitizers need the addresses themselves.
+# Filling all of a machine's memory would take long, and sanitizers need the addresses themselves.
 limited() { (grep -q __asan_init "$kvplan" || ulimit -v 2000000; run "$@"); }
 limited measured "$llama" --engine vllm --max-model-len 512 --measure --measure-max --device host --save-calibration "$work/kept.json" || exit 1
 run calibrated "$llama" --gpu h100-80gb --calibration "$work/kept.json"
@@ -79,7 +79,7 @@ for path in sys.argv[2:]:
             Draft202012Validator(strict).iter_errors(report))[:5]:
         failed += 1
         print(f"{path}: {error.json_path}: {error.message[:300]}", file=sys.stderr)
-# The schema must be able to say no.
+# The validation must be able to fail.
 plan = json.load(open(next(p for p in sys.argv[2:] if p.endswith("/plan.json"))))
 for path, wrong in ((("total", "bytes"), -1), (("verdict", "status"), "perhaps"), (("capacity",), 3), (("schema_version",), 2),
                     (("request", "num_seqs"), 0), (("model", "attention"), "none of them"), (("model", "layers", 0, "kind"), "new"),

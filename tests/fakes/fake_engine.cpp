@@ -1,6 +1,6 @@
-// An engine's start as vLLM logs it, with real allocations: fake_engine WEIGHTS_MIB CACHE_MIB
-// [die|mute]. If KVPLAN_FAKE_SEEN names a file, it continues after a stage only once the file says that the watcher has
-// seen it, even on a busy machine.
+// Simulates an engine's start as vLLM logs it, with real allocations: fake_engine WEIGHTS_MIB CACHE_MIB [die|mute]. If
+// KVPLAN_FAKE_SEEN names a file, it continues after a stage only once the file says that the watcher has seen it, even
+// on a busy machine.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -66,7 +66,7 @@ void find_cards() {
   }
 }
 
-// The code of this call: the one that KVPLAN_FAKE_FAIL names fails.
+// The return code of this call. The call that KVPLAN_FAKE_FAIL names fails.
 int turn(const char* name) {
   const unsigned long now = ++calls[name];
   const char* text = std::getenv("KVPLAN_FAKE_FAIL");
@@ -423,7 +423,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** out) {
   return 0;
 }
 int nvmlDeviceGetMemoryInfo_v2(void* device, Memory2* out) {
-  constexpr unsigned long long kReserved = 500 * kMiB;  // the driver's own, which no program sees
+  constexpr unsigned long long kReserved = 500 * kMiB;  // memory of the driver itself, which no program sees
   if (out->version != (sizeof(Memory2) | (2u << 24))) return 25;
   out->total = static_cast<Card*>(device)->memory + kReserved;
   out->reserved = kReserved;
@@ -449,7 +449,7 @@ int nvmlDeviceGetEccMode(void*, unsigned* now, unsigned* pending) {
   *now = *pending = 1;
   return 0;
 }
-// The neighbours share what others hold; this process is named where KVPLAN_FAKE_PIDS says so.
+// The other processes share the memory that is in use. This process is listed if KVPLAN_FAKE_PIDS says so.
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Process* out) {
   std::vector<Process> found;
   const auto programs = static_cast<unsigned>(number("KVPLAN_FAKE_PROCESSES", 0));

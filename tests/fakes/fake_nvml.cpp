@@ -1,7 +1,7 @@
-// A management library without a driver: the GPUs that KVPLAN_FAKE_CARDS names, "NAME=MIB,NAME=MIB"; 0 MiB answers
-// "not supported", as GPUs of unified memory do. "NAME=MIB+USED" is a GPU in use; a name with " MIG " in it is a
-// slice of the GPU before it. The processes on the first GPU are in the file that KVPLAN_FAKE_PROCESSES names, one line
-// "PID MIB" per process, read at every call.
+// Simulates NVML with the GPUs that KVPLAN_FAKE_CARDS names, "NAME=MIB,NAME=MIB"; 0 MiB answers "not supported", as
+// GPUs of unified memory do. "NAME=MIB+USED" is a GPU in use; a name with " MIG " in it is a slice of the GPU before
+// it. The processes on the first GPU are in the file that KVPLAN_FAKE_PROCESSES names, one line "PID MIB" per process,
+// read at every call.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -21,7 +21,7 @@ struct Card {
   unsigned int slices = 0;  // that follow it
 };
 std::vector<Card> cards;
-std::vector<std::size_t> whole;  // places of those that are not slices
+std::vector<std::size_t> whole;  // positions of the GPUs that are not slices
 struct Process {
   unsigned int pid;
   unsigned long long used;

@@ -1,4 +1,4 @@
-// What the tests of bounds share.
+// What the tests of limits share.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// Each bound on what a file may hold: just within it a file is read, one beyond it is an error that names the bound.
+// Every limit on what a file may contain: at the limit the file is read, one beyond it is an error that names the
+// limit.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ TEST_CASE("bounds: values and levels of a config") {
   };
   CHECK(error_of([&] { Fields::parse(nested(64)); }).empty());
   CHECK(has(error_of([&] { Fields::parse(nested(65)); }), "nests deeper than 64 levels"));
-  // Commas and brackets within strings count for nothing.
+  // Commas and brackets in strings are not counted.
   CHECK(error_of([] {
           Fields::parse("{\"a\":\"" + std::string(600'000, ',') + std::string(100, '[') + "\\\"[\"}");
         }).empty());
@@ -259,7 +260,7 @@ TEST_CASE("bounds: figures and events of a log") {
   };
   CHECK(events(256) == 256);
   CHECK(events(257) == 256);
-  // Of a line the first 16 KiB.
+  // Of each line, the first 16 KiB.
   const std::string figure = "Model loading took 1.25 GiB memory";
   CHECK(read_log(std::string(16384 - figure.size(), 'x') + figure).observations.size() == 1);
   CHECK(read_log(std::string(16384, 'x') + figure).observations.empty());
@@ -273,7 +274,7 @@ TEST_CASE("bounds: a line of a log") {
   };
   const Run longest = log(64 << 20);
   CAPTURE(longest.err);
-  CHECK(longest.exit == 3);  // weights are not enough for a start
+  CHECK(longest.exit == 3);  // weights by themselves are not a start
   CHECK(longest.peak_mib < 50 * kSanitizerFactor);
   const auto refused = [](const Run& run) {
     CAPTURE(run.err);
@@ -281,7 +282,7 @@ TEST_CASE("bounds: a line of a log") {
     CHECK(has(run.err, "has a line of more than 64 MiB"));
   };
   refused(log((64 << 20) + 1));
-  // A disk's image is not a log, and is not read to its end.
+  // A disk image is not a log, and is not read to its end.
   std::filesystem::resize_file(folder.write("image", ""), std::uintmax_t{1} << 40);
   refused(run_program({"check-log", folder.path() + "/image"}));
 }

@@ -1,4 +1,4 @@
-// Calibration files: what is read back is what was written; anything else is refused in one line.
+// Calibration files: what is written is read back, and everything else is refused in one line.
 #include "formats/own_files.h"
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ TEST_CASE("calibration: what is written is read back") {
 }
 
 TEST_CASE("calibration: a file of many small objects is refused at once") {
-  // A parser with a callback searches the list again for each of its objects: minutes for these 3.5 MB.
+  // A parser with a callback searches the list again for each object, which takes minutes for these 3.5 MB.
   std::string text = R"({"schema_version":1,"calibration":[{})";
   for (int i = 0; i < 1000000; ++i) text += ",{}";
   CHECK_THROWS_AS(parse_calibration(text + "]}"), Error);
@@ -69,7 +69,7 @@ TEST_CASE("calibration: runs of one subject are one sample, those of another day
   CHECK(all.records[0].date == "2026-11-22");
   more.driver = "560.00";
   all.merge(more);
-  REQUIRE(all.records.size() == 1);  // a new driver: what the old one took is not a part of the mean
+  REQUIRE(all.records.size() == 1);  // a new driver: the old driver's figures are not part of the mean
   CHECK(all.records[0].find(kContextFigure)->n == 1);
   more.device = "another card";
   all.merge(more);
@@ -143,13 +143,13 @@ TEST_CASE("calibration: the user's own folder") {
   CHECK(after.exit == 0);
   CHECK(after.out.find("\"name\": \"context_bytes\"") != std::string::npos);
   CHECK(after.out.find("kvplan/calibration.json") != std::string::npos);
-  // Another GPU, or --calibration none: as without it.
+  // The same as without a calibration: another GPU, or --calibration none.
   std::vector<std::string> other = plan;
   other[2] = "rtx-4090";
   CHECK(run_program(other, "/dev/null", environment).out.find("\"calibration\": null") != std::string::npos);
   std::vector<std::string> none = plan;
   none.insert(none.end(), {"--calibration", "none"});
-  // Everything except the command that plans it again.
+  // The whole report except the command that plans it again.
   const auto plan_of = [](const std::string& out) { return out.substr(0, out.rfind("\"command\"")); };
   CHECK(plan_of(run_program(none, "/dev/null", environment).out) == plan_of(before.out));
 }

@@ -18,14 +18,14 @@ TEST_CASE("a look-up goes from the file to aliases to the class default") {
   CHECK_FALSE(config.find_count("sliding_window"));
   const Fields mistral = with_class(config, "mistral");
   CHECK(mistral.find_count("sliding_window") == 4096);
-  // A null is a value: no class default replaces it.
+  // null is a value: no class default replaces it.
   CHECK_FALSE(mistral.find_count("head_dim"));
 }
 
 TEST_CASE("Python's bare Infinity and NaN are no values, and words in strings stay") {
   const Fields config = Fields::parse(
       R"({"time_step_limit": [0.0, Infinity], "x": -Infinity, "y": NaN, "z": "NaN Infinity \" NaN", "n": 4})");
-  // They are refused as numbers: null would mean "not given".
+  // null is refused as a number, because it would mean "not given".
   CHECK_THROWS_AS(config.find_count("y"), Error);
   CHECK_THROWS_AS(config.find_real("x"), Error);
   CHECK_FALSE(config.is_number("x"));

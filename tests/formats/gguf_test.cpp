@@ -125,7 +125,7 @@ TEST_CASE("tensors of a GGUF that cannot be are refused") {
   CHECK(with({"huge", {1ULL << 40, 1ULL << 40}, 0, 4}).find("64 bits") != std::string::npos);
   CHECK(with({"odd", {100, 4}, kQ4K, 576}).find("256") != std::string::npos);
   CHECK(with({"short", {1024, 1024}, 0, 64}).find("cut short") != std::string::npos);
-  // One that starts within the one before it.
+  // A tensor that starts inside the one before it.
   CHECK(refusal(small().tensor({"a", {64}, 0, 32}).tensor({"b", {8}, 0, 512}).file()).find("\"b\" starts at 32") !=
         std::string::npos);
   CHECK(refusal(small().tensor({"a", {8}, 0, 32}).tensor({"a", {8}, 0, 32}).file()).find("twice") != std::string::npos);
@@ -164,7 +164,8 @@ TEST_CASE("a split set is read whole, and a missing part is named") {
 
 TEST_CASE("a file is read in pieces, and says what its bytes in memory say") {
   const Folder folder;
-  // Strings that end anywhere in a piece, one that is longer than a piece, and arrays that are read and that are not.
+  // Strings that end anywhere in a block that is read at once, one that is longer than a block, and arrays that are
+  // read or skipped.
   GgufWriter writer = small();
   for (std::size_t i = 0; i < 300; ++i) writer.text("text." + std::to_string(i), std::string(i * 7, 'x'));
   const std::string longest(200'000, 'y');
@@ -198,7 +199,7 @@ TEST_CASE("a file that becomes shorter while it is read is an error") {
   std::byte piece[100];
   reader.read(900, piece);
   CHECK_THROWS_WITH(reader.read(901, piece), doctest::Contains("became shorter while it was read"));
-  // At any moment; a mapped file would end the test with a signal.
+  // The file is cut at any moment. A mapped file would end the test with a signal.
   std::atomic<bool> is_over = false;
   std::thread other([&] {
     while (!is_over) {

@@ -79,7 +79,7 @@ TEST_CASE("bounds: headers and tensors of a checkpoint's files in all") {
   const std::string small = folder.write("small.safetensors", with_length(2, "{}"));
   CHECK(read({longest, longest}) == 0);
   CHECK(has(error_of([&] { read({longest, longest, small}); }), "longer than 128 MiB in all"));
-  // A pipeline has several checkpoints: any number of links to one.
+  // A pipeline is several checkpoints. Any number of links may lead to one.
   const auto part = [&](const std::string& name) {
     std::filesystem::create_directory(folder.path() + "/" + name);
     std::filesystem::create_symlink("../longest.safetensors", folder.path() + "/" + name + "/model.safetensors");
@@ -170,7 +170,7 @@ TEST_CASE("bounds: strings, keys and tensors of a GGUF") {
   CHECK(parts(65536, kStrings).empty());
   CHECK(has(parts(65537, 1), "claims 65534 keys"));
   CHECK(has(parts(6, kStrings + 1), "claims 4194305 strings"));
-  // An array of numbers that is read, not walked over.
+  // An array of numbers that is read, not skipped.
   const auto numbers = [](std::uint64_t count) {
     return GgufWriter("llama").array("n", std::vector<std::int32_t>(count)).file();
   };

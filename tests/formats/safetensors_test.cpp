@@ -40,7 +40,7 @@ TEST_CASE("headers that lie are errors") {
   CHECK_THROWS_AS(lie(R"([1,2])", 16), Error);
   CHECK_THROWS_AS(bytes_of("[]", 0), Error);
   CHECK_THROWS_AS(bytes_of(R"({"a":)", 0), Error);
-  // Two tensors over the same bytes.
+  // Two tensors that share bytes.
   CHECK_THROWS_AS(
       bytes_of(
           R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",

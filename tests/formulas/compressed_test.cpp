@@ -23,7 +23,7 @@ Compressed v4_flash(std::uint64_t ratio) {
 TEST_CASE("compressed: a window, and one entry for every m tokens") {
   CHECK(elements(v4_flash(0), 1 << 20) == 128 * 512);
   CHECK(elements(v4_flash(0), 100) == 100 * 512);
-  // One more stretch of 128 tokens: 32 entries with their index keys, or one entry.
+  // 128 more tokens: 32 entries with their index keys, or one entry.
   CHECK(elements(v4_flash(4), 65536 + 128) - elements(v4_flash(4), 65536) == 32 * (512 + 128));
   CHECK(elements(v4_flash(128), 65536 + 128) - elements(v4_flash(128), 65536) == 512);
   CHECK(elements(v4_flash(128), 65536 + 127) == elements(v4_flash(128), 65536));

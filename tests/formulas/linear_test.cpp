@@ -26,7 +26,8 @@ TEST_CASE("linear: lightning attention has no convolution") {
   CHECK(16 * bytes(kind, 1, k16BitState32) == 16777216);
   CHECK(kind.variant() == "lightning");
   CHECK(kind.symbols().size() == 4);
-  CHECK(Linear{Linear::Rule::kGatedDeltaNet, 16, 128, 16, 128, 1}.symbols().size() == 5);  // a kernel of one is one
+  CHECK(Linear{Linear::Rule::kGatedDeltaNet, 16, 128, 16, 128, 1}.symbols().size() ==
+        5);  // a convolution with one column is none
   CHECK(Linear{Linear::Rule::kGatedDeltaNet, 16, 128, 16, 128, 1}.terms(Form::kCompact).size() == 3);  // q and k, v
   CHECK(kind.terms(Form::kCompact).size() == 1);
 }

@@ -1,4 +1,4 @@
-// The projections that a kind writes: parameters of one layer, against published counts and papers.
+// The projections that a kind declares: parameters of one layer, compared with published counts and papers.
 #include <doctest/doctest.h>
 
 #include "formulas/model.h"
@@ -7,7 +7,7 @@
 namespace kvplan {
 namespace {
 
-// A Llama's: no biases, gates or norms beside the kind's own.
+// A Llama's kind, without biases, gates or norms.
 struct Plain : Projections {
   using Projections::Projections;
   AttentionProjections attention_of(const Heads&, bool) const override { return attention; }
@@ -50,7 +50,7 @@ TEST_CASE("projections: heads, with what a family adds to a Llama's") {
   CHECK(parameters(llama, 4096) == 41943040);
   CHECK(parameters(SlidingWindow{llama.heads, Tokens(4096)}, 4096) == 41943040);
   CHECK(parameters(Cross{llama.heads}, 4096) == 41943040);
-  // A layer that reads another's cache projects queries and outputs.
+  // A layer that reads another layer's cache only projects queries and outputs.
   CHECK(parameters(Shared{0, llama.heads, Tokens(0)}, 4096) == 33554432);
   ModelSpec none;
   Plain family(none, 0);
@@ -77,10 +77,11 @@ TEST_CASE("projections: latents") {
                       .v_head_dim = 128,
                       .q_lora_rank = 1536};
   CHECK(parameters(Mla{latent}, 7168) == 187107328);
-  // DeepSeek-V3.2's indexer: 64 heads of 128 from the query's rank, a key of 128 with its norm, weights of heads.
+  // DeepSeek-V3.2's indexer: 64 heads of 128 from the query's rank, a key of 128 with its norm, and the weights of the
+  // heads.
   CHECK(parameters(SparseMla{latent, 128, 64, 2048}, 7168) ==
         187107328 + 8192 * 1536 + 128 * 7168 + 2 * 128 + 64 * 7168);
-  CHECK(parameters(SparseMla{latent, 0, 0, 0}, 7168) == 187107328);  // a shared indexer has none
+  CHECK(parameters(SparseMla{latent, 0, 0, 0}, 7168) == 187107328);  // a shared indexer has no parameters
   CHECK(parameters(SparseMla{latent, 1, 1, 1}, 7168) == 187107328 + 1536 + 7168 + 2 + 7168);
 }
 

@@ -114,7 +114,8 @@ TEST_CASE("symbols: multiply-adds of a cached token, of the papers' equations") 
   CHECK(macs_per_entry(Chunked{{40, 8, 128, 128}, Tokens(8192)}) == 40 * 256);
   CHECK(macs_per_entry(AttentionSink{kLlama, Tokens(4), Tokens(1020)}) == 32 * 256);
   CHECK(macs_per_entry(Cross{{16, 16, 64, 64}}) == 16 * 128);
-  // The latent is key and value at once, the rope part only key: H * (2 r + d_rope); FlashMLA's 1088 a head.
+  // The latent is both key and value, and the rope part is only key: H * (2 r + d_rope). FlashMLA has 1088 for each
+  // head.
   CHECK(macs_per_entry(Mla{kDeepSeekV3}) == 128 * 1088);
   // Indexers score every token: index heads * index width.
   CHECK(macs_per_entry(SparseMla{kDeepSeekV3, 128, 64, 2048}) == 64 * 128);
@@ -122,7 +123,7 @@ TEST_CASE("symbols: multiply-adds of a cached token, of the papers' equations") 
   CHECK(macs_per_entry(v4_flash(4, 128)) == 64 * 128);
   // Compressed entries are attended to as key and value: H * 2 d.
   CHECK(macs_per_entry(v4_flash(128, 0)) == 64 * 1024);
-  // Recurrences cost the same at any length.
+  // Recurrences need the same work at any length.
   for (const Mixer& mixer :
        {Mixer(mamba2()), Mixer(Linear{Linear::Rule::kKda, 32, 128, 32, 128, 4}), Mixer(Rwkv{7, 2560, 64, 2}),
         Mixer(RgLru{2560, 4, 10}), Mixer(ShortConv{2048, 3}), Mixer(None{})})

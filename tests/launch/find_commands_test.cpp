@@ -9,7 +9,7 @@
 namespace kvplan {
 namespace {
 
-// "vllm 0.8.4: serve m" for each command: its engine, its release and its words.
+// "vllm 0.8.4: serve m" for each command: its engine, release and words.
 std::string found(const std::string& text) {
   return join(find_commands(text), "\n", [](const LaunchCommand& each) {
     const std::string gpus = each.gpus ? " on " + std::to_string(*each.gpus) : "";
@@ -40,15 +40,15 @@ TEST_CASE("The engine's command is found behind prompts, wrappers and other comm
   CHECK(found("mpirun -n 1 numactl --all -C 0-47 python -m vllm.entrypoints.openai.api_server --model m : -n 1 x y") ==
         "vllm: -m vllm.entrypoints.openai.api_server --model m");
   CHECK_THROWS_AS(found("docker run --entrypoint bash vllm/vllm-openai:v0.19.0 -c \"pip install x\""), Error);
-  // As Markdown, a mail and PowerShell have it.
+  // Commands as they appear in Markdown, mails and PowerShell.
   CHECK(found("I run `vllm serve m -tp 2` and it fails") == "vllm: vllm serve m -tp 2");
   CHECK(found("> llama-server -m x.gguf -c 512") == "llama.cpp: llama-server -m x.gguf -c 512");
   CHECK(found("`& \"$D\\llama-server.exe\" `\n  -m x.gguf `\n  --jinja`") ==
         "llama.cpp: $D\\llama-server.exe -m x.gguf --jinja");
-  // A package names the release, and an image's tag another one.
+  // The release from a package's name, and from an image's tag.
   CHECK(found("pip install vllm==0.10.2\nvllm serve m") == "vllm 0.10.2: vllm serve m");
   CHECK(found("uv pip install \"sglang[all]==0.5.8\"\nvllm serve m") == "vllm: vllm serve m");
-  // The environment of a server without a model applies to the models that are run.
+  // The environment of a server without a model applies to the models that are run later.
   CHECK(found("OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama run m") == "ollama: ollama run m");
   CHECK(find_commands("OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama run m").front().environment ==
         Assignments{{"OLLAMA_NUM_PARALLEL", "2"}});

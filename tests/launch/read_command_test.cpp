@@ -17,12 +17,12 @@ namespace {
 ReadCommand read(const std::string& text) {
   return read_command(find_commands(text).at(0), "");
 }
-// A command as kvplan's options: "--option value; --flag".
+// A command as options of kvplan: "--option value; --flag".
 std::string asks(const std::string& text) {
   return join(read(text).settings.settings, "; ",
               [](const CommandSetting& each) { return each.option + (each.value.empty() ? "" : " " + each.value); });
 }
-// The options that it warns about.
+// The options that kvplan warns about.
 std::string warns(const std::string& text) {
   std::vector<std::string> out;
   for (const Note& note : read(text).notes)
@@ -72,7 +72,8 @@ TEST_CASE("Options are read as the engine's parser reads them") {
   CHECK(asks("llama-server -m m --lora a --lora b") == "--lora a; --lora b");
   CHECK(asks("VLLM_PP_LAYER_PARTITION=20,12 vllm serve m -pp 2") ==
         "--pp-layer-partition 20,12; --pipeline-parallel-size 2");
-  // LMCache: 5 GiB of each rank where nothing names its size; connectors of vLLM: bytes of all ranks, or of each.
+  // LMCache has 5 GiB for each rank if no variable sets its size. For vLLM's connectors the bytes are for all ranks, or
+  // for each.
   const std::string connector = R"(vllm serve m -tp 2 --kv-transfer-config '{"kv_connector": ")";
   CHECK(asks(connector + R"(LMCacheConnectorV1", "kv_role": "kv_both"}')") ==
         "--tensor-parallel-size 2; --kv-offloading-size 10");
@@ -152,7 +153,7 @@ TEST_CASE("The edited command keeps the rest, and hides secrets") {
       "4096");
 }
 
-// Every option that a parser has or had is in the engine's table; otherwise pasting it would be an error.
+// Every option that a parser has or had is in the engine's table. Otherwise a pasted command with it would be an error.
 TEST_CASE("The tables of options are complete") {
   struct Parser {
     std::string engine;

@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-// The words of every command, "|" between words and a line between commands.
+// The words of every command, with "|" between words and one line for each command.
 std::string commands_of(const std::string& text) {
   return join(read_shell(text).commands, "\n", [](const ShellCommand& command) {
     return join(command.own, "", [](const auto& each) { return each.first + "=" + each.second + " "; }) +

@@ -1,9 +1,9 @@
-// Runs a program and writes what it used into a file: its status as wait4 gives it, seconds, peak memory in KiB.
+// Runs a program and writes to a file what it used: the status from wait4, seconds, and the peak memory in KiB.
 //
 // usage: kvplan_launcher FILE PROGRAM ARGUMENTS...
 //
-// The system counts the memory of the process that calls exec. The tests can use hundreds of MiB; this program is
-// small.
+// The system's count includes the memory of the process that calls exec. The tests may use hundreds of MiB, but this
+// program is small.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

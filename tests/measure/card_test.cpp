@@ -77,10 +77,10 @@ TEST_CASE("measure card: nothing is kept where a neighbour moves, and no context
     CHECK(later.exit == 0);
     CHECK(json_of(later)["calibration"]["figures"].size() >= 1);
   }
-  // 6 GiB are another engine that started meanwhile, not a context.
+  // 6 GiB belong to another engine that started meanwhile, not to a context.
   const Json large = json_of(card({"--json"}, {"KVPLAN_FAKE_CONTEXT=6000"}));
   CHECK(large["context_bytes"].is_null());
-  // A measured plan saves nothing either.
+  // A measured plan does not save anything either.
   const std::string other = folder.path() + "/d.json";
   const Run plan = played({"testdata/configs/llama-3.1-8b.json", "--measure", "--share", "--max-model-len", "8k",
                            "--save-calibration", other},
@@ -97,7 +97,7 @@ TEST_CASE("measure: a card that others compute on is refused without --share") {
     CHECK(run.err.find("1 program computes on it") != std::string::npos);
     CHECK(run.err.find("--share") != std::string::npos);
   }
-  // In a container no process is listed, but much memory is in use.
+  // In a container NVML lists no process, but much memory is in use.
   CHECK(card({}, {"KVPLAN_FAKE_OTHERS=3000"}).exit == 5);
   CHECK(card({"--share"}, busy).exit == 0);
 }

@@ -82,7 +82,7 @@ TEST_CASE("check-log: bytes of the printed tokens") {
   check = checked(arguments +
                   "[16:37:06 TP0] KV Cache is allocated. #tokens: 442750, K size: 27.04 GB, V size: 27.02 GB\n");
   CHECK(check.disagreements == 1);
-  // Half the bytes of 16 bit: FP8, if no line names the type.
+  // Half the bytes of 16 bit mean FP8, if no line names the type.
   check =
       checked("[TensorRT-LLM][INFO] [MemUsageChange] Allocated 16.05 GiB for max tokens in paged KV cache (263008)\n");
   CHECK(check.compared == 1);
@@ -112,7 +112,7 @@ TEST_CASE("check-log: tokens of what the fraction leaves") {
   CHECK(check.compared == 1);
   CHECK(check.disagreements == 0);
   CHECK(check.read.back() == "--mem-fraction-static 0.88, by the figures");
-  // No fraction of two digits leaves memory for these.
+  // No fraction with two digits leaves memory for these.
   check = checked(weights + "[16:43:22 TP0] max_total_num_tokens=55000" + end);
   CHECK(check.compared == 0);
   CHECK(check.disagreements == 0);
@@ -163,7 +163,7 @@ TEST_CASE("check-log: ranks of an excerpt are some of all") {
   CHECK(check.plan.request.parallel.tensor == 8);
   CHECK(check.compared == 2);
   CHECK(check.disagreements == 0);
-  // The highest rank of an excerpt: 8 heads on 2 ranks, by the bytes.
+  // The highest rank in an excerpt: 8 heads on 2 ranks, as the bytes show.
   CHECK(
       checked("[16:41:18 TP0] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 442750, K size: 13.51 GB, V size: "
               "13.51 GB\n")

@@ -80,7 +80,7 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(cards[0].name == "NVIDIA GeForce RTX 4090");
   CHECK(cards[0].memory == Bytes(24564 * kMiB));
   CHECK(cards[1].memory == Bytes(0));
-  // A partitioned GPU counts as its slices; a program sees those that the environment names.
+  // A partitioned GPU counts as its slices. A program sees the slices that the environment names.
   setenv("KVPLAN_FAKE_CARDS",
          "NVIDIA A100-SXM4-40GB=40960,NVIDIA A100-SXM4-40GB MIG 3g.20gb=20096+2048,NVIDIA A100-SXM4-40GB MIG "
          "1g.5gb=4864,NVIDIA GeForce RTX 3060=12288",
@@ -103,14 +103,14 @@ TEST_CASE("detect: NVML, card by card") {
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "auto", "--json"});
   CHECK(run.exit <= 1);
   CHECK(run.out.find("planned for the smallest") != std::string::npos);
-  // With a time limit: the same GPUs, or none.
+  // The same GPUs, or none, within a time limit.
   using std::chrono::milliseconds;
   const auto within = detect_cards_within(milliseconds(60'000));
   REQUIRE(within.size() == 2);
   CHECK(within[1].name == "NVIDIA GeForce RTX 3060");
   CHECK(within[1].memory == Bytes(12288 * kMiB));
   CHECK(detect_cards_within(milliseconds(0)).empty());
-  // Output to a pipe never mentions this machine.
+  // If the output is a pipe, it never mentions this machine.
   CHECK(run_program({"testdata/configs/llama-3.1-8b.json"}).out.find("this machine") == std::string::npos);
   unsetenv("KVPLAN_NVML");
   unsetenv("KVPLAN_FAKE_CARDS");

@@ -23,8 +23,8 @@ struct Case {
   std::string_view log;
   LogVerdict verdict;
   std::string_view cause;               // the id
-  std::vector<std::string_view> says;   // figures of the sentence
-  std::vector<std::string_view> cures;  // options, in this order among others
+  std::vector<std::string_view> says;   // figures in the sentence
+  std::vector<std::string_view> cures;  // options, in this order, possibly with others between them
 };
 
 std::string options_of(const Diagnosis& found) {
@@ -44,7 +44,7 @@ const Case kCases[] = {
      "cache_too_small",
      {"1048576", "22.5 GiB", "17.39 GiB"},
      {"--max-model-len 810208", "--gpu-memory-utilization", "--kv-cache-dtype fp8", "--tensor-parallel-size 2"}},
-    // 8.00 GiB for 32768 tokens are 4 MiB per block of 16; 5.62 GiB hold 1,438 of them: 23,008 tokens
+    // 8.00 GiB for 32768 tokens are 4 MiB per block of 16. 5.62 GiB are 1,438 blocks: 23,008 tokens
     {"ValueError: To serve at least one request with the models's max seq len (32768), (8.00 GiB KV cache is needed, "
      "which is larger than the available KV cache memory (5.62 GiB). Try increasing `gpu_memory_utilization` or "
      "decreasing `max_model_len` when initializing the engine.\n",
@@ -58,7 +58,7 @@ const Case kCases[] = {
      "cache_too_small",
      {"24320", "32768"},
      {"--max-model-len 24320"}},
-    // what is free, over the total: 3.25 / 23.43 = 0.138
+    // free memory over the total: 3.25 / 23.43 = 0.138
     {"ValueError: Free memory on device cuda:0 (3.25/23.43 GiB) on startup is less than desired GPU memory utilization "
      "(0.96, 22.49 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n",
      kDidNotStart,
@@ -110,7 +110,7 @@ const Case kCases[] = {
      "no_bfloat16",
      {"Tesla T4", "7.5", "8.0"},
      {"--dtype half"}},
-    // 32 heads: 2 ranks divide, 3 do not
+    // 32 heads can be split over 2 ranks, but not over 3
     {"ValueError: Total number of attention heads (32) must be divisible by tensor parallel size (3).\n",
      kDidNotStart,
      "heads_do_not_divide",
@@ -163,7 +163,7 @@ const Case kCases[] = {
      "buffer_limit",
      {"8753520640"},
      {"-ub"}},
-    // it was retried with less, and started
+    // it retried with less, and started
     {"ggml_gallocr_reserve_n_impl: failed to allocate CUDA1 buffer of size 54262464512\n"
      "graph_reserve: failed to allocate compute buffers\n"
      "sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism\n"
@@ -199,7 +199,7 @@ const Case kCases[] = {
      "does_not_fit_devices",
      {"7530"},
      {"--isq 4"}},
-    // 65.4 % of 34 requests: 1.92 % each, 52 fill the cache
+    // 65.4 % for 34 requests are 1.92 % each, so 52 fill the cache
     {"Engine 000: Avg prompt throughput: 24000.7 tokens/s, Avg generation throughput: 83.7 tokens/s, Running: 34 reqs, "
      "Waiting: 66 reqs, GPU KV cache usage: 65.4%, Prefix cache hit rate: 0.0%\n",
      kServesWithTrouble,
@@ -217,7 +217,7 @@ const Case kCases[] = {
      "request_too_long",
      {"91541", "2048"},
      {"OLLAMA_CONTEXT_LENGTH=91541"}},
-    // the size comes before the first words that are the same in every release
+    // the size is before the first words that are the same in every release
     {"ValueError: 8.00 GiB KV cache is needed, which is larger than the available KV cache memory (5.62 GiB). Based on "
      "the available memory, the estimated maximum model length is 23008.\n",
      kDidNotStart,
@@ -229,7 +229,7 @@ const Case kCases[] = {
      "too_many_sequences",
      {"1024", "312"},
      {"--max-num-seqs 312"}},
-    // 23.53 - 0.03 - 1.81 = 21.69 GiB are another process's
+    // 23.53 - 0.03 - 1.81 = 21.69 GiB belong to another process
     {"(EngineCore pid=1) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a total "
      "capacity of 23.53 GiB of which 30.00 MiB is free. Including non-PyTorch memory, this process has 1.81 GiB memory "
      "in use. Process 5403 has 21.69 GiB memory in use. Of the allocated memory 1.40 GiB is allocated by PyTorch, and "
@@ -253,14 +253,14 @@ const Case kCases[] = {
      "",
      {},
      {}},
-    // the same failure after a start belongs to that start
+    // a failure after a start belongs to that start
     {"CUDA error: out of memory\nllama runner started in 3.01 seconds\nCUDA error: out of memory\n",
      kDied,
      "out_of_memory",
      {},
      {}},
     {"CUDA error: out of memory\nllama runner started in 3.01 seconds\n", kStarted, "", {}, {}},
-    // llama-server v0.5.0, whose port is in use
+    // llama-server v0.5.0, on a port that is in use
     {"0.00.017.738 I srv          init: using 5 threads for HTTP server\n"
      "0.00.061.644 E srv         start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8124\n"
      "0.00.062.971 E srv  llama_server: exiting due to HTTP server error\n",
@@ -286,7 +286,7 @@ const Case kCases[] = {
      "heads_do_not_divide",
      {"97"},
      {}},
-    // vLLM on CPUs: a larger GPU would not help; 4.38 GiB are five of the whole GiB that the variable takes
+    // vLLM on CPUs, where a larger GPU would not help; 4.38 GiB are rounded up to 5, since the variable takes whole GiB
     {"INFO [__init__.py:216] Automatically detected platform cpu.\nValueError: To serve at least one request with the "
      "model's max seq len (40960), (4.38 GiB KV cache is needed, which is larger than the available KV cache memory "
      "(4.00 GiB). Based on the available memory, the estimated maximum model length is 37440.\n",
@@ -294,7 +294,7 @@ const Case kCases[] = {
      "cache_too_small",
      {"4.38 GiB", "4.00 GiB"},
      {"--max-model-len 37440", "VLLM_CPU_KVCACHE_SPACE=5"}},
-    // ggml-org/llama.cpp#19408's slots and requests: 2 x 32768 cells hold 47 of 1,369 tokens
+    // slots and requests of ggml-org/llama.cpp#19408: 2 x 32768 cells fit 47 requests of 1,369 tokens
     {"srv    load_model: initializing, n_slots = 2, n_ctx_slot = 32768, kv_unified = 'false'\n"
      "slot launch_slot_: id  0 | task 124 | processing task, is_child = 0\n"
      "slot      release: id  0 | task 124 | stop processing: n_tokens = 1369, truncated = 0\n"
@@ -310,7 +310,7 @@ const Case kCases[] = {
      "host_out_of_memory",
      {"44.0 GiB", "7.6 GiB"},
      {"more main memory"}},
-    // vllm/v1/worker/gpu_model_runner.py raises the second line from PyTorch's: half of the 1024 is the first cure
+    // vllm/v1/worker/gpu_model_runner.py raises the second line after PyTorch's; half of the 1024 is the first remedy
     {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 44.40 "
      "GiB "
      "of which 207.31 MiB is free.\nRuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy "
@@ -319,7 +319,7 @@ const Case kCases[] = {
      "out_of_memory",
      {"896.00 MiB", "207.31 MiB"},
      {"--max-num-seqs 512"}},
-    // 400,312 tokens of 61 requests are 6,562 each
+    // 400,312 tokens for 61 requests are 6,562 each
     {"[2026-11-20 10:09:00 TP0] Decode batch. #running-req: 61, #token: 400312, token usage: 0.99, cuda graph: True, "
      "gen throughput (token/s): 1802.11, #queue-req: 30,\n",
      kServesWithTrouble,
@@ -358,14 +358,14 @@ TEST_CASE("a failing start has its cause, its figures and remedies from the log 
 }
 
 TEST_CASE("a remedy that the log's own figures rule out is none") {
-  // 16 GiB needed, half of it still more than 5.26: 8 bits are not enough.
+  // 16 GiB are needed, and half of it is still more than 5.26. So 8 bits are not enough.
   const Diagnosis half = diagnose(read_log(
       "ValueError: To serve at least one request with the models's max seq len (131072), (16.0 GiB KV cache is "
       "needed, which is larger than the available KV cache memory (5.26 GiB). Based on the available memory, "
       "the estimated maximum model length is 43088.\n"));
   CHECK(options_of(half).find("fp8") == std::string::npos);
   CHECK(options_of(half).find("--max-model-len 43088") != std::string::npos);
-  // Weights take 0.80 of the GPU and 0.85 of it were not enough: 0.81 is not a cure.
+  // The weights take 0.80 of the GPU, and 0.85 was not enough. So 0.81 is not a remedy.
   const Diagnosis share = diagnose(
       read_log("server_args=ServerArgs(model_path='Qwen/Qwen3-32B', tp_size=1, mem_fraction_static=0.853)\n"
                "Load weight end. type=Qwen3ForCausalLM, dtype=torch.bfloat16, avail mem=15.21 GB, mem usage=61.04 GB.\n"

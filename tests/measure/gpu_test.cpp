@@ -1,4 +1,4 @@
-// The real program with a fake driver (tests/fakes/fake_gpu.cpp): CUDA, HIP, and failures.
+// The real program with a simulated driver (tests/fakes/fake_gpu.cpp): CUDA, HIP, and failures.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 #ifdef KVPLAN_FAKE_GPU
 
-// One library replaces all three.
+// One simulated library replaces all three.
 const std::string kFake = KVPLAN_FAKE_GPU;
 const std::string kCuda = "KVPLAN_LIBCUDA=" + kFake;
 const std::string kHip = "KVPLAN_LIBHIP=" + kFake;
@@ -47,9 +47,10 @@ TEST_CASE("gpu: a card that behaves") {
   CHECK(says(run, "\"measured_bytes\": 4294967296"));
   CHECK(says(run, "\"mean\": 3000.0"));  // GB/s of the fake
   CHECK(says(run, "\"status\": \"agrees\""));
-  // Then the start is rehearsed: libraries, weights, the 64 buffers again, activations.
+  // Then it rehearses the start: libraries, weights, the 64 buffers again, activations.
   CHECK(says(run, "\"status\": \"starts\""));
-  // 64 buffers, the one that warms the driver up, and those of the start; all are freed before the context is released.
+  // 64 buffers, the first one that warms the driver up, and those of the start. All are freed before the context is
+  // released.
   CHECK(file_text(folder.path() + "/log") == "context released, 0 buffers live, 132 allocated\n");
 }
 
@@ -58,7 +59,7 @@ TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled do
   CHECK(large.exit == 0);
   CHECK(says(large, "\"measured_bytes\": " + std::to_string(60ull << 30)));
   CHECK(says(large, "\"scaled\": null"));
-  // Without --gpu the plan is for the measured GPU: 128 GiB do not fit, and the rehearsal fails.
+  // Without --gpu kvplan plans for the measured GPU. 128 GiB do not fit it, so the rehearsal fails.
   const Run beyond = measure({"--num-seqs", "32"}, {kH100});
   CHECK(beyond.exit == 1);
   CHECK(says(beyond, "\"status\": \"agrees\""));
@@ -153,14 +154,14 @@ TEST_CASE("gpu: a driver that takes more, and memory that forgets") {
 TEST_CASE("gpu: others on the card are seen and keep theirs") {
   const Run run =
       measure({"--num-seqs", "8", "--share"}, {kH100, "KVPLAN_FAKE_OTHERS=60000", "KVPLAN_FAKE_PROCESSES=2"});
-  CHECK(run.exit == 1);  // it would fit an empty GPU
+  CHECK(run.exit == 1);  // the plan would fit an empty GPU
   CHECK(says(run, "\"status\": \"fits\""));
   CHECK(says(run, "\"status\": \"agrees\""));
   CHECK(says(run, "\"status\": \"stops\""));
   CHECK(says(run, "\"used_by_others_bytes\": " + std::to_string(60000ull << 20)));
   CHECK(says(run, "\"other_processes\": 2"));
   CHECK_FALSE(says(run, "\"scaled\": null"));
-  // A full GPU: refused, with nothing allocated except the driver's warm-up.
+  // A full GPU is refused. Only the driver's warm-up allocates anything.
   const Run full = measure({"--share"}, {kH100, "KVPLAN_FAKE_OTHERS=80500"});
   CHECK(full.exit == 1);
   CHECK(says(full, "\"status\": \"refused\""));
@@ -187,7 +188,7 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   CHECK(plan.out.find("450.0 MiB  measured 2 times on") != std::string::npos);
   const Run again = measure({"--calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
   CHECK(says(again, "\"context_bytes\": " + std::to_string(450ull << 20)));
-  // The plan's line also includes libraries: a bare context never lowers it.
+  // The plan's line also includes libraries, so a measured context never lowers it.
   const Run without = measure({"--calibration", "none"}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
   const std::string planned = without.out.substr(without.out.find("\"planned_context_bytes\""), 40);
   CHECK(says(again, planned.substr(0, planned.find('\n'))));

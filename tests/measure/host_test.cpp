@@ -1,4 +1,4 @@
-// Host memory as a device, and what the kernel says about it.
+// Main memory as a device, and what the kernel reports about it.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ TEST_CASE("host: what is written is resident, what is freed is gone") {
   CHECK(device->facts().granularity == Bytes(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
   CHECK(device->memory().used == Bytes(0));
   const BufferId first = device->allocate(8 * kMiB);
-  CHECK(device->memory().used == Bytes(0));  // not backed before it is written
+  CHECK(device->memory().used == Bytes(0));  // memory is not backed before it is written
   device->fill(first, 0, 8 * kMiB, 1);
   CHECK(device->memory().used == Bytes(8 * kMiB));
   const BufferId second = device->allocate(5000);
@@ -35,7 +35,7 @@ TEST_CASE("host: what is written is resident, what is freed is gone") {
   device->free(first);
   CHECK(device->memory().used == Bytes(8192));
   device->free(second);
-  device->free(second);  // twice does no harm
+  device->free(second);  // freeing twice does no harm
   CHECK(device->memory().used == Bytes(0));
 }
 

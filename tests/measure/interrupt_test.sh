@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ctrl-C in the middle of a measurement: everything is freed, nothing is reported, and the shell sees the signal.
+# Ctrl-C during a measurement: kvplan frees everything and prints no report, and the shell sees the signal.
 set -u
 kvplan=$1
 cd "$2" || exit 1
@@ -14,7 +14,7 @@ export KVPLAN_FAKE_GPUS="a card=81090" KVPLAN_FAKE_SLOW=20 KVPLAN_FAKE_LOG="$wor
 
 failed=0
 for signal in INT TERM HUP; do
-  # A busy machine may need longer than a second to get to the first buffer.
+  # A busy machine may need more than a second to reach the first buffer.
   for seconds in 1 3 9; do
     rm -f "$work/log"
     timeout --preserve-status -s $signal $seconds "$kvplan" testdata/configs/llama-3.1-8b.json --max-model-len 128k --num-seqs 4 \

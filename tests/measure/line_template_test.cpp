@@ -25,7 +25,7 @@ TEST_CASE("line template: holes") {
   CHECK(found->values[0].value == 14.2487);
   CHECK(found->values[0].unit == LogUnit::kGibibytes);
   CHECK(found->values[1].value == 36.2);
-  // The word before, any blanks, thousands.
+  // The word in front of the figure, any blanks, and thousands separators.
   found = match("{device:word} KV buffer size = {kv:size}", "llama_kv_cache:    Vulkan0 KV buffer size =   128.00 MiB");
   REQUIRE(found);
   CHECK(found->values[0].text == "Vulkan0");

@@ -73,7 +73,7 @@ TEST_CASE("log failures: an exception that no row knows is why it did not start,
   CHECK(has(cures_of(found), "Try setting VLLM_FROB=2"));
   CHECK(diagnosis_of(trace + "INFO Application startup complete.\n").verdict == LogVerdict::kStarted);
   CHECK(diagnosis_of("INFO Application startup complete.\n" + trace).verdict == LogVerdict::kStarted);
-  // Only a type: the line of code says more.
+  // Only the type of the exception: the line of code tells more.
   const Diagnosis bare = diagnosis_of(
       "  File \"/x/sglang/srt/mem_cache/pool.py\", line 117, in create_buffer\n    assert self.width == 7\n"
       "AssertionError\n");
@@ -154,7 +154,7 @@ TEST_CASE("log metrics: a Prometheus page tells what limits a server") {
   CHECK(slots.verdict == LogVerdict::kServesWithTrouble);
   CHECK(cause_text(slots) == "4 run, 7 wait");
   CHECK(has(cures_of(slots), "--kv-unified -np 11"));
-  // The scheduler's cap is not in the page: more may run than do.
+  // The page does not have the scheduler's cap, so more requests may run than it allows.
   const Diagnosis capped =
       diagnosis_of("vllm:num_requests_running 16.0\nvllm:num_requests_waiting 41.0\nvllm:kv_cache_usage_perc 0.41\n");
   CHECK(has(cures_of(capped), "--max-num-seqs 39"));
@@ -171,7 +171,7 @@ TEST_CASE("log failures: below a traceback any exception counts") {
   CHECK(found.verdict == LogVerdict::kDidNotStart);
   CHECK(has(cause_text(found), "core.PoolExhausted: no slots left"));
   CHECK(has(cures_of(found), "--pool-slots"));
-  // Neither a line elsewhere nor the lines of a server that keeps running are exceptions.
+  // Such a line in another place, or from a server that keeps running, is not an exception.
   CHECK(diagnosis_of("Finished: all slots are free\n").verdict == LogVerdict::kCannotTell);
   CHECK(diagnosis_of("INFO: Application startup complete.\nTraceback (most recent call last):\n"
                      "  File \"/x.py\", line 1, in f\n    g()\nstarlette.ClientDisconnect\n")
@@ -179,7 +179,7 @@ TEST_CASE("log failures: below a traceback any exception counts") {
 }
 
 TEST_CASE("log failures: the system's killer and a capture that runs out of memory") {
-  // ollama/ollama#9322: the load timed out because the kernel had killed the process.
+  // ollama/ollama#9322: loading timed out because the kernel had killed the process.
   const Diagnosis killed = diagnosis_of(
       "time=2025-02-24T11:16:31.470-08:00 level=ERROR source=sched.go:455 msg=\"error loading llama server\" "
       "error=\"timed out waiting for llama runner to start: context canceled\"\n"

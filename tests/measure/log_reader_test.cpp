@@ -39,7 +39,7 @@ constexpr Row kRows[] = {
      "PyTorch "
      "activation peak memory takes 1.66GiB; the rest of the memory reserved for KV Cache is 3.88GiB.",
      "activation", 1.66, LogUnit::kGibibytes},
-    // noonghunna/club-3090#1087: since 0.27 (not in 0.26.0) weights and memory outside PyTorch are one figure
+    // noonghunna/club-3090#1087: since 0.27 (not in 0.26.0) one figure has weights and memory outside PyTorch
     {"(Worker_TP0 pid=223) INFO 08-22 04:42:13 [gpu_worker.py:789] Free memory on device (30.27/31.4 GiB) on startup. "
      "Desired GPU memory utilization is (0.92, 28.88 GiB). Actual usage is 15.03 GiB for consumed memory (weights + "
      "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory. Replace",
@@ -193,7 +193,7 @@ TEST_CASE("log reader: ranks of every prefix") {
     CHECK(reading.options.ranks == row.ranks);
     CHECK(reading.options.tensor_parallel == row.ranks);
   }
-  // A line without a figure also has ranks, and the arguments are more reliable than the highest rank of an excerpt.
+  // A line without a figure also names ranks. Arguments are more reliable than the highest rank of an excerpt.
   CHECK(read_log("(Worker_TP1 pid=9) x\nAvailable KV cache memory: 1 GiB").options.tensor_parallel == 2);
   CHECK(read_log("tensor_parallel_size=16\n[TP10] KV Cache is allocated. #tokens: 5").options.tensor_parallel == 16);
   CHECK(read_log("world_size=2 rank=1 local_rank=1\nAvailable KV cache memory: 1 GiB").options.tensor_parallel == 2);
@@ -337,18 +337,18 @@ TEST_CASE("log reader: the last of several starts counts") {
   CHECK(reading.observations.front().value == 2.5);
   CHECK(reading.observations.front().line_number == 8);
   CHECK(reading.options.version == "0.20.1");
-  // A program that creates one engine after another prints no banner: the last engine's arguments count.
+  // A program that creates several engines prints no banner, so the arguments of the last engine count.
   const std::string engine = "Initializing a V1 LLM engine (v0.11.0) with config: model='a', tensor_parallel_size=";
   reading = read_log(engine + "2,\nModel loading took 1.5 GiB\nGPU KV cache size: 9 tokens\n" + engine + "4,\n");
   CHECK(reading.starts == 2);
   CHECK(reading.options.tensor_parallel == 4);
   CHECK(reading.observations.empty());
-  // Without a banner: weights after a cache are a new start (vllm-project/vllm#16348).
+  // Without a banner, weights after a cache mean a new start (vllm-project/vllm#16348).
   reading =
       read_log("Model loading took 1.5 GiB\n# cuda blocks: 5, # CPU blocks: 6\nModel loading took 0.2393 GiB and\n");
   CHECK(reading.starts == 2);
   CHECK(reading.observations.size() == 1);
-  // A draft's weights come before the cache.
+  // The weights of a draft are logged before the cache.
   CHECK(read_log("Model loading took 1.5 GiB\nModel loading took 0.2 GiB\nGPU KV cache size: 5 tokens\n").starts == 1);
 }
 
@@ -367,7 +367,7 @@ TEST_CASE("log reader: pieces are read as their text is") {
   CHECK(streamed.observations[1].line_number == 3);
 }
 
-// As PowerShell's ">" writes a log.
+// A log written by PowerShell's ">".
 TEST_CASE("log reader: UTF-16 with its mark, and UTF-8 with its own") {
   const std::u16string text = u"\U0001F680 Model loading took 1.50 GiB memory\nGPU KV cache size: 1,024 tokens\n";
   for (const bool is_big : {false, true}) {
@@ -395,7 +395,7 @@ TEST_CASE("log reader: the text of UTF-16, to the byte") {
   LogText text;
   CHECK(text.utf8(std::string("\xFF\xFE\x41\x00\xE9\x00\xAC\x20\x3D\xD8\x80\xDE", 12)) ==
         "A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x9A\x80");
-  // Halves without the other.
+  // Each half without the other.
   LogText broken;
   CHECK(broken.utf8(std::string("\xFF\xFE\x00\xDC\x3D\xD8\x41\x00", 8)) == "\xEF\xBF\xBD\xEF\xBF\xBD\x41");
 }

@@ -74,7 +74,7 @@ void check_remedies(std::string_view remedies) {
   }
 }
 
-// The names in braces that are names of values.
+// The names in braces that are names of log values.
 void check_holes(std::string_view text, const LogTemplate& row) {
   for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
     const std::string_view rest = text.substr(open + 1);
@@ -92,7 +92,7 @@ void check_holes(std::string_view text, const LogTemplate& row) {
 
 TEST_CASE("log rows: each row has a line that is read as that row") {
   for_each_row([](std::string_view, const LogTemplate& row, const std::string& line) {
-    if (row.event == LogEventId::kRaised && row.meaning.empty()) return;  // in the test of exceptions
+    if (row.event == LogEventId::kRaised && row.meaning.empty()) return;  // covered by the test of exceptions
     CAPTURE(row.text);
     CHECK_FALSE(line.empty());
   });

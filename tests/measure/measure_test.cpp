@@ -1,4 +1,4 @@
-// --measure with a fake device: what it allocates, compares, refuses and frees.
+// --measure with a simulated device: what it allocates, compares, refuses and frees.
 #include "measure/measure.h"
 
 #include <doctest/doctest.h>
@@ -47,7 +47,7 @@ TEST_CASE("measure: what is planned is what is allocated, and all of it is freed
   CHECK(device.allocations == 64);
   CHECK(device.frees == 64);
   CHECK(device.live() == 0);
-  // A mark in every granule of 2 MiB, each read back.
+  // Every granule of 2 MiB gets a mark, and each mark is read back.
   CHECK(device.reads == 4 * kGiB / (2 * kMiB));
   CHECK(out.seen.bandwidth.n == 5);
   CHECK(out.seen.bandwidth.mean == doctest::Approx(1e12));
@@ -68,7 +68,7 @@ TEST_CASE("measure: whole multiples are a reason, more is not") {
   CHECK(out.seen.reason.find("granularity") != std::string::npos);
   CHECK(out.seen.difference() == doctest::Approx(0.024).epsilon(0.01));
 
-  device.extra_per_mille = 30;  // a driver that takes 3 % for itself
+  device.extra_per_mille = 30;  // a driver that uses 3 % itself
   measure(out, device, tokens(32768));
   CHECK(out.seen.status == MeasureStatus::kDisagrees);
   CHECK(out.seen.lines[0].reason.find("unexplained") != std::string::npos);
@@ -128,14 +128,14 @@ TEST_CASE("measure: memory that does not keep what was written is a failure") {
 TEST_CASE("measure: a plan that is larger than what is free is measured smaller, and said so") {
   FakeDevice device(Bytes(24 * kGiB), Bytes(2 * kMiB));
   Measured out;
-  // 16 sequences of 32k tokens are 64 GiB: five of them fit.
+  // 16 sequences of 32k tokens are 64 GiB, and five of them fit.
   measure(out, device, tokens(32768, 16));
   CHECK(out.seen.status == MeasureStatus::kAgrees);
   CHECK(out.seen.num_seqs == 5);
   CHECK(out.seen.max_model_len == 32768);
   CHECK(out.seen.planned == Bytes(20 * kGiB));
   CHECK_FALSE(out.seen.scaled.empty());
-  // One sequence of a million tokens is 128 GiB: a shorter one.
+  // One sequence of a million tokens is 128 GiB, so a shorter one is measured.
   measure(out, device, tokens(1048576));
   CHECK(out.seen.num_seqs == 1);
   CHECK(out.seen.max_model_len < 1048576);
@@ -195,14 +195,14 @@ TEST_CASE("measure: the largest context is the one that allocates") {
   options.find_maximum = true;
   measure(out, device, tokens(4096), options);
   REQUIRE(out.seen.maximum);
-  // 16 GiB less 2 %: 128,450 tokens of 128 KiB; granules of 16 tokens a buffer take the rest.
+  // 16 GiB minus 2 % are 128,450 tokens of 128 KiB. Rounding each buffer to granules of 16 tokens takes the rest.
   CHECK(out.seen.maximum->max_model_len <= 128450);
   CHECK(out.seen.maximum->max_model_len > 126000);
   CHECK(out.seen.maximum->tries == 1);
   CHECK(device.most_used <= Bytes(16 * kGiB - 256 * kMiB));
   CHECK(device.live() == 0);
 
-  // A device that refuses far below its free memory: found by trying.
+  // A device that refuses although it reports more free memory. The limit is found by trying.
   class Lying : public FakeDevice {
    public:
     using FakeDevice::FakeDevice;
@@ -267,11 +267,11 @@ TEST_CASE("measure: what it teaches of the card") {
   measure(out, device, request);
   const CalibrationRecord record = calibration_of(out.seen, "2026-11-21");
   CHECK(record.device == "a device of the tests");
-  CHECK(record.engine.empty());  // of the GPU, whatever engine was requested
+  CHECK(record.engine.empty());  // belongs to the GPU, whatever engine was requested
   CHECK(record.model.empty());
   REQUIRE(record.find(kUsableFigure) != nullptr);
   CHECK(record.find(kUsableFigure)->mean_bytes() == Bytes(80 * kGiB));
-  CHECK(record.find(kBandwidthFigure) == nullptr);  // of buffers that are copied one by one
+  CHECK(record.find(kBandwidthFigure) == nullptr);  // belongs to buffers that are copied one by one
   CHECK(record.find(kContextFigure)->n == 1);
 }
 

@@ -1,4 +1,4 @@
-// A rehearsed start on a fake device: PyTorch's segments, one buffer in llama.cpp, and where it fails.
+// A rehearsed start on a simulated device: PyTorch's segments, one buffer in llama.cpp, and the step at which it fails.
 #include "measure/measure.h"
 
 #include <doctest/doctest.h>
@@ -43,17 +43,17 @@ TEST_CASE("rehearsal: vLLM's start on a card of 80 GiB, in PyTorch's segments") 
   // CUDACachingAllocator.cpp's sizes.
   const RehearsedStep& weights = step_of(*seen, "weights");
   CHECK(weights.blocks >= 132);
-  CHECK(weights.blocks <= 133);  // and a few bytes of scales
+  CHECK(weights.blocks <= 133);  // and a few bytes for scales
   CHECK(weights.held == weights.blocks);
   CHECK(weights.asked >= weights.planned);
   CHECK(weights.asked.count() - weights.planned.count() < 4 * kMiB);
-  // The pool is the engine's budget, not the 4 GiB of the request: 32 tensors.
+  // The pool is the engine's whole budget, 32 tensors, and not the 4 GiB of the request.
   const RehearsedStep& cache = step_of(*seen, "cache");
   CHECK(cache.what == "cache, the whole pool");
   CHECK(cache.blocks == 32);
   CHECK(cache.planned > Bytes(45 * kGiB));
   CHECK(step_of(*seen, "graphs").held == 1);
-  // Everything was allocated at the same time, and freed; the rest is what vLLM's fraction leaves.
+  // Everything was allocated at the same time, and freed. What remains is the part that vLLM's fraction leaves free.
   CHECK(device.most_used > Bytes(70 * kGiB));
   CHECK(seen->spare == Bytes(80 * kGiB) - device.most_used);
   CHECK(device.live() == 0);
@@ -80,7 +80,7 @@ TEST_CASE("rehearsal: where a neighbour holds memory it stops, and says at which
   CHECK(seen->stopped.starts_with("cache, the whole pool, block "));
   CHECK(seen->missing > Bytes(10 * kGiB));
   CHECK(seen->spare == Bytes(0));
-  // Never more than the margin for other programs allows.
+  // Never more than the margin for other programs leaves.
   CHECK(device.most_used <= Bytes(20 * kGiB) + usable_room(Bytes(60 * kGiB), 0.02));
   CHECK(device.live() == 0);
 }

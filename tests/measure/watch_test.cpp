@@ -24,7 +24,7 @@ const WatchedStage* stage(const Watched& seen, StartStage wanted) {
   return nullptr;
 }
 
-// Tells the fake engine which stages were seen.
+// Tells the simulated engine which stages kvplan has seen.
 class Seen {
  public:
   Seen() { setenv("KVPLAN_FAKE_SEEN", place_.c_str(), 1); }
@@ -95,7 +95,7 @@ TEST_CASE("watch: each stage of a start takes what it was given") {
   CHECK(is_about(static_cast<std::int64_t>(start.seen.last.count()), 192 + 96));
   CHECK(start.seen.samples >= 10);
   CHECK(start.log.options.version == "0.11.0");
-  // It was stopped, and its log is deleted.
+  // kvplan stopped the engine and deleted its log.
   CHECK(process_tree(static_cast<pid_t>(start.seen.pid)).empty());
   CHECK(start.seen.log_file.empty());
 }
@@ -187,7 +187,8 @@ TEST_CASE("watch: an engine ends with kvplan, however that ends, unless it was a
   }
 }
 
-// Writes the number of a process that has left the engine's tree and session, and of one in another session, and waits.
+// Writes the ids of a process that left the engine's process tree and session, and of one in another session, and
+// waits.
 std::string leaving(const std::string& place) {
   return "(setsid sh -c 'echo $$ >" + place + "/daemon~; mv " + place + "/daemon~ " + place +
          "/daemon; exec sleep 300' &); setsid sleep 300 & echo $! >" + place + "/child~; mv " + place + "/child~ " +
@@ -226,7 +227,7 @@ TEST_CASE("watch: what an engine left behind is ended with it, or when kvplan is
     else
       folder.write("go", "");
     waitpid(kvplan, nullptr, 0);
-    // If kvplan ends normally, they end before it.
+    // If kvplan ends normally, these processes end first.
     for (int i = 0; i < 400 && is_killed && !(process_tree(daemon).empty() && process_tree(child).empty()); ++i)
       usleep(25000);
     CHECK(process_tree(daemon).empty());
@@ -354,7 +355,7 @@ TEST_CASE("watch: a start is judged by what was planned") {
   report.seen.stages = {{StartStage::kProcess, 1, Bytes(0), Bytes(300 * kMiB), Bytes(300 * kMiB)},
                         {StartStage::kWeights, 2, Bytes(300 * kMiB), Bytes(1310 * kMiB), Bytes(1310 * kMiB)}};
   report.seen.last = Bytes(1500 * kMiB);
-  compare_start(report);  // a GPU: the context and everything else count
+  compare_start(report);  // on a GPU the context and everything else count
   REQUIRE(report.lines.size() == 3);
   CHECK(report.lines[0].is_inside);
   CHECK(report.lines[2].is_whole);
@@ -363,7 +364,7 @@ TEST_CASE("watch: a start is judged by what was planned") {
   report.seen.last = Bytes(1600 * kMiB);
   compare_start(report);
   CHECK_FALSE(report.agrees);
-  report.seen.is_host = true;  // resident memory: only weights are judged
+  report.seen.is_host = true;  // in resident memory, only weights get a verdict
   compare_start(report);
   CHECK(report.agrees);
   report.seen.stages[1].after = Bytes(1600 * kMiB);

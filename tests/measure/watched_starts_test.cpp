@@ -1,5 +1,5 @@
-// Starts of real engines on a CPU, watched by resident memory (testdata/measured/starts/host.jsonl): today's plan and
-// log reader still match what was seen.
+// Starts of real engines on a CPU, watched by resident memory (testdata/measured/starts/host.jsonl). Today's plan and
+// log reader must still match them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -80,9 +80,9 @@ TEST_CASE("watched starts: what real engines took is what is planned for them") 
     const WatchedLine* const weights = line_of(report, StartStage::kWeights);
     REQUIRE(weights != nullptr);
     CHECK(weights->is_judged);
-    // An interpreter's growth, and the memory that allocators keep, come on top of the tensors.
+    // The interpreter and the memory that allocators keep are added to the tensors.
     const bool is_llama = start.at("engine") == "llama.cpp";
-    // How far it is beyond the range.
+    // How far the figure is outside the range.
     const auto size = static_cast<double>(weights->high.count());
     const auto grown = static_cast<double>(weights->seen);
     const double off = grown - std::clamp(grown, static_cast<double>(weights->low.count()), size);
@@ -104,7 +104,8 @@ TEST_CASE("watched starts: what real engines took is what is planned for them") 
         if (told.empty() || told.back() < *ended) told.push_back(*ended);
     std::vector<StartStage> seen;
     for (const WatchedStage& stage : report.seen.stages) seen.push_back(stage.stage);
-    if (report.seen.status == WatchStatus::kSteady) seen.pop_back();  // ended because memory was stable, not by a line
+    if (report.seen.status == WatchStatus::kSteady)
+      seen.pop_back();  // kvplan stopped because memory was stable, not because of a line
     CHECK(told == seen);
     // vLLM writes its cache when it allocates it, so it is resident.
     if (start.at("engine") == "vllm") {

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The model_types of a config and of what it nests, as families know them.
+// The model_types of a config and of its nested configs, in the families' names.
 void add_types(const Json& config, std::set<std::string>& out) {
   if (!config.is_object()) return;
   for (const auto& [key, value] : config.items()) {
@@ -45,19 +45,19 @@ std::map<std::string, Json> shared_configs() {
   return out;
 }
 
-// Of the decoders of these configs: the model_type that the family was found by.
+// For the decoders of these configs: the model_type by which the family was found.
 std::string type_of(const Json& config, const ModelSpec& model) {
   return find_family(model.model_type) == nullptr ? lower(config.value("model_type", "")) : lower(model.model_type);
 }
 
-// Types whose class was executed and gave kvplan's total.
+// Types whose class was executed and has the same total as kvplan.
 std::set<std::string> executed_types() {
   const std::map<std::string, Json> named = shared_configs();
   std::set<std::string> out;
   for (const char* release : {"5.16.1", "5.23.0", "5.24.0"}) {
     std::istringstream lines(test_file("testdata/conformance/transformers-" + std::string(release) + ".jsonl"));
     for (std::string line; std::getline(lines, line);) {
-      const Json row = Json::parse(line, nullptr, false);  // a few have Infinity, which is not JSON
+      const Json row = Json::parse(line, nullptr, false);  // some configs have Infinity, which is not JSON
       if (row.is_discarded() || !row.contains("parameters") || !row["parameters"].is_number() ||
           row.contains("refused"))
         continue;
@@ -82,7 +82,7 @@ std::set<std::string> executed_types() {
   return out;
 }
 
-// Types with a published total: recorded ones, and those of the tables in this folder.
+// Types with a published total, from recorded figures or from the tables in this folder.
 std::set<std::string> published_types() {
   std::set<std::string> out;
   const Json recorded = Json::parse(test_file("testdata/observations/parameters.json"));
@@ -110,11 +110,12 @@ std::set<std::string> published_types() {
   return out;
 }
 
-// Rows read by the same code, with equal traits or next to each other in one file.
+// Rows that the same code reads, with equal traits or next to each other in one file.
 bool alike(const Family& a, const Family& b, bool of_one_file) {
   if (of_one_file) return a.layers == b.layers;
   Traits tensors = a.tensors;
-  tensors.mtp_repeats_ends = b.tensors.mtp_repeats_ends;  // layers that predict further tokens are counted separately
+  tensors.mtp_repeats_ends =
+      b.tensors.mtp_repeats_ends;  // layers that predict more than one token are counted separately
   return a.layers == b.layers && a.extras == b.extras && a.mixer == b.mixer && tensors == b.tensors;
 }
 
@@ -143,7 +144,7 @@ TEST_CASE("what a family was checked against") {
         CHECK((row.is.checked == "executed class" || row.is.checked == "published total"));
         CHECK(holds(row));
       }
-      // A row has all evidence that exists, except for types whose blocks are known to differ.
+      // A row lists all evidence that exists, except for types whose blocks are known to differ.
       if (row.is.checked.empty()) CHECK_FALSE((has_one(row, executed) || has_one(row, published)));
     }
 }

@@ -1,4 +1,4 @@
-// The class defaults that the build embeds: their form, and their values compared with what the library itself wrote.
+// The class defaults in the build: their form, and their values compared with what the library itself wrote.
 #include "models/class_defaults.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ std::string_view value_of(std::string_view field) {
   return field.substr(0, field.find('<'));
 }
 
-// Every line but the first, by its name.
+// Every line except the first, by its name.
 std::map<std::string, Defaults> rows() {
   std::map<std::string, Defaults> out;
   for (const std::string_view line : class_default_lines().subspan(1)) {
@@ -62,7 +62,7 @@ TEST_CASE("class defaults: the first line names the release, the others are sort
   CHECK_FALSE(has_class("zzz"));
 }
 
-// The harness let each class write its default config: a second way to the same numbers.
+// The harness had each class write its default config, which is a second way to the same numbers.
 TEST_CASE("class defaults: what the classes wrote when they were run") {
   const std::map<std::string, Defaults> known = rows();
   std::size_t compared = 0;

@@ -1,5 +1,5 @@
-// Parameters that a config determines exactly: totals of published files, or sums over the tensors that the
-// modelling code makes. Nothing here may be an estimate.
+// Parameters that a config determines exactly: totals of published files, or sums over the tensors that the modelling
+// code creates. Nothing here may be an estimate.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -56,7 +56,7 @@ TEST_CASE("decoders whose blocks differ from a Llama's in a few tensors") {
   for (const Exact& row : kRows) check(row);
 }
 
-// Text models: totals of the Hub if they are plain numbers, else sums over the tensors of vLLM's modelling code.
+// Text models: totals from the Hub if they are plain numbers, otherwise sums over the tensors in vLLM's modelling code.
 TEST_CASE("decoders that are another's with a key or a norm of their own") {
   constexpr Exact kRows[] = {
       {"LLaDA-8B: OLMo's names for a Llama",
@@ -175,7 +175,7 @@ TEST_CASE("encoders without a vocab_size have their class's") {
   }
 }
 
-// The first seven are totals of the Hub's files, the others of transformers' own constructors.
+// The first seven are totals of files on the Hub, the others come from transformers' constructors.
 TEST_CASE("towers and projectors of models that look and listen") {
   constexpr Exact kRows[] = {
       {"Intern-S1-mini: InternViT before a Qwen3",

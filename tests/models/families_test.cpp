@@ -1,5 +1,5 @@
-// Families with unusual configs: a sequence's cache, computed by hand from the model's code. The rows name the source
-// of the rule; the numbers are written-out products, for a 16-bit model with a 16-bit cache.
+// Families with unusual configs: the cache of one sequence, computed by hand from the model's code. A row names the
+// source of the rule. The numbers are written-out products, for a 16-bit model with a 16-bit cache.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace kvplan {
 namespace {
 
 struct Bytes3 {
-  std::uint64_t beyond_windows = 0;  // one more token of a long sequence
-  std::uint64_t in_window = 0;       // one of the first tokens
+  std::uint64_t beyond_windows = 0;  // cost of one more token in a long sequence
+  std::uint64_t in_window = 0;       // cost of one of the first tokens
   std::uint64_t fixed = 0;           // whatever the length
 };
 

@@ -52,7 +52,7 @@ GgufWriter attending(std::string_view architecture, std::uint32_t layers, std::u
   return out;
 }
 
-// Elements of all layers that grow with each token, whatever their windows.
+// Elements per token in all layers, whatever their windows.
 std::uint64_t token_elements(const ModelSpec& model) {
   std::uint64_t sum = 0;
   for (const Layer& layer : model.layers)
@@ -63,7 +63,7 @@ std::uint64_t token_elements(const ModelSpec& model) {
   return sum;
 }
 
-// Recurrent state of a sequence, in MiB; llama.cpp keeps all of it in float32.
+// Recurrent state of a sequence in MiB. llama.cpp stores all of it in float32.
 double state_mib(const ModelSpec& model) {
   CHECK(model.declared_state_dtype == Dtype::kFloat32);
   const CacheTypes types{Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kFloat32};
@@ -107,7 +107,7 @@ std::string fact(const ModelSpec& model, std::string_view key, Origin origin = O
   return "";
 }
 
-// Mistral-7B-v0.1's header, with the window in its config.
+// The header of Mistral-7B-v0.1, whose config has a window.
 GgufWriter mistral() {
   return attending("llama", 32, 4096, 32, 8).u32(".feed_forward_length", 14336).u32(".attention.sliding_window", 4096);
 }
@@ -121,7 +121,7 @@ TEST_CASE("a llama GGUF gives its facts under the file's keys, and keeps its win
   CHECK(model.intermediate_size == 14336);
   CHECK(model.max_model_len == Tokens(131072));
   CHECK(model_attention(model) == "sliding_window");
-  CHECK(token_elements(model) == 32 * 2 * 8 * 128);  // 1 GiB of f16 at 8192 tokens
+  CHECK(token_elements(model) == 32 * 2 * 8 * 128);  // 8192 tokens in f16 are 1 GiB
   CHECK(model.known_as->id == Arch::kMistral);
   CHECK(fact(model, "llama.block_count") == "32");
   CHECK(fact(model, "llama.attention.head_count_kv") == "8");
@@ -129,7 +129,7 @@ TEST_CASE("a llama GGUF gives its facts under the file's keys, and keeps its win
   CHECK(fact(model, "llama.vocab_size", Origin::kDerived) == "32000");
   CHECK(fact(model, "llama.attention.key_length", Origin::kDerived) == "128");
   for (const ConfigFact& each : model.facts) CHECK_MESSAGE(each.key.find('.') != std::string::npos, each.key);
-  // A file without the key has no window, whatever the default of Mistral's class.
+  // A file without the key has no window, whatever the default of Mistral's class is.
   const ModelSpec plain = read(attending("llama", 32, 4096, 32, 8));
   CHECK(model_attention(plain) == "gqa");
   CHECK(plain.known_as->id == Arch::kLlama);
@@ -174,12 +174,12 @@ TEST_CASE("windows stand in the pattern of the architecture unless the file list
   CHECK(refusal(with("mimo2", 3)) == Exit::kBadInput);
   CHECK(refusal(with("mimo2", 3).bools(".attention.sliding_window_pattern", {true, true})) == Exit::kBadInput);
 
-  // The first of four layers attends to everything here, the last in most.
+  // Here the first of four layers has full attention. In most models the last one does.
   const ModelSpec first = read(with("cohere2moe", 8));
   CHECK(kind_info(first.layers[0].mixers[0]).name == "gqa");
   CHECK(kind_info(first.layers[3].mixers[0]).name == "sliding_window");
-  // A window that covers the model's longest context stays a window next to full attention, and is full attention if
-  // all layers have it.
+  // A window that covers the model's longest context counts as full attention if all layers have it. Next to full
+  // attention it stays a window.
   CHECK(windows(attending("gemma2", 2, 4096, 32, 8, 128).u32(".attention.sliding_window", 131072)) == 1);
   const ModelSpec scout = read(attending("llama4", 48, 5120, 40, 8, 128));
   CHECK(count_of(scout, "chunked") == 36);
@@ -218,8 +218,8 @@ Cache cache(const ModelSpec& model, const std::string& engine) {
 // Engines treat a GGUF like the model's config.json.
 TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the file") {
   const auto near = [](double gib) { return doctest::Approx(gib).epsilon(0.0005); };
-  // 32 layers of 2 x 8 x 128 numbers in 16 bits are 128 KiB per token: 0.5 GiB of a window, 4 GiB of all. vLLM keeps a
-  // chunk of 16384 tokens in addition to the window; llama.cpp has no windows for llama.
+  // 32 layers of 2 x 8 x 128 numbers in 16 bits are 128 KiB per token: a window takes 0.5 GiB, the whole context 4 GiB.
+  // vLLM keeps a chunk of 16384 tokens in addition to the window; llama.cpp has no windows for llama.
   const ModelSpec window = read(mistral());
   CHECK(cache(window, "logical").reserved == near(0.5));
   CHECK(cache(window, "vllm").reserved == near(2.502));  // and one page
@@ -229,14 +229,14 @@ TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the 
   CHECK(v3.model_type == "deepseek2");
   CHECK(v3.known_as->id == Arch::kDeepseekV3);
   for (const char* engine : {"logical", "vllm", "llama.cpp"}) CHECK(cache(v3, engine).reserved == near(2.1445));
-  // 12 layers of 2 x 8 x 64 numbers keep all, 0.75 GiB; SGLang's other 12 have 0.8 of the tokens.
+  // 12 layers of 2 x 8 x 64 numbers keep all tokens: 0.75 GiB. SGLang's other 12 layers have 0.8 of the tokens.
   const ModelSpec oss = read(attending("gpt-oss", 24, 2880, 64, 8, 64).u32(".attention.sliding_window", 128));
   CHECK(cache(oss, "sglang").reserved == near(1.350));
 }
 
 TEST_CASE("a latent is cached where the file was converted with it") {
   CHECK(token_elements(read(latent("deepseek2", 61))) == 61 * 576);
-  // 2160 MiB at 8192 tokens: the file of DeepSeek-V2-Lite from before the latent's keys.
+  // 2160 MiB at 8192 tokens: a file of DeepSeek-V2-Lite from before GGUFs had keys for latents.
   const ModelSpec old = read(base("deepseek2", 27, 2048)
                                  .u32(".attention.head_count", 16)
                                  .u32(".attention.kv_lora_rank", 512)
@@ -244,8 +244,8 @@ TEST_CASE("a latent is cached where the file was converted with it") {
                                  .u32(".attention.value_length", 128));
   CHECK(token_elements(old) * 2 * 8192 == 2160ULL << 20);
   CHECK(old.notes.at(0).code == "expanded_mla");
-  // With the rotated width the latent is still known, and llama.cpp has its own rule for such a file:
-  // 27 layers of 512 + 64 numbers, or of 16 x (192 + 128).
+  // If the rotated width is given, the latent is still known. For such a file llama.cpp has its own rule: 27 layers of
+  // 512 + 64 numbers, or of 16 x (192 + 128).
   const ModelSpec lite = read(base("deepseek2", 27, 2048)
                                   .u32(".attention.head_count", 16)
                                   .u32(".attention.head_count_kv", 16)
@@ -360,7 +360,7 @@ TEST_CASE("recurrent state is what llama.cpp's RS buffer holds for a sequence") 
   CHECK(state_mib(read(kimi)) == near(42.81));
   CHECK(token_elements(read(kimi)) == 7 * 576);
 
-  // Both mixers in each layer.
+  // Each layer has both mixers.
   const ModelSpec h1 = read(ssm(attending("falcon-h1", 44, 3072, 12, 2, 128), 3072, 256, 24, 1));
   CHECK(h1.layers[0].mixers.size() == 2);
   CHECK(state_mib(h1) == near(133.80));
@@ -431,7 +431,7 @@ TEST_CASE("a GGUF whose counts cannot be is refused with the key") {
   names(GgufWriter("clip"), "clip");
 }
 
-// ggml may have newer types than kvplan: the cache is still known, the weights are not.
+// ggml may have newer types than kvplan. Then the cache is known, but the weights are not.
 TEST_CASE("gguf: tensors of a type that is not known leave the weights open") {
   const ModelSpec some = read(attending("llama", 1, 4096, 32, 8)
                                   .tensor({"token_embd.weight", {4096, 32}, 0, 4096 * 32 * 4})
@@ -456,7 +456,7 @@ TEST_CASE("GGUF: metadata that the tensors contradict is told") {
   CHECK(differences(1, 4096, 8) == 0);
   CHECK(differences(2, 4096, 8) == 1);   // the tensors of one layer
   CHECK(differences(1, 4096, 16) == 1);  // keys of 8 heads
-  CHECK(differences(1, 2048, 8) == 2);   // the embedding, and keys of half the width
+  CHECK(differences(1, 2048, 8) == 2);   // the embedding, and keys that are half as wide
   CHECK_THROWS_AS(read(base("llama", 1, 4096).u32(".attention.head_count", 32).u32(".attention.head_count_kv", 0)),
                   Error);
 }

@@ -131,7 +131,7 @@ ModelSpec assumed(const std::string& text) {
   return read_config(text, "", "test", options);
 }
 
-// Parameters that the constructors count twice or not at all.
+// Parameters that the constructors count twice or leave out.
 std::uint64_t as_constructed(const ModelSpec& model) {
   std::uint64_t total = count_parameters(model).total;
   for (const TensorGroup& group : model.tensors) {
@@ -206,7 +206,7 @@ TEST_CASE("published totals") {
   }
 }
 
-// Difference of the Llama 4 files to their text models; transformers' towers for the others.
+// Llama 4: the difference between the files and their text models. Others: transformers' towers.
 TEST_CASE("vision towers that a config determines") {
   const auto tower = [](const std::string& text) {
     const ModelSpec model = assumed(text);
@@ -240,7 +240,7 @@ TEST_CASE("a tower that nobody knows is a range, not a zero") {
   CHECK(count_parameters(model).total == 6738415616);
 }
 
-// Parts with a width: after an encoder, after an encoder and decoder, under a key that no rule reads.
+// Parts with a width: behind an encoder, behind an encoder and decoder, and under a key that no rule reads.
 TEST_CASE("a part that nobody reads is a range or a note") {
   for (const char* const config :
        {R"({"model_type":"modernvbert","text_config":{"model_type":"modernbert","hidden_size":768,

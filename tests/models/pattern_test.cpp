@@ -9,7 +9,7 @@
 namespace kvplan {
 namespace {
 
-// One letter a layer: F full, S sliding, C chunked, R recurrent, H both, - none.
+// One letter for each layer: F full, S sliding, C chunked, R recurrent, H both, - none.
 std::string letters(const std::vector<Label>& labels) {
   std::string out;
   for (const Label label : labels) {
@@ -61,7 +61,7 @@ TEST_CASE("one pattern, a dozen spellings") {
       {"{}", 4, {.fallback = Default::kFullEvery, .period = 3, .last_full = true}, "SSFF"},
       {R"({"use_sliding_window": true, "max_window_layers": 2})", 4, {Default::kQwen}, "FFSS"},
       {R"({"use_sliding_window": false, "max_window_layers": 2})", 4, {Default::kQwen}, "FFFF"},
-      // The list wins over everything else.
+      // The list takes precedence over all other keys.
       {R"({"layer_types": ["full_attention", "full_attention"], "sliding_window_pattern": 2})", 2, {}, "FF"},
   };
   for (const Row& row : rows) {

@@ -1,5 +1,5 @@
-// Published parameter counts of models whose blocks differ from a Llama's in more than sizes. A total is the sum of the
-// tensors of the published files, which the model's own code gives too; a tied head counts once.
+// Published parameter counts of models whose blocks differ from Llama's in more than sizes. A total is the sum of the
+// tensors in the published files, which the model's own code also gives. A tied head counts once.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -250,7 +250,7 @@ TEST_CASE("a mixture beside a dense transformer") {
                     2 * 32000ULL * 7168 + 7168);
 }
 
-// Laguna's windows have 64 query heads where its full layers have 48: 16 more of q, o and the head's gate.
+// Laguna's window layers have 64 query heads, its full layers 48. So q, o and the head's gate have 16 more.
 TEST_CASE("query heads by layer") {
   const std::string with = R"({"model_type":"laguna","hidden_size":2048,"num_hidden_layers":4,"head_dim":128,
       "num_attention_heads":48,"num_key_value_heads":8,"layer_types":["full_attention","sliding_attention",

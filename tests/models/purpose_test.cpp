@@ -10,7 +10,7 @@
 namespace kvplan {
 namespace {
 
-// Of the shape of Qwen2-1.5B, with what a file adds.
+// A config with the sizes of Qwen2-1.5B, and the keys that a file adds.
 std::string config(const std::string& architecture, const std::string& more = "") {
   return R"({"model_type": "qwen2", "architectures": [")" + architecture + R"("], "hidden_size": 1536,
     "intermediate_size": 8960, "num_hidden_layers": 28, "num_attention_heads": 12, "num_key_value_heads": 2,
@@ -19,18 +19,18 @@ std::string config(const std::string& architecture, const std::string& more = ""
 }
 
 TEST_CASE("attention both ways keeps no cache") {
-  // 28 layers x 2 heads x 128 x 2 x 2 bytes, where each token sees only earlier ones.
+  // 28 layers x 2 heads x 128 x 2 x 2 bytes, if each token only sees earlier ones.
   CHECK(figures(parse_model(config("Qwen2ForCausalLM")), 1000, k16Bit).per_token == 28672);
   // gte-Qwen2: vLLM makes its layers AttentionType.ENCODER_ONLY, which get no KV cache spec (models/qwen2.py).
   const ModelSpec gte = parse_model(config("Qwen2ForCausalLM", R"(, "is_causal": false)"));
   CHECK(figures(gte, 1000, k16Bit).at_length == 0);
   CHECK(gte.embeds);
   CHECK(model_attention(gte) == "none");
-  // Its weights are the same as the other's.
+  // The weights are the same as those of the other model.
   CHECK(gte.tensors.size() == parse_model(config("Qwen2ForCausalLM")).tensors.size());
   CHECK(figures(parse_model(config("Qwen2Model", R"(, "use_bidirectional_attention": true)")), 9, k16Bit).at_length ==
         0);
-  // PaliGemma's flag is only for its prompt: it generates text.
+  // PaliGemma's flag is only for its prompt. It generates text.
   const ModelSpec pali =
       parse_model(R"({"model_type": "paligemma", "architectures": ["PaliGemmaForConditionalGeneration"],
     "text_config": {"model_type": "gemma", "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 18,

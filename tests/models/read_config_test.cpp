@@ -12,7 +12,7 @@ namespace {
 
 // The expected cache of a model. `kind` and `count`: one of its kinds of layers.
 struct Expected {
-  const char* attention;  // "" if it is not the point
+  const char* attention;  // "" if the test does not check it
   std::uint64_t per_token, per_sequence;
   std::uint64_t length, at_length;
   const char* kind;
@@ -39,7 +39,7 @@ TEST_CASE("configs of public models: bytes from the papers, logs and code that t
     Expected expected;
   };
   const Row rows[] = {
-      // 32*2*8*128*2 = 131,072 a token
+      // 32*2*8*128*2 = 131,072 bytes per token
       {"llama-3.1-8b", {"gqa", 131072, 0, 32768, 4294967296, "gqa", 32}},
       // 12 full layers of 2,048 B, 12 windows of 128 tokens
       {"gpt-oss-20b", {"hybrid", 24576, 0, 32768, 808452096, "sliding_window", 12}},
@@ -69,7 +69,7 @@ TEST_CASE("configs of public models: bytes from the papers, logs and code that t
       {"gemma-4-26b", {"hybrid", 20480, 0, 32768, 880803840, "sliding_window", 25}},
       // 24*2*2*128*2; 24*((3072 + 2*256)*3 + 48*64*256)*2
       {"falcon-h1-1.5b", {"hybrid", 24576, 38264832, 16384, 440918016, "ssm", 24}},
-      // layers 0-19 hold a cache: 4 full of 2,048 B, 16 windows of 512 tokens
+      // layers 0-19 have a cache: 4 full layers of 2,048 B, and 16 windows of 512 tokens
       {"gemma-3n-e4b", {"hybrid", 8192, 0, 8192, 83886080, "shared", 15}},
       // 7*576*2; 20*(3*3*4096*2 + 32*128*128*4)
       {"kimi-linear-48b", {"hybrid", 8064, 43417600, 32768, 307658752, "linear", 20}},

@@ -1,5 +1,5 @@
-// A new family is one file and one line: they are enough to plan and count its models, with the note that they are
-// unverified. CMakeLists.txt beside this folder writes the line.
+// A new family is one file and one line. They are enough to plan its models and count their parameters, with a note
+// that they are unverified. CMakeLists.txt in this folder adds the line.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

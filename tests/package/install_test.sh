@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `cmake --install` lays down: the program alone in a folder, its man page and completions, and the library with
-# the example in examples/, built against it.
+# What `cmake --install` installs: the program, its man page and completions, and the library, against which the example
+# in examples/ is built.
 set -u
 kvplan=$1
 source=$2
@@ -13,7 +13,7 @@ failed=0
 wrong() { echo "install_test: $*" >&2; failed=1; }
 cmake --install "$build" --prefix "$work/usr" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 
-# The program runs from wherever it was copied to, with an empty environment, on libc and libm alone.
+# The program runs from any folder to which it is copied, with an empty environment, and only needs libc and libm.
 mkdir "$work/elsewhere" && cp "$work/usr/bin/kvplan" "$work/elsewhere/renamed"
 (cd / && env -i "$work/elsewhere/renamed" "$source/testdata/configs/deepseek-v3.json" >"$work/plan") || wrong "the installed program fails"
 grep -q "^deepseek-v3" "$work/plan" || wrong "the installed program prints no plan"
@@ -28,7 +28,7 @@ if [ -z "$(cached KVPLAN_SANITIZE)" ] && [ "$(cached KVPLAN_COVERAGE)" != ON ]; 
       esac
     done
     readelf -d "$work/usr/bin/kvplan" | grep -E 'R(UN)?PATH' && wrong "the program has a run path"
-    # What keeps a fault from being more than an end of the program (cmake/Flags.cmake).
+    # Protections that turn a memory fault into an end of the program, and nothing worse (cmake/Flags.cmake).
     readelf -hldW --dyn-syms "$work/usr/bin/kvplan" >"$work/elf"
     grep -q 'Type: *DYN' "$work/elf" || wrong "the program is not position independent"
     grep -q GNU_RELRO "$work/elf" || wrong "the relocations stay writable"
@@ -38,8 +38,8 @@ if [ -z "$(cached KVPLAN_SANITIZE)" ] && [ "$(cached KVPLAN_COVERAGE)" != ON ]; 
     if [ "$(cached CMAKE_BUILD_TYPE)" = Release ]; then
       grep -q '_chk@GLIBC' "$work/elf" || wrong "libc's checked functions are not used (_FORTIFY_SOURCE)"
     fi
-    # The Debian package's dependency is the newest GLIBC_x.y, and 2.36 for packed relocations: another need without a number
-    # would be missing from it.
+    # The Debian package's dependency is the newest GLIBC_x.y, and 2.36 for packed relocations: a requirement without a
+    # version number would be missing from it.
     readelf -VW "$work/usr/bin/kvplan" | grep -o 'GLIBC_ABI_[A-Z_]*' | grep -v GLIBC_ABI_DT_RELR && wrong "the program needs more of libc than a version says"
   fi
   if [ "$(cached CMAKE_BUILD_TYPE)" = Release ]; then
@@ -48,20 +48,20 @@ if [ -z "$(cached KVPLAN_SANITIZE)" ] && [ "$(cached KVPLAN_COVERAGE)" != ON ]; 
   fi
 fi
 
-# Man page and completions, where their readers look for them; completions_test says what is in them.
+# Man page and completions are where their readers look for them. completions_test tests their contents.
 page=$work/usr/share/man/man1/kvplan.1
 if [ -f "$page.gz" ]; then gzip -dc "$page.gz" >"$work/page" || wrong "the man page is broken"; else cp "$page" "$work/page"; fi
 "$kvplan" man | cmp -s - "$work/page" || wrong "the man page is another than kvplan man"
 if command -v man >/dev/null 2>&1; then
   MANPATH="$work/usr/share/man" man -P cat kvplan >"$work/shown" 2>/dev/null
-  # A minimal Debian has a man that shows nothing.
+  # The man of a minimal Debian prints nothing.
   [ ! -s "$work/shown" ] || grep -qi "kvplan.*how much memory" "$work/shown" || grep -q "minimized" "$work/shown" || wrong "man does not show the page"
 fi
 for pair in bash:bash-completion/completions/kvplan zsh:zsh/site-functions/_kvplan fish:fish/vendor_completions.d/kvplan.fish; do
   "$kvplan" completions "${pair%%:*}" | cmp -s - "$work/usr/share/${pair#*:}" || wrong "completions of ${pair%%:*} are missing or others"
 done
 
-# Each public header stands alone and drags in nothing that is not installed.
+# Each public header compiles by itself, and includes only headers that are installed.
 compiler=$(cached CMAKE_CXX_COMPILER)
 for header in "$work"/usr/include/kvplan/*.h; do
   name=$(basename "$header")
@@ -70,7 +70,8 @@ for header in "$work"/usr/include/kvplan/*.h; do
     { head -n 5 "$work/err" >&2; wrong "$name does not stand alone"; }
 done
 
-# The example, as somebody else's project that finds kvplan where it is installed, and nothing of the source folder.
+# The example is built like somebody else's project: it finds the installed kvplan, and uses nothing from the source
+# folder.
 flags=$(cached KVPLAN_SANITIZE)
 cp -r "$source/examples/library" "$work/example"
 if [ "$(cached KVPLAN_COVERAGE)" != ON ]; then

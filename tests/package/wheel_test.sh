@@ -1,6 +1,7 @@
 #!/bin/sh
-# A wheel of the built program, by what every Python has: its list of files is true, the same commit gives the same bytes, and
-# the package in it asks the program. packaging/python/test has the package's own tests, which need PyPI.
+# A wheel of the built program, tested with what every Python has: its list of files is right, the same commit gives the
+# same bytes, and the package in it calls the program. packaging/python/test runs the package's own tests, which need
+# PyPI.
 set -u
 kvplan=$1
 source=$2

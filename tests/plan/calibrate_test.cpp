@@ -56,14 +56,15 @@ TEST_CASE("calibrate: a card's context is the least of its line, and libraries s
   CHECK(context->bytes == line_of(estimated, "context")->bytes);
   CHECK(context->bytes > Bytes(410 * kMiB));
   CHECK(context->low == Bytes(400 * kMiB));
-  CHECK(context->high == Bytes(1024 * kMiB));  // libraries come in addition
+  CHECK(context->high == Bytes(1024 * kMiB));  // libraries are added
   CHECK(context->source.find("measured 2 times on NVIDIA H100 80GB HBM3") != std::string::npos);
   REQUIRE(plan.calibrated.size() == 3);
-  CHECK(plan.roofline->bandwidth_gb_s ==
-        doctest::Approx(3350));  // the maker's figure: the measured one is lower, and not a bound
+  CHECK(
+      plan.roofline->bandwidth_gb_s ==
+      doctest::Approx(3350));  // the maker's figure, because the measured one is lower and therefore not an upper bound
   CHECK(plan.calibrated[0].what == in_words(context->what));
   CHECK(plan.calibrated[1].what == "memory of the GPU");
-  // The total memory is the measured one: 80000 MiB less everything but the cache.
+  // The total memory is the measured 80000 MiB. The budget is what everything but the cache leaves of it.
   REQUIRE(plan.capacity);
   const Bytes beside = plan.memory[0].total - *plan.memory[0].kv_cache;
   CHECK(plan.capacity->kv_cache_memory == Bytes(80000 * kMiB) - beside);
@@ -80,7 +81,7 @@ TEST_CASE("calibrate: another card's figures change nothing") {
   CHECK(plan.calibrated.empty());
   CHECK(line_of(plan, "context")->bytes == Bytes(512 * kMiB));
   CHECK(plan.notes.back().code == "calibration_unused");
-  // One name, two sizes: a GPU of half the memory is another GPU.
+  // One name with two sizes: a GPU with half the memory is another GPU.
   CalibrationRecord half = record_of("NVIDIA H100 80GB HBM3", "logical", "measure");
   half.memory = Bytes(40000 * kMiB);
   half.add(kContextFigure, 1.0 * kMiB);
@@ -115,12 +116,12 @@ TEST_CASE("calibrate: an engine's figures want its release, a model's also the m
   older.engine_version = "0.20";
   CHECK(make_plan(model, older).calibrated.empty());
   CHECK(make_plan(model, on("h100-80gb", "sglang", {log, process})).calibrated.empty());
-  // Another model: the process's memory outside its tensors still applies, its activations do not.
+  // For another model, the memory of the process outside its tensors still applies, but the activations do not.
   const ModelSpec qwen = test_model("qwen3-0.6b");
   const Plan another = make_plan(qwen, on("h100-80gb", "vllm", {log, process}));
   REQUIRE(another.calibrated.size() == 1);
   CHECK(another.calibrated[0].name == kNonTorchFigure);
-  // Two ranks communicate: neither figure applies.
+  // Two ranks communicate, so neither figure applies.
   Request ranks = on("h100-80gb", "vllm", {log, process});
   ranks.parallel.tensor = 2;
   CHECK(make_plan(model, ranks).calibrated.empty());

@@ -29,7 +29,7 @@ json published(std::string_view id) {
   return json::parse(file_text(std::string(KVPLAN_SOURCE_DIR) + "/testdata/published/" + name + ".json"));
 }
 
-// A plan's report without mentions of the catalogue. Lists of modules are in another order there.
+// The report of a plan, without lines that mention the catalogue. There, lists of modules have another order.
 std::string report_of(ModelSpec model, std::string_view engine) {
   std::erase_if(model.notes, [](const Note& note) { return note.code == "catalogue"; });
   std::erase_if(model.facts, [](const ConfigFact& fact) { return has(fact.value, "layers."); });
@@ -108,14 +108,14 @@ TEST_CASE("catalogue: names") {
   CHECK(id_of("Llama-3.1-8B-Instruct") == "meta-llama/Llama-3.1-8B-Instruct");
   CHECK(id_of("meta-llama/Llama-3.1-8B") == "meta-llama/Meta-Llama-3.1-8B");
   CHECK(id_of("nvidia/Qwen3-8B").empty());
-  // As people type them: other blanks, without "-Instruct", with the old "Meta-".
+  // Names as people type them: other blanks, without "-Instruct", with the old "Meta-".
   for (const std::string_view typed : {"qwen3 8b", "qwen3_8b", "Qwen-3-8B", "qwen38b"})
     CHECK(id_of(typed) == "Qwen/Qwen3-8B");
   CHECK(id_of("llama3-8b") == "meta-llama/Meta-Llama-3-8B-Instruct");
   CHECK(id_of("gemma-3-12b") == "google/gemma-3-12b-it");
   CHECK(id_of("meta-llama/Meta-Llama-3.1-8B-Instruct") == "meta-llama/Llama-3.1-8B-Instruct");
   CHECK(id_of("mistral-7b").empty());  // two models
-  // GGUF files of a model, whoever published them.
+  // GGUF files of a model, by any publisher.
   CHECK(id_of("unsloth/Qwen3-8B-GGUF") == "Qwen/Qwen3-8B");
   CHECK(find_published("lmstudio-community/Qwen3-8B-GGUF:Q8_0").type == "q8_0");
   CHECK(find_published("lmstudio-community/Qwen3-8B-GGUF").is_gguf);
@@ -165,7 +165,7 @@ TEST_CASE("catalogue: a name without a network") {
   const Run files = offline({"unsloth/Qwen3-8B-GGUF:Q8_0", "--json"});
   CHECK(has(files.out, "\"engine\": \"llama.cpp\""));
   CHECK(has(files.out, "\"weights_dtype\": \"q8_0\""));
-  // A tag is ollama's file: its engine, and its usual type.
+  // A tag means ollama's file, with ollama as the engine and the tag's usual type.
   const Run tag = offline({"qwen3:8b", "--json", "--gpu", "rtx-3060", "-c", "32k"});
   CAPTURE(tag.err);
   CHECK(has(tag.out, "\"engine\": \"ollama\""));
@@ -211,7 +211,7 @@ TEST_CASE("pick: what runs on a card, in the stated order, within a second") {
   // Each row agrees with its plan.
   const json& first = rows.front();
   CHECK(!first["weights_dtype"].get<std::string>().empty());
-  // More are shown with --all, and a part in main memory needs its size.
+  // --all shows more rows. Rows with a part in main memory need its size.
   const json all = json::parse(
       offline({"pick", "--gpu", "rtx-3060", "--host-memory", "32GiB", "--max-model-len", "16k", "--all", "--json"})
           .out);
@@ -256,7 +256,7 @@ TEST_CASE("examples of the help run without files and without a network") {
   for (const std::string_view line : split(lines, '\n')) {
     const std::string text(trimmed(line.substr(0, line.find("   ", 2))));
     if (!text.starts_with("kvplan ") || text.starts_with("kvplan measure") || has(text, ": how much")) continue;
-    // A log, a saved plan, a file to write, and what a shell does.
+    // Words that are not models: a log, a saved plan, an output file, and shell syntax.
     if (text.find_first_of("|<~") != std::string::npos || has(text, ".json") || has(text, ".log") || has(text, " -o "))
       continue;
     std::vector<std::string> words = words_of(text);

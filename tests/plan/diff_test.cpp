@@ -123,7 +123,7 @@ TEST_CASE("diff: the time grows with the facts, and not with their square") {
 
 TEST_CASE("diff: an object of many keys is read in time in line with them, in the order of the file") {
   std::string text = plan_text("8");
-  // As many keys as an unprinted object of a plan may have, and as many options as kvplan accepts.
+  // The largest number of keys that an unprinted object of a plan may have, and of options that kvplan accepts.
   const auto add_keys = [&](const std::string& object, int count) {
     std::string more = object;
     for (int i = count; i > 0; --i) more += "\"" + std::to_string(i) + "\":1,";

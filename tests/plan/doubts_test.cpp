@@ -1,4 +1,4 @@
-// Known errors, latents that are on no list, and models that an engine was never run with.
+// Known errors, latents that are on no list, and models that were never run in an engine.
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ const std::string kPools =
         "compress_ratios": [0, 2, 1, 1], "kv_source_layer_ids": [1, 2], "index_source_layer_ids": [1, 2, 3],
         "moe_intermediate_size": 256, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1,
         "vocab_size": 1024, "max_position_embeddings": 65536}})";
-// An MLA model that is on no engine's list.
+// An MLA model that no engine's list contains.
 constexpr const char* kLatents = R"({"text_config": {"model_type": "youtu"}})";
 
 std::vector<std::string> codes(const std::string& config, Request request) {
@@ -122,7 +122,7 @@ TEST_CASE("doubts: a model that the engine was never run with keeps its verdict,
   for (const char* engine : {"vllm", "sglang", "mlx", "transformers", "llama.cpp"})
     CHECK(codes(config, request_for(engine, 4096)).empty());
   CHECK(codes(config, request_for("tensorrt-llm", 4096)) == Codes{"not_verified"});
-  // A checkpoint of another name whose class was run.
+  // A checkpoint with another name, whose class was run.
   CHECK(codes(R"({"architectures": ["DeepseekV3ForCausalLM"], "text_config": {"model_type": "kimi_k2"}})",
               request_for("vllm", 4096))
             .empty());

@@ -1,5 +1,5 @@
-// `fit` and `plan` agree: its answer fits, and one token or sequence more does not. For every bundled config, the
-// engines, and GPUs of several sizes.
+// `fit` and `plan` agree: the answer of fit fits, and one token or sequence more does not, for every bundled config,
+// the engines, and GPUs of several sizes.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -42,7 +42,7 @@ TEST_CASE("fit is the exact inverse of the plan") {
       for (const std::uint64_t gib : {8U, 24U, 80U, 192U}) {
         Request request;
         request.engine = &engine;
-        request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
+        request.llama_cpp.placement = Placement::kNone;  // otherwise kvplan would move layers to main memory
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);
@@ -63,7 +63,7 @@ TEST_CASE("fit is the exact inverse of the plan") {
   CHECK(answered > 100);
 }
 
-// Prefills, compute buffers and scores grow with the load, so another load leaves another budget.
+// Prefills, compute buffers and scores grow with the load, so each load has its own budget.
 TEST_CASE("a plan's room is what plans of that length and of that many sequences fit") {
   for (const char* name : {"llama-3.1-8b", "lfm2-1.2b", "mamba-2.8b", "t5-large"}) {
     const ModelSpec model = load_model(std::string(KVPLAN_SOURCE_DIR "/testdata/configs/") + name + ".json", {});
@@ -71,7 +71,7 @@ TEST_CASE("a plan's room is what plans of that length and of that many sequences
       for (const std::uint64_t copies : {1U, 3U}) {
         Request request;
         request.engine = &engine;
-        request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
+        request.llama_cpp.placement = Placement::kNone;  // otherwise kvplan would move layers to main memory
         request.card.memory = Bytes(std::uint64_t{24} << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(8192);
@@ -85,7 +85,7 @@ TEST_CASE("a plan's room is what plans of that length and of that many sequences
         const Plan plan = make_plan(model, request);
         REQUIRE(plan.capacity.has_value());
         const auto [tokens, seqs] = std::pair(plan.capacity->max_model_len_by_memory, plan.capacity->max_num_seqs);
-        // vLLM refuses lengths beyond the model's, whatever fits.
+        // vLLM refuses lengths beyond the model's maximum, whatever fits.
         const std::uint64_t longest = model.max_model_len.count();
         const bool is_refused = engine.name == "vllm" && longest > 0 && tokens > longest;
         CHECK(fits(model, with_context(request, tokens)) != is_refused);
@@ -117,7 +117,7 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
         for (const char* card : {"rtx-4090", "h100-80gb"}) {
           Request request;
           request.engine = &engine;
-          request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
+          request.llama_cpp.placement = Placement::kNone;  // otherwise kvplan would move layers to main memory
           request.card.gpu = &parse_gpu(card);
           request.card.count = tensor * pipeline;
           request.parallel.given = true;
@@ -149,7 +149,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
       for (const std::uint64_t gib : {24U, 80U, 192U}) {
         Request request;
         request.engine = &engine;
-        request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
+        request.llama_cpp.placement = Placement::kNone;  // otherwise kvplan would move layers to main memory
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);

@@ -56,7 +56,7 @@ TEST_CASE("gpus: memory is at most 12 % below the size in the name, and never ab
   }
 }
 
-// nvidia-smi of public logs.
+// From nvidia-smi in public logs.
 TEST_CASE("gpus: what drivers report") {
   CHECK(mib("h100") == 81559);
   CHECK(mib("h100-nvl") == 95830);

@@ -1,4 +1,4 @@
-// Models against GPUs: every cell agrees with plan and fit.
+// Tables of models and GPUs: every cell agrees with plan and fit.
 #include "plan/questions.h"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
         const Plan plan = make_plan(model, here);
         CHECK(cell.verdict.status == plan.verdict.status);
         CHECK(cell.verdict.headroom == plan.verdict.headroom);
-        if (plan.verdict.status == Verdict::kPartlyOnCpu) continue;  // its longest context is for its placement
+        if (plan.verdict.status == Verdict::kPartlyOnCpu) continue;  // the longest context depends on the placement
         here.parallel.given = true;
         CHECK(cell.longest == std::min(longest_that_fits(model, here), model.max_model_len.count()));
         if (c > 0 && row.cells[c - 1].verdict.status != Verdict::kPartlyOnCpu)
@@ -117,7 +117,7 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
       CHECK(gpu.budget() >= smallest);
       smallest = gpu.budget();
     }
-    // The request fits no smaller GPU that the engine runs on.
+    // No smaller GPU that the engine runs on fits the request.
     for (const Gpu& gpu : gpus()) {
       if (!runs_on(engine, gpu) || gpu.budget() >= answers.rows.front().plan.request.card.gpu->budget()) continue;
       Request on = request;

@@ -24,8 +24,8 @@ Request deepseek(std::uint64_t gpus, std::uint64_t seqs) {
 }
 
 TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tensor parallelism") {
-  // 70,272 B per token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks has all of it, each of 8 copies
-  // an eighth.
+  // 70,272 B per token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks stores all of it, each of 8
+  // copies an eighth.
   const std::uint64_t all = 70272ULL * 16384 * 64;
   const ModelSpec model = test_model("deepseek-v3");
   Request tensor = deepseek(8, 64);
@@ -79,7 +79,7 @@ TEST_CASE("layouts: GPUs are counted as they are rented") {
   const auto is_layout = [](const Answer& answer) { return answer.name == "layout"; };
   const auto first = std::find_if(answers.rows.begin(), answers.rows.end(), is_layout);
   REQUIRE(first != answers.rows.end());
-  // 671 GB of weights are more than 8 GPUs of 80 GB.
+  // 671 GB of weights do not fit 8 GPUs of 80 GB.
   CHECK(first->plan.memory.size() == 16);
   CHECK(first->plan.request.parallel.pipeline <= 2);
   CHECK_FALSE(first->note.empty());
@@ -137,7 +137,7 @@ TEST_CASE("reserve: what is kept free is no part of the budget, and capacity kee
     request.engine = engine_named(engine);
     request.card.gpu = &parse_gpu("l40s");
     request.max_model_len = Tokens(8192);
-    request.llama_cpp.placement = Placement::kNone;  // otherwise what does not fit would move to main memory
+    request.llama_cpp.placement = Placement::kNone;  // otherwise kvplan would move layers to main memory
     const Plan plain = make_plan(model, request);
     request.limits.reserve = Reserve{Bytes(kGiB), 0};
     const Plan kept = make_plan(model, request);
@@ -178,7 +178,7 @@ TEST_CASE("users: copies of a layout hold them all, and one copy less does not")
 }
 
 TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is judged as it is") {
-  // 100 x 4,096 tokens of 131,072 B are 50 GiB, beside 15 GiB of weights at least once: 3 x 21.63 GiB are less.
+  // 100 x 4,096 tokens of 131,072 B are 50 GiB, and the weights are at least 15 GiB. 3 x 21.63 GiB are less.
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   request.engine = engine_named("vllm");
@@ -263,7 +263,8 @@ TEST_CASE("users: without a card, each card is named with the layout that serves
 }
 
 TEST_CASE("users: fit names the layouts that hold the lengths that were stated") {
-  // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth of them on each of 8 L4 of 20.27 GiB; 128k each were 3,200.
+  // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth for each of 8 L4 with 20.27 GiB. With 128k tokens each it
+  // would be 3,200 GiB.
   Request request;
   request.engine = engine_named("vllm");
   request.card.gpu = &parse_gpu("l4");
@@ -282,7 +283,8 @@ TEST_CASE("users: fit names the layouts that hold the lengths that were stated")
 }
 
 TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
-  // 8 x 4,096 tokens of 131,072 B are 4 GiB beside 14 of weights; 8 slots of the model's 131,072 tokens were 128.
+  // 8 x 4,096 tokens of 131,072 B are 4 GiB, next to 14 GiB of weights. 8 slots of the model's 131,072 tokens would be
+  // 128 GiB.
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   request.engine = engine_named("llama.cpp");
@@ -296,7 +298,7 @@ TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
   const UsersPlan* const found = &plans.front();
   CHECK(found->answer.gpus == 1);
   CHECK(in_words(sentence_of(*found)) == "8 users at once: 1 GPU, slots in one pool (--kv-unified)");
-  request.limits.no_offload = true;  // else llama.cpp shortens the context
+  request.limits.no_offload = true;  // otherwise llama.cpp shortens the context
   Plan plan = make_plan(model, request);
   suggest(model, plan);
   REQUIRE(!plan.verdict.suggestions.empty());
@@ -337,7 +339,7 @@ TEST_CASE("one card, engines that sleep: each takes what the others keep free") 
   request.card.gpu = &parse_gpu("rtx-4090");
   request.max_model_len = Tokens(8192);
   request.vllm.sleeps = true;
-  // Two models of 15 GiB do not fit beside each other, and in turn they do.
+  // Two models of 15 GiB do not fit at the same time, but they fit in turn.
   const SharedCard shared = share_card({{&large, request}, {&large, further_request(large, request)}});
   CHECK(shared.status == Verdict::kFits);
   REQUIRE(shared.asleep);

@@ -23,7 +23,7 @@ bool starts_at(PlanCache& cache, Request request, std::uint64_t tokens) {
   return make_plan(cache, request).verdict.status == Verdict::kFits;
 }
 
-// Kinds of requests for which different rules decide what fits.
+// Requests for which different rules decide what fits.
 std::vector<Request> kinds_of_requests() {
   std::vector<Request> out(7);
   out[1].num_seqs = 16;
@@ -50,7 +50,7 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
         Request request = kinds[turn++ % kinds.size()];
         request.engine = &engine;
         request.card.gpu = &parse_gpu(card);
-        request.llama_cpp.placement = Placement::kNone;  // more may be in main memory at another length
+        request.llama_cpp.placement = Placement::kNone;  // at another length more may be in main memory
         CAPTURE(name);
         CAPTURE(engine.name);
         CAPTURE(card);
@@ -60,7 +60,7 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
         try {
           plan = make_plan(cache, request);
         } catch (const Error&) {
-          continue;  // this engine has no such model
+          continue;  // this engine does not have the model
         }
         REQUIRE(plan->capacity.has_value());
         const auto [longest, by_memory] =
@@ -85,7 +85,8 @@ TEST_CASE("the longest context is one number: plan, fit, auto, compare and grid"
         CHECK(found->plan.capacity->max_model_len == longest);
         CHECK(found->plan.verdict.status == Verdict::kFits);
         const std::string& option = found->changes.front().second;
-        const std::uint64_t slots = engine.slot_tokens != nullptr ? request.sequences() : 1;  // -c counts all of them
+        const std::uint64_t slots =
+            engine.slot_tokens != nullptr ? request.sequences() : 1;  // -c is the total over all slots
         CHECK(option == std::to_string(slots * (longest < kAnyCount ? longest : plan->load.max_model_len.count())));
         if (const Answer* most = answer_called(answers, "most_sequences"))
           CHECK(most->plan.capacity->max_num_seqs == plan->capacity->max_num_seqs);

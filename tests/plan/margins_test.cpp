@@ -51,7 +51,7 @@ TEST_CASE("Every estimate has a range that holds it, exact lines none, and total
       low += line["low_bytes"].get<std::uint64_t>();
       high += line["high_bytes"].get<std::uint64_t>();
     }
-    // Errors hardly correlate: the range is narrower than the sum of the ends.
+    // Errors hardly correlate, so the range is narrower than the sum of the ends.
     CHECK(out["total"]["low_bytes"] >= low);
     CHECK(out["total"]["high_bytes"] <= high);
     CHECK(out["total"]["low_bytes"] <= out["total"]["bytes"]);
@@ -86,18 +86,18 @@ TEST_CASE("Memory that the processor shares: a note, and a part for the host") {
   for (const Json& note : spark["notes"]) told = told || note["code"] == "unified_memory";
   CHECK(told);
   CHECK_FALSE(line_of(spark["memory"][0]["lines"], "what the host takes").is_null());
-  // SGLang uses the free memory: 111.73 GiB printed before 51.86 of weights are loaded.
+  // SGLang takes a fraction of the free memory: a log prints 111.73 GiB before 51.86 GiB of weights are loaded.
   const Json sglang = plan("llama-3.1-8b", {"--engine", "sglang", "--gpu", "dgx-spark-128gb", "--max-model-len", "8k",
                                             "--mem-fraction-static", "0.8"});
   const double held =
       sglang["capacity"]["kv_cache_memory_bytes"].get<double>() + sglang["memory"][0]["weights_bytes"].get<double>();
   CHECK(held / (1ULL << 30) == doctest::Approx(0.8 * 111.73).epsilon(0.01));
-  // 101.3 to 114.5 GiB of 121.69 were free as logs print it.
+  // Logs print 101.3 to 114.5 GiB free of 121.69.
   const Json& room = sglang["capacity"];
   const auto planned = room["kv_cache_memory_bytes"].get<double>();
   CHECK(planned - room["kv_cache_memory_low_bytes"].get<double>() >= 0.8 * (111.69 - 101.3) * (1ULL << 30));
   CHECK(room["kv_cache_memory_high_bytes"].get<double>() - planned >= 0.8 * (114.5 - 111.69) * (1ULL << 30));
-  // The other engines say it too.
+  // The other engines print the note too.
   for (const auto& [engine, card] : std::vector<std::pair<std::string, std::string>>{
            {"sglang", "dgx-spark-128gb"}, {"llama.cpp", "dgx-spark-128gb"}, {"mlx", "m3-max-64gb"}}) {
     CAPTURE(engine);
@@ -129,7 +129,7 @@ TEST_CASE("A verdict inside the range says so, and its advice makes the high end
     const std::vector<std::string> base{"--engine", engine, "--max-model-len", "16k", "--num-seqs", "2"};
     const Json open = plan("llama-3.1-8b", base);
     const auto total = open["memory"][0]["total_bytes"].get<std::uint64_t>();
-    // Enough for the estimate, not for the high end.
+    // The estimate fits, but the high end of its range does not.
     const std::uint64_t limit = (total + high_of(open)) / 2;
     std::vector<std::string> limited = base;
     limited.insert(limited.end(), {"--max-vram", std::to_string(limit)});
@@ -161,7 +161,7 @@ TEST_CASE("Naive attention holds heads x chunk x context scores, flash attention
   CHECK(line_of(chunked["memory"][0]["lines"], "scores")["bytes"] == 8589934592 / 8);
   const Json ranks = plan("llama-3.1-8b", {"--max-model-len", "8k", "--attention", "naive", "-tp", "4"});
   CHECK(line_of(ranks["memory"][0]["lines"], "scores")["bytes"] == 8589934592 / 4);
-  // transformers keeps them in 16, 32 and 16 bit at once.
+  // transformers has them in 16, 32 and 16 bit at the same time.
   const Json eager =
       plan("llama-3.1-8b", {"--engine", "transformers", "--max-model-len", "8k", "--attention", "naive"});
   CHECK(line_of(eager["memory"][0]["lines"], "scores")["bytes"] == 2 * 8589934592);
@@ -173,7 +173,7 @@ TEST_CASE("Naive attention holds heads x chunk x context scores, flash attention
   const Json llama = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--max-model-len", "8k", "--attention", "naive"});
   const Json off = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--max-model-len", "8k", "--flash-attn", "off"});
   CHECK(llama["memory"] == off["memory"]);
-  // No attention, no scores.
+  // Without attention there are no scores.
   const Json mamba = plan("mamba-2.8b", {"--max-model-len", "8k", "--attention", "naive"});
   CHECK(line_of(mamba["memory"][0]["lines"], "scores").is_null());
 }
@@ -188,8 +188,8 @@ TEST_CASE("--cpu-offload-gb moves weights of the layers to the host") {
   const Json ranks =
       plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "4", "-tp", "2"});
   CHECK(ranks["host_memory"]["total_bytes"] == 8 * kGiB);
-  // More than the layers have: the embedding and the head stay, 2 * 128,256 * 4,096 * 2 B, and the rotary table of 32
-  // MiB.
+  // More than the layers have. The embedding and the head stay on the GPU, 2 * 128,256 * 4,096 * 2 B, and so does the
+  // rotary table of 32 MiB.
   const Json most = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "100"});
   CHECK(weights(most) <= 2 * 128256ULL * 4096 * 2 + 4096 * 2 + 34 * kGiB / 1024);
   CHECK(weights(most) + most["host_memory"]["total_bytes"].get<std::uint64_t>() == weights(all));
@@ -220,7 +220,7 @@ TEST_CASE("llama.cpp's experts stay in host memory with --n-cpu-moe, --cpu-moe a
   }
   // The table of the embedding is in host memory anyway: 32,000 * 4,096 * 2 B.
   CHECK(line_of(none["host_memory"]["lines"], "embedding")["bytes"] == 32000ULL * 4096 * 2);
-  // Nothing on the GPU: everything on the host.
+  // With no layer on the GPU, everything is on the host.
   const Json host = with({"-ngl", "0"});
   CHECK(weights(host) == 0);
   std::uint64_t sum = 0;
@@ -307,7 +307,7 @@ TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for 
 }
 
 TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
-  // The width of its MLPs is unknown: 80 layers are estimated as ten squares of 8,192 each, 53,687,091,200 elements.
+  // The width of its MLPs is unknown. 80 layers are estimated as ten squares of 8,192 each: 53,687,091,200 elements.
   const auto line = [](std::vector<std::string> more) {
     more.insert(more.end(), {"testdata/claims/sinks.json", "--assume", "--max-model-len", "4k", "--json"});
     return line_of(Json::parse(run_program(more).out)["memory"][0]["lines"], "mlp");
@@ -330,7 +330,7 @@ TEST_CASE("What any number fits has no figure") {
 }
 
 TEST_CASE("Where lengths are stated they decide, and not every sequence at full length") {
-  // 64 x 128k tokens of 131,072 B are a thousand GiB; 64 x 2,048 of them are 16 GiB.
+  // 64 x 128k tokens of 131,072 B are 1,024 GiB. 64 x 2,048 tokens are 16 GiB.
   const std::vector<std::string> asked{
       "testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu", "h100-80gb", "--num-seqs", "64", "--json"};
   CHECK(run_program(asked).exit == 1);
@@ -339,7 +339,7 @@ TEST_CASE("Where lengths are stated they decide, and not every sequence at full 
   const Run run = run_program(stated);
   CHECK(run.exit == 0);
   CHECK(Json::parse(run.out)["verdict"]["runs_at_once"] >= 64);
-  // The page shows their memory: 16.00 GiB of cache, and not 1,024.
+  // The page shows the memory for these lengths: a cache of 16.00 GiB, not 1,024.
   stated.erase(std::find(stated.begin(), stated.end(), "--json"));
   const std::string page = run_program(stated).out;
   CHECK(page.find("KV cache     16.00") != std::string::npos);
@@ -351,7 +351,8 @@ TEST_CASE("Where lengths are stated they decide, and not every sequence at full 
 }
 
 TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
-  // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's part and not the whole.
+  // 8 GiB in total, 5.3 of them for the GPU. If a model of 8 GiB is split in two, the GPU's part fits, but the whole
+  // model does not.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
                                          "--max-model-len", "4k"});
   CHECK(out["memory"][0]["total_bytes"] < 5461ULL << 20);
@@ -380,7 +381,7 @@ TEST_CASE("Bounds of speed: a step reads the active weights and the cache") {
   const Json own = plan("llama-3.1-8b", {"--gpu-bandwidth", "2016", "--max-model-len", "32k"});
   CHECK(own["bounds"]["tokens_per_s"].get<double>() == doctest::Approx(2 * 1008e9 / (kWeights + kCache)));
   CHECK(own["bounds"]["first_token_s"].is_null());
-  // Of the stated lengths: 4,096 tokens on average in both.
+  // With the given lengths: both have 4,096 tokens on average.
   for (const auto& lengths :
        {std::vector<std::string>{"--avg-len", "4k", "--num-seqs", "3"}, {"--seq-lens", "2k,4k,6k"}}) {
     std::vector<std::string> options{"--gpu", "rtx-4090", "--max-model-len", "32k"};
@@ -418,7 +419,7 @@ TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
   const Json one = plan("mixtral-8x7b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k"})["bounds"];
   const double table = 32000.0 * 4096 * 2;
   CHECK(one["weights_read_bytes"].get<double>() == doctest::Approx(12879925248.0 * 2 - table).epsilon(1e-4));
-  // Two tokens meet 8 * (1 - 0.75^2) = 3.5 experts of 8 in place of 2.
+  // Two tokens use 8 * (1 - 0.75^2) = 3.5 of 8 experts, instead of 2.
   const Json two =
       plan("mixtral-8x7b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k", "--num-seqs", "2"})["bounds"];
   const double expert = 32.0 * 3 * 4096 * 14336 * 2;
@@ -433,11 +434,11 @@ TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
         .get<std::uint64_t>();
   };
   CHECK(gemma("16k") - gemma("8k") == 5ULL * 4096 * 8192);
-  // States are read and written, whatever the length.
+  // States are read and written at any length.
   const Json mamba = plan("mamba-2.8b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k"});
   CHECK(mamba["bounds"]["cache_read_bytes"].get<std::uint64_t>() ==
         2 * mamba["kv_cache"]["bytes_per_sequence"].get<std::uint64_t>());
-  // Of sparse attention 2,048 latents are read, and every index key: 61 * (1152 * 2048 + 132 * n).
+  // Sparse attention reads 2,048 latents and every index key: 61 * (1152 * 2048 + 132 * n).
   const Json sparse = plan("deepseek-v3.2", {"--gpu-bandwidth", "1000", "--max-model-len", "32k"})["bounds"];
   CHECK(sparse["cache_read_bytes"] == 61ULL * (1152 * 2048 + 132 * 32768));
   // Weights in host memory are also read.
@@ -462,7 +463,7 @@ TEST_CASE("explain shows the floor of a prefill and the bounds") {
   CHECK(run.out.find("Speed, upper bounds") != std::string::npos);
 }
 
-// Exact lines stay exact: a fraction of 3.3 GiB once left lines whose high end was above their bytes.
+// Exact lines stay exact. With a fraction of 3.3 GiB, some lines once had a high end above their bytes.
 TEST_CASE("--cpu-offload-gb leaves exact lines exact, and moves what it says to the byte") {
   const Json all = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k"});
   const Json moved = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "3.3"});

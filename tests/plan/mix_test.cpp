@@ -22,11 +22,11 @@ TEST_CASE("A mix of lengths: slabs, pages and a shared prefix") {
   CHECK(plan.mix->slab == Bytes(std::uint64_t{3 * 32768} * 131072));
   CHECK(plan.mix->pages == Bytes(std::uint64_t{512 + 2048 + 8192} * 131072));
   CHECK(plan.mix->page_table == Bytes((32 + 128 + 512) * 4));
-  CHECK(plan.mix->shared_saving == Bytes(std::uint64_t{2 * 288} * 131072));  // whole pages, stored once
+  CHECK(plan.mix->shared_saving == Bytes(std::uint64_t{2 * 288} * 131072));  // whole pages are stored once
   request.seq_lens = {Tokens(40000)};
   CHECK_THROWS_AS(make_plan(model, request), Error);
   request.seq_lens = {Tokens(200)};
-  CHECK_THROWS_AS(make_plan(model, request), Error);  // shorter than its prefix
+  CHECK_THROWS_AS(make_plan(model, request), Error);  // a sequence that is shorter than the prefix
 }
 
 TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
@@ -35,17 +35,17 @@ TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
   request.num_seqs = 8;
   request.avg_len = Tokens(3001);
   request.shared_prefix = Tokens(1003);
-  // 188 blocks of 16 tokens for the first; the others share 62 of them.
+  // The first sequence has 188 blocks of 16 tokens. The others share 62 of them.
   const Plan paged = make_plan(test_model("llama-3.1-8b"), request);
   CHECK(paged.verdict.needed == Bytes(std::uint64_t{188 + 7 * (188 - 62)} * 16 * 131072));
   request.engine = engine_named("logical");
   const Plan bytes = make_plan(test_model("llama-3.1-8b"), request);
   CHECK(bytes.kv_cache.reserved == Bytes(std::uint64_t{1003 + 8 * (3001 - 1003)} * 131072));
-  // Every sequence has a separate state: nothing is saved.
+  // Every sequence has a separate state, so nothing is saved.
   const Plan states = make_plan(test_model("falcon-mamba-7b"), request);
   CHECK(states.kv_cache.reserved > Bytes(0));
   CHECK(states.verdict.spared == Bytes(0));
-  // A window of 128 tokens after the prefix belongs to one sequence.
+  // A window of 128 tokens after the prefix is not shared.
   const Plan windows = make_plan(test_model("gpt-oss-20b"), request);
   const std::uint64_t full = 1003 + 8 * (3001 - 1003);
   CHECK(windows.kv_cache.reserved == Bytes((full + 8 * 128) * 24576));

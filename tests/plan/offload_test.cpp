@@ -1,4 +1,4 @@
-// Models larger than a GPU: what stays in host memory, its size and speed, and what makes it fit.
+// Models larger than a GPU: what stays in host memory, its size and speed, and options that make it fit.
 #include "plan/search.h"
 
 #include <doctest/doctest.h>
@@ -87,7 +87,7 @@ TEST_CASE("host memory is judged where its size is named") {
 }
 
 TEST_CASE("what a card does not hold starts partly on the CPU, as the engine places it") {
-  // 15 GiB in 16 bit on 12 GiB: layers of 416 MiB, and 1 GiB that llama.cpp leaves free.
+  // 15 GiB in 16 bit on 12 GiB: layers of 416 MiB each, and llama.cpp leaves 1 GiB free.
   const Words request{"--engine", "llama.cpp", "--gpu", "rtx-3060", "-c", "8192"};
   const auto with = [&](Words more, int status = 0) {
     more.insert(more.begin(), request.begin(), request.end());
@@ -101,7 +101,7 @@ TEST_CASE("what a card does not hold starts partly on the CPU, as the engine pla
   CHECK(plan["memory"][0]["total_bytes"].get<double>() < 11.5 * 1073741824);
   CHECK(with({"--host-memory", "32GiB"})["verdict"]["starts"] == true);
   CHECK(with({"--host-memory", "4GiB"}, 1)["verdict"]["status"] == "does_not_fit");
-  // The same layers by hand; all of them; and a release without a separate placement.
+  // The same layers, named by hand; all layers; and a release without a separate placement.
   const auto args = [&](Words more) {
     Words words{"testdata/configs/llama-3.1-8b.json"};
     words.insert(words.end(), request.begin(), request.end());
@@ -124,7 +124,8 @@ TEST_CASE("what a card does not hold starts partly on the CPU, as the engine pla
   CHECK(with({"-ngl", layers, "--no-offload"}, 1)["verdict"]["status"] == "does_not_fit");
   const Json old = planned({"--engine", "llama.cpp@b6122", "--gpu", "rtx-3060", "-c", "8192"}, 1);
   CHECK_MESSAGE(old["verdict"]["status"] == "does_not_fit", "no --fit before December 2025");
-  // Without a context the model's own is shortened first: 128k tokens do not fit beside 4.6 GiB, some fit in 12 GiB.
+  // If no context is named, the model's own is shortened first. 128k tokens do not fit next to 4.6 GiB, but some tokens
+  // fit in 12 GiB.
   const Json shorter = planned({"--engine", "llama.cpp", "--gpu", "rtx-3060", "-q", "q4_k_m"});
   CHECK(shorter["verdict"]["status"] == "fits");
   CHECK(shorter["request"]["max_model_len"].get<int>() < 131072);
@@ -139,7 +140,7 @@ TEST_CASE("options of --fit move what it places") {
   const auto gib = [](const Json& plan, std::size_t gpu) {
     return plan["memory"][gpu]["total_bytes"].get<double>() / 1073741824;
   };
-  // 11.63 GiB, less what stays free, and at most one of the layers of 416 MiB less; 0.5 GiB are the driver's.
+  // 11.63 GiB, minus what stays free and at most one layer of 416 MiB. The driver takes 0.5 GiB.
   for (const auto& [kept, free] : {std::pair("512", 0.5), {"1024", 1.0}, {"3072", 3.0}}) {
     const double total = gib(placed_with({"-c", "8192", "--fit-target", kept}), 0);
     CHECK(total <= 11.63 - free + 0.5);
@@ -161,8 +162,8 @@ TEST_CASE("a cache in host memory says how many idle sequences it has space for"
       if (each["code"] == "host_cache") return each["message"].get<std::string>();
     return std::string();
   };
-  // 131,072 B per token: 100 GiB are 51,200 blocks of 16 tokens, and 8,192 tokens take 512 of them; the same on two
-  // ranks.
+  // 131,072 B per token: 100 GiB are 51,200 blocks of 16 tokens, and 8,192 tokens take 512 of them. On two ranks the
+  // numbers are the same.
   for (const char* ranks : {"1", "2"})
     CHECK(note(planned({"--engine", "vllm", "-tp", ranks, "--max-model-len", "8k", "--kv-offloading-size", "100"})) ==
           "the cache in host memory has space for 819200 tokens: 100 idle sequences of 8192 tokens");
@@ -174,7 +175,7 @@ TEST_CASE("a cache in host memory says how many idle sequences it has space for"
   const auto tokens = plan["capacity"]["tokens"].get<std::uint64_t>();
   CHECK(note(plan).find(" " + std::to_string(2 * tokens + 1) + " tokens") != std::string::npos);
   CHECK(host_bytes(plan, "kv_cache") == static_cast<double>(131072 * (2 * tokens + 1)));
-  // What the machine does not have is part of the verdict.
+  // Main memory that the machine does not have affects the verdict.
   CHECK(planned({"--engine", "sglang", "--gpu", "h100", "--enable-hierarchical-cache", "--host-memory", "16GiB"},
                 1)["verdict"]["status"] == "does_not_fit");
 }
@@ -223,7 +224,8 @@ TEST_CASE("a mixture over unlike cards fills both of them") {
     CHECK(plan["verdict"]["status"] == "partly_on_cpu");
     double total = 0;
     for (const Json& gpu : plan["memory"]) total += gpu["total_bytes"].get<double>() / 1073741824;
-    // 23.52 and 11.63 GiB less 1 GiB each, with 0.5 GiB of the driver's; a layer's experts are 1.39 GiB.
+    // 23.52 and 11.63 GiB, of which 1 GiB each stays free, and the driver takes 0.5 GiB. A layer's experts are 1.39
+    // GiB.
     CHECK(total <= 23.52 + 11.63 - 1);
     CHECK(total >= 23.52 + 11.63 - 1 - 2 * 1.45);
   }
@@ -239,7 +241,7 @@ TEST_CASE("ollama places layers as well, and answers in its own words") {
   Words args = request;
   args.insert(args.end(), {"--format", "args"});
   CHECK(run_program(args).out == "OLLAMA_CONTEXT_LENGTH=4096 ollama serve\n");
-  // Before 0.30 it left less free than llama-server does.
+  // Before 0.30 ollama left less free than llama-server does.
   const auto total = [](const char* engine) {
     return planned({"--engine", engine, "--gpu", "rtx-3060"})["memory"][0]["total_bytes"].get<double>();
   };
@@ -304,7 +306,7 @@ TEST_CASE("a machine without a card is planned by its memory") {
   CHECK(host_bytes(plan, "activation") > 512 * 4096 * 4.0);  // at least the hidden states of a micro-batch
   CHECK(planned({"--engine", "llama.cpp", "-c", "8192", "--host-memory", "16GiB"}, 1)["verdict"]["status"] ==
         "does_not_fit");
-  // Its page has no rows for an absent GPU: 14.96 GiB of weights, and 1 GiB of cache.
+  // Its page has no rows for a GPU, because there is none: 14.96 GiB of weights, and 1 GiB of cache.
   const std::string page = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "llama.cpp", "-c", "8192",
                                         "--host-memory", "32GiB"})
                                .out;
@@ -317,7 +319,7 @@ TEST_CASE("a step takes as long as the GPU and the host take one after the other
   const Json plan = planned({"--engine", "llama.cpp", "--gpu", "rtx-4090", "-c", "8192", "-ngl", "17",
                              "--gpu-bandwidth", "1000", "--host-bandwidth", "50"});
   const Json& bounds = plan["bounds"];
-  // 16 layers and the cache of them at 50 GB/s; the others and the head at 1,000. Norms are included.
+  // 16 layers and their cache at 50 GB/s; the other layers and the head at 1,000 GB/s. Norms are included.
   const double layer = 2 * 218112000.0, head = 2 * (128256.0 * 4096 + 4096), cache = 8192 * 2 * 8 * 128 * 2.0;
   CHECK(bounds["host_read_bytes"] == 16 * (layer + cache));
   CHECK(bounds["host_bandwidth_gb_s"] == 50);
@@ -334,7 +336,7 @@ TEST_CASE("Apple's working set is taken once, and a laptop stays one") {
     const Json plan = planned({"--engine", engine, "--gpu", "m3-max-64gb", "-c", "8192"});
     CHECK(plan["verdict"]["budget_bytes"] == 48 * 1073741824.0);
   }
-  // A size is a machine's memory: macOS lets a GPU keep three quarters of it.
+  // A size means the machine's memory, of which macOS lets a GPU keep three quarters.
   CHECK(planned({"--engine", "mlx", "--gpu-memory", "64GiB", "-c", "8192"})["verdict"]["budget_bytes"] ==
         48 * 1073741824.0);
   const Json large = planned({"--engine", "mlx", "--gpu", "m1-16gb", "-c", "8192"}, 1);
@@ -342,7 +344,7 @@ TEST_CASE("Apple's working set is taken once, and a laptop stays one") {
   for (const Json& remedy : large["verdict"]["suggestions"]) CHECK(!remedy["changes"].contains("-tp"));
 }
 
-// Every model that llama.cpp's fit was run with, on GPUs of all sizes.
+// Every model that was run in llama.cpp's fit, on GPUs of all sizes.
 TEST_CASE("what makes a model fit does, and one step less does not") {
   const TemporaryFolder folder;
   std::vector<std::string> files;

@@ -1,4 +1,5 @@
-// What an engine refuses at its start is planned anyway: vLLM's own words, executed in testdata/conformance.
+// kvplan plans a request even if the engine refuses it at the start. The words are vLLM's own, executed in
+// testdata/conformance.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -42,7 +43,7 @@ TEST_CASE("vLLM refuses ranks that do not divide heads, and they are planned") {
         "Total number of attention heads (32) must be divisible by tensor parallel size (3)");
   CHECK(has(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "3"}), "16"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "-tp", "4"}).empty());
-  // 2 KV heads are repeated on 4 ranks; no layout with such ranks is chosen for a number of GPUs.
+  // 4 ranks repeat 2 KV heads. For a number of GPUs, no layout with such ranks is chosen.
   CHECK(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "8"}).empty());
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "a100-80gb", "--gpu-count", "6"}).empty());
 }
@@ -70,7 +71,7 @@ TEST_CASE("vLLM refuses more sequences than a model with states has blocks, wher
   CHECK(with({"--max-num-seqs", std::to_string(most).c_str()}).empty());
   CHECK_FALSE(with({"--max-num-seqs", std::to_string(most + 1).c_str()}).empty());
   CHECK(with({"--enforce-eager"}).empty());
-  // 0.19 captures fewer sizes instead.
+  // 0.19 captures fewer sizes instead of refusing.
   options[1] = "vllm@0.19";
   CHECK(refused("qwen3.5-27b", options).empty());
   // The printed command starts.
@@ -88,14 +89,14 @@ TEST_CASE("vLLM refuses cards without a kernel") {
   for (const std::string card : {"h100-80gb", "b200", "rtx-5090"})
     CHECK(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu", card}).empty());
   CHECK(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu-memory", "80GiB"}).empty());
-  // FP8 in Triton's attention: gpt-oss has sinks, Gemma 4 heads of 512, DeepSeek-V3 latents.
+  // FP8 in Triton's attention: gpt-oss has sinks, Gemma 4 has heads of 512, DeepSeek-V3 has latents.
   for (const std::string model : {"gpt-oss-20b", "gemma-4-26b", "deepseek-v3"}) {
     CHECK(has(refused(model, {"--engine", "vllm", "--gpu", "a100-80gb", "--kv-cache-dtype", "fp8"}), "SM89+"));
     CHECK(refused(model, {"--engine", "vllm", "--gpu", "l40s", "--kv-cache-dtype", "fp8"}).empty());
     CHECK(refused(model, {"--engine", "vllm", "--gpu", "a100-80gb"}).empty());
   }
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "a100-80gb", "--kv-cache-dtype", "fp8"}).empty());
-  // Types that a GPU cannot compute in.
+  // Types that the GPU cannot compute in.
   CHECK(has(refused("gpt-oss-20b", {"--engine", "vllm", "--gpu", "t4"}), "Minimum capability: 80"));
   CHECK(has(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4", "--dtype", "bfloat16"}), "Bfloat16"));
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--gpu", "t4"}).empty());
@@ -112,7 +113,7 @@ TEST_CASE("SGLang has no kernels of sparse latents before Hopper") {
       CHECK_FALSE(refused(model, {"--engine", "sglang", "--gpu", card}).empty());
   CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu", "h200"}).empty());
   CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu-memory", "80GiB"}).empty());
-  // Its experts are FP8, which Fp8MoEMethod has no kernel for on Ampere (sgl-project/sglang#5871).
+  // Its experts are FP8, for which Fp8MoEMethod has no kernel on Ampere (sgl-project/sglang#5871).
   CHECK(has(refused("deepseek-v3", {"--engine", "sglang", "--gpu", "a100-80gb"}), "fp8e4nv"));
 }
 

@@ -1,5 +1,5 @@
-// Suggestions work, for many random plans: the options, added to the command with the same --reserve, make it fit, and
-// one step less does not.
+// Suggestions work, for many random plans: with the suggested options, added to the command with the same --reserve,
+// the plan fits, and with one step less it does not.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ Words options_of(const Json& changes) {
   return out;
 }
 
-// The same change with one step less given up; none if it has no steps.
+// The same change, one step smaller; none if it has no steps.
 Words one_step_less(const Json& changes) {
   if (changes.size() != 1) return {};
   const auto [option, value] = std::pair(changes.begin().key(), changes.begin().value().get<std::string>());
@@ -71,7 +71,7 @@ Words one_step_less(const Json& changes) {
   return {};
 }
 
-// GPUs of a change that names ranks or GPUs; 0 for one that does not.
+// The number of GPUs in a change that names ranks or GPUs; 0 for other changes.
 std::uint64_t gpus_of(const Json& changes) {
   if (changes.contains("--gpu-count")) return std::stoull(changes["--gpu-count"].get<std::string>());
   if (!changes.contains("-tp")) return 0;
@@ -81,7 +81,7 @@ std::uint64_t gpus_of(const Json& changes) {
   return out;
 }
 
-// The command on the next smaller usual number of GPUs, in its best layout; none if that is the command's own number.
+// The command with the next smaller usual number of GPUs, in its best layout; none if that is the command's own number.
 Words on_fewer_gpus(Words command, std::uint64_t gpus) {
   constexpr std::array<std::uint64_t, 11> kCounts{1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64};
   std::uint64_t own = 1;
@@ -105,7 +105,7 @@ TEST_CASE("remedies: over random plans each fits with the same reserve, and one 
     const Words command = random_command(dice);
     CAPTURE(text_of(command));
     const Run run = run_program(joined(command, {"--json"}));
-    if (run.exit > 1) continue;  // the engine has no such plan
+    if (run.exit > 1) continue;  // the engine does not have such a plan
     const Json report = Json::parse(run.out);
     for (const Json& remedy : report["verdict"]["suggestions"]) {
       const Words options = options_of(remedy["changes"]);

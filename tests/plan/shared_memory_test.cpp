@@ -1,4 +1,4 @@
-// If CPU and GPU share one memory, host memory reduces the GPU's part, also in the capacity.
+// If CPU and GPU share memory, host memory reduces the GPU's part, and with it the capacity.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ std::uint64_t host_bytes(const Json& plan) {
 
 TEST_CASE("shared memory: a partial offload's capacity counts both sides") {
   const TemporaryFolder folder;
-  // 70e9 parameters in 16 bits, 131 GiB: more than the machine has, on either side.
+  // 70e9 parameters in 16 bit are 131 GiB, more than the machine has in total.
   const std::string model = folder.write(
       "x.json", R"({"model_type":"llama","hidden_size":8192,"num_hidden_layers":80,"num_attention_heads":64,
                     "num_key_value_heads":8,"intermediate_size":28672,"vocab_size":128256,

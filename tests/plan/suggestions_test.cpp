@@ -1,4 +1,4 @@
-// Suggestions work: the options, added to the user's command, give the promised plan.
+// Suggestions work: with the suggested options, added to the user's command, the plan is the promised one.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ Run plan(const Words& command, const Words& more) {
   return run_program(joined(joined(command, more), {"--json"}));
 }
 
-// The options of "; -tp 8 -pp 2 (16 GPUs) makes it fit"; none if the reason has no remedy.
+// The options in "; -tp 8 -pp 2 (16 GPUs) makes it fit"; none if the reason has no remedy.
 Words remedy_of(const std::string& reason) {
   const auto end = reason.find(" makes it fit");
   if (end == std::string::npos || reason.find("no single change") != std::string::npos) return {};
@@ -80,7 +80,7 @@ TEST_CASE("suggestions: every answer of fit and compare is the plan of its optio
       const Json report = Json::parse(run.out);
       int turn = 0;
       for (const Json& answer : report["answers"]) {
-        // Every third is enough if only numbers differ.
+        // Every third is enough if they only differ in numbers.
         if (std::string(question) == "compare" && turn++ % (kSanitized ? 12 : 3) != 0) continue;
         Words options;
         for (const auto& [option, value] : answer["changes"].items()) {
@@ -109,7 +109,7 @@ Words remedy(const Words& command) {
 TEST_CASE("suggestions: what the user asked for is given up last") {
   const std::string llama = "testdata/configs/llama-3.1-8b.json";
   const Words tight{"--engine", "vllm", "--gpu-memory", "12GiB", "--weights", "nvfp4", "--kv", "fp8"};
-  // A given length stays, whatever it needs.
+  // A length that the user gave stays, whatever it needs.
   const Words named = remedy(joined(joined({llama}, tight), {"--max-model-len", "128k", "--num-seqs", "2"}));
   REQUIRE(!named.empty());
   CHECK(named.front() != "--max-model-len");
@@ -119,7 +119,7 @@ TEST_CASE("suggestions: what the user asked for is given up last") {
   if (!unnamed.empty()) CHECK(unnamed.front() == "--max-model-len");
 }
 
-// Before --fit, that is: later releases move layers by themselves.
+// Releases before --fit. Later releases move layers by themselves.
 TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, experts before whole layers") {
   const auto offered = [](const Words& command, const std::string& option) {
     const Json report = Json::parse(plan(command, {}).out);
@@ -164,8 +164,8 @@ TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, ex
 }
 
 TEST_CASE("suggestions: what loses nothing comes first, and as little of it as is needed") {
-  // SGLang divides its pool between window layers and the others: suggests fewer tokens for the windows, and a larger
-  // fraction of the GPU, before any type, length or GPU.
+  // SGLang divides its pool between window layers and others. kvplan suggests fewer tokens for the windows and a larger
+  // fraction of the GPU before it suggests another type, length or GPU.
   const auto suggestions = [](const Words& command) {
     return Json::parse(plan(command, {}).out)["verdict"]["suggestions"];
   };
@@ -186,7 +186,7 @@ TEST_CASE("suggestions: what loses nothing comes first, and as little of it as i
   const std::string ratio = dealt.front()["changes"]["--swa-full-tokens-ratio"].get<std::string>();
   CHECK(plan(windows, {"--swa-full-tokens-ratio", ratio}).exit == 0);
   CHECK(plan(windows, {"--swa-full-tokens-ratio", std::to_string(std::stod(ratio) + 0.05)}).exit == 1);
-  // 438 MiB are short of 92 % of 22.03 GiB: two hundredths are 451 MiB, and 1 % is left free of what suggestions use.
+  // 438 MiB are missing, of 92 % of 22.03 GiB. Two hundredths are 451 MiB, and suggestions leave 1 % free.
   const Words tight{
       "testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu", "l4", "--max-model-len", "32320"};
   const Json share = suggestions(tight);
@@ -194,7 +194,7 @@ TEST_CASE("suggestions: what loses nothing comes first, and as little of it as i
   CHECK(share.front()["changes"]["--gpu-memory-utilization"] == "0.95");
   CHECK(plan(tight, {"--gpu-memory-utilization", "0.94"}).exit == 0);
   CHECK(plan(tight, {"--gpu-memory-utilization", "0.93"}).exit == 1);
-  // A fraction that was named may be raised too.
+  // A fraction that the user gave may be raised too.
   const Json named = suggestions(joined(tight, {"--gpu-memory-utilization", "0.9"}));
   REQUIRE(!named.empty());
   CHECK(named.front()["changes"].contains("--gpu-memory-utilization"));
@@ -219,7 +219,7 @@ TEST_CASE("suggestions: llama.cpp's in its own words") {
     CHECK_FALSE(changes.contains("-pp"));
     CHECK_FALSE(changes.contains("--kv-cache-dtype"));
     if (!changes.contains("-ngl")) continue;
-    // GPUs of 24 and 12 GiB: layers two to one.
+    // GPUs of 24 and 12 GiB get layers two to one.
     joint = changes.contains("--tensor-split");
     if (joint)
       CHECK(plan(two, {"-ngl", changes["-ngl"].get<std::string>(), "-ts", changes["--tensor-split"].get<std::string>()})
@@ -238,7 +238,7 @@ TEST_CASE("suggestions: llama.cpp's in its own words") {
 TEST_CASE("cards that differ: layers by memory, each GPU against its own card") {
   const Words model{"testdata/configs/llama-3.1-8b.json", "-c", "16k"};
   const auto report = [&](const Words& options) { return Json::parse(plan(model, options).out); };
-  // GPUs of equal names are equal: the plan of two of them, split evenly.
+  // GPUs with equal names are equal, so the plan is that of two GPUs that are split evenly.
   const Json twice = report({"--gpu", "rtx-3090+rtx-3090"});
   const Json two = report({"--gpu", "2x3090", "--engine", "llama.cpp", "-pp", "2", "-ts", "1,1"});
   CHECK(twice["request"]["engine"] == "llama.cpp");
@@ -250,7 +250,7 @@ TEST_CASE("cards that differ: layers by memory, each GPU against its own card") 
         report({"--engine", "llama.cpp", "--gpu", "2x4090", "-pp", "2", "-ts", "23.5,11.6"})["memory"]);
   // The smaller GPU decides.
   CHECK(uneven["verdict"]["budget_bytes"] < 12LL << 30);
-  // Each has a row, and a bound of speed takes one after the other: 1,008 and 360 GB/s.
+  // Each GPU has a row. For the bound of speed they work one after the other: 1,008 and 360 GB/s.
   const Run page = run_program(joined(model, {"--gpu", "rtx-4090+rtx-3060"}));
   CHECK(page.out.find("GPU 0, rtx-4090") != std::string::npos);
   CHECK(page.out.find("GPU 1, rtx-3060") != std::string::npos);

@@ -1,4 +1,4 @@
-// Verdicts, and that the fast computation (only numbers, one GPU per stage) agrees with the whole plan.
+// Verdicts, and that the fast computation (only numbers, one GPU per stage) agrees with the complete plan.
 #include "plan/steps.h"
 
 #include <doctest/doctest.h>
@@ -85,7 +85,7 @@ TEST_CASE("the short way to a verdict agrees with the plan, whatever the sizes")
         CAPTURE(model.source);
         CAPTURE(engine.name);
         CAPTURE(i);
-        // What only the whole plan counts (every GPU, every copy, the logical bytes) may be beyond 64 bits; then the
+        // What only the complete plan counts (every GPU, every copy, the logical bytes) may exceed 64 bits. Then the
         // request fits nothing, and the fast computation must agree.
         if (whole == "refused")
           CHECK_FALSE(quick.starts_with("fits"));
@@ -120,7 +120,7 @@ TEST_CASE("a broken limit says what fits, with its unit") {
 }
 
 TEST_CASE("a shortfall is told in GiB") {
-  // 8,192 tokens of 131,072 B are 1 GiB; a page short of it, and the pool's reserved page.
+  // 8,192 tokens of 131,072 B are 1 GiB. Tested with one page less, and with the pool's reserved page.
   const std::string text = reason(request_for("vllm", 8192, kGiB - (2 << 20)));
   CHECK(text == "the KV cache needs 1.00 GiB per GPU, 4.0 MiB more than the 1020.0 MiB available");
   const std::string pool = reason(request_for("sglang", 8192, kGiB / 2));

@@ -38,7 +38,7 @@ FieldRows rows() {
           {"count", [](const Room& room) { return room.shelves.size(); }, csv_only()}};
 }
 
-// A table of rows in each format: JSON, the schema's properties, the first line of CSV.
+// A table of rows in each format: JSON, the properties of the schema, and the first line of CSV.
 struct Said {
   Json json, required, properties;
   std::string csv;
@@ -74,7 +74,7 @@ TEST_CASE("fields: one table is JSON, schema and CSV") {
   CHECK(of.properties["shelves"] == Json{{"type", "array"}, {"items", shelf}});
   CHECK(of.properties["best"]["type"] == Json::parse(R"(["object","null"])"));
   CHECK(of.properties["best"]["properties"] == shelf["properties"]);
-  // Columns that spreadsheets know come first; a formula is a text.
+  // Columns that spreadsheets know come first. A formula is stored as text.
   CHECK(of.csv == "degrees,label,doors,best_name,count\n20,'=1+1,,\"\"\"c\"\"\",1\n");
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("fields: a cell is no formula") {
   CHECK(cell_text(true) == "true");
 }
 
-// An enumerator without a word would shift the words after it.
+// If an enumerator had no word, the words after it would be shifted.
 TEST_CASE("fields: the last enumerators have the last words") {
   const auto is_last = [](auto last, std::string_view word) {
     CAPTURE(word);

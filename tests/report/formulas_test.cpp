@@ -32,7 +32,7 @@ class Formula {
  public:
   explicit Formula(std::string_view text) : text_(text) {}
 
-  // Bytes; nothing if a factor has no number, or no factor a unit.
+  // Bytes; nothing if a factor has no number, or no factor has a unit.
   std::optional<double> bytes() {
     const std::optional<Value> out = sum();
     return out && out->has_unit && text_.empty() ? std::optional(out->number) : std::nullopt;
@@ -140,7 +140,7 @@ TEST_CASE("formulas: what is written computes to the bytes of its line") {
         }
         for (const LedgerLine& line : plan->fullest().lines) {
           ++lines;
-          // A cache may have no tokens; every other line has bytes.
+          // A cache may have no tokens. Every other line has bytes.
           if (line.part != Section::kKvCache && plan->verdict.status == Verdict::kFits) CHECK(line.high > Bytes(0));
           const std::string text = in_words(line.formula);
           const std::optional<double> said = Formula(text).bytes();
@@ -148,7 +148,7 @@ TEST_CASE("formulas: what is written computes to the bytes of its line") {
           ++computed;
           CAPTURE(in_words(line.what));
           CAPTURE(text);
-          // Bits of an element are written with three decimals.
+          // Bits per element are printed with three decimals.
           CHECK(std::abs(*said - static_cast<double>(line.bytes.count())) <=
                 1 + 1e-3 * static_cast<double>(line.bytes.count()));
         }

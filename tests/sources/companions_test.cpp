@@ -55,7 +55,7 @@ TEST_CASE("an adapter's directory: the rank of its config, the bytes of its file
     CHECK(adapter.elements == Elements(8 * 4 + 6 * 8));
     CHECK(adapter.bytes == Bytes(320));
   }
-  // As MODEL it is refused, with advice.
+  // Given as MODEL, an adapter is refused with advice.
   try {
     load_model(folder.path.string(), {});
     CHECK(false);
@@ -124,12 +124,12 @@ TEST_CASE("an adapter's target_modules, as PEFT takes them") {
   }
   CHECK(load_adapter(with(R"(, "target_modules": ["model.layers.0.self_attn.q_proj", "v_proj", "v_proj"])"), {})
             .targets == std::vector<std::string>{"q_proj", "v_proj"});
-  // A string is matched against whole paths: a bare name matches nothing, and neither does an empty list.
+  // A string is matched with whole paths, so a bare name matches nothing. Neither does an empty list.
   for (const char* bad : {R"("q_proj")", R"("")", "[]", R"([""])", "[3]", "7", "{}", "true"}) {
     CAPTURE(bad);
     CHECK(refusal_of(with(R"(, "target_modules": )" + std::string(bad))).find("target_modules") != std::string::npos);
   }
-  // The tensors themselves come first.
+  // The tensors take precedence over the config.
   folder.write("adapter_model.safetensors", kPair);
   for (const char* any : {R"(, "target_modules": "q_proj")", R"(, "target_modules": [])", ""}) {
     const AdapterFile adapter = load_adapter(with(any), {});

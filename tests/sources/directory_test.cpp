@@ -1,4 +1,4 @@
-// Folders with several files: the model is the only possible one; otherwise kvplan does not guess.
+// Folders with several files. If exactly one can be the model, kvplan takes it. Otherwise it does not guess.
 #include <doctest/doctest.h>
 
 #include <filesystem>

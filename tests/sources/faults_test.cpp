@@ -1,4 +1,4 @@
-// The same with a misbehaving hub, damaged caches, and several runs at once.
+// Hub ids with a misbehaving hub, damaged caches, and several runs at the same time.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -98,7 +98,7 @@ TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, n
   }
 }
 
-// A gzip file with the text uncompressed.
+// A response that claims to be gzip, with uncompressed text.
 std::string gzipped(const std::string& text) {
   std::uint32_t crc = 0xFFFFFFFF;
   for (const char c : text) {
@@ -149,7 +149,7 @@ TEST_CASE("hub: a body is gzip, once, or as it is") {
     const Run run = served(twice, headers);
     check_refused(run, Exit::kHub, "a header that kvplan rejects");
   }
-  // A part of a file is never compressed.
+  // A range of a file is never compressed.
   check_refused(served(gzipped("x"), {"Content-Encoding: gzip"}, true), Exit::kHub, "a header that kvplan rejects");
 }
 

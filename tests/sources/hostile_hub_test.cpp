@@ -25,7 +25,7 @@ TEST_CASE("hub: an error names the host that failed, not the one that sent us th
     other.fallback(refusal(status, ""));
     check(local, "localhost, to which 127.0.0.1 redirects, answers " + std::to_string(status), "token");
   }
-  // Another port of the hub's own name is another host.
+  // Another port of the hub's host counts as another host.
   other.fallback(refusal(401, ""));
   check(other.url() + "/x", "127.0.0.1:" + std::to_string(other.port()) + ", to which 127.0.0.1 redirects", "token");
   other.fallback(refusal(503, ""));
@@ -38,7 +38,7 @@ TEST_CASE("hub: an error names the host that failed, not the one that sent us th
 
 TEST_CASE("hub: a pause that no clock holds is no pause of no time") {
   if (!has_curl()) return;
-  // A thousand times these is little more than 2^64.
+  // A thousand of these are slightly more than 2^64.
   for (const char* seconds : {"18446744073709552", "18446744073709551615", "36893488147419104"}) {
     Site site;
     Answer busy = refusal(429, "");
@@ -132,7 +132,7 @@ TEST_CASE("hub: the parts of a set are bounded in number, and their headers in a
 TEST_CASE("hub: a model takes so many requests and no more") {
   if (!has_curl()) return;
   Site site;
-  // Attempts count too: the first answer for each shard is empty.
+  // Attempts are counted too: the first answer for each shard is empty.
   site.serve("org/large",
              {{"config.json", with_commit(kConfig)}, {"model.safetensors.index.json", with_commit(index_of(400, 0))}});
   const std::string shard = safetensors(R"({"a": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}})", 2);

@@ -1,5 +1,5 @@
-// Each limit on what a server may send: at the limit a model is planned, beyond it there is one error line and exit 4
-// (2 if the user's input is too long).
+// Each limit on what a server may send. At the limit a model is planned; beyond it kvplan prints one error line and
+// exits with 4 (2 if the user's input is too long).
 #include <cstdint>
 
 #include "formats/gguf.h"
@@ -9,7 +9,7 @@
 namespace kvplan {
 namespace {
 
-// At the bound the model is planned; beyond it the Hub's answer is refused.
+// At the limit the model is planned. Beyond it the Hub's answer is refused.
 void check_bound(const Run& at, const Run& beyond, const std::string& words) {
   CAPTURE(at.err);
   CHECK(at.exit == 0);
@@ -96,7 +96,7 @@ TEST_CASE("hub bounds: bytes of a config, of a list of files and of an index") {
 TEST_CASE("hub bounds: bytes of an answer's headers") {
   if (!has_curl()) return;
   const auto with_headers = [](std::size_t bytes) {
-    constexpr std::size_t kLine = 60'000;  // libcurl's own bound of a line is 100 KiB
+    constexpr std::size_t kLine = 60'000;  // libcurl itself limits a line to 100 KiB
     Answer out = with_commit(kSmallConfig);
     const std::string rest = "HTTP/1.1 200 Answer\r\n" + out.headers[0] +
                              "\r\nContent-Length: " + std::to_string(out.body.size()) + "\r\n\r\n";
@@ -174,7 +174,7 @@ TEST_CASE("hub bounds: bytes of all answers for a model") {
   const auto filled = [](std::string text, std::size_t bytes) {
     return with_commit(text + std::string(bytes - text.size(), ' '));
   };
-  // A file of `bytes`, of which all but its two bytes of data are requested.
+  // A file of `bytes`, of which all except its two bytes of data are requested.
   const auto shard = [](std::size_t bytes) {
     const std::string header = R"({"a": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}})";
     return with_commit(safetensors(header + std::string(bytes - 8 - header.size(), ' '), 2));

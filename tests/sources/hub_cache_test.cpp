@@ -1,4 +1,4 @@
-// kvplan's own cache with every kind of damage: it is treated as missing, and repaired.
+// kvplan's own cache with every kind of damage. A damaged entry is treated as missing, and repaired.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 

@@ -14,7 +14,7 @@
 namespace kvplan {
 namespace {
 
-// The environment that Site gives to the program, for calls in this process.
+// The environment that Site gives to the program, for calls within this process.
 struct Environment : ScopedEnvironment {
   explicit Environment(const Site& site)
       : ScopedEnvironment({{"HF_ENDPOINT", site.hub.url()},
@@ -67,7 +67,7 @@ TEST_CASE("hub: an adapter becomes a local folder with the header of its weights
   CHECK(adapter.source == "org/adapter");
   CHECK(adapter.rank == 16);
   CHECK(adapter.bytes == Bytes(262144));
-  // The revision is requested again, its files are not; offline nothing is.
+  // Online, the revision is requested again, but its files are not. Offline, nothing is requested.
   site.hub.forget();
   CHECK(local_companion("org/adapter", Companion::kAdapter, {}).path == folder);
   CHECK(site.hub.seen().size() == 1);
@@ -76,7 +76,7 @@ TEST_CASE("hub: an adapter becomes a local folder with the header of its weights
   CHECK(local_companion("org/adapter@" + kCommit, Companion::kAdapter, {}).path == folder);
   CHECK(site.hub.seen().empty());
   CHECK_FALSE(has(site.all_files(), kSecret));
-  // Half a file counts as missing, and is replaced.
+  // Half a file is treated as missing, and replaced.
   fs::resize_file(folder + "/adapter_model.safetensors", 20);
   check_fails("org/adapter", Companion::kAdapter, offline(), Exit::kHub);
   CHECK(local_companion("org/adapter", Companion::kAdapter, {}).path == folder);
@@ -124,7 +124,7 @@ TEST_CASE("hub: paths stay what they are, and what is missing has its line") {
   site.hub.fallback(with_commit("<html>"));
   check_fails("org/page", Companion::kAdapter, {}, Exit::kHub);
   check_fails("org/page", Companion::kProjector, {}, Exit::kHub);
-  // The full length comes from the server: an impossible one is refused.
+  // The full length comes from the server. An impossible length is refused.
   Answer liar = with_commit(GgufWriter("clip").file());
   liar.content_range = "bytes 0-31/18446744073709551615";
   site.hub.fallback(liar);

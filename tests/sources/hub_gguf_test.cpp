@@ -22,7 +22,7 @@ GgufWriter small_gguf() {
 TEST_CASE("hub: a GGUF by its quantization, its address, or as the only sort of file") {
   if (!has_curl()) return;
   Site site;
-  // A vocabulary of 9 MB: one request is not enough for the header.
+  // With a vocabulary of 9 MB, one request is not enough for the header.
   const std::string file = small_gguf()
                                .strings("tokenizer.ggml.tokens", 300000, "a token of some length")
                                .tensor({"token_embd.weight", {64, 100}, 1, 12800})
@@ -69,7 +69,7 @@ TEST_CASE("hub: a list of files on several pages is read to its end") {
     Site site;
     HubServer elsewhere;
     site.serve("org/x-GGUF", {{"x-Q4_K_M.gguf", with_commit(file)}});
-    // A mirror may pass on the Hub's own address: its query is used, its host is not.
+    // A mirror may return the Hub's own address. kvplan uses the address's query, not its host.
     site.hub.on(tree + "?recursive=true",
                 {page("README.md", "<" + elsewhere.url() + tree + "?recursive=true&cursor=a%3D%3D>; rel=\"next\"")});
     site.hub.on(tree + "?recursive=true&cursor=a%3D%3D",

@@ -1,5 +1,5 @@
-// Hub ids through the real program, with a well-behaved hub on loopback. What these tests cannot see is TLS: a
-// certificate for loopback would have to be trusted by the machine.
+// Hub ids through the real program, with a well-behaved hub on loopback. These tests do not cover TLS, because the
+// machine would have to trust a certificate for loopback.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,12 +25,12 @@ TEST_CASE("hub: a model of 163 shards in two requests, and offline in none") {
   CHECK(has(first.out, "\"weights_bytes\": 16060522496"));
   CHECK(site.hub.seen().size() == 2);
 
-  // The branch is requested again, its files are not.
+  // The branch is requested again, but its files are not.
   site.hub.forget();
   CHECK(site.run({"org/large", "--json"}).out == first.out);
   CHECK(site.hub.seen().size() == 1);
 
-  // Offline, and with a known commit: no requests.
+  // Offline, and with a known commit, nothing is requested.
   site.hub.forget();
   CHECK(site.run({"org/large", "--json", "--offline"}).out == first.out);
   CHECK(site.run({"org/large", "--json"}, {"HF_HUB_OFFLINE=1"}).out == first.out);
@@ -197,7 +197,7 @@ TEST_CASE("hub: each refusal has its own line") {
   check_refused(site.run({"org/model"}), Exit::kHub, "refuses access");
   site.hub.fallback(refusal(418, ""));
   check_refused(site.run({"org/model"}), Exit::kHub, "418");
-  // A closed port. A name that does not resolve is left out: its duration depends on the name server.
+  // A closed port. A name that does not resolve is not tested, because the time depends on the name server.
   check_refused(site.run({"org/model"}, {"HF_ENDPOINT=http://127.0.0.1:1"}), Exit::kHub, "no connection to");
   check_refused(site.run({"org/model"}, {"HF_ENDPOINT=ftp://hub.example"}), Exit::kBadInput, "HF_ENDPOINT");
   CHECK_FALSE(site.has_cached_model());
@@ -281,14 +281,14 @@ TEST_CASE("hub: the HF tools' cache comes first and needs no network") {
   CHECK(site.run({"org/local@" + kCommit}).exit == 0);
   CHECK(site.run({"org/local"}, {"HF_HOME=/nowhere", "HF_HUB_CACHE=" + site.home.path() + "/hf/hub"}).exit == 0);
   CHECK(site.hub.seen().empty());
-  // A shard whose blob is gone, as in an interrupted download: the index's sum is used.
+  // A shard whose blob is missing, as after an interrupted download. The index's sum is used.
   std::ofstream(snapshot + "/model.safetensors.index.json") << index_of(2, 16060522496);
   fs::create_symlink("../../blobs/gone", snapshot + "/model-00001-of-000002.safetensors");
   const Run broken = site.run({"org/local", "--json"});
   CHECK(broken.exit == 0);
   CHECK(has(broken.out, "\"weights_bytes\": 16060522496"));
   CHECK(has(broken.out, "the checkpoint's index"));
-  // Half a config, a broken link, an invalid ref: treated as missing.
+  // Half a config, a broken link and an invalid ref are treated as missing.
   for (const std::string& damage : {kConfig.substr(0, 50), std::string()}) {
     site.home.write("hf/hub/models--org--local/blobs/aa", damage);
     check_refused(site.run({"org/local", "--offline"}), Exit::kHub, "no copy");

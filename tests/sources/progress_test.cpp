@@ -1,4 +1,4 @@
-// The progress line: only on a terminal, after half a second, and removed at the end.
+// The progress line: kvplan shows it only on a terminal, after half a second, and removes it at the end.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-// What a terminal shows of a run, by script(1), which every Debian has; "" if it is missing.
+// What a terminal shows during a run, from script(1), which every Debian has; "" if it is missing.
 std::string on_a_terminal(const Site& site, const std::string& more) {
   const std::string shown = site.home.path() + "/shown";
   const std::string command = "env HF_ENDPOINT=" + site.hub.url() + " HOME=" + site.home.path() +
@@ -35,7 +35,7 @@ TEST_CASE("hub: a progress line on a terminal where it takes longer than half a 
   }
   CAPTURE(shown);
   CHECK(has(shown, "\rkvplan: fetching org/small from 127.0.0.1: 0 KiB"));
-  // Wiped before the one line of the error.
+  // The progress line is removed before the error is printed.
   const auto wiped = shown.rfind("\r\033[K");
   REQUIRE(wiped != std::string::npos);
   CHECK(shown.find("fetching", wiped) == std::string::npos);

@@ -7,7 +7,7 @@
 namespace kvplan {
 namespace {
 
-// Variables that name one proxy, and no exception from it.
+// Variables that name one proxy, without exceptions.
 std::vector<std::string> through(const std::string& variable, const std::vector<std::string>& more = {}) {
   std::vector<std::string> out = more;
   for (const char* none : {"NO_PROXY=", "no_proxy="})

@@ -1,4 +1,5 @@
-// A hub on loopback with models to order, and runs of the real program against it in a separate home.
+// A hub on loopback with models as a test needs them, and runs of the real program against it with a separate home
+// folder.
 #pragma once
 
 #include <dlfcn.h>
@@ -29,7 +30,7 @@ inline const std::string kSmallConfig =
     R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
         "intermediate_size": 128, "vocab_size": 1000, "max_position_embeddings": 2048, "torch_dtype": "bfloat16"})";
 
-// Not linked, so it may be missing: then there is nothing to test.
+// The library is not linked, so it may be missing. Then there is nothing to test.
 inline bool has_curl() {
   static const bool found = dlopen("libcurl.so.4", RTLD_LAZY) != nullptr;
   if (!found) MESSAGE("SKIPPED: libcurl.so.4 is not on this machine (scripts/setup installs libcurl4)");
@@ -72,7 +73,7 @@ struct Site {
   HubServer hub;
   TemporaryFolder home;
 
-  // A model of `files` at main, and at its commit.
+  // A model with `files` at main and at its commit.
   void serve(const std::string& repo, const std::vector<std::pair<std::string, Answer>>& files) {
     for (const auto& [name, answer] : files)
       for (const std::string& revision : {std::string("main"), kCommit})

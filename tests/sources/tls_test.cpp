@@ -39,7 +39,7 @@ TEST_CASE("hub: a certificate that nobody vouches for is refused, and nothing is
                 "no secure connection");
   check_refused(site.run({"org/small"}, at(front.url(), {"SSL_CERT_FILE=/nowhere/ca.pem"})), Exit::kHub,
                 "no secure connection");
-  // A server that speaks no TLS.
+  // A server that does not use TLS.
   check_refused(site.run({"org/small"}, at("https://127.0.0.1:" + std::to_string(site.hub.port()),
                                            {"SSL_CERT_FILE=" + own.path, "KVPLAN_HTTP_TIMEOUT_MS=500"})),
                 Exit::kHub, "");

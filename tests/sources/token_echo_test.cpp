@@ -11,7 +11,7 @@
 namespace kvplan {
 namespace {
 
-// Each letter as printf writes it.
+// Each letter in the form that printf writes.
 std::string each_as(const std::string& text, const char* format) {
   std::string out;
   for (const char c : text) out += fmt::sprintf(format, static_cast<unsigned>(static_cast<unsigned char>(c)));
@@ -48,7 +48,7 @@ TEST_CASE("the search for the token takes its time from the text's length alone"
     CHECK_FALSE(contains_token(text, kSecret));
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 #ifdef NDEBUG
-    CHECK(seconds < 1.5 * kSanitizerFactor);  // within the two seconds of an input of 64 MiB
+    CHECK(seconds < 1.5 * kSanitizerFactor);  // within the two seconds that an input of 64 MiB may take
 #else
     CHECK(seconds < 15 * kSanitizerFactor);
 #endif

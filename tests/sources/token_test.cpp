@@ -115,7 +115,7 @@ TEST_CASE("hub: an option that is mistyped does not show the token") {
     CHECK(run.exit != 0);
     check_secret(site, run);
   }
-  // An endpoint with the token in it, as some write it.
+  // An endpoint that contains the token, as some people write it.
   check_secret(site, site.run({"org/small"}, {"HF_ENDPOINT=https://user:" + kSecret + "@hub.example"}));
   CHECK(site.hub.seen().empty());
 }

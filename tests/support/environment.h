@@ -1,4 +1,4 @@
-// Variables of this process' environment for as long as the object lives.
+// Sets environment variables of this process while the object exists.
 #pragma once
 
 #include <cstdlib>

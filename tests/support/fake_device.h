@@ -27,7 +27,7 @@ class FakeDevice : public Device {
   std::uint64_t fail_at_read = 0;
   std::uint64_t corrupt_at_read = 0;
   Bytes others;
-  std::uint64_t extra_per_mille = 0;  // beyond what is requested
+  std::uint64_t extra_per_mille = 0;  // in addition to what is requested
   Bytes others_grow;                  // with every allocation
   double bytes_a_second = 1e12;
 

@@ -1,4 +1,4 @@
-// Writes small GGUF files in memory, in either byte order, honest or not.
+// Writes small GGUF files in memory, valid or not, in either byte order.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ class GgufWriter {
     for (std::uint64_t i = 0; i < count; ++i) put_string(metadata_, each);
     return *this;
   }
-  // A key of any type and any body.
+  // A key with any type and any content.
   GgufWriter& raw(std::string_view key, std::uint32_t type, std::string_view body) {
     put_key(key, type);
     metadata_ += body;
@@ -78,7 +78,7 @@ class GgufWriter {
     out.resize(out.size() + data_bytes());
     return out;
   }
-  // All but the tensors' data, up to where they begin.
+  // The file up to the start of the tensors' data.
   std::string header() const {
     std::string out = "GGUF";
     put(out, version_, 4);

@@ -92,7 +92,7 @@ void HubServer::serve(int connection) {
   close(connection);
 }
 
-// False if the connection is to be closed.
+// Returns false if the connection is to be closed.
 bool HubServer::answer(int connection, const Seen& request) {
   Answer answer;
   {

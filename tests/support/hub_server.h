@@ -1,4 +1,4 @@
-// A small hub on loopback, with faults to order.
+// A small hub on loopback that can simulate faults.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@ namespace kvplan {
 
 enum class Fault {
   kNone,
-  kSilent,    // takes the request and never answers
+  kSilent,    // accepts the request and never answers
   kHangUp,    // closes without an answer
-  kTruncate,  // claims the whole length, sends half, closes
+  kTruncate,  // announces the whole length, sends half, closes
   kEndless,   // a body without end
-  kTrickle,   // a byte now and then
+  kTrickle,   // sends a byte from time to time
   kHeaders,   // headers without end
 };
 
@@ -28,9 +28,9 @@ struct HubAnswer {
   std::vector<std::string> headers;  // "Name: value"
   Fault fault = Fault::kNone;
   bool ranges = true;         // answers range requests
-  std::string content_range;  // a lie in place of the true one
+  std::string content_range;  // a false value in place of the true one
 };
-using Answer = HubAnswer;  // a separate name: the planner has an Answer too
+using Answer = HubAnswer;  // a different name, because the planner also has an Answer
 
 struct Seen {
   std::string path, range, authorization;
@@ -45,7 +45,7 @@ class HubServer {
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   int port() const { return port_; }
-  // Answers of a path in turn; the last one stays. Paths without any are 404.
+  // Answers of a path, one after another; the last one is repeated. Other paths return 404.
   void on(const std::string& path, std::vector<Answer> answers);
   void fallback(Answer answer);
   std::vector<Seen> seen() const;

@@ -25,7 +25,7 @@ Json read_json(const std::string& path) {
   return Json::parse(file);
 }
 
-// Only metadata, as a reader of caches needs it.
+// Only the metadata, which is all that a cache needs.
 std::string gguf_file(const Json& metadata) {
   GgufWriter file(metadata.at("general.architecture").get<std::string>());
   for (const auto& [key, value] : metadata.items()) {
@@ -51,7 +51,7 @@ Json plan(const std::string& model, const std::vector<std::string>& arguments) {
   return Json::parse(run.out);
 }
 
-// llama.cpp prints its states apart, and a CPU does not pad rows as CUDA does.
+// llama.cpp prints states separately, and its CPU backend does not pad rows like CUDA.
 double cache_bytes(const Json& plan, bool states) {
   double sum = 0;
   for (const Json& line : plan["memory"][0]["lines"]) {
@@ -94,7 +94,7 @@ Printed read_entry(const Json& entry) {
   return out;
 }
 
-// The two ends of a budget that was itself printed with a few digits; nothing if the arguments say it all.
+// The two ends of a budget that was printed with a few digits; nothing if the arguments determine it.
 std::vector<double> budgets(const Json& observation) {
   if (!observation.contains("budget")) return {};
   const Json& budget = observation["budget"];
@@ -116,7 +116,7 @@ std::vector<Json> plans_of(const std::string& model, const Json& observation) {
   return out;
 }
 
-// A path that the program can read: a config that lies there, or a GGUF written for it.
+// A path that the program can read: an existing config, or a GGUF that is written for it.
 std::string model_path(const Json& file, const Json& observation, const TemporaryFolder& folder) {
   if (observation.contains("gguf")) return folder.write("model.gguf", gguf_file(observation["gguf"]));
   const std::string name = observation.at("model");
@@ -133,7 +133,7 @@ Printed read_printed(const std::string& text, int lines) {
   const auto scale = static_cast<double>(unit == " GiB" ? kGiB : unit == " MiB" ? kMiB : 1);
   const std::size_t dot = text.find('.');
   double half = dot == std::string::npos ? 0 : 0.5 * std::pow(10.0, -static_cast<double>(end - dot - 1));
-  half *= lines * (1 + 1e-6);  // what is exactly between two digits may have gone either way
+  half *= lines * (1 + 1e-6);  // a value exactly between two digits may have been rounded either way
   return {number * scale, (number - half) * scale, (number + half) * scale};
 }
 

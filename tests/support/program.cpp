@@ -23,7 +23,7 @@ std::string file_text(const std::string& path) {
 
 namespace {
 
-// Only async-signal-safe calls, since it runs between fork and exec.
+// Only async-signal-safe calls, because this runs between fork and exec.
 [[noreturn]] void become(char* const* arguments, char* const* environment, const char* in, const char* out,
                          const char* err) {
   const int from = open(in, O_RDONLY);
@@ -33,7 +33,7 @@ namespace {
   dup2(from, STDIN_FILENO);
   dup2(to, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
-  const rlimit seconds{30, 30};  // a hang becomes a failure
+  const rlimit seconds{30, 30};  // a process that hangs becomes a failure
   setrlimit(RLIMIT_CPU, &seconds);
   execve(arguments[0], arguments, environment);
   _exit(127);

@@ -11,18 +11,18 @@ inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
-// What the sanitizers cost a process in time and memory: its bounds are as much wider.
+// The factor by which sanitizers increase a process's time and memory. Its limits are raised by the same factor.
 inline constexpr double kSanitizerFactor = kSanitized ? 20 : 1;
 
 struct Run {
-  int exit = -1;  // 128 + the signal where one ended it
+  int exit = -1;  // 128 + the signal if one ended the program
   std::string out, err;
   double seconds = 0;
-  double processor_seconds = 0;  // that no other program on the machine moves
+  double processor_seconds = 0;  // CPU seconds, which other programs do not affect
   double peak_mib = 0;
 };
 
-// kvplan ARGUMENTS < standard_input, in the source folder. `environment` ("NAME=VALUE") goes over the tests' own.
+// kvplan ARGUMENTS < standard_input, in the source folder. `environment` ("NAME=VALUE") overrides the tests' own.
 Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input = "/dev/null",
                 const std::vector<std::string>& environment = {});
 

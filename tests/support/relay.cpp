@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-// The few functions of OpenSSL's stable interface that a server needs.
+// The few functions of OpenSSL's stable interface that the server needs.
 struct Tls {
   const void* (*method)() = nullptr;
   void* (*new_context)(const void*) = nullptr;
@@ -115,7 +115,7 @@ std::vector<std::string> Relay::heads() const {
 }
 
 void Relay::accept_all() {
-  // OpenSSL writes to clients that are gone; this thread, and those that it starts, do not get the signal.
+  // OpenSSL writes to clients that have gone away. This thread, and the threads that it starts, ignore the signal.
   sigset_t pipe;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
@@ -128,7 +128,7 @@ void Relay::accept_all() {
 }
 
 void Relay::serve(int client) {
-  // No read waits for ever: a client that is gone must not hold the test.
+  // No read waits for ever, because a client that has gone away must not block the test.
   const timeval patience{5, 0};
   setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   void* session = nullptr;

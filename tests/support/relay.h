@@ -1,4 +1,4 @@
-// What may stand between kvplan and a hub on loopback: a front that speaks TLS, or a proxy.
+// Servers between kvplan and a hub on loopback: one that speaks TLS, and a proxy.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,11 @@
 
 namespace kvplan {
 
-// OpenSSL's library, opened at run time, and its program, which makes certificates: with either missing there is
+// OpenSSL's library, opened at run time, and its program, which makes certificates. If either is missing, there is
 // nothing to test.
 bool has_tls();
 
-// A key and a certificate that it signed itself, in `folder`, for names such as "IP:127.0.0.1" or "DNS:hub.example".
+// A key and a self-signed certificate in `folder`, for names such as "IP:127.0.0.1" or "DNS:hub.example".
 struct Certificate {
   Certificate(const std::string& folder, const std::string& name, const std::string& for_names);
   std::string path, key;
@@ -21,9 +21,9 @@ struct Certificate {
 
 class Relay {
  public:
-  // A proxy: whatever it is requested, it connects to `target` on loopback.
+  // A proxy that always connects to `target` on loopback, whatever is requested.
   explicit Relay(int target);
-  // A front that speaks TLS and hands on to `target`.
+  // A server that speaks TLS and forwards to `target`.
   Relay(int target, const Certificate& certificate);
   ~Relay();
   Relay(const Relay&) = delete;
@@ -31,9 +31,9 @@ class Relay {
 
   int port() const { return port_; }
   std::string url() const { return (tls_ == nullptr ? "http" : "https") + ("://127.0.0.1:" + std::to_string(port_)); }
-  // The proxy's answer to every request: "" to do as requested, "silent" for none.
+  // The proxy's answer to every request: "" to forward it, "silent" for none.
   void answer(const std::string& text);
-  // Heads of the requests that a proxy got, CONNECT and others.
+  // The headers of the requests that a proxy received, CONNECT and others.
   std::vector<std::string> heads() const;
 
  private:

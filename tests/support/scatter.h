@@ -11,7 +11,7 @@ struct ScatterPoint {
   double observed = 0, planned = 0, low = 0, high = 0;  // GiB
 };
 
-// Both axes are logarithms of GiB; a point's bar is the planned range, the line is where both are equal.
+// Both axes are logarithms of GiB. A point's bar is the planned range, and the diagonal is where both values are equal.
 std::string scatter_svg(const std::vector<ScatterPoint>& points);
 
 }  // namespace kvplan

@@ -25,7 +25,7 @@ inline Words words_of(const std::string& line) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// Each word with a blank after it.
+// Each word, followed by a blank.
 inline std::string text_of(const Words& words) {
   std::string out;
   for (const std::string& word : words) out += word + " ";

@@ -117,7 +117,7 @@ const std::vector<Row> kRows{
     {".*b", "a\nb", false},
 };
 
-// Python refuses these, or has more than is read here.
+// Python refuses these, or they contain more than kvplan reads.
 const std::vector<std::string_view> kUnread{
     "(",           ")",        "a)",      "(a",    "[a",     "[]",   "[^]",   "[z-a]",    "[a-\\d]",  "[\\w-z]",
     "*a",          "+",        "?a",      "(*a)",  "a|*",    "a**",  "a+*",   "a*??",     "\\",       "[\\",
@@ -157,14 +157,15 @@ TEST_CASE("every bound of an expression, and one beyond it") {
   CHECK_FALSE(Expression::read(repeated("(", 33) + "a" + repeated(")", 33)));
   CHECK_FALSE(Expression::read(repeated("(", 300)));
 
-  // Two for each "|", and the end.
+  // Two states for each "|", and one for the end.
   const auto most = Expression::read(repeated("|", 300));
   REQUIRE(most);
   CHECK(most->states() == 601);
   CHECK_FALSE(Expression::read(repeated("|", 301)));
 }
 
-// What once took gigabytes or minutes: each takes its own states for every character, or is not read.
+// Expressions that once took gigabytes or minutes. Each of them visits its own states for every character, or is not
+// read.
 TEST_CASE("expressions that are made to take long") {
   std::vector<std::string> hostile;
   for (const std::size_t n : {5U, 10U, 15U, 18U, 20U, 22U, 24U, 30U, 32U}) {

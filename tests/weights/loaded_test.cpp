@@ -12,17 +12,17 @@
 namespace kvplan {
 namespace {
 
-// c10/cuda/CUDACachingAllocator.cpp: 512 B, 2 MiB and 20 MiB segments, whole 2 MiB from 10 MiB on; a rest becomes a
-// free piece beyond 1 MiB.
+// c10/cuda/CUDACachingAllocator.cpp: sizes are rounded up to 512 B. Segments have 2 MiB or 20 MiB, or from 10 MiB on a
+// multiple of 2 MiB. A rest of more than 1 MiB becomes a free piece.
 TEST_CASE("pieces of PyTorch's allocator") {
   TorchPieces pieces;
-  pieces.take(Bytes(63 * kMiB / 2));  // 31.5 MiB of 32: the half stays with it
+  pieces.take(Bytes(63 * kMiB / 2));  // 31.5 MiB of 32: the remaining half MiB stays with the tensor
   CHECK(pieces.allocated == Bytes(32 * kMiB));
   CHECK(pieces.reserved == Bytes(32 * kMiB));
   pieces.take(Bytes(49 * kMiB / 2));  // 24.5 MiB of 26: the rest is free
   CHECK(pieces.allocated == Bytes(113 * kMiB / 2));
   CHECK(pieces.reserved == Bytes(58 * kMiB));
-  pieces.take(Bytes(5 * kMiB / 4));  // out of that rest, which keeps no free piece
+  pieces.take(Bytes(5 * kMiB / 4));  // from that free piece, of which nothing stays free
   CHECK(pieces.allocated == Bytes(58 * kMiB));
   CHECK(pieces.reserved == Bytes(58 * kMiB));
   pieces.take(Bytes(3 * kMiB));

@@ -61,7 +61,7 @@ TEST_CASE("LoRA: ranks share what create_lora_weights shares") {
   CHECK(weigh_lora(model, request).elements.count() == 32 * (16ULL * 4096 + 4096 / 4 * 64));
   request.targets = {"down_proj"};
   CHECK(weigh_lora(model, request).elements.count() == 32 * (64ULL * 14336 / 4 + 4096 / 4 * 64));
-  // Eight KV heads on 16 ranks: one per rank.
+  // Eight KV heads on 16 ranks: one for each rank.
   request.fully_sharded = false;
   request.share.tensor_parallel = 16;
   request.targets = {"k_proj"};
@@ -106,7 +106,7 @@ TEST_CASE("SGLang: eight slots, of the modules that are named") {
   extras.max_lora_rank = 16;
   for (const std::vector<std::string>& targets :
        {std::vector<std::string>{"qkv_proj"}, std::vector<std::string>{"q_proj", "v_proj"}}) {
-    // get_normalized_target_modules: naming a part selects the fused layer.
+    // get_normalized_target_modules: a part of a fused layer selects the whole layer.
     extras.lora_targets = targets;
     CHECK(slots_of(test_model("llama-3.1-8b"), "sglang", extras) == Bytes(8 * 32 * 16ULL * (3 * 4096 + 6144) * 2));
   }
@@ -123,7 +123,7 @@ TEST_CASE("an adapter that is wider than its slots") {
         }()));
   extras.max_lora_rank = 32;
   CHECK_THROWS_AS(slots_of(model, "vllm", extras), Error);
-  // llama.cpp keeps the file's own tensors, PEFT casts them to float32.
+  // llama.cpp keeps the file's tensors, and PEFT converts them to float32.
   for (const auto& [engine, bytes] : {std::pair{"llama.cpp", 2000}, std::pair{"transformers", 4000}}) {
     Request request = request_for(engine, 4096);
     request.extras.adapters = extras.adapters;

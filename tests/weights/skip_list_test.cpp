@@ -1,4 +1,4 @@
-// Lists whose expressions and globs are compared with modules: what they name, and how much they may ask for.
+// Lists of modules with expressions and globs: which modules they match, and how much time and memory they may take.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ Rules numbered(std::string_view before, std::size_t count, std::string_view behi
   return out;
 }
 
-// Every module of every layer, as a plan does; the line of the Error that ends it.
+// Matches every module of every layer, as a plan does. Returns the line of the Error that ends it.
 std::string refusal(const Rules& rules, std::uint64_t layers) {
   try {
     const RuleBook book(rules);
@@ -40,7 +40,7 @@ std::string refusal(const Rules& rules, std::uint64_t layers) {
   return "";
 }
 
-// One digit is layers 0 to 9, however many layers there are.
+// One digit means layers 0 to 9, however many layers there are.
 TEST_CASE("expressions tell layers apart by what stands for a digit") {
   const auto layers = [](const std::string& expression) {
     const Rules rules{{"re:" + expression, {}}};
@@ -79,7 +79,7 @@ TEST_CASE("expressions tell layers apart by what stands for a digit") {
   CHECK(layers("mlp.gate") == "");                    // from the beginning, not anywhere
 }
 
-// An expression that is matched once for all layers gives the same result as a match with each layer's name.
+// An expression that is matched once for all layers gives the same result as matching it with each layer's name.
 TEST_CASE("what is asked once for all layers is the same in each") {
   std::mt19937 random(20261123);
   std::size_t alike = 0, apart = 0;
@@ -129,7 +129,7 @@ TEST_CASE("a list may bring so many expressions and globs, and not one more") {
   Rules ignored = numbered("re:x", 5001, "");
   for (SchemeRule& rule : ignored) rule.list = "ignore";
   CHECK(refusal(ignored, 1).starts_with("kvplan: \"ignore\" of the quantization config names modules by more than"));
-  // Unread ones are compared with none, but reading them takes its time.
+  // Expressions that kvplan cannot read are compared with nothing, but reading them takes time.
   CHECK(refusal(numbered("re:(x", 5001, ""), 1).find("more than 5000 expressions") != std::string::npos);
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("what a list takes has an end") {
   CHECK(takes_too_long(numbered("x*", 50000, "y"), 10000));
 }
 
-// Finding what names nothing ends without an error, and takes nothing of what the weights may.
+// The search for names that match nothing ends without an error, and does not use the budget of the weights.
 TEST_CASE("a list of which too much would have to be tried is told nothing of") {
   const auto unmatched = [](const Rules& rules, std::uint64_t layers) {
     const RuleBook book(rules);
@@ -174,7 +174,7 @@ TEST_CASE("rules that name a module in some layer or copy") {
   CHECK(out == "layers.4 experts.8.up_proj model.layers.5* *layers.??.mlp* ");
 }
 
-// What checkpoints bring, and some times as much.
+// Lists as checkpoints have them, and some that are many times as long.
 TEST_CASE("lists of a size that is met are held against every layer") {
   Rules by_layer;
   for (const char* module : {"q_proj", "gate_proj", "down_proj"})

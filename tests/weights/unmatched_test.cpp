@@ -1,5 +1,5 @@
-// Lists of modules in quantization configs: they attach to the names that a family's files and classes have, and what
-// names nothing is said.
+// Lists of modules in quantization configs match the names that a family's files and classes have. Names that match
+// nothing are reported.
 #include "weights/rules.h"
 
 #include <doctest/doctest.h>
@@ -78,8 +78,8 @@ bool is_near(std::uint64_t bytes, double truth, double share) {
 // The lists of three checkpoints of the Hub, whose names are not Llama's.
 TEST_CASE("NVFP4 checkpoints weigh what their lists say") {
   std::vector<Note> notes;
-  // "layers.N.mlp*" is the dense MLP; the 30 x 128 experts of 3 x 704 x 2816 have 4.5 bits. vLLM prints 17.89 GiB, its
-  // own runtime's buffers among them.
+  // "layers.N.mlp*" is the dense MLP. The 30 x 128 experts of 3 x 704 x 2816 have 4.5 bits. vLLM prints 17.89 GiB,
+  // which includes its own runtime's buffers.
   const ModelSpec gemma = checkpoint("gemma-4-26b-a4b-nvfp4");
   const std::uint64_t gemma_weights = weights_of(gemma, &notes);
   CHECK(unmatched_in(notes) == nullptr);
@@ -90,7 +90,7 @@ TEST_CASE("NVFP4 checkpoints weigh what their lists say") {
                 1e-4));
   CHECK(is_near(gemma_weights, 19.2e9, 0.025));
 
-  // Experts are block_sparse_moe.experts.N.w1 to w3 and have 4.5 bits; what else is listed is MXFP8, 8.25 bits.
+  // The experts, block_sparse_moe.experts.N.w1 to w3, have 4.5 bits. The other listed modules are MXFP8 with 8.25 bits.
   const ModelSpec minimax = checkpoint("minimax-m3-nvfp4");
   const std::uint64_t minimax_weights = weights_of(minimax, &notes);
   CHECK(unmatched_in(notes) == nullptr);
@@ -138,7 +138,7 @@ TEST_CASE("what a list names in vain is said, with its share of the list") {
   const Note most = note(R"(["lm_head", "re:.*experts.*", "model.layers.9.mlp", "model.layers.7*", "*.attn.*"])");
   CHECK(most.level == NoteLevel::kWarning);
   CHECK(in_words(most.message).starts_with("4 of 5 names in"));
-  // An expression that cannot be read names nothing.
+  // An expression that kvplan cannot read matches nothing.
   CHECK(in_words(note(R"(["re:.*(up_proj"])").message).starts_with("1 of 1 names in"));
   // Parts that are never quantized, and the layer after the last one, which predicts a token.
   CHECK(note(R"(["model.layers.0.post_attention_layernorm", "model.vision_tower*", "visual.blocks.0.attn.qkv",
@@ -146,7 +146,7 @@ TEST_CASE("what a list names in vain is said, with its share of the list") {
             .message.empty());
 }
 
-// The names that files and classes have, by transformers 5.23's own classes and their mapping to checkpoints.
+// The names that files and classes have, from transformers 5.23's classes and their mapping to checkpoints.
 TEST_CASE("modules go by the names of their files and classes") {
   const auto skipped = [](const std::string& type, const std::string& more, const std::string& name) {
     const std::string config = R"({"model_type":")" + type +

@@ -36,7 +36,7 @@ TEST_CASE("bits of a matrix with what stands beside them") {
   CHECK(bits("bf16", 128, 128) == 32768);
   CHECK(bits("fp8-block", 129, 128) == 129 * 128 + 2 * 4);
   CHECK(bits("int8", 64, 256) == 64 * 256 + 64 * 2);
-  // 4 bits, a 16-bit scale and a 4-bit zero for each 128, an order of 32 bits for each input.
+  // 4 bits, a 16-bit scale and a 4-bit zero point for each 128, and a 32-bit order for each input.
   CHECK(bits("gptq", 256, 1024) == 256 * 512 + 256 * 8 * 2 + 256 * 8 / 2 + 1024 * 4);
   CHECK(bits("awq", 256, 1024) == 256 * 512 + 256 * 8 * 2 + 256 * 8 / 2);
   // Double quantization: 8 bits for each 64, 32 for each 256 of those.
@@ -56,7 +56,7 @@ TEST_CASE("an unknown type lists the known ones") {
 // Sizes that llama.cpp's own type selection gives for Llama 3.1 8B.
 TEST_CASE("mixtures of llama.cpp") {
   const ModelSpec model = parse_model(llama());
-  // A GGUF has 64 floats of rotary factors besides.
+  // A GGUF also has 64 floats of rotary factors.
   constexpr std::uint64_t kFactors = 256;
   CHECK(bytes_of(model, "q4_0") + kFactors == 4653375744);
   CHECK(bytes_of(model, "q4_k_m") + kFactors == 4912898304);
@@ -68,7 +68,7 @@ TEST_CASE("mixtures of llama.cpp") {
 constexpr std::uint64_t kLinear = 6979321856;
 constexpr std::uint64_t kRest = 2 * (1050673152 + 266240);
 
-// The published AWQ and FP8 checkpoints' arithmetic: linear layers of the blocks are packed, the rest stays.
+// Computed from the published AWQ and FP8 checkpoints: the blocks' linear layers are packed, the rest stays in 16 bit.
 TEST_CASE("declared quantization decides") {
   CHECK(bytes_of(parse_model(llama())) == 2 * 8030261248);
   CHECK(bytes_of(parse_model(
@@ -79,7 +79,7 @@ TEST_CASE("declared quantization decides") {
       "config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":8,"type":"float","strategy":"tensor"}}}})";
   constexpr std::uint64_t kAttention = 32 * (4096ULL * 4096 * 2 + 4096ULL * 1024 * 2);
   CHECK(bytes_of(parse_model(llama(groups))) == kLinear - kAttention + 2 * kAttention + kRest + 32 * 3 * 8);
-  // hf_quant_config.json beside a config that says nothing.
+  // An hf_quant_config.json next to a config without a quantization.
   CHECK(bytes_of(parse_model(llama(), R"({"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]}})")) ==
         kLinear + kRest + 32 * 7 * 8);
 }
@@ -126,7 +126,7 @@ TEST_CASE("dialects and their exceptions") {
         kLinear + 2 * kOutputs + kRest);
 }
 
-// bitsandbytes replaces the linear layers of a tower and its projector too, where its list does not spare them.
+// bitsandbytes also replaces the linear layers of a tower and its projector, unless its list excludes them.
 TEST_CASE("a tower in NF4") {
   const std::string llava = R"({"model_type":"llava","text_config":{"model_type":"llama","vocab_size":32064},
       "vision_config":{"model_type":"clip_vision_model","hidden_size":1024,"image_size":336,"intermediate_size":4096,
@@ -165,7 +165,7 @@ TEST_CASE("a rank's share") {
   request.share.tensor_parallel = 2;
   const double gib = static_cast<double>(weigh(model, request).total.count()) / (1ULL << 30);
   CHECK(gib == doctest::Approx(7.48).epsilon(0.005));
-  // Sixteen ranks share eight KV heads: each head is there twice.
+  // Sixteen ranks share eight KV heads, so each head is stored twice.
   request.share.tensor_parallel = 16;
   std::uint64_t attention = 0;
   for (const WeightLine& line : weigh(model, request).lines)
@@ -185,7 +185,7 @@ TEST_CASE("stages of a pipeline") {
   request.share.first_stage = false;
   request.share.last_stage = true;
   const std::uint64_t last = weigh(model, request).total.count();
-  // The tied head is on both.
+  // Both ranks have the tied head.
   CHECK(first + last == 2 * (596049920ULL + 151936ULL * 1024));
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("a skip list asked once for all layers") {
   const RuleBook book(rules);
   const RuleBook::Named gate = book.named("model.layers.*.mlp.gate");
   CHECK(gate.find(17) == &rules[0]);
-  CHECK(gate.find(2) == &rules[1]);  // the first of the two that match
+  CHECK(gate.find(2) == &rules[1]);  // the first of the two rows that match
   CHECK(gate.find(6) == &rules[2]);
   CHECK(gate.find(61) == &rules[2]);
   CHECK(gate.find(16) == nullptr);
@@ -219,7 +219,7 @@ TEST_CASE("a skip list asked once for all layers") {
   CHECK(gate.find(110) == nullptr);
   CHECK(gate.find(9) == &rules[6]);
   CHECK(gate.find(7) == nullptr);
-  // Only the first expert is matched.
+  // Only the first expert matches.
   CHECK(book.named("model.layers.*.mlp.experts.*.up_proj").find(5) == nullptr);
   CHECK(book.find("model.layers.5.mlp.experts.3.up_proj") == &rules[3]);
   CHECK(book.find("model.layers.5.mlp.experts.4.up_proj") == &rules[4]);
@@ -228,7 +228,7 @@ TEST_CASE("a skip list asked once for all layers") {
   CHECK(attention.find(13) == nullptr);
 }
 
-// gpt-oss-20b: Marlin takes inner widths in 128 and outer ones in 256; vLLM on an A100 prints 13.72 GiB, 12.82 as
+// gpt-oss-20b: Marlin pads inner widths to 128 and outer widths to 256. vLLM on an A100 prints 13.72 GiB; 12.82 GiB are
 // stored.
 TEST_CASE("MXFP4 experts grow to what a kernel takes") {
   const ModelSpec model = parse_model(R"({"model_type":"gpt_oss","hidden_size":2880,"intermediate_size":2880,
