@@ -38,10 +38,10 @@ constexpr Option kOptions[]{
     {"--num-seqs --parallel -np", "N", kLoad, "sequences at once, full length (default 1)",
      set<parse_count, &R::num_seqs>},
     {"--max-num-seqs", "N", kLoad,
-     "the scheduler's limit; changes CUDA graphs and logits, not the KV cache (--num-seqs)",
+     "the scheduler's limit; affects CUDA graphs and logits, not the KV cache (--num-seqs)",
      set<parse_count, &R::max_num_seqs>},
     // Comes before --flash-attn, llama.cpp's own option for this, which then wins.
-    {"--attention", "naive|flash", kLoad, "attention kernel, for activations", set_attention},
+    {"--attention", "naive|flash", kLoad, "attention kernel, to estimate activations", set_attention},
     {"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens per prefill chunk",
      set<parse_tokens, &R::max_num_batched_tokens>},
     {"--encoder-len", "N", kLoad, "source tokens for cross attention", set<parse_tokens, &R::encoder_len>},
@@ -52,7 +52,7 @@ constexpr Option kOptions[]{
      }},
     {"--avg-len", "N", kLoad, "average tokens per sequence, instead of all at full length",
      set<parse_tokens, &R::avg_len>},
-    {"--shared-prefix", "N", kLoad, "tokens that all sequences share as a prefix, stored once",
+    {"--shared-prefix", "N", kLoad, "tokens of a prefix that all sequences share, stored once",
      set<parse_tokens, &R::shared_prefix>},
 
     {"--prompt-len", "N", kWorkload, "tokens per prompt, in each turn", set<parse_count, &W::prompt>},
@@ -91,7 +91,7 @@ constexpr Option kOptions[]{
        c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));
      }},
     {"--gpu", "NAME[,...]", kCard, "rtx-4090, h100-80gb (kvplan gpus), auto or none", set_gpus},
-    {"--gpu-memory", "SIZE", kCard, "memory of a GPU that has no name here: 24GiB", set<parse_size, &C::memory>},
+    {"--gpu-memory", "SIZE", kCard, "memory of a GPU that kvplan does not know: 24GiB", set<parse_size, &C::memory>},
     {"--gpu-count", "N", kCard, "number of GPUs, in the layout that fits best",
      [](Invocation& c, string_view v, string_view n) {
        c.request.card.count = parse_count(v, n);
@@ -114,7 +114,7 @@ constexpr Option kOptions[]{
      }},
     {"--gpu-bandwidth", "GB/s", kCard, "memory bandwidth, overrides the catalogue", set<parse_rate, &C::bandwidth>},
     {"--gpu-tflops", "N", kCard, "dense 16-bit TFLOPS, for the time to the first token", set<parse_rate, &C::tflops>},
-    {"--host-memory", "SIZE", kCard, "main memory (RAM), for what the engine keeps there",
+    {"--host-memory", "SIZE", kCard, "main memory (RAM), to check what the engine keeps there",
      set<parse_size, &C::host_memory>},
     {"--host-bandwidth", "GB/s", kCard, "bandwidth of main memory (default 100)", set<parse_rate, &C::host_bandwidth>},
     {"--no-offload", "", kCard, "limit: exit 1 unless everything is on the GPUs", flag<&Limits::no_offload>},
@@ -134,7 +134,7 @@ constexpr Option kOptions[]{
      [](Invocation& c, string_view v, string_view n) {
        c.measuring.device = not_empty(v, n, "use cuda:0, hip:0 or host");
      }},
-    {"--measure-max", "", kMeasuring, "as --measure, and find the largest context that allocates",
+    {"--measure-max", "", kMeasuring, "like --measure, and find the largest context that can be allocated",
      [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
     {"--watch", "", kMeasuring, "measure: start the engine command after -- and watch it", flag<&M::watch>},
     {"--pid", "N", kMeasuring, "measure: watch a running engine", set<parse_count, &M::pid>},
@@ -167,7 +167,7 @@ constexpr Option kOptions[]{
        c.request.parallel.layers.clear();
        for (const string_view layers : parts_of(v, ',')) c.request.parallel.layers.push_back(parse_count(layers, n));
      }},
-    {"--mamba-block-size", "N", kVllm, "least tokens between two states that --mamba-cache-mode all keeps",
+    {"--mamba-block-size", "N", kVllm, "fewest tokens between two states that --mamba-cache-mode all keeps",
      set<parse_count, &VllmOptions::mamba_block_size>},
     {"--enable-sleep-mode", "", kVllm, "A + B: one engine is awake at a time, the others sleep",
      flag<&VllmOptions::sleeps>},
@@ -309,7 +309,7 @@ constexpr Option kOptions[]{
      }},
     {"--speculative-method --speculative-algorithm --spec-type",
      "draft_model|eagle|eagle3|dflash|dspark|mtp|medusa|ngram", kExtras,
-     "the drafting method (default: what --draft is)", apply_speculative_method},
+     "the drafting method (default: follows from --draft)", apply_speculative_method},
     {"--speculative-config", "JSON", kExtras, "the same, as vLLM's JSON", apply_speculative_config},
     {"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "draft tokens per step",
      set<parse_count, &R::num_speculative_tokens>},
@@ -364,7 +364,7 @@ constexpr Option kOptions[]{
      apply_task},
     {"--all", "", kOutput, "pick: also list older generations", flag<&Invocation::all>},
     {"--rules", "", kOutput, "engines: what changes from release to release", flag<&Invocation::rules>},
-    {"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
+    {"--assume", "", kOutput, "plan an unknown architecture from its common fields, with a warning",
      flag<&ReadOptions::assume>},
 
     {"--offline", "", kHub, "use only local caches, no network (HF_HUB_OFFLINE)", flag<&HubOptions::offline>},

@@ -70,7 +70,7 @@ Request with_workload(const Workload& workload, const ModelSpec& model, Request 
   if (!workload.qps && !workload.think_time) return request;
   const std::optional<double> speed = workload.tokens_per_s ? workload.tokens_per_s : fastest(model, request);
   if (!speed)
-    fail("how many sequences run at once depends on the speed of one, and none is known here",
+    fail("the number of sequences at once depends on the speed of one, which kvplan does not know",
          "measure it, and add --tokens-per-second N");
   const double seconds = static_cast<double>(*workload.output) / *speed;  // of an answer
   const double think = workload.think_time.value_or(0);

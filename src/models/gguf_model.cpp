@@ -354,7 +354,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   read_graph_facts(keys, *named, model);
   if (unknown) {
     std::string message = "the architecture " + model.architecture +
-                          " is not known: planned from its plain fields as " + model_attention(model);
+                          " is not known: planned from its common fields as " + model_attention(model);
     if (!unread.empty()) message += "; not understood: " + first_named(unread);
     model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
   }

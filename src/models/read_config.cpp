@@ -160,7 +160,7 @@ void read_cache_types(const Fields& root, const Fields& text, ModelSpec& model) 
   model.dtype = dtype.value_or(Dtype::kBfloat16);
   if (!dtype) {
     text.derived("dtype", "bfloat16");
-    model.notes.push_back({NoteLevel::kInfo, "assumed_dtype", "the config has no dtype: bfloat16 assumed"});
+    model.notes.push_back({NoteLevel::kInfo, "assumed_dtype", "the config names no dtype: kvplan assumes bfloat16"});
   }
   for (const Fields& place : {root, text})
     if (const auto quantization = place.child("quantization_config"); quantization && !model.declared_kv_dtype) {
@@ -382,11 +382,11 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
            "the model_type " + shown +
                " is not known, and it has cache-related keys that kvplan does not know: " + first_named(unread),
            "--assume plans it from the common fields anyway");
-    fail(Exit::kUnknownArchitecture, "the config names no model_type", "--assume plans it from its plain fields");
+    fail(Exit::kUnknownArchitecture, "the config names no model_type", "--assume plans it from its common fields");
   }
   if (unknown) {
     std::string message =
-        "the model_type " + shown + " is not known: planned from its plain fields as " + model_attention(model);
+        "the model_type " + shown + " is not known: planned from its common fields as " + model_attention(model);
     if (!unread.empty()) message += "; not understood: " + first_named(unread);
     model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
   }

@@ -54,7 +54,7 @@ static void add_longest_and_most(PlanCache& cache, const Request& own, const Req
   if (widest == nullptr || widest->longest == 0) {
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
     if (!has_room && out.asked.verdict.status != Verdict::kPartlyOnCpu)
-      out.sentences.push_back("no room for a KV cache: weights and overhead exceed the GPU");
+      out.sentences.push_back("no KV cache fits: weights and overhead are larger than the GPU's memory");
     else if (has_room)
       out.sentences.push_back("no context length fits with this many sequences");
     return;

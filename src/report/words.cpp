@@ -61,7 +61,7 @@ std::string request_text(const Plan& plan) {
   const std::string tokens = plural(plan.load.max_model_len.count(), "token");
   std::string out = tokens + " x " + seqs;
   if (request.avg_len)
-    out = fmt::format("{} of mean {} (up to {})", seqs, plural(request.avg_len->count(), "token"), tokens);
+    out = fmt::format("{} with {} on average (at most {})", seqs, plural(request.avg_len->count(), "token"), tokens);
   if (!request.seq_lens.empty()) {
     const auto [shortest, longest] = std::minmax_element(request.seq_lens.begin(), request.seq_lens.end());
     out = fmt::format("{} of {}{} (up to {})", plural(request.seq_lens.size(), "sequence"),
@@ -89,7 +89,7 @@ std::string card_text(const Plan& plan) {
   else
     out = cards > 1 ? fmt::format("{} GPUs", cards) : "a GPU";
   const double share = plan.usable_share.value_or(1);
-  if (share == 1) return out + " of " + gib(*plan.card);
+  if (share == 1) return out + ": " + gib(*plan.card);
   return out + fmt::format(": {:.2f} of {} ({:.4g} %)", share * static_cast<double>(plan.card->count()) / kGiB,
                            gib(*plan.card), share * 100);
 }
@@ -212,7 +212,7 @@ std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& pla
     out.push_back({Tone::kBad, "DOES NOT FIT", reason_of_limit(verdict)});
   else if (runs_some)
     out.push_back({Tone::kBad, "NOT ALL AT ONCE",
-                   fmt::format("starts, runs {} of {} (the rest queue): {}", grouped(*verdict.runs_at_once),
+                   fmt::format("it starts and runs {} of {} sequences; the others wait: {}", grouped(*verdict.runs_at_once),
                                grouped(plan.request.num_seqs), short_text(verdict))});
   else
     out.push_back({Tone::kBad, "DOES NOT FIT", says});

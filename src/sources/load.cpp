@@ -89,7 +89,7 @@ ModelSpec load_stored(const std::string& argument, const SourceOptions& options)
   const CatalogueName known = find_published(argument);
   if (known.is_tag && !is_in_ollama(argument))
     return load_published(*known.model, argument.substr(argument.find(':') + 1), options.read,
-                          "ollama's store does not have its file");
+                          "ollama's store does not have the model's file");
   const std::string sizes = argument.starts_with("ollama:") ? nearest_published(argument) : "";
   if (!sizes.empty() && !is_in_ollama(argument)) fail("ollama's store has no model of that name", sizes);
   const std::string path = find_in_store(argument);

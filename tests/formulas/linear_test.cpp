@@ -27,7 +27,7 @@ TEST_CASE("linear: lightning attention has no convolution") {
   CHECK(kind.variant() == "lightning");
   CHECK(kind.symbols().size() == 4);
   CHECK(Linear{Linear::Rule::kGatedDeltaNet, 16, 128, 16, 128, 1}.symbols().size() ==
-        5);  // a convolution with one column is none
+        5);  // a convolution with one column keeps nothing
   CHECK(Linear{Linear::Rule::kGatedDeltaNet, 16, 128, 16, 128, 1}.terms(Form::kCompact).size() == 3);  // q and k, v
   CHECK(kind.terms(Form::kCompact).size() == 1);
 }

@@ -91,7 +91,7 @@ _INPUTS: Dict[str, Tuple[Mapping[str, Any], str]] = {
     "n_gpu_layers": (_SIZE, "llama.cpp: layers on the GPU"),
     "num_speculative_tokens": (_COUNT, "draft tokens per step"),
     "draft": (_TEXT, "a draft model, named like model"),
-    "assume": (_TRUE, "plan an unknown architecture from its plain fields"),
+    "assume": (_TRUE, "plan an unknown architecture from its common fields"),
     "offline": (_TRUE, "only the caches, no network"),
     "detail": ({"enum": ["brief", "full"]}, "brief (default): a table; full: the whole JSON as well"),
 }

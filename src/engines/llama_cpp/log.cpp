@@ -127,7 +127,7 @@ constexpr LogTemplate kEvents[] = {
     {"no usable GPU found", kNoGpu},
     {"llama_perf_context_print: eval time", kStarted},
     {"can't malloc {wanted:B} Bytes memory on device", kBufferLimit,
-     "one buffer of {wanted} is more than the SYCL driver gives in one piece",
+     "the SYCL driver cannot allocate a buffer of {wanted} in one piece",
      "@flash_attention:-fa on; @smaller_batch; @shorter_length; UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1 | allows more "
      "than 4 GiB "
      "in one piece"},
@@ -153,13 +153,13 @@ constexpr LogTemplate kEvents[] = {
     {"ErrorDeviceLost", kDied, "the Vulkan driver lost the GPU: a kernel hung, or the driver timed out",
      "@smaller_batch; a newer GPU driver; @newer_release"},
     {"failed to load multimodal model", kDied, "the image projector (--mmproj) could not be loaded",
-     "--no-mmproj-offload | the projector in main memory; --mmproj | the file that belongs to the model; "
+     "--no-mmproj-offload | keeps the projector in main memory; --mmproj | the file that belongs to the model; "
      "@newer_release"},
     {"unknown projector type: {type:word}", kUnknownArchitecture, "this build does not know the projector {type}",
      "@newer_release"},
     {"warmup with image size = {*}cudaMalloc failed: out of memory", kProjectorFailed,
      "no memory for the image projector's compute buffer: the server starts, and the first image crashes it",
-     "--no-mmproj-offload | the projector in main memory; @fewer_layers_on_gpu; @shorter_length; --image-max-tokens "
+     "--no-mmproj-offload | keeps the projector in main memory; @fewer_layers_on_gpu; @shorter_length; --image-max-tokens "
      "lower | a "
      "smaller buffer of the projector"},
     {"unknown pre-tokenizer type: '{type:word}'", kUnknownArchitecture, "this build does not know the tokenizer {type}",
@@ -198,7 +198,7 @@ constexpr LogTemplate kEvents[] = {
     {"is assigned to device CPU but {*}is assigned to device", kMemoryHint,
      "a layer is on the CPU although its state is on the GPU: the GPU has no memory for it",
      "@fewer_layers_on_gpu; @shorter_length"},
-    {"invalid value for main_gpu", kRefused, "the GPU of -mg is not there", "-mg 0; see --list-devices"},
+    {"invalid value for main_gpu", kRefused, "the GPU that -mg names does not exist", "-mg 0; see --list-devices"},
     {"no backends are loaded", kRefused, "the build found no backend library",
      "run it from its own folder, or set GGML_BACKEND_PATH; @other_build"},
     {"ggml_cuda_init: failed to initialize CUDA: {reason:text}", kMemoryHint,
@@ -257,7 +257,7 @@ constexpr RemedyRule kRemedies[] = {
     {kCacheFailed, "@shorter_length; @smaller_cache_type; @fewer_sequences; @fewer_layers_on_gpu"},
     {kWeightsFailed, "@fewer_layers_on_gpu; @smaller_weights; @other_split"},
     {kWeightsLimit,
-     "-ot 'per_layer_token_embd=CPU' | that tensor in main memory; @newer_release; another backend (CUDA, ROCm) | "
+     "-ot 'per_layer_token_embd=CPU' | keeps that tensor in main memory; @newer_release; another backend (CUDA, ROCm) | "
      "takes "
      "larger buffers; @fewer_layers_on_gpu"},
     {kBufferLimit, "@flash_attention:-fa on; @smaller_batch; @shorter_length"},

@@ -25,7 +25,7 @@ constexpr LogTemplate kEvents[] = {
     {"[metal::malloc] Attempting to allocate {wanted:B} bytes which is greater than the maximum allowed buffer size of "
      "{limit:B} bytes",
      kBufferLimit,
-     "one buffer of {wanted} is more than Metal allocates in one piece ({limit}), no matter how much is free",
+     "Metal cannot allocate a buffer of {wanted} in one piece (the limit is {limit}), even if more memory is free",
      kLessPrompt},
     {"[metal::malloc] Resource limit ({limit}) exceeded", kOutOfMemory,
      "MLX has more buffers than the system allows ({limit})", kLessPrompt},
@@ -39,7 +39,7 @@ constexpr LogTemplate kEvents[] = {
     {"Prefill would require ~{needed:size} peak (current {used:size} + KV+SDPA {wanted:size}) but {what:word} ceiling "
      "is "
      "{available:size}",
-     kOutOfMemory, "the prompt's prefill needs {needed} at its peak, and {available} is the limit",
+     kOutOfMemory, "the prompt's prefill needs {needed} at its peak, but the limit is {available}",
      "sudo sysctl iogpu.wired_limit_mb=MIB | lets Metal use more of the memory; a shorter context or prompt | smaller "
      "scores and cache; a smaller prefill step | smaller scores per chunk"},
     {"Memory limit exceeded during prefill", kOutOfMemory, "the memory limit was reached in the prefill of a prompt",

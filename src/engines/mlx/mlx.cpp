@@ -180,8 +180,8 @@ static std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector
   };
   if (input.request.card.is_unified())
     notes.push_back({NoteLevel::kInfo, "unified_memory",
-                     "the CPU shares this memory: the budget is what Metal lets the GPU wire (sysctl "
-                     "iogpu.wired_limit_mb raises it), the rest is for the system and other programs"});
+                     "CPU and GPU share this memory. The budget is what macOS lets the GPU use (raise it with sysctl "
+                     "iogpu.wired_limit_mb). The rest is for the system and other programs"});
   if (!mlx_scores(input, caches_of(input), module, {kPrefillStep, kPrefillStep, 1, false}).empty())
     notes.push_back(
         {NoteLevel::kInfo, "attention_scores",

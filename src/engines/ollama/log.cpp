@@ -46,7 +46,7 @@ constexpr LogTemplate kEvents[] = {
     {"msg=\"truncating input prompt\" limit={longest:tokens} prompt={asked:tokens}", kRequestTooLong},
     {"layers.model={all:layers} layers.offload={on:layers}", kSpilled},
     {"model requires {needed:size} but only {available:size} are available (after {overhead:size} overhead)",
-     kOutOfMemory, "the model needs {needed} and {available} is available",
+     kOutOfMemory, "the model needs {needed}, but only {available} is available",
      "@smaller_weights; @shorter_length; stop the other models (ollama ps, ollama stop)"},
     {"this model may be incompatible with your version of Ollama", kUnknownArchitecture,
      "the model is newer than this ollama, or was pulled for an older one",

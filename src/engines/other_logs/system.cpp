@@ -96,7 +96,7 @@ constexpr LogTemplate kSystemEvents[] = {
      "docker run --gpus all | shows the GPUs to a container; check CUDA_VISIBLE_DEVICES and nvidia-smi"},
     {"No HIP GPUs are available", kRefused, "no AMD GPU is visible to the process",
      "docker run --device /dev/kfd --device /dev/dri --group-add video; check HIP_VISIBLE_DEVICES and rocminfo"},
-    {"invalid device ordinal", kTooFewCards, "the command asks for a GPU that is not there",
+    {"invalid device ordinal", kTooFewCards, "the command names a GPU that does not exist",
      "@ranks_that_divide; check CUDA_VISIBLE_DEVICES"},
     {"system not yet initialized", kRefused, "the NVSwitch fabric is not running (CUDA error 802)",
      "start nvidia-fabricmanager, in the driver's version"},
@@ -121,14 +121,14 @@ constexpr LogTemplate kSystemEvents[] = {
      "the CUDA tools of this build do not know {arch}",
      "a build with a newer CUDA and Triton; TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas | the installed CUDA's own"},
     {"type fp8e4nv not supported in this architecture", kQuantizationNeedsCard,
-     "a Triton kernel needs FP8 (e4m3), which takes compute capability 8.9 (Ada, Hopper); this GPU (Ampere or older) "
+     "a Triton kernel needs FP8 (e4m3), which needs compute capability 8.9 (Ada, Hopper); this GPU (Ampere or older) "
      "has only fp8e5",
-     "--kv-cache-dtype fp8_e5m2 or auto | if the KV cache is the one in FP8; --moe-backend marlin | FP8 weights with "
+     "--kv-cache-dtype fp8_e5m2 or auto | if it is the KV cache that is in FP8; --moe-backend marlin | FP8 weights with "
      "16-bit arithmetic (vLLM); another checkpoint (AWQ, GPTQ, bfloat16); @newer_release"},
     {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
      "capability: {capability}",
      kQuantizationNeedsCard},
-    {"is not supported for quantization method {method:word}", kNoBfloat16, "{method} kernels do not take this type",
+    {"is not supported for quantization method {method:word}", kNoBfloat16, "{method} kernels do not support this type",
      "@float16:--dtype half"},
     {"out of resource: shared memory, Required: {required:B}, Hardware limit: {limit:B}", kSharedMemory},
     {"OutOfResources: shared memory, Required: {required:B}, Hardware limit: {limit:B}", kSharedMemory},

@@ -84,7 +84,7 @@ static void add_nodes(const LaunchInput& input, const std::vector<std::string>& 
   // arg_groups/validation_hook.py
   if (request.parallel.data > 1 && !request.parallel.dp_attention)
     no_launch_option("--data-parallel-size over " + std::to_string(nodes.count) + " nodes",
-                     "SGLang's copies stand on one node", "start a server on each node, or use --enable-dp-attention");
+                     "SGLang runs all copies on one node", "start a server on each node, or use --enable-dp-attention");
   for (std::uint64_t node = 0; node < nodes.count; ++node) {
     Arguments out(words);
     out.add("--nnodes", nodes.count);

@@ -126,7 +126,7 @@ SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
   if (all_windows_) ratio_ = {1, 1};
   if (states_ && input.request.max_num_seqs && !all_slots_ && verified_ == 0)
     notes.push_back({NoteLevel::kInfo, "state_slots",
-                     "SGLang gives its state pool a fraction of the budget; --max-num-seqs changes it only with "
+                     "SGLang's state pool gets a fraction of the budget. --max-num-seqs only affects it with "
                      "--disable-radix-cache"});
 }
 

@@ -184,10 +184,8 @@ constexpr RemedyRule kRemedies[] = {
 
 static std::string_view remark(const Request& request) {
   if (vllm_rules(request).tokens_from_concurrency) return "";
-  return "\"GPU KV cache size\" of a model with several kinds of layers is not a capacity before vLLM 0.21: it is "
-         "blocks "
-         "/ "
-         "groups * block size; from 0.21 on it is concurrency * length";
+  return "before vLLM 0.21, \"GPU KV cache size\" is not the capacity of a model with several kinds of layers. It is "
+         "blocks / groups * block size. Since 0.21 it is concurrency * length";
 }
 
 EngineLog vllm_log() {

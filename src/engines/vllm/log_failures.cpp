@@ -119,7 +119,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "usable_metal={usable:size}, model_memory={weights:size}, overhead={overhead:size},{*} kv_budget={budget:size}.",
      kNoCacheMemory,
      "nothing is left for the KV cache: of {usable} (fraction {share} of {limit}) the model takes {weights} and the "
-     "overhead {overhead}. Recurrent states of up to 256 sequences (--max-num-seqs) come on top, so the budget is "
+     "overhead {overhead}. Recurrent states of up to 256 sequences (--max-num-seqs) are subtracted too, so the budget is "
      "{budget}",
      "@fewer_sequences:--max-num-seqs 1; VLLM_METAL_MEMORY_FRACTION higher | if it is below 0.9; @smaller_weights; "
      "@shorter_length:--max-model-len"},
@@ -159,10 +159,10 @@ constexpr LogTemplate kVllmEvents[] = {
     {"an FP8 KV cache needs native fp8e4nv (SM89+)", kNoAttentionBackend,
      "an FP8 (e4m3) KV cache needs compute capability 8.9 on this path",
      "@plain_cache_type:--kv-cache-dtype auto; --kv-cache-dtype fp8_e5m2"},
-    {"does not support fp8 kv-cache", kNoAttentionBackend, "the attention backend takes no FP8 KV cache; not memory",
+    {"does not support fp8 kv-cache", kNoAttentionBackend, "the attention backend does not support an FP8 KV cache; not memory",
      "@plain_cache_type:--kv-cache-dtype auto; --attention-backend FLASHINFER | supports it"},
     {"FlashAttention does not support {type:word} kv-cache", kNoAttentionBackend,
-     "FlashAttention takes no {type} KV cache on this GPU; not memory",
+     "FlashAttention does not support a {type} KV cache on this GPU; not memory",
      "@plain_cache_type:--kv-cache-dtype auto; --attention-backend FLASHINFER or TRITON_ATTN"},
     {"Invalid attention backend for {device:word}", kNoAttentionBackend,
      "the chosen attention backend does not exist on {device}",
@@ -184,7 +184,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "the class of this model cannot be split by layers",
      "--tensor-parallel-size instead of --pipeline-parallel-size; @newer_release"},
     {"cp_world_size must be positive", kRefused,
-     "a bug in this image or build with pipeline parallelism: cp_world_size was not set to 1",
+     "a bug in this image or build with pipeline parallelism: it does not set cp_world_size to 1",
      "another image or release of the engine; -tp instead of -pp"},
     {"Failed to infer device type", kRefused, "vLLM found no GPU that its build is for",
      "docker run --gpus all | shows the GPUs to a container; the wheel or image of your hardware (CUDA, ROCm, CPU); "
@@ -201,7 +201,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "number of devices: {ranks}. Total number of devices: {cards}",
      kTooFewCards},
     {"Cannot provide a placement group", kTooFewCards,
-     "the Ray cluster does not have as many GPUs as the command asks for",
+     "the Ray cluster does not have as many GPUs as the command needs",
      "ray status | shows what each node has; -tp and -pp smaller; ray start on the other nodes"},
     {"Current node has no GPU available", kTooFewCards, "this node has no free GPU for Ray",
      "ray status | shows who uses them; stop the other engine"},

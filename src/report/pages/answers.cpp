@@ -21,11 +21,11 @@ static std::string left_text(const VerdictReport& verdict) {
 
 // The title of a row of fit.
 static std::string title_of(const Answer& answer) {
-  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "context with N seqs"},
-                                                                       {"change", "one change"},
+  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"context_by_sequences", "max context, N seqs"},
+                                                                       {"change", "with one change"},
                                                                        {"card", "GPU"},
                                                                        {"users", "all users at once"},
-                                                                       {"smallest_share", "smallest GPU share"},
+                                                                       {"smallest_share", "least GPU memory"},
                                                                        {"longest_context", "max context"},
                                                                        {"longest_on_cpu", "more on the CPU"},
                                                                        {"most_sequences", "max seqs"}};
@@ -126,7 +126,7 @@ static std::string length_of_users(const Plan& plan) {
 }
 
 constexpr const char* kUsersFigures =
-    "GiB: per GPU. tokens/s: all users together at this length, limited by memory bandwidth.";
+    "GiB: per GPU. tokens/s: total of all users at this length, an upper bound from memory bandwidth.";
 
 // Free of the fullest GPU; "-" if not all users fit.
 static std::string free_of(const Plan& plan) {

@@ -29,12 +29,11 @@ std::string figure(double value, LogUnit unit) {
 // "KV cache budget" for "kv_budget".
 std::string name_of(std::string_view what) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"kv_budget", "KV cache budget"},
-      {"kv_tokens", "KV cache tokens"},
       {"kv_bytes", "KV cache"},
       {"k_bytes", "K cache"},
+      {"v_cache", "V cache"},
+      {"state_total", "states, total"},
       {"v_bytes", "V cache"},
-      {"kv_buffer", "KV cache buffer"},
       {"kv_total", "KV cache, total"},
       {"num_blocks", "GPU blocks"},
       {"cpu_blocks", "CPU blocks"},
@@ -60,6 +59,7 @@ std::string name_of(std::string_view what) {
   for (const auto& [known, shown] : kNames)
     if (known == what) return std::string(shown);
   std::string out(what);
+  if (what.starts_with("kv_")) out = "KV cache " + out.substr(3);
   std::replace(out.begin(), out.end(), '_', ' ');
   return out;
 }
