@@ -1,5 +1,5 @@
-// The value of a key that a config leaves out. A file may omit what equals its class's default: nested text configs are
-// saved as differences, and old files predate keys.
+// The value of a key that a config leaves out. A file may leave out what equals its class's default: nested text
+// configs are saved as differences, and old files are older than some keys.
 #include "models/class_defaults.h"
 
 #include "kvplan/strings.h"
@@ -33,7 +33,7 @@ bool has_class(std::string_view model_type) {
 }
 
 Fields with_class(const Fields& fields, std::string_view model_type) {
-  // A translated file (GGUF) gets no defaults: what it does not have is absent.
+  // A translated file (GGUF) gets no defaults: a key that it does not have is absent.
   return fields.with_defaults(model_type, fields.is_translated() ? "" : fields_of(model_type).value_or(""));
 }
 

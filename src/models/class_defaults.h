@@ -18,27 +18,27 @@ bool has_class(std::string_view model_type);
 
 // The same fields with the defaults of the class `model_type` for absent keys; unchanged if the class is not known.
 Fields with_class(const Fields& fields, std::string_view model_type);
-// The same for a `model_type` that is read like `another` but may have its own class.
+// The same for a `model_type` that is read like `another`, but may have its own class.
 Fields with_class_as(const Fields& fields, std::string_view model_type, std::string_view another);
 // The same for a nested config, with the defaults of the class around it.
 Fields with_class_inside(const Fields& nested, std::string_view outer_type, std::string_view model_type);
 
-// The class of a config's decoder: by its own name, by the composite around it, or a substitute for a class without a
-// row.
+// The class of a config's decoder: the class that it names, the one that the composite around it implies, or a
+// substitute if that class has no row.
 
 // How a flat config of a composite class (text fields at the root) is classified.
 std::string flat_class(const std::string& model_type);
 // The class of a nested decoder: its own name, else the one that its architecture or the composite implies.
 std::string text_class(const Fields& text, const std::string& root_type);
 
-// A class's name as reports print it: made safe, since anybody can write a config and the name gets into terminals and
-// web pages.
+// A class's name as reports print it. It is made safe, because anybody can write a config, and the name is printed on
+// terminals and web pages.
 std::string class_word(std::string_view name);
 
-// The class whose defaults a type has. The name that decides on the family stays the same; only a type without its own
-// class uses another's.
+// The class whose defaults a type has. The family is still chosen by the type's own name; only types without a class
+// use another class's defaults.
 std::string class_of(std::string type);
-// The decoder of MiniCPM-V and -o, by their version; "" for all others.
+// The decoder of MiniCPM-V and -o for their version; "" for all other models.
 std::string_view class_of_version(std::string_view type, const Fields& config);
 
 }  // namespace kvplan

@@ -23,7 +23,7 @@
 namespace kvplan {
 
 constexpr std::uint64_t kHiddenStates = 3;  // read by EAGLE-3
-constexpr std::uint64_t kBlockStates = 5;   // by DFlash, if its config names none
+constexpr std::uint64_t kBlockStates = 5;   // DFlash's default, if its config names none
 constexpr std::uint64_t kMostHeads = 64;
 
 static bool says(const std::string& text, std::string_view word) {
@@ -81,14 +81,14 @@ static TensorGroup plain_vector(Component component, std::string module, std::ui
   return group;
 }
 
-// The model's token id for each of the draft's: int64, counted as two float32.
+// The model's token id for each of the draft's token ids: int64, counted as two float32.
 static TensorGroup token_map(std::uint64_t vocab) {
   TensorGroup map = plain_vector(Component::kOther, "d2t", checked_mul(vocab, 2, "the draft's tokens"));
   map.is_float32 = true;
   return map;
 }
 
-// DFlash, DSpark and Domino, whose layers are those of the config.
+// DFlash, DSpark and Domino. Their layers are those of the config.
 static void adapt_block_draft(const Fields& root, DraftMethod method, ModelSpec& model) {
   const std::uint64_t hidden = model.hidden_size;
   const std::uint64_t vocab = model.vocab_size;
@@ -177,7 +177,7 @@ void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
     return !third && group.component == Component::kNorms && group.place == Place::kLast;
   });
   for (TensorGroup& group : model.tensors) {
-    // Only the first layer; more than one is rare, and their runs distinguish the layers.
+    // Only the first layer is read. More than one is rare, and their tensors are the same.
     const bool reads_both = group.module.ends_with(".q_proj") || group.module.ends_with(".k_proj") ||
                             group.module.ends_with(".v_proj") || group.module.ends_with(".qkv_proj");
     if (third && reads_both && group.columns == hidden) group.columns = checked_mul(hidden, 2, "the width of a draft");

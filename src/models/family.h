@@ -21,15 +21,15 @@ struct MlpPlan;
 
 enum class NormStyle : std::uint8_t { kRms, kLayerNorm, kNoWeight };
 
-// A config key that switches something on: "attention_bias". "+" means always, "" never, "+use_qk_norm" unless the key
-// says otherwise.
+// The config key that switches a feature on: "attention_bias". "+" means always on, "" never, and "+use_qk_norm" on
+// unless the key says otherwise.
 using Switch = std::string_view;
 
-// How the tensors differ from a Llama's, which has two RMS norms, no biases unless the config says so, and a gated MLP.
+// How the tensors differ from Llama's, which has two RMS norms, a gated MLP, and no biases unless the config says so.
 struct Traits {
   bool may_have_more =
-      false;  // blocks may have tensors that the usual fields do not show: the weights get a wider range
-  std::optional<Switch> biases{};  // of queries, keys, values, outputs and MLPs; else each has its own key
+      false;  // blocks may have tensors that no known field describes, so the weights get a wider range
+  std::optional<Switch> biases{};  // biases of queries, keys, values, outputs and MLPs; otherwise each has its own key
   Switch qkv_bias = "attention_bias";
   Switch o_bias = "attention_bias";
   Switch mlp_bias = "mlp_bias";
@@ -47,7 +47,7 @@ struct Traits {
   bool has_gated_mlp = true;
   bool fuses_qkv = false;  // one matrix for q, k and v
   bool fuses_gate_up = false;
-  bool has_mlps = true;           // false: Mamba has none, RWKV's are in its mixers, or `mlps` writes them
+  bool has_mlps = true;  // false: the family has none (Mamba), its mixers include them (RWKV), or `mlps` adds them
   bool may_lack_mlps = false;     // some layers have none
   bool alternates = false;        // a layer has either a mixer or an MLP
   bool halves_mlp_width = false;  // the width is the sum of gate and up
@@ -58,16 +58,16 @@ struct Traits {
   std::uint64_t position_offset = 0;  // additional rows in the table of positions
   bool ties_by_default = false;
   bool has_lm_head = true;
-  bool stores_head = false;       // files have the head even if the class ties it
-  bool mtp_repeats_ends = false;  // files repeat embedding and head for the MTP layers
+  bool stores_head = false;       // files contain the head even if the class ties it
+  bool mtp_repeats_ends = false;  // files contain a copy of embedding and head for the MTP layers
   Switch has_experts = "+";
   bool has_image_experts = false;  // lists of two: experts for text and for images
   std::string_view expert_width = "moe_intermediate_size";
-  std::uint64_t dense_first = 0;     // number of layers without experts if the config gives none
-  std::uint64_t shared_experts = 0;  // number if the config gives none
+  std::uint64_t dense_first = 0;     // number of first layers without experts, if the config gives none
+  std::uint64_t shared_experts = 0;  // number of shared experts, if the config gives none
   std::string_view shared_width = "shared_expert_intermediate_size";
   Switch routes_shared = "";        // the router also weights the shared experts
-  bool has_router_bias = false;     // one float32 for each expert, used only for the choice
+  bool has_router_bias = false;     // one float32 for each expert, which only affects the choice
   Switch router_bias_key = "";      // the same, if the config says so
   bool has_float32_router = false;  // in serving engines' classes
   bool has_expert_biases = false;   // for router and experts (gpt-oss)
@@ -94,20 +94,22 @@ void read_plain(Reader& reader);  // every layer has full attention: models/bloc
 struct Family {
   Architecture is;
   void (*layers)(Reader& reader) = read_plain;
-  std::string_view rule{};  // that reads the layers, as reports name it; empty: that of a shared reader (rule_of)
+  std::string_view rule{};  // the function that reads the layers, and its name in reports; empty: the name of a shared
+                            // reader (rule_of)
   Traits tensors{};
   std::optional<PatternRule> pattern{};            // of the layers, if the file has none
   void (*extras)(Inventory& inventory) = nullptr;  // tensors besides mixers, MLPs and norms
-  // Writers for families with an unusual form. They return false if the usual tensors must be written, too.
+  // Functions for families with an unusual form. They return false if the usual tensors must be added too.
   bool (*all)(Inventory& inventory) = nullptr;
   bool (*mixer)(Inventory& inventory, const Mixer& mixer) = nullptr;
   bool (*experts)(Inventory& inventory, const Ffn& ffn) = nullptr;
   std::uint64_t (*mlp_width)(const Inventory& inventory, std::uint64_t named) = nullptr;
   void (*mlps)(const Inventory& inventory, MlpPlan& plan) = nullptr;
   std::uint64_t (*norms)(const Inventory& inventory, std::uint64_t usual) = nullptr;
-  // Names of the modules in its files and its class, if they are not Llama's: lists of modules in a quantization
-  // config use either. "self_attn=attn o_proj=out_proj" makes "attn.out_proj" of "self_attn.o_proj": words
-  // "ours=theirs", applied one after another. " | " separates several spellings, and the spelling "=" is our own.
+  // Names of the modules in its files and its class, if they are not Llama's: lists of modules in a quantization config
+  // use either. Each word is "ours=theirs", and the words are applied one after another: "self_attn=attn
+  // o_proj=out_proj" turns "self_attn.o_proj" into "attn.out_proj". " | " separates several spellings, and "=" means
+  // our own spelling.
   std::string_view modules{};
 };
 

@@ -89,7 +89,7 @@ constexpr GgufArch kArchs[] = {
     {.names = "rwkv6 rwkv6qwen2 rwkv7 arwkv7", .recurrence = GgufRecurrence::kRwkv, .needs = "wkv.head_size"},
 };
 
-// "deepseek_v3" of "deepseek2=deepseek_v3"; nothing if the word is for another architecture.
+// "deepseek_v3" for the word "deepseek2=deepseek_v3"; nothing if the word is for another architecture.
 std::optional<std::string_view> type_of(std::string_view word, std::string_view architecture) {
   if (!word.starts_with(architecture)) return std::nullopt;
   word.remove_prefix(architecture.size());
@@ -98,7 +98,7 @@ std::optional<std::string_view> type_of(std::string_view word, std::string_view 
   return word.substr(1);
 }
 
-// The window: llama.cpp's fixed one, or the file's.
+// The window: llama.cpp's fixed value, or the file's.
 std::uint64_t complete_window(GgufKeys& keys, const GgufArch& arch, std::string_view architecture) {
   std::uint64_t window = keys.number(kWindowKey);
   // EXAONE 4: of its two models, only the one with 64 layers has windows.
@@ -115,7 +115,7 @@ std::uint64_t complete_window(GgufKeys& keys, const GgufArch& arch, std::string_
   return window;
 }
 
-// A word for each layer, and the key of the file that gives them: "" if all layers are alike.
+// A word for each layer, and the key of the file that they come from: "" if all layers are the same.
 struct Layers {
   std::vector<std::string_view> words;
   std::string_view own{};
@@ -154,7 +154,7 @@ void recur(const GgufKeys& keys, std::uint64_t usual, Layers& out) {
   out.fallback = usual;
 }
 
-// A layer without KV heads has no attention; a layer of Nemotron-H with a feed-forward part has nothing else.
+// A layer without KV heads has no attention. In Nemotron-H, a layer with a feed-forward part has nothing else.
 void leave_empty(const GgufKeys& keys, const GgufArch& arch, std::string_view architecture, Layers& out) {
   const std::string_view own =
       keys.contains("attention.head_count_kv") ? "attention.head_count_kv" : "attention.head_count";
@@ -184,7 +184,7 @@ void complete_layers(GgufKeys& keys, const GgufArch& arch, std::string_view arch
   if (!layers.own.empty()) keys.set("layer_types", layers.words, layers.own, layers.fallback);
 }
 
-// Which layers have their own indexer. GLM-5.2 (context of 1M) was first converted without the list.
+// Which layers have their own indexer. The first conversion of GLM-5.2 (context of 1M) did not have the list.
 void complete_indexers(GgufKeys& keys, std::string_view architecture) {
   constexpr std::string_view kTypes = "attention.indexer.types";
   if (architecture == "deepseek32") return;  // every layer has one, whatever a file says (deepseek32.cpp reads no list)
@@ -273,7 +273,7 @@ void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view a
   if (arch.recurrence == GgufRecurrence::kDeltaNet) complete_delta_net(keys);
   if (architecture == "gemma4") complete_gemma4(keys);
   if (architecture == "deepseek4" || architecture == "dflash") complete_deepseek4(keys);
-  // Removes defaults of the class that do not apply to a file without the key.
+  // Removes class defaults that do not apply if the file lacks the key.
   if (architecture == "gemma3n" && !keys.has("num_kv_shared_layers"))
     keys.set("num_kv_shared_layers", 0, "attention.shared_kv_layers", Origin::kClassDefault);
   if (architecture == "mllama" && !keys.has("cross_attention_layers"))

@@ -1,5 +1,5 @@
-// The table of GGUF architectures (general.architecture): Hugging Face's name of each, and the facts about its layers
-// that the file does not give. To add one, write its name in a row of gguf_archs.cpp.
+// The table of GGUF architectures (general.architecture): Hugging Face's name of each, and facts about its layers that
+// are not in the file. To add one, write its name in a row of gguf_archs.cpp.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,20 @@ struct GgufWindow {
 
   std::uint64_t pattern = 0;   // every pattern-th layer has full attention; 0: none has
   bool full_first = false;     // the full one is the first of a pattern, else the last
-  std::uint64_t fallback = 0;  // the window if the key is absent; 0: no windows then
+  std::uint64_t fallback = 0;  // the window if the key is absent; 0: then there are no windows
   std::uint64_t fixed = 0;     // the window, whatever the key says
 };
 
 struct GgufArch {
-  // Separated by spaces: "name" if Hugging Face's is the same, "name=other", "name=other/with_a_window".
+  // Names separated by spaces: "name" if Hugging Face's name is the same, otherwise "name=other" or
+  // "name=other/with_a_window".
   std::string_view names;
-  // Reads the layers if a GGUF gives them more plainly than the family's config; null: as the family does.
+  // Reads the layers, if a GGUF describes them more directly than the family's config; null: the family reads them.
   void (*read)(Reader& reader) = nullptr;
   GgufWindow window{};
   GgufRecurrence recurrence = GgufRecurrence::kNone;
-  std::string_view needs{};    // keys without which llama.cpp refuses a file
-  std::uint64_t interval = 0;  // where the file does not list recurrent layers: all but every interval-th are recurrent
+  std::string_view needs{};    // keys that llama.cpp requires
+  std::uint64_t interval = 0;  // if the file does not list recurrent layers, all except every interval-th are recurrent
   bool empty_is_recurrent = false;  // layers without KV heads are recurrent
 };
 

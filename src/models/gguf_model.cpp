@@ -83,14 +83,15 @@ constexpr std::array kFileTypes{
     FileType{38, "mxfp4_moe"},
 };
 
-// The heads of a layer that projects its own keys.
+// The heads of a layer that has its own key projection.
 const Heads* key_heads(const Layer& layer) {
   for (const Mixer& mixer : layer.mixers)
     if (const Heads* heads = heads_of(mixer)) return heads;
   return nullptr;
 }
 
-// Refuses metadata that the file's tensors contradict: engines refuse such a file, or load another model than planned.
+// Refuses metadata that contradicts the file's tensors. Engines refuse such a file, or load a model that differs from
+// the plan.
 void check_metadata(const Gguf& file, std::uint64_t num_layers, ModelSpec& model) {
   const auto warn = [&](const std::string& message) {
     model.notes.push_back({NoteLevel::kWarning, "metadata_differs", Template::quoted(message)});
@@ -173,7 +174,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     else
       ++same.outside;
   }
-  // At most 16 bits each, as for anything quantized.
+  // At most 16 bits each, as for every quantized tensor.
   for (const auto& [key, elements] : unknown)
     model.unknown_tensors.push_back({key.first, "the size of ggml type " + std::to_string(key.second),
                                      Elements(elements.count() / 16), Elements(elements.count() / 4), elements});
@@ -205,7 +206,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     model.tensors.push_back(std::move(head));
   }
   check_metadata(file, num_layers, model);
-  // The mixture by its number, else the type with the most bytes.
+  // The mixture named by its number, else the type with the most bytes.
   if (const auto id = file.count("general.file_type"))
     for (const FileType& row : kFileTypes)
       if (row.id == *id) model.stored_weights = row.name;
@@ -215,7 +216,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
                            })->first;
 }
 
-// Cache-related keys: an unknown architecture that has one is refused rather than guessed.
+// Keys about the cache. An unknown architecture that has one is refused, because kvplan would have to guess.
 bool is_cache_key(std::string_view key) {
   static constexpr std::array<std::string_view, 5> kStarts{"ssm.", "kda.", "wkv.", "shortconv.", "compress"};
   static constexpr std::array<std::string_view, 6> kParts{"window",     "state",    "indexer.",
@@ -245,7 +246,7 @@ void read_layer_count(GgufKeys& keys, std::string_view architecture) {
     fail("\"" + one_line(keys.full("nextn_predict_layers"), 80) + "\" is " + std::to_string(nextn) + " of " +
              std::to_string(blocks) + " layers",
          "correct the metadata");
-  // Some conversions of DeepSeek-V4 leave them out: block_count is then the model's own.
+  // Some conversions of DeepSeek-V4 leave out the MTP layers. Then block_count is the model's own.
   if (architecture == "deepseek4" && nextn > 0 &&
       !keys.file().has_tensor("blk." + std::to_string(blocks - nextn) + ".nextn.eh_proj.weight"))
     nextn = 0;
@@ -272,7 +273,7 @@ std::string_view family_name(const GgufArch& arch, std::string_view type) {
   return arch.read == read_router_layer ? "plain" : "mla";
 }
 
-// Facts about Hugging Face's keys are reported under the file's own keys.
+// Reports show facts about Hugging Face's keys under the file's own keys.
 void read_fields(const GgufArch& arch, Reader& reader) {
   const Fields& text = reader.text;
   try {

@@ -40,7 +40,8 @@ constexpr Row kRows[] = {
     {"mla", Label::kMla},
 };
 
-// A longer list is cut (Step-3.5 lists 48 types for 45 layers, the rest are MTP layers); a shorter one is an error.
+// A list that is too long is cut (Step-3.5 lists 48 types for 45 layers, the rest are MTP layers). One that is too
+// short is an error.
 void fit_length(Labels& labels, std::uint64_t num_layers, std::string_view key) {
   if (labels.size() < num_layers)
     fail("\"" + std::string(key) + "\" names " + std::to_string(labels.size()) + " layers of " +
@@ -90,7 +91,7 @@ std::optional<Labels> from_numbers(const Fields& config, std::string_view key, s
   return out;
 }
 
-// From a list of the indices of the layers that get the label `inside`.
+// From the list of layers that get the label `inside`.
 std::optional<Labels> from_indices(const Fields& config, std::string_view key, std::uint64_t num_layers, Label inside,
                                    Label outside, std::uint64_t first = 0) {
   const auto indices = config.counts(key);
@@ -101,7 +102,7 @@ std::optional<Labels> from_indices(const Fields& config, std::string_view key, s
   return out;
 }
 
-// Griffin gives a short pattern that repeats.
+// Griffin gives a short pattern that is repeated.
 std::optional<Labels> from_cycle(const Fields& config, std::string_view key, std::uint64_t num_layers) {
   const auto words = config.strings(key);
   if (!words || words->empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// The kind of each layer: a dozen spellings of layer patterns become one label for each layer.
+// The kind of each layer. A dozen spellings of layer patterns become one label for each layer.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ enum class Label {
   kShared,         // reads the previous layer's cache
   kSparseGqa,      // grouped-query attention with index keys
   kNone,           // no mixer: only an MLP or experts
-  kMha,            // kinds that a generic config names directly
+  kMha,            // kinds that only a generic config names
   kGqa,
   kMqa,
   kMla,
@@ -44,7 +44,7 @@ struct PatternRule {
   std::uint64_t period = 0;
   Label other = Label::kSliding;     // the label of layers that are not full
   std::string_view period_key = "";  // a config key that replaces the period
-  bool last_full = false;            // the last layer is full in any case
+  bool last_full = false;            // the last layer has full attention in any case
 };
 
 constexpr PatternRule full_every(std::uint64_t period, Label other = Label::kSliding, std::string_view key = "") {

@@ -11,16 +11,17 @@
 
 namespace kvplan {
 
-// For a config that is read as the draft of another model, which may be draft heads over its hidden states.
+// For a config that is read as a draft for another model, which may be heads over that model's hidden states.
 struct DraftRole {
-  std::optional<DraftMethod> method;              // as requested; absent: by the config and the name
-  std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that it is the draft for
+  std::optional<DraftMethod> method;              // the method, as requested; absent: from the config and the name
+  std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that the draft is for
 };
 
 struct ReadOptions {
-  bool assume = false;  // plan an unknown architecture from its fields, with a warning
+  bool assume = false;  // plan an unknown architecture from its common fields, with a warning
   std::optional<DraftRole> draft{};
-  std::string overrides{};  // a JSON object whose members replace the config's, "" for none; not a draft's
+  std::string overrides{};  // a JSON object whose members replace those of the config; "" for none. It does not apply
+                            // to a draft
 };
 
 // Reads the text of a config.json, and of the hf_quant_config.json next to it ("" for none). Throws Error.

@@ -84,7 +84,7 @@ std::uint64_t first_number(const Fields& side, std::initializer_list<std::string
   return 0;
 }
 
-// What the memory for images depends on: patches of the largest image, and the tokens made of them.
+// What the memory for images depends on: the patches of the largest image, and the tokens made from them.
 void measure_vision(const Fields& object, const Fields& side, TowerModel& out) {
   const Fields vision = side.quietly();
   out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
@@ -227,7 +227,7 @@ void read_beside(const Fields& root, const Fields& text, std::string_view hf_qua
   model.quant_file = std::make_shared<const QuantFile>(std::move(file));
 }
 
-// Cache-related keys. One that was not read causes a warning, or refusal if the architecture is unknown.
+// Keys about the cache. If one was not read there is a warning, or a refusal if the architecture is unknown.
 bool cache_like(std::string_view key) {
   static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
                                         std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
@@ -235,7 +235,7 @@ bool cache_like(std::string_view key) {
                                         std::string_view("keep_window_size"),   std::string_view("max_window_layers")};
   if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
   const auto has = [&](std::string_view part) { return key.find(part) != std::string_view::npos; };
-  // Outputs, types, projections and norms of queries, keys and values, rotary settings: none affects what is cached.
+  // Outputs, types, projections, norms of queries, keys and values, and rotary settings do not affect what is cached.
   if (key.starts_with("output_") || has("hidden_states") || has("qkv") || has("norm") || has("rope")) return false;
   for (const std::string_view end : {"_dtype", "_bias", "_theta", "_dropout", "_token_id", "_scale", "_init", "_lr"})
     if (key.ends_with(end)) return false;
@@ -245,7 +245,7 @@ bool cache_like(std::string_view key) {
          key.ends_with("_rank") || has("state") || key.starts_with("compress") || has("kv");
 }
 
-// In an unknown class, fields of a recurrence are also a reason to refuse.
+// In an unknown class, the fields of a recurrence are also a reason to refuse.
 bool recurrence_like(std::string_view key) {
   for (const std::string_view start : {"mamba_", "ssm_", "linear_attn", "linear_num_", "linear_key_", "linear_value_",
                                        "hybrid_", "lru_", "conv_L_", "recurrent_", "retention_", "attn_layer_"})
@@ -253,7 +253,7 @@ bool recurrence_like(std::string_view key) {
   return key == "block_types" || key == "block_configs" || key == "full_attn_idxs";
 }
 
-// Whether it repeats a value that was read under its first name: Zamba2 gives its head width three times.
+// Whether the key repeats a value that was read under its first name: Zamba2 gives its head width three times.
 bool read_under_another_name(const Fields& text, std::string_view key) {
   const std::string_view main = alias_group(key);
   if (main.empty()) return false;
@@ -282,11 +282,11 @@ void note_unread(const Fields& text, ModelSpec& model) {
                          {"kvplan does not read these cache-related keys: {keys}", {{"keys", first_named(unread)}}}});
 }
 
-// In a known class attention_type counts only if it names a kind, the class has plain attention, and the fields of that
-// kind are there; else the class decides.
+// In a known class attention_type only counts if it names a kind, the class has plain attention, and the kind's fields
+// exist. Otherwise the class decides.
 void read_layers(Reader& reader, const Family* family) {
   if (family == nullptr) return read_generic(reader);
-  // In an encoder-decoder pair the decoder has cross attention, whatever its class.
+  // The decoder of an encoder-decoder pair has cross attention, whatever its class.
   const bool pair = reader.root.child("decoder") && (reader.root.child("encoder") || reader.root.child("text_encoder"));
   if (pair && (attends_plainly(*family) || family->layers == read_encoder)) return read_encoder_decoder(reader);
   if (attends_plainly(*family)) {
@@ -343,7 +343,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
        !text.find_count("num_hidden_layers")))
     fail("not a model's config: no model_type that kvplan knows, and no num_hidden_layers",
          "give a model's config.json");
-  // A root config gives its own shape; only nested ones are saved as differences from their class.
+  // A config at the root has all its sizes. Only nested configs are saved as differences from their class.
   if (!nested && !text.class_name().empty()) {
     const Fields bare = text.bare();
     const bool letters =
@@ -374,7 +374,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
 
   const std::vector<std::string> unread = unknown ? unread_cache_keys(text, true) : std::vector<std::string>();
   const std::string shown = model.model_type.empty() ? "(none)" : one_line(model.model_type, 60);
-  // Without a model_type, attention_type gives the kind of the layers.
+  // If there is no model_type, attention_type gives the kind of the layers.
   const bool says_kind = !kind_of_word(text.find_string("attention_type").value_or("")).empty();
   if (unknown && !options.assume && (!unread.empty() || (model.model_type.empty() && !says_kind))) {
     if (!unread.empty())

@@ -43,7 +43,7 @@ void check_heads(const Heads& heads, bool whole_groups) {
 }
 
 std::uint64_t Reader::num_layers() const {
-  // Nemotron-H may leave out the number: its pattern has it.
+  // Nemotron-H may leave out the number, because its pattern has it.
   const Fields bare = text.bare();
   if (!bare.find_count("num_hidden_layers")) {
     std::uint64_t named = 0;
@@ -60,7 +60,7 @@ std::uint64_t Reader::num_layers() const {
   return text.count("num_hidden_layers");
 }
 
-// Some classes have such shapes, and round down (GLM-4.5's 96 heads in 4096).
+// Some classes have such sizes and round down (GLM-4.5's 96 heads in 4096).
 static bool is_shape_of_class(const Fields& config, std::uint64_t hidden_size, std::uint64_t num_heads) {
   const Fields of_class = with_class(Fields::empty(), config.class_name());
   return of_class.find_count("hidden_size") == hidden_size && of_class.find_count("num_attention_heads") == num_heads;
@@ -164,7 +164,7 @@ Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
   return heads;
 }
 
-// The longest context, as far as the file itself gives it: a class's default may be older than the file's window.
+// The longest context, as far as the file itself gives it. A default of the class may be older than the file's window.
 static Tokens declared_length(const Reader& reader) {
   for (const Fields& place : {reader.text.bare(), reader.root})
     if (const auto longest = place.find_count("max_position_embeddings")) return Tokens(*longest);
@@ -220,8 +220,8 @@ static bool slides(Label label) {
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding) {
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
-  // If all layers have a window as long as the maximum context, they are planned as full attention. Next to
-  // full-attention layers it stays a window.
+  // If all layers have a window as long as the maximum context, they are planned as full attention. In a model that
+  // also has full attention, the window stays.
   const bool stays = window > Tokens(0) && std::find(labels.begin(), labels.end(), Label::kFull) != labels.end();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
@@ -290,7 +290,7 @@ Ssm read_mamba2(const Fields& config) {
   ssm.n_groups = config.count_or("n_groups", 1);
   if (ssm.conv_over_groups) positive(config, "n_groups", ssm.n_groups);
   ssm.num_heads = config.count("mamba_num_heads");
-  // "auto" if the width follows from the expansion.
+  // "auto" if the width is computed from the expansion.
   const auto head_dim = config.is_string("mamba_d_head") ? std::nullopt : config.find_count("mamba_head_dim");
   if (head_dim && *head_dim > 0) {
     ssm.head_dim = *head_dim;
@@ -402,7 +402,7 @@ static bool names_embedder(std::string_view architecture) {
   return architecture.ends_with("Model");
 }
 
-// Whether all tokens attend to each other: nothing of a token is used after its pass.
+// Whether all tokens attend to each other. Then nothing of a token is used after its pass.
 static bool attends_both_ways(const Reader& reader) {
   const Fields& text = reader.text;
   const auto says = [&](std::string_view key, bool value) { return text.is_bool(key) && text.find_bool(key) == value; };
@@ -418,7 +418,8 @@ void read_purpose(Reader& reader) {
       return std::all_of(layer.mixers.begin(), layer.mixers.end(), holds);
     });
   };
-  if (all_are([](const Mixer& mixer) { return std::holds_alternative<None>(mixer); })) return;  // known as an encoder
+  if (all_are([](const Mixer& mixer) { return std::holds_alternative<None>(mixer); }))
+    return;  // the class is known to be an encoder
   if (!all_are([](const Mixer& mixer) { return !std::holds_alternative<Cross>(mixer); })) return;  // has a decoder
   if (attends_both_ways(reader)) {
     model.embeds = true;

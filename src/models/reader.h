@@ -15,11 +15,11 @@
 
 namespace kvplan {
 
-// More layers than any model has (the deepest merges have some 320). A config with 2^60 layers must be an error and not
-// a loop, and a search walks over all layers some hundred times.
+// More layers than any model has (the deepest merges have some 320). A config with 2^60 layers must be an error, not an
+// endless loop, and a search visits all layers about a hundred times.
 inline constexpr std::uint64_t kMaxLayers = 512;
-// Returns `layers`, or throws if there are more than kMaxLayers. For keys other than num_hidden_layers, which is
-// always checked.
+// Returns `layers`, or throws if there are more than kMaxLayers. For keys other than num_hidden_layers, which is always
+// checked.
 std::uint64_t check_layers(std::uint64_t layers, std::string_view key);
 
 // factor * width as a whole number; Error if the factor (named `key`) is outside of (0, 1024].
@@ -48,7 +48,7 @@ Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base);
 // `whole_groups`: the KV heads must divide the heads. In a GGUF they need not: llama.cpp accepts it.
 void check_heads(const Heads& heads, bool whole_groups = true);
 
-// The first of the keys that has a number above zero.
+// The first of the keys whose number is above zero.
 std::uint64_t first_count(const Fields& config, std::initializer_list<std::string_view> keys,
                           std::uint64_t fallback = 0);
 
@@ -58,7 +58,7 @@ Tokens read_window(const Fields& config);
 // For each layer, whether the list under `key` contains its number; empty if there is no list.
 std::vector<bool> listed_layers(const Fields& config, std::string_view key, std::uint64_t layers);
 
-// Keys of a file for a message: only the first, since a file may have any number.
+// The keys of a file, for a message: only the first ones, since a file may have any number.
 std::string first_named(const std::vector<std::string>& keys);
 
 // The entry of per_layer_config for one layer, under the layer's number.
@@ -79,28 +79,28 @@ class LayerHeads {
 // Layers [first, last) run `passes` times; every pass after the first has a separate cache.
 void repeat_layers(Reader& reader, std::uint64_t first, std::uint64_t last, std::uint64_t passes);
 
-// The mixer for an attention label: full, sliding, chunked or sink. A window of at least the model's maximum length is
-// full attention.
+// The mixer for an attention label: full, sliding, chunked or sink. A window that is at least as long as the model's
+// maximum length is full attention.
 Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window);
 
 // Attention with one shape of heads in full layers and another in windows; single layers may override it.
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding);
 
-// A whole decoder of plain attention: labels by the pattern, the same heads in every layer except for overrides.
+// A whole decoder of plain attention: labels by the pattern, and the same heads in every layer except for overrides.
 void read_decoder(Reader& reader, const PatternRule& rule);
 
 // Experts have the dense MLP's width if the config does not give theirs.
 ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size);
 
-// Mamba fields in all spellings. `hidden_size` determines the inner width where only an expansion factor is given.
+// Mamba fields in all spellings. `hidden_size` determines the inner width if only an expansion factor is given.
 Ssm read_mamba1(const Fields& config, bool is_alone = false);  // in a model without attention
 Ssm read_mamba2(const Fields& config);
 
 // Layers with attention, a recurrent mixer, or both in parallel (kHybrid), by their labels.
 void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent);
 
-// Throws Error(kBadInput) if a key that must be a list is something else: ignoring it, every layer would be read
-// like the first.
+// Throws Error(kBadInput) if a key that must be a list is something else. If kvplan ignored that, it would read every
+// layer like the first.
 void refuse_layers_that_are_no_list(const Fields& text);
 
 // Throws Error(kBadInput) for a list with too few entries for the layers. A list of layers that contains one beyond the
@@ -111,22 +111,22 @@ void check_layer_lists(const Reader& reader);
 
 void read_purpose(Reader& reader);
 
-// The rotary tables that a config asks for.
+// The rotary tables that a config needs.
 
 // Tables of the decoder's attention layers, each distinct one once; empty for a decoder without rotation, or of a class
 // for which that is not known. reader.model.layers must be filled.
 std::vector<RotaryTable> read_rotary_tables(const Reader& reader);
-// The rotation of a model with known tables, if there is only one and it is unscaled.
+// The rotation of a model whose tables are known, if it has only one and that is not scaled.
 std::optional<PlainRotation> read_plain_rotation(const Reader& reader);
 
 // Drafts that are not a whole model: EAGLE's layer and Medusa's heads.
 
 struct DraftRole;  // models/read.h
 
-// Whether the config is of Medusa heads; and these as a model without layers.
+// Whether the config describes Medusa heads; and the heads as a model without layers.
 bool is_medusa(const Fields& root);
 ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRole& role);
-// Turns a small decoder into the EAGLE head that its config means; leaves any other draft as it is.
+// Turns a small decoder into the EAGLE head that its config describes. Other drafts stay as they are.
 void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model);
 
 }  // namespace kvplan

@@ -10,7 +10,7 @@ namespace kvplan {
 
 // Null for an unknown model_type.
 const Family* find_family(std::string_view model_type);
-// The rule that reads a family's layers, as reports name it ("plain", "mla").
+// The function that reads a family's layers, by the name that reports show ("plain", "mla").
 std::string_view rule_of(const Family& family);
 // The row whose layers are read by this function; null if there is none.
 const Family* find_family(void (*layers)(Reader& reader));
@@ -19,7 +19,7 @@ std::string_view model_type_of(std::string_view class_name);
 // The rows of every family's file.
 std::span<const std::span<const Family>> families();
 
-// The layer pattern of the decoder's class, else `otherwise`.
+// The layer pattern of the decoder's class, or `otherwise` if it has none.
 PatternRule pattern_of(const Reader& reader, const PatternRule& otherwise);
 
 }  // namespace kvplan

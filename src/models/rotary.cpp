@@ -1,4 +1,4 @@
-// Engines compute the cosines and sines of every position once and keep them: positions x width elements for each
+// Engines compute the cosines and sines of all positions once and store them: positions x width elements for each
 // distinct setting. The number of positions depends on the setting's type:
 //
 //   default, llama3          max_position_embeddings
@@ -37,7 +37,7 @@ constexpr std::array kShares{
     ClassShare{"chatglm glm glm4 glm4_moe glm4v_text glm_ocr_text nemotron persimmon phi", 0.5},
 };
 
-constexpr double kMostPositions = 1e10;  // beyond any model; a larger product is not a table
+constexpr double kMostPositions = 1e10;  // larger than any model's; a larger product is not a table
 
 bool rotates(const Reader& reader) {
   const Fields& text = reader.text;
@@ -64,7 +64,7 @@ std::string type_of(const std::optional<Fields>& settings) {
   return type.empty() ? settings->find_string("type").value_or("default") : type;
 }
 
-// The settings for full attention and for windows: one object, or one for each.
+// The settings for full attention and for windows: one object for both, or one for each.
 struct Settings {
   std::optional<Fields> full, window;
   bool apart = false;  // windows have separate settings
@@ -84,7 +84,7 @@ Settings settings_of(const Fields& text) {
   out.full = given ? given : text.child("rope_scaling");
   out.window = out.full;
   out.apart = text.contains("swa_rope_theta");
-  // In these, windows have a separate unscaled rotation; in OLMo 3 only if the full layers' is scaled.
+  // In these models windows have a separate unscaled rotation; in OLMo 3 only if the rotation of full layers is scaled.
   const bool is_olmo3 = text.class_name() == "olmo3" && type_of(out.full) != "default";
   if (text.contains("rope_local_base_freq") || has_word("gemma3_text gemma3n_text", text.class_name()) || is_olmo3) {
     out.window.reset();
@@ -162,7 +162,7 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         add(settings.full, sparse->latent.qk_rope_head_dim, 1, is_alike);
       } else if (const auto* compressed = std::get_if<Compressed>(&mixer)) {
         // compress_rope_theta: compressed entries have their own base. A table that no plain layer uses is marked as an
-        // indexer's: vLLM does not make it.
+        // indexer's, because vLLM does not create it.
         const bool has_plain =
             std::any_of(reader.model.layers.begin(), reader.model.layers.end(), [](const Layer& one) {
               const auto* other = std::get_if<Compressed>(&one.mixers.front());

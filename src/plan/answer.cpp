@@ -16,7 +16,7 @@ std::string options_text(const OptionValues& options, std::string_view spelling)
       if (pair.substr(0, pair.find('=')) == option) name = pair.substr(pair.find('=') + 1);
     const bool is_variable =
         std::none_of(name.begin(), name.end(), [](char c) { return c == '-' || (c >= 'a' && c <= 'z'); });
-    if (name.empty()) continue;  // the engine needs no option for it
+    if (name.empty()) continue;  // the engine does not need an option for it
     out += (out.empty() ? "" : " ") + std::string(name);
     if (!value.empty()) out += (is_variable ? "=" : " ") + value;
   }

@@ -38,12 +38,12 @@ static bool of_card(std::string_view name) {
   return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
 }
 
-// Whether the record is for the request's GPU: `ours` in the catalogue, else a GPU of that very name.
+// Whether the record is for the request's GPU: `ours` in the catalogue, or a GPU with exactly that name.
 static bool same_card(const CalibrationRecord& record, const GpuCatalogue& known, std::string_view card,
                       const Gpu* ours) {
   if (folded(record.device) == folded(card)) return true;
   if (ours == nullptr || known.find(record.device) != ours) return false;
-  // Some GPUs are sold in two memory sizes under one name.
+  // One name may be sold with two memory sizes.
   if (record.memory == Bytes(0)) return true;
   const double ratio = static_cast<double>(record.memory.count()) / static_cast<double>(ours->budget().count());
   return ratio > 0.95 && ratio < 1.05;
@@ -117,7 +117,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
       if (record.engine != engine_of(request).name || !same_release(record.engine_version, release)) continue;
       if (record.model != subject && record.model != layout) continue;
     }
-    // Among several, the same engine's record comes before another's, then the newest.
+    // If several match, records of the same engine come first, then the newest.
     const auto rank = [&](const CalibrationRecord& each) {
       return std::pair(each.engine == engine_of(request).name, each.date);
     };
@@ -153,7 +153,7 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
     auto found = find_figure(input.request, name, subject);
     if (!found) continue;
     const auto first = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return stands_for(name, l); });
-    if (first == lines.end()) continue;  // the engine's plan has no such part
+    if (first == lines.end()) continue;  // the engine's plan does not have this part
     LedgerLine line{first->part,
                     figure_name(name),
                     found->figure.mean_bytes(),
@@ -164,7 +164,7 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
                     first->id,
                     Basis::kCalibrated};
     if (name == kContextFigure) {
-      // Only the bare context was measured; libraries are in the same line and stay estimated.
+      // Only the context was measured. Libraries are in the same line and stay an estimate.
       line.what = first->what;
       line.bytes = std::max(line.bytes, first->bytes);
       line.high = std::max(line.high, first->high);
@@ -225,7 +225,7 @@ void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capaci
   const auto block = find_figure(pieces.input.request, kBlockFigure, subject);
   const auto request = find_figure(pieces.input.request, kRequestFigure, subject);
   if (!block || !request || block->figure.mean_bytes() == Bytes(0)) return;
-  // The tokens that its log prints are those of this many sequences of full length.
+  // The tokens that its log prints are for this many sequences of full length.
   const auto sequences_in = [&](Bytes budget) {
     return static_cast<double>(budget.count() / block->figure.mean_bytes().count()) / request->figure.mean;
   };

@@ -1,4 +1,4 @@
-// Replaces a plan's estimates by the figures of a calibration, where GPU and engine match.
+// Replaces a plan's estimates by a calibration's figures, if GPU and engine match.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,9 @@ namespace kvplan {
 
 struct Pieces;  // plan/ledger.h
 
-// The model and the options that activations and graphs depend on, in the form of a record's `model`.
+// The model and the options that activations and graphs depend on, as a record's `model` has them.
 std::string calibration_subject(const EngineInput& input);
-// The layout, on which the memory of a process outside of its tensors depends.
+// The layout, on which the memory of a process outside its tensors depends.
 std::string calibration_layout(const Request& request);
 
 // Figures that kvplan verify gets from the engine's code, in addition to those of kvplan/calibration.h.
@@ -36,7 +36,7 @@ void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capaci
 // The figure for the request's GPU. Figures of a GPU need only the GPU to match; those of an engine also its name
 // and release; those of a model also its subject. Nothing if no record matches or no GPU is named.
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject = "");
-// The memory of the GPU that a program sees; the bytes that the GPU reads and writes a second (for a bound of the
+// The memory of the GPU that a program sees, and the bytes per second that the GPU reads and writes (for a bound of the
 // decode speed).
 std::optional<Bytes> calibrated_memory(const Request& request);
 std::optional<Figure> calibrated_bandwidth(const Request& request);

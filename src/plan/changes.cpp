@@ -20,12 +20,12 @@ Request with_seqs(Request request, std::uint64_t seqs) {
 }
 
 std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens) {
-  // llama.cpp's own option counts the tokens of all slots.
+  // llama.cpp's option is the total of all slots.
   if (engine_of(request).slot_tokens != nullptr && !request.max_model_len)
     return {"-c", std::to_string(request.llama_cpp.kv_unified
                                      ? tokens
                                      : checked_mul(tokens, request.sequences(), "the total context"))};
-  // If --ctx-size means the same, the two must agree.
+  // If --ctx-size means the same, both options must agree.
   const bool is_alias = request.llama_cpp.ctx_size.has_value();
   return {is_alias ? "--ctx-size" : "--max-model-len", std::to_string(tokens)};
 }
@@ -82,8 +82,8 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked, bool
 }
 
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count) {
-  if (!request.card.mixed.empty()) return std::nullopt;  // it is not known which GPUs would be added
-  // With unified memory another GPU is another machine: one machine on its own does not become two.
+  if (!request.card.mixed.empty()) return std::nullopt;  // nobody said which GPUs would be added
+  // With unified memory another GPU is another machine, and kvplan does not plan two machines here.
   if (request.card.is_unified() && request.card.count == 1 && !request.parallel.given) return std::nullopt;
   Request more = request;
   more.card.count = count;
@@ -92,7 +92,7 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
   more.parallel.layers.clear();
   return unless_misfit([&]() -> std::optional<Change> {
     more = chosen_layout(cache, more);
-    // llama.cpp distributes layers over the GPUs that it sees: no layout option is needed.
+    // llama.cpp distributes layers over all GPUs that it sees, so no layout option is needed.
     const Engine& engine = engine_of(request);
     const bool deals_layers =
         (engine.loading.embedding_on_host || engine.parallel.layers_first) && !request.parallel.given;

@@ -15,8 +15,8 @@ static void add_unique(std::vector<std::string>& list, std::string_view word) {
   if (std::find(list.begin(), list.end(), word) == list.end()) list.emplace_back(word);
 }
 
-// Whether both name one type: "f16" is another name of float16.
-// How often 16 bit is halved: 0 for 16 and more, 1 for 8, 2 for 4.
+// Whether both names mean one type: "f16" is another name of float16. The second function is how often 16 bit is
+// halved: 0 for 16 and more, 1 for 8, 2 for 4.
 static double halvings(double bits) {
   return bits > 0 && bits < 16 ? std::log2(16 / bits) : 0;
 }
@@ -108,8 +108,8 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
         take_as_misfit(error);
         continue;  // the engine or the model has no such type
       }
-      // What the engine refuses for its types is not offered; what it refuses anyway is said once, by the requested
-      // plan.
+      // What the engine refuses because of its types is not offered. If it refuses for another reason, only the
+      // requested plan says so.
       const std::optional<Refusal>& refused = answer.plan.verdict.refusal;
       if (refused && !answer.changes.empty() && !out.asked.verdict.refusal) {
         const bool is_weight = kv == own_kv || refused_weight == weight;

@@ -136,7 +136,7 @@ static Explanation explanation_of(const ModelSpec& model, const EngineInput& inp
   return out;
 }
 
-// If lengths vary, a pool that llama.cpp's slots share fits the given ones, and each may exceed the mean.
+// If lengths vary, a pool shared by llama.cpp's slots fits the given lengths, and each of them may exceed the mean.
 static void suggest_pool(PlanCache& cache, Plan& plan) {
   const Request own = plan.as_asked();
   const Engine& engine = engine_of(own);
@@ -177,7 +177,7 @@ void suggest(const ModelSpec& model, Plan& plan) {
 
 void compare_releases(const ModelSpec& model, Plan& plan) {
   constexpr double kWorthTelling = 0.02;
-  constexpr std::size_t kMostRules = 4096;  // of a hostile config every release costs as much as the plan
+  constexpr std::size_t kMostRules = 4096;  // for a hostile config, every release costs as much time as the plan
   if (!plan.request.engine_version.empty() || model.quantization.rules.size() > kMostRules) return;
   const Engine& engine = engine_of(plan.request);
   const Bytes newest = plan.fullest().total;
@@ -189,7 +189,7 @@ void compare_releases(const ModelSpec& model, Plan& plan) {
     request.engine_version = release;
     try {
       const Plan older = make_plan(model, request);
-      // It lacks the model, or something else that was requested.
+      // The engine lacks the model, or something else that was requested.
       if (older.verdict.refusal && !plan.verdict.refusal) continue;
       least = std::min(least, older.fullest().total);
       most = std::max(most, older.fullest().total);

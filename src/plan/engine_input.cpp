@@ -56,7 +56,8 @@ static void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.declared_state_dtype = model.declared_state_dtype;
   shape.tags_kv_by_word = model.tags_kv_by_word;
   input.caches.reserve(model.layers.size());
-  std::vector<std::pair<const Mixer*, std::size_t>> seen;  // layers whose terms are known: most layers repeat another
+  std::vector<std::pair<const Mixer*, std::size_t>>
+      seen;  // layers whose terms are known, because most layers are equal
   for (std::uint64_t i = 0; i < model.layers.size(); ++i) {
     for (const Mixer& mixer : model.layers[i].mixers) {
       const auto same =
@@ -109,14 +110,14 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
     fill_model(model, input);
   }
   const Engine& engine = engine_of(request);
-  // An engine that does not see the quantization does not see the declared cache type either.
+  // An engine that ignores the quantization ignores the declared cache type too.
   if (engine.loading.asks_quant_method && is_declared(model.quantization) && !model.quantization.names_method)
     input.model.declared_kv_dtype.reset();
   input.types = engine.resolve_types(input.model, request);
   input.draft_method = draft_method_of(request);
   if (const auto& draft = request.extras.draft; draft != nullptr && input.draft_method && !draft->layers.empty()) {
     Request of_draft = draft_request(request);
-    // vLLM reads the declaration itself: it resolves `auto` once, from the main model, for the draft too
+    // vLLM resolves `auto` once, from the main model's declaration, and uses the result for the draft too
     // (engine/arg_utils.py, resolve_kv_cache_dtype_string).
     if (engine.loading.asks_quant_method && !of_draft.cache_type_k)
       of_draft.cache_type_k = of_draft.cache_type_v = input.model.declared_kv_dtype;

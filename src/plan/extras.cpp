@@ -17,7 +17,7 @@ static std::uint64_t largest_rank(const std::vector<AdapterFile>& adapters) {
   return out;
 }
 
-// vLLM and SGLang wrap their fused layers: an adapter of q_proj also takes slots for k and v.
+// vLLM and SGLang adapt fused layers as a whole, so an adapter of q_proj also takes slots for k and v.
 static std::vector<std::string> fused_targets(const std::vector<std::string>& targets) {
   std::vector<std::string> out;
   for (const std::string& target : targets) {
@@ -122,7 +122,7 @@ static void add_files(const std::vector<AdapterFile>& adapters, LoraStorage stor
   for (const AdapterFile& adapter : adapters) {
     const bool wide = storage == LoraStorage::kFloat32Files;
     const Bytes bytes = wide && adapter.elements > Elements(0) ? Bytes(adapter.elements.count()) * 4 : adapter.bytes;
-    // Distributed over the stages as the layers are.
+    // The slots are distributed over the stages like the layers.
     const std::uint64_t stages = out.stages.size();
     for (std::vector<LedgerLine>& stage : out.stages)
       stage.push_back(
@@ -136,7 +136,7 @@ static void add_files(const std::vector<AdapterFile>& adapters, LoraStorage stor
   }
 }
 
-// vLLM and llama.cpp refuse an adapter with an unknown module, PEFT one in which no module fits.
+// vLLM and llama.cpp refuse an adapter with an unknown module. PEFT refuses one if no module matches.
 static void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adapters, std::vector<Note>& notes) {
   if (model.tensors.empty()) return;
   for (const AdapterFile& adapter : adapters) {
@@ -154,7 +154,7 @@ static void note_strangers(const ModelSpec& model, const std::vector<AdapterFile
   }
 }
 
-// Adds the slots or adapters to each stage's lines, and the copies that wait in host memory to `host`.
+// Adds the slots or adapters to each stage's lines, and the copies in host memory to `host`.
 static void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
   const Request& request = input.request;
   const Engine& engine = engine_of(request);
@@ -202,7 +202,7 @@ static std::string draft_name(DraftMethod method) {
   }
 }
 
-// Notes on pairs of model and draft that engines refuse; they are still planned.
+// Notes on pairs of model and draft that engines refuse. kvplan plans them anyway.
 static void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
   constexpr std::uint64_t kVocabSlack = 128;  // as llama.cpp allows; vLLM and SGLang allow none
   const ModelSpec& draft = *input.request.extras.draft;
@@ -219,7 +219,7 @@ static void note_mismatch(const ModelSpec& model, const EngineInput& input, std:
     warn(notes, "draft_width",
          {"the head reads hidden states of {head} and the model has {model}: it belongs to another model",
           {{"head", width}, {"model", model.hidden_size}}});
-  // A draft head may have a smaller vocabulary than the model, but its token ids are the model's.
+  // A draft head may have a smaller vocabulary than the model, but its token ids are those of the model.
   const std::uint64_t words = head.target_vocab_size > 0 ? head.target_vocab_size : draft.vocab_size;
   if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
     warn(notes, "draft_vocabulary",
@@ -242,13 +242,14 @@ static void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLin
     return;
   }
   const Template what("{draft}: weights", {{"draft", draft_name(*input.draft_method)}});
-  // On every rank, split like the model, or whole on the last stage.
+  // On every rank, split like the model, or as a whole on the last stage.
   const std::size_t first = out.stages.size() - std::min(out.stages.size(), weights.lines.size());
   for (std::size_t i = 0; i < weights.lines.size() && first + i < out.stages.size(); ++i)
     if (!weights.lines[i].empty()) out.stages[first + i].push_back(one_line_of(weights.lines[i], *draft, what));
 }
 
-// llama.cpp warms up its image encoder with one image: of the fixed size, or 1472 x 1472 where the encoder takes any.
+// llama.cpp warms up its image encoder with one image: of the fixed size, or 1472 x 1472 if the encoder supports any
+// size.
 static void add_projector(const Request& request, ExtraLines& out) {
   const std::optional<ProjectorFile>& file = request.extras.projector;
   if (!file || out.stages.empty()) return;

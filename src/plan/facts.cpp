@@ -112,8 +112,8 @@ Template unknown_release(const Engine& engine, const Request& request) {
   std::string_view oldest = engine.versions.front().version;
   std::string_view newest = engine.versions.back().version;
   const bool older = wanted < number(oldest);
-  // llama.cpp's builds ("b6900") are numbered apart from its versions: one after the last known build counts as the
-  // newest.
+  // llama.cpp's builds ("b6900") are numbered separately from its versions. A build after the last known one counts as
+  // the newest.
   const auto build = [](std::string_view version) {
     return version.starts_with('b') ? whole_number(version.substr(1)).value_or(0) : 0;
   };

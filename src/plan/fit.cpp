@@ -17,8 +17,8 @@ static std::string short_count(std::uint64_t n) {
   return std::to_string(n);
 }
 
-// The plan of `changed`, with the options that lead to it from the user's own command. It is judged without the usual
-// reserve, which is only for the search, so the command gets the same verdict.
+// The plan of `changed`, with the options that lead to it from the user's own command. Its verdict does not keep the
+// usual reserve, which is only for the search, so the command gets the same verdict.
 static Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::string name, OptionValues changes) {
   changed.limits.reserve = own.limits.reserve;
   const OptionValues layout = layout_options(own, changed);
@@ -32,7 +32,7 @@ static Answer answer_of(PlanCache& cache, const Request& own, Request changed, s
   return out;
 }
 
-// `own` has the engine's placement; changes are judged by `unplaced`, with everything on the GPUs.
+// `own` has the engine's placement. Changes are judged by `unplaced`, which has everything on the GPUs.
 static void add_longest_and_most(PlanCache& cache, const Request& own, const Request& unplaced,
                                  const std::vector<LayoutFigures>& layouts, Answers& out) {
   // If any number fits, the answer is planned for the request.
@@ -83,8 +83,8 @@ static void add_longest_and_most(PlanCache& cache, const Request& own, const Req
     out.contexts_by_sequences.emplace_back(seqs, held->longest);
   }
 
-  // The single change that gains most context, in the same layout. Twice the GPUs is reported separately, since it
-  // changes no setting.
+  // The single change that gains most context in the same layout. Twice the GPUs is reported separately, because it is
+  // not a setting.
   std::uint64_t best_gain = 0;
   Request bare = request;
   bare.llama_cpp = unplaced.llama_cpp;
@@ -183,7 +183,7 @@ void add_longest_on_cpu(PlanCache& cache, const Request& own, Answers& out) {
   }
 }
 
-// The smallest fraction of the GPU that serves the request: the rest is for others.
+// The smallest fraction of the GPU that serves the request, so that other programs can use the rest.
 static void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
   if (engine.share_option.empty() || !out.asked.card || !out.asked.usable_share || own.memory_utilization ||
@@ -209,7 +209,7 @@ static Answer answer_of_users(PlanCache& cache, const Request& own, const UsersP
   return out;
 }
 
-// The best layout on `count` of this GPU; nothing if they do not serve the request.
+// The best layout on `count` of this GPU; nothing if these GPUs do not serve the request.
 static std::optional<Answer> answer_of_card(PlanCache& cache, const Request& own, const Gpu& gpu, std::uint64_t count) {
   Request on = own;
   on.card.gpu = &gpu;
@@ -249,13 +249,13 @@ static void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const std::uint64_t named = own.parallel.gpus();
   if (!own.users && (own.parallel.given || named > 1)) counts = {named};
   for (const std::uint64_t count : counts) {
-    // A GPU that is too small for an equal part needs no plan.
+    // A GPU that is too small for an equal part of the request does not need a plan.
     const Bytes share(least.count() / count);
     auto first =
         std::partition_point(cards.begin(), cards.end(), [&](const Gpu* gpu) { return gpu->budget() < share; });
     for (; first != cards.end() && out.rows.size() < kShown; ++first) {
       const Gpu* gpu = *first;
-      if (count > 1 && gpu->unified) continue;  // each one is a whole machine
+      if (count > 1 && gpu->unified) continue;  // each GPU is a whole machine
       if (auto answer = answer_of_card(cache, own, *gpu, count)) out.rows.push_back(*std::move(answer));
     }
     if (!out.rows.empty()) break;
@@ -270,7 +270,8 @@ static void add_cards(PlanCache& cache, const Request& own, Answers& out) {
       {"smallest that fits: {gpus} x {card}", {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
 
-// The GPUs that serve all users are the answer and get the verdict; other layouts of as many GPUs come after it.
+// The GPUs that serve all users are the answer and have the verdict. Other layouts with as many GPUs are listed after
+// it.
 static void add_users(PlanCache& cache, const Request& own, Answers& out) {
   constexpr std::size_t kMost = 8;
   const std::vector<UsersPlan> plans = layouts_for_users(cache, own);
@@ -324,7 +325,7 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
     out.asked.verdict.suggestions = remedies(cache, out.asked);
     out.asked.verdict.has_sought = true;
   }
-  // What fits is for the engine's own placement; the GPUs are for the model without one.
+  // "What fits" uses the engine's own placement. The number of GPUs is for the model without a placement.
   Request here = request;
   if (placed_otherwise(request, out.asked.request)) here.llama_cpp = out.asked.request.llama_cpp;
   add_longest_and_most(cache, here, request, held_by_layouts(cache, here), out);

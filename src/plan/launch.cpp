@@ -27,7 +27,7 @@ static void from_hub(LaunchModel& out) {
       out.name += ":" + id.gguf;
     out.revision = id.revision;
   } catch (const Error&) {
-    out.is_placeholder = true;  // callers of the library may name a text anything
+    out.is_placeholder = true;  // callers of the library may pass any text as a name
   }
 }
 
@@ -93,7 +93,7 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
   input.draft_weights = type_name(request.extras.draft_weights);
   input.places_itself = plan.asked_placement && !plan.asked_placement->first.gpu_layers;
   std::vector<std::string> remarks;
-  // If the engine does not make a type while it loads, the command names a checkpoint of it.
+  // If the engine cannot make a type while loading, the command names a checkpoint of that type.
   const auto is_own = [&](const std::string& type, const std::string& declared, const std::string& name,
                           LaunchModel& loaded) {
     if (has_word(engine.loading.made_at_load, type) && declared.empty()) return false;

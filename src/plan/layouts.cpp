@@ -31,8 +31,8 @@ static std::uint64_t num_nodes(std::uint64_t gpus) {
 }
 
 // The order of layouts; smaller is better. Tensor parallelism across nodes is slow, then more stages than one for each
-// node. Where ranks would replicate the cache and there are sequences for every copy, data parallel copies come before
-// tensor parallelism. Otherwise the most tensor parallelism is fastest.
+// node. If ranks would replicate the cache and every copy has sequences, data parallel copies come before tensor
+// parallelism. Otherwise the most tensor parallelism is fastest.
 static auto preference(const PlanCache& cache, const Request& request, std::uint64_t gpus) {
   const Parallel& p = request.parallel;
   const bool across = p.tensor > kGpusOfNode;
@@ -62,7 +62,8 @@ static void add_layouts(PlanCache& cache, const Request& layout, std::vector<Req
   const bool copies_share = layout.parallel.data > 1 && engine.parallel.data_ranks_share_experts;
   // Data parallel copies that share their experts distribute them whole.
   if (layout.parallel.expert || !has_experts || !copies_share) out.push_back(layout);
-  // The others are for ranks within a node; pipeline stages within a node are a last resort, and stay plain.
+  // The others are for ranks within a node. Pipeline stages within a node are a last resort and are only combined with
+  // plain ranks.
   if (layout.parallel.pipeline > num_nodes(layout.card.count)) return;
   const std::uint64_t same = ranks_of_a_sequence(cache, layout);
   if (same > 1 && layout.parallel.data == 1) {
@@ -162,7 +163,7 @@ Bytes least_memory(const Plan& asked) {
   Bytes weights;
   for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
   const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
-  // Ranks may replicate what they cannot split: only an equal part is certain.
+  // Ranks may replicate what they cannot split, so only an equal part is certain.
   if (copies > 1) return Bytes(weights.count() / copies);
   const Bytes cache = std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
   if (!asked.mix) return weights + cache;
@@ -173,7 +174,8 @@ std::uint64_t fewest_cards(const Plan& asked) {
   const Request& request = asked.request;
   const Bytes card = card_memory(request).value_or(Bytes(0));
   if (card == Bytes(0)) return 1;
-  const Bytes most = card + request.cpu_offload.value_or(Bytes(0));  // of the model, on a GPU and its host's share
+  const Bytes most =
+      card + request.cpu_offload.value_or(Bytes(0));  // memory for the model, on a GPU and in its part of host memory
   return std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), most.count()));
 }
 
@@ -204,7 +206,7 @@ Template reason_of_layout(PlanCache& cache, const Request& request) {
 Template repeated_cache(PlanCache& cache, const Plan& plan) {
   const Parallel& p = plan.request.parallel;
   const std::uint64_t same = repeats(cache, plan.request);
-  // Engines that cache latents expanded do split them.
+  // Engines that cache expanded latents do split them.
   const auto share = static_cast<double>(plan.kv_cache.logical_per_gpu.count()) * static_cast<double>(p.tensor) *
                      static_cast<double>(p.pipeline) * static_cast<double>(p.data);
   const bool holds_same = share > 1.5 * static_cast<double>(plan.kv_cache.logical.count());

@@ -22,7 +22,7 @@ static void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double
   gpu.lines.push_back(std::move(line));
 }
 
-// One GPU of a stage: its rank's cache, and everything else that the engine puts there.
+// One GPU of a stage: its rank's cache, and everything else that the engine stores there.
 static GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<LedgerLine>& cache, Plan& plan) {
   const auto& [engine, input, layout, weights, extras, notes, no_verdict] = pieces;
   const std::optional<double> margin = plan.request.margin;
@@ -36,7 +36,7 @@ static GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::v
   }
   if (stage < extras.stages.size())
     for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);
-  // Extras do not make the weights known.
+  // If the weights are unknown, extras do not make them known.
   if (!weights.is_known) gpu.weights.reset();
   for (const LedgerLine& line : cache) add_line(gpu, line, margin);
   const OverheadInput overhead{&input,      plan.load, stage, gpu.weights.value_or(Bytes(0)), input.request.card.memory,
@@ -60,8 +60,8 @@ static Bytes outside_cache(const GpuMemory& gpu) {
 void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan& plan) {
   plan.memory.clear();
   const std::uint64_t per_stage = ranks.size() / plan.request.parallel.pipeline;
-  // One for each copy. With data parallel attention the copies share the experts and the MLPs, and each has some of the
-  // ranks.
+  // One entry for each copy. With data parallel attention the copies share the experts and the MLPs, and each has some
+  // of the ranks.
   const std::uint64_t copies = plan.request.parallel.data;
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -71,7 +71,7 @@ void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan
     }
   }
   for (const GpuMemory& gpu : plan.memory) {
-    // An estimate that is wrong on one rank is equally wrong on the others.
+    // If an estimate is wrong on one rank, it is equally wrong on the others.
     const Range range = range_of(gpu.lines);
     plan.total.bytes += gpu.total;
     plan.total.low += range.low;
@@ -165,7 +165,7 @@ Occupancy occupy_stages(const Pieces& pieces, Plan& plan) {
   Occupancy occupancy(pieces.input, pieces.layout, plan.load);
   std::vector<Bytes> held = occupancy.held_by_stage(plan.request.parallel.pipeline);
   fill_stages(pieces, held, plan);
-  // A separate GPU's plan does not depend on host memory, unless that is judged too.
+  // The plan of a separate GPU does not depend on host memory, unless host memory counts for the verdict too.
   const bool judges_host = shared_memory(plan.request) || plan.request.card.host_memory || !plan.verdict.on_cpu.empty();
   plan.capacity.reset();
   if (judges_host) plan.host = host_lines(pieces, plan);

@@ -1,8 +1,8 @@
 // How certain a plan is: the range of each estimate, and what to do where the limit lies within it.
 //
 // Exact lines have no range. An estimate has the range that was fitted to recorded logs for its engine, +-5 % where
-// there is none, or +-P % of --margin P% instead. The range of a total is narrower than the sum of its lines'
-// ends: the errors of one start hardly correlate (kvplan/ranges.h).
+// there is none, or +-P % of --margin P% instead. The range of a total is narrower than the sum of its lines' ends: the
+// errors within one start hardly correlate (kvplan/ranges.h).
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ static Bytes scaled(Bytes bytes, double share) {
   return Bytes(checked_scale(bytes.count(), share, "an estimate"));
 }
 
-// The option to lower for the estimate with the widest range.
+// The option that lowers the estimate with the widest range.
 static std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
   const LedgerLine* widest = nullptr;
   for (const LedgerLine& line : gpu.lines)

@@ -7,7 +7,8 @@
 
 namespace kvplan {
 
-// More distinct lengths than this are rounded up to as many: an upper bound that takes no time.
+// If there are more distinct lengths, they are rounded up to this many. The result is an upper bound, and fast to
+// compute.
 constexpr std::uint64_t kMostLengths = 64;
 
 // Sequences by length.
@@ -26,7 +27,7 @@ static std::map<std::uint64_t, std::uint64_t> stated_lengths(const Request& requ
   return rounded;
 }
 
-// Tokens of a prefix that the engine stores once; 0 if every sequence stores its own.
+// Tokens of a prefix that the engine stores once; 0 if every sequence stores its own copy.
 static std::uint64_t shared_tokens(const EngineInput& input, const CacheLayout& layout, const Load& load) {
   const Engine& engine = engine_of(input.request);
   if (!input.request.shared_prefix || load.num_seqs == 0) return 0;
@@ -88,7 +89,7 @@ Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const 
   running_ = {{load.max_model_len}, Tokens(prefix)};
   if (has_lengths) running_.lengths = request.seq_lens;
   if (has_lengths && request.seq_lens.empty()) running_.lengths = {*request.avg_len};
-  // Lengths of a list are spread over the copies, and slots of a fixed length hold any of them.
+  // The lengths in a list are distributed over the copies. A slot of fixed length can have any of them.
   if (!request.seq_lens.empty() && request.parallel.data > 1) has_lengths = false;
   if (has_lengths && !engine_of(request).is_logical && !layout.block_size() &&
       !layout.runs_at_once(Bytes(0), load, running_))
@@ -106,7 +107,7 @@ Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const 
     part.num_seqs = sequences;
     parts_.push_back(part);
   };
-  // The first sequence has the prefix; each sequence has its own windows and states.
+  // The first sequence stores the prefix. Each sequence has its own windows and states.
   const auto full = std::map<std::uint64_t, std::uint64_t>{{load.max_model_len.count(), load.num_seqs}};
   for (const auto& [length, sequences] : has_lengths ? stated_lengths(request, load) : full) {
     const std::uint64_t whole = prefix == 0 ? sequences : sequences_ == 0 ? 1 : 0;
@@ -142,7 +143,7 @@ std::vector<RankCache> Occupancy::explain(double share) const {
 
 Template Occupancy::shortfall(Bytes budget) const {
   if (!is_stated_) return layout_->shortfall(budget, load_);
-  // An engine that needs the memory of a full sequence to start needs it whatever the lengths are.
+  // If an engine needs the memory of a full sequence to start, it needs it whatever the lengths are.
   if (starts_with_one_) {
     Load one = load_;
     one.num_seqs = std::min<std::uint64_t>(load_.num_seqs, 1);

@@ -16,7 +16,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kContextStep = 256;
-using Layers = std::vector<std::uint64_t>;  // of each GPU; the output counts as one
+using Layers = std::vector<std::uint64_t>;  // layers of each GPU; the output counts as one
 
 Bytes sum(const std::vector<Bytes>& list) {
   return std::accumulate(list.begin(), list.end(), Bytes(0));
@@ -43,7 +43,7 @@ Request with_layers(Request request, const Layers& layers) {
   return request;
 }
 
-// Fills the GPUs with layers from the last one back, each with as many as `has_room` allows.
+// Fills the GPUs with layers, starting from the last layer, as many on each as `has_room` allows.
 Layers fill(std::size_t gpus, std::uint64_t units,
             const std::function<bool(const Layers& layers, std::size_t gpu)>& has_room) {
   Layers out(gpus, 0);
@@ -93,14 +93,14 @@ class Fit {
   }
 
  private:
-  // By the user's options, which stay.
+  // The placement by the user's options, which do not change.
   bool is_placed() const {
     const LlamaCppOptions& asked = out_.llama_cpp;
     return asked.gpu_layers || asked.cpu_moe_layers || (!asked.tensor_split.empty() && out_.card.mixed.empty());
   }
 
-  // What is on each GPU, without the memory that the driver takes before the engine asks how much is free, and without
-  // what it does not count.
+  // What is on each GPU, except the memory that the driver takes before the engine reads the free memory, and except
+  // what the engine does not count.
   std::vector<Bytes> used(const Request& request) const {
     std::vector<Bytes> out;
     for (const GpuMemory& gpu : stages_of(cache_, request)) {
@@ -114,7 +114,7 @@ class Fit {
     return out;
   }
 
-  // Whether everything is then on the GPUs.
+  // Whether everything is on the GPUs with this placement.
   bool shrinks_enough() {
     const std::vector<Bytes> all = used(out_);
     if (within(all, targets_)) return true;
@@ -128,7 +128,7 @@ class Fit {
     return targets_.size() == 1 && target > sum(least);
   }
 
-  // Layers are whole, so several GPUs have unused space: half a layer each, and one more.
+  // Layers are not divided, so several GPUs have unused space: half a layer each, and one more.
   Bytes unfilled(const std::vector<Bytes>& all) const {
     if (all.size() < 2) return Bytes(0);
     Bytes weights;
@@ -137,7 +137,7 @@ class Fit {
     return Bytes((all.size() + 1) * (weights.count() / (units_ - 1)) / parts);
   }
 
-  // As many layers on the GPUs as they hold, from the last one back.
+  // As many layers on the GPUs as fit, starting from the last layer.
   Request dealt(const Request& request) const {
     const Layers layers = fill(targets_.size(), units_, [&](const Layers& tried, std::size_t gpu) {
       return used(with_layers(request, tried))[gpu] <= targets_[gpu];
@@ -153,7 +153,7 @@ class Fit {
       bare.llama_cpp.cpu_moe_layers = layers - 1;  // the output counts as the one layer with experts on the GPU
       return dealt(bare);
     }
-    // Unlike the engine, which fills GPUs from the first one on, this needs no pattern for single tensors.
+    // The engine fills GPUs from the first one on, which needs patterns for single tensors. This placement does not.
     const auto with_experts = [&](std::uint64_t whole) {
       bare.llama_cpp.cpu_moe_layers.reset();
       if (whole < layers) bare.llama_cpp.cpu_moe_layers = layers - whole;
@@ -174,7 +174,7 @@ class Fit {
   std::vector<Bytes> targets_;
 };
 
-// The request with a settled layout: llama.cpp splits over GPUs by layers.
+// The request with a fixed layout, because llama.cpp splits over GPUs by layers.
 Request laid_out(Request request) {
   if (!searches_layouts(request)) return request;
   request.parallel.pipeline = request.card.count;
@@ -236,7 +236,7 @@ Request placed(PlanCache& cache, const Request& request) {
   if (request.llama_cpp.placement == Placement::kFit || !placed_otherwise(all, found) ||
       !verdict_of(cache, all).holds())
     return found;
-  // The engine would leave more free than it has to.
+  // The engine would leave more memory free than necessary.
   all.llama_cpp.gpu_layers = kEveryLayer;
   const bool named = all.max_model_len || all.llama_cpp.ctx_size || engine_of(all).default_context != nullptr;
   return named ? all : with_context(all, load_of(cache.model(all), all).max_model_len.count());

@@ -28,7 +28,8 @@ bool runs_tags(const Engine& engine) {
   return engine.wraps_engine;  // of ollama's library
 }
 
-// For one user the engine of GGUF files, which home machines run; else the first engine of the table that serves many.
+// For one user, the engine for GGUF files, which home machines run. Otherwise the first engine in the table that serves
+// many users.
 const Engine& usual_engine(const PickQuestion& question) {
   const bool serves = question.request.num_seqs > 1 || !has_word("chat code vision", question.task);
   for (const Engine& engine : engines())
@@ -96,7 +97,7 @@ class Picker {
     for (const PublishedModel* model : checkpoints) {
       Candidate each{model, load_published(*model, std::string(model->id), options_), {}, 16};
       const auto& scheme = each.spec.quantization.scheme;
-      // A GGUF keeps no other checkpoint's packing, except that of experts in MXFP4, which it stores as they are.
+      // A GGUF does not keep another checkpoint's packing, except experts in MXFP4, which it stores unchanged.
       if (runs_gguf(*engine_) && scheme && !has_word("mxfp4", scheme->type)) continue;
       if (each.spec.max_model_len > Tokens(0) && each.spec.max_model_len < *request_.max_model_len &&
           question_.request.max_model_len)
@@ -104,11 +105,12 @@ class Picker {
       each.types = types_of(*engine_, each.spec);
       if (scheme) each.bits = weight_type_of(*scheme).millibits / 1000.0;
       candidates.push_back(std::move(each));
-      if (runs_gguf(*engine_)) break;  // the files of one repository
+      if (runs_gguf(*engine_)) break;  // the files in one repository
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bits > b.bits; });
-    // A published checkpoint is preferred to converting a larger one to the same bits while loading.
+    // A published checkpoint is preferred to one that the engine would make, with the same number of bits, while
+    // loading.
     for (const bool made : {false, true})
       for (const Candidate& each : candidates) {
         if (!made && each.bits < kMadeBits) break;
@@ -133,7 +135,7 @@ class Picker {
     return out;
   }
 
-  // The checkpoint's own type, or those that are made of it. A GGUF of any type is published.
+  // The checkpoint's own type, or the types that are made from it. GGUF files are published in every type.
   std::optional<PickedModel> try_types(const Candidate& candidate, bool made) const {
     PlanCache cache(candidate.spec);
     for (const std::string& type : candidate.types)
@@ -184,7 +186,7 @@ class Picker {
     return out;
   }
 
-  // An ollama tag is run directly; a GGUF is named by its repository and type, as llama-server fetches it.
+  // An ollama tag is run directly. A GGUF is named by its repository and type, which llama-server downloads.
   std::vector<std::string> command_of(const Candidate& candidate, const Plan& plan) const {
     if (runs_tags(*engine_)) {
       std::vector<std::string> out;
@@ -203,7 +205,7 @@ class Picker {
     try {
       return launch_of(named, shown).commands.front();
     } catch (const Error&) {
-      return {};  // the engine has no option for something in the request
+      return {};  // the engine lacks an option for something in the request
     }
   }
 
@@ -229,7 +231,8 @@ std::map<std::string, std::string> dates_of_generations() {
   return out;
 }
 
-// Of two models of one size, the one published later; a fine-tuned model before its base.
+// Of two models with the same size, the one that was published later comes first, and a fine-tuned model comes before
+// its base.
 bool is_better_name(const PublishedModel& a, const PublishedModel& b) {
   return std::pair(a.date, a.model.size()) > std::pair(b.date, b.model.size());
 }
@@ -245,7 +248,7 @@ void put_in_order(bool all, Pick& pick) {
     if (a.parameters != b.parameters) return a.parameters > b.parameters;
     return is_better_name(a.model, b.model);
   });
-  // Of each family: the newest generation that the GPUs hold; if they hold none, the newest at all.
+  // Of each family: the newest generation that fits the GPUs, or if none fits, the newest generation.
   std::map<std::string_view, std::string> newest;
   for (const bool partly : {false, true})
     for (const PickedModel& each : models)

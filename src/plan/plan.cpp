@@ -18,13 +18,13 @@
 
 namespace kvplan {
 
-// What fits in one copy of the engine, as requests (each with its beams or samples) over all copies.
+// What fits in one copy of the engine, as a number of requests (each with its beams or samples) over all copies.
 static std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
   return checked_mul(sequences, request.parallel.data, "the sequences of all copies") / request.extras.copies();
 }
 
-// The budget is what the request leaves. Other parts may grow with the load (scores, compute buffers, logits), so a
-// longer load is laid out with its own parts and judged like a plan.
+// The budget is what the request leaves. Other parts (scores, compute buffers, logits) may grow with the load, so a
+// longer load is planned with its own parts and gets its own verdict.
 static void fill_capacity(const Pieces& pieces, Plan& plan) {
   const EngineInput& input = pieces.input;
   const Engine& engine = pieces.engine;
@@ -54,7 +54,7 @@ static void fill_capacity(const Pieces& pieces, Plan& plan) {
     Plan other;
     other.request = plan.request;
     other.request.parallel.data = 1;       // each copy is like the first
-    other.request.limits.reserve.reset();  // what fits keeps nothing free
+    other.request.limits.reserve.reset();  // what fits does not keep a reserve
     const auto fits = [&](const Load& load) {
       other.load = load;
       other.calibrated.clear();
@@ -67,7 +67,7 @@ static void fill_capacity(const Pieces& pieces, Plan& plan) {
     capacity.max_model_len = largest_near(capacity.max_model_len, kAnyCount, [&](std::uint64_t tokens) {
       Load load = plan.load;
       load.max_model_len = Tokens(std::max(tokens, stated));
-      // Where lengths are stated the context only bounds them: it ends at the model's own.
+      // If lengths are given, the context is only their upper bound, and it ends at the model's maximum.
       const bool has_lengths = plan.request.avg_len || !plan.request.seq_lens.empty();
       const bool within = !has_lengths || longest_context(tokens, input.model.max_model_len, engine) == tokens;
       return within && fits(load);
@@ -79,7 +79,7 @@ static void fill_capacity(const Pieces& pieces, Plan& plan) {
         return fits(load);
       });
   }
-  if (!plan.request.card.mixed.empty()) {  // the tokens of one GPU's budget do not apply to the others
+  if (!plan.request.card.mixed.empty()) {  // the tokens that fit one GPU's budget do not apply to the other GPUs
     capacity.tokens.reset();
     capacity.max_concurrency =
         static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
@@ -99,7 +99,7 @@ static void fill_capacity(const Pieces& pieces, Plan& plan) {
   plan.capacity = capacity;
 }
 
-// Every GPU has its rows of the ledger: this many are 5 MB of JSON, and compare has fifteen such plans.
+// Every GPU has its rows in the ledger. This many GPUs are 5 MB of JSON, and compare has fifteen such plans.
 static void check_gpus(const Request& request) {
   const std::uint64_t gpus = request.parallel.gpus();
   if (gpus > kMostGpusOfPlan)
@@ -108,8 +108,8 @@ static void check_gpus(const Request& request) {
         "use smaller -tp, -pp or -dp");
 }
 
-// A plan adds up all its GPUs and refuses a total that 64 bits do not hold. A verdict sees only one GPU of each stage
-// and must refuse the same.
+// A plan adds up all its GPUs, and refuses a total beyond 64 bits. A verdict sees only one GPU of each stage, and must
+// refuse the same totals.
 static void check_total(const Plan& plan) {
   const std::uint64_t copies =
       checked_mul(plan.request.parallel.tensor, plan.request.parallel.data, "the number of GPUs");
@@ -118,8 +118,8 @@ static void check_total(const Plan& plan) {
     for (const LedgerLine& line : gpu.lines) all += line.high * copies;
 }
 
-// The GPU, the fraction of it that the engine may use, and the memory it uses after the start if it allocates its cache
-// then.
+// The GPU, the fraction of it that the engine may use, and the memory that the engine adds after the start if it
+// allocates its cache then.
 static void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
   plan.card = input.request.card.memory;
   if (plan.card) plan.card = plan.card_of(static_cast<std::size_t>(&plan.fullest() - plan.memory.data()), *plan.card);
@@ -147,7 +147,7 @@ static Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCach
   return out;
 }
 
-// Adds a doubt if the engine's own figures give another number of sequences than the rules behind the verdict.
+// Adds a doubt if the engine's own figures give another number of sequences than the rules that the verdict uses.
 static void doubt_verdict(Plan& plan) {
   const auto of_blocks = [](const AppliedFigure& figure) { return figure.name == kBlockFigure; };
   if (!plan.capacity || std::none_of(plan.calibrated.begin(), plan.calibrated.end(), of_blocks)) return;
@@ -170,7 +170,7 @@ static Plan judged(const ModelSpec& model, const Request& request, const Pieces&
   plan.verdict.on_cpu = on_cpu(pieces.engine, pieces.input);
   const Occupancy occupancy = occupy_stages(pieces, plan);
   check_total(plan);
-  // The verdict depends on the budget; on how much fits in it only if a minimum was requested.
+  // The verdict depends on the budget. How much fits in it only matters if a minimum was requested.
   if (request.limits.min_context || request.limits.min_seqs) fill_capacity(pieces, plan);
   plan.verdict.no_verdict = pieces.no_verdict;
   judge(pieces.input, pieces.engine, pieces.layout, occupancy, plan);

@@ -1,4 +1,4 @@
-// The plan: a model, a request and an engine become a ledger per GPU, with totals, capacity and a verdict.
+// The plan: it turns a model, a request and an engine into a ledger for each GPU, with totals, capacity and a verdict.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace kvplan {
 
-// Plans `model`. Throws Error if the request makes no sense for it.
+// Plans `model`. Throws Error if the request is not possible for it.
 Plan make_plan(const ModelSpec& model, const Request& request);
-// Keeps what many plans of one model share.
+// Stores what many plans of one model share.
 class PlanCache;
 Plan make_plan(PlanCache& cache, const Request& request);
-// The verdict of make_plan, without the rest of a plan: what searches need.
+// The verdict of make_plan without the rest of the plan, for searches.
 VerdictReport verdict_of(PlanCache& cache, const Request& request);
 // The most GPUs of a plan.
 inline constexpr std::uint64_t kMostGpusOfPlan = 2048;

@@ -10,7 +10,7 @@ constexpr std::size_t kMostLaidOut = 64;
 constexpr std::size_t kMostWeighed = 64;
 constexpr std::size_t kMostTypes = 32;
 
-// The request without the fields that no layout depends on: the length of a sequence, and the limits for the verdict.
+// The request without the fields that affect no layout: the length of a sequence, and the limits for the verdict.
 static Request without_length(Request request) {
   request.max_model_len.reset();
   request.llama_cpp.ctx_size.reset();
@@ -20,8 +20,7 @@ static Request without_length(Request request) {
   return request;
 }
 
-// The request without the fields that no weight depends on. Requests that differ in any other field have separate
-// weights.
+// The request without the fields that affect no weights. Requests that differ in any other field have separate weights.
 static Request of_weights(const Request& request) {
   Request out = without_length(request);
   const Request none;
@@ -79,7 +78,7 @@ const std::shared_ptr<const ModelFacts>& PlanCache::facts(const Request& request
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
   key.weights.reset();
-  key.parallel.given = key.card.count_given = false;  // no layout depends on whether it was chosen or given
+  key.parallel.given = key.card.count_given = false;  // a layout does not depend on whether it was chosen or given
   for (auto known = laid_out_.begin(); known != laid_out_.end(); ++known) {
     if (known->key != key) continue;
     laid_out_.splice(laid_out_.begin(), laid_out_, known);
@@ -95,7 +94,7 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
     fresh.layout = engine_of(request).layout(fresh.input, fresh.notes);
     fresh.doubts = doubts_of(fresh.input);
   } catch (...) {
-    laid_out_.pop_front();  // drop the entry of an engine that refuses
+    laid_out_.pop_front();  // removes the entry of an engine that refuses
     throw;
   }
   if (laid_out_.size() > kMostLaidOut) laid_out_.pop_back();
@@ -109,9 +108,9 @@ const Weigher& PlanCache::weigher(const Request& request) {
   for (const OfType& known : weighers_)
     if (known.model == &own && known.type == type && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
-  // An engine may change a model's tensors; of its quantization it changes at most the types.
+  // An engine may change a model's tensors, but of its quantization only the types.
   const auto like = std::find_if(weighers_.begin(), weighers_.end(), [](const OfType& known) { return !known.type; });
-  // Emplaced, since a weigher must not move.
+  // Emplaced, because a weigher must not be moved.
   return weighers_.emplace_front(own, type, dtype, like == weighers_.end() ? nullptr : &like->weigher).weigher;
 }
 

@@ -16,7 +16,7 @@
 
 namespace kvplan {
 
-// What makes a plan doubtful: known errors of kvplan, and what nobody has checked.
+// What makes a plan doubtful: known errors of kvplan, and parts that nobody has checked.
 struct Doubts {
   std::vector<Note> notes;
   Template no_verdict;  // why there is no verdict; empty: there is one
@@ -29,14 +29,14 @@ class PlanCache {
   explicit PlanCache(const ModelSpec& model);
 
   const ModelSpec& model() const { return *model_; }
-  // The same, with the tensors that the request's engine makes of it.
+  // The same, with the tensors of the request's engine.
   const ModelSpec& model(const Request& request);
   const std::string& attention() const { return attention_; }
   const std::vector<LayerGroup>& groups() const { return groups_; }
   const std::shared_ptr<const ModelFacts>& facts(const Request& request);
 
-  // The engine's layout for the request, for any length and any weights. Throws as the engine does. `input` is of this
-  // very request. Valid until the next call.
+  // The engine's layout for the request, for any length and any weights. Throws what the engine throws. `input` belongs
+  // to this request. The result is valid until the next call.
   struct LaidOut {
     Request key;
     EngineInput input;
@@ -54,7 +54,7 @@ class PlanCache {
     std::vector<Note> notes;
   };
   const Weighed& weighed(const Request& request);
-  // For the request's types and the model's own tensors.
+  // For the request's types, and the model's own tensors.
   const Weigher& weigher(const Request& request);
 
  private:
@@ -62,16 +62,16 @@ class PlanCache {
   std::string attention_;
   std::vector<LayerGroup> groups_;
   std::shared_ptr<const ModelFacts> facts_;
-  // The model as engines with their own classes make it; entries do not move.
+  // The model with the tensors of an engine's own classes. Entries do not move.
   struct OfEngine {
     std::string_view engine;
-    std::string by;  // what it depends on in the request
+    std::string by;  // the part of the request that it depends on
     ModelSpec model;
     std::shared_ptr<const ModelFacts> facts;
   };
   std::list<OfEngine> made_;
   const OfEngine* made(const Request& request);
-  // The newest first; entries do not move.
+  // The newest entry first. Entries do not move.
   std::list<LaidOut> laid_out_;
   std::list<Weighed> weighed_;
   struct OfType {

@@ -49,11 +49,12 @@ struct UsersPlan {
   Request copy;
 };
 
-// The layouts of the fewest GPUs that serve all users (of --gpu-count if that is given), best first; empty if not
-// even one user fits.
+// The layouts with the fewest GPUs that serve all users (with --gpu-count GPUs if that is given), best first; empty if
+// not even one user fits.
 std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request);
 Template sentence_of(const UsersPlan& plan);
-// Of one of the copies that serve the users, where --users leaves the GPUs open; else of the request.
+// The request of one of the copies that serve the users, if --users leaves the number of GPUs open; else the request
+// itself.
 Plan plan_for_users(const ModelSpec& model, const Request& request);
 
 // Several models on one GPU, each in its own engine.
@@ -62,23 +63,23 @@ struct CardUser {
   Request request;
 };
 
-// The first model gets what the others leave. An engine that takes a fraction of the GPU gets the smallest one that
-// fits its request, in whole percent; for other engines it is what they need. Engines with sleep mode take turns: each
-// gets what the others free while they sleep. Throws Error if no GPU is named.
+// The first model gets the memory that the others leave. An engine that takes a fraction of the GPU gets the smallest
+// one that fits its request, in whole percent. Other engines get what they need. Engines with sleep mode take turns:
+// each gets what the others free while they sleep. Throws Error if no GPU is named.
 SharedCard share_card(const std::vector<CardUser>& users);
 
 // The request with the smallest fraction of the GPU that fits it, in whole percent.
 std::optional<Request> with_least_share(PlanCache& cache, Request request, Bytes card);
 
-// The request of a further model: on the same GPU, with its own types, layout and extras, and at most its own longest
+// The request of another model: on the same GPU, with its own types, layout and extras, and at most its own longest
 // context.
 Request further_request(const ModelSpec& model, const Request& first);
 
 // Parts of an answer that take time, and that not every output format shows.
 struct Wanted {
-  bool curves = false;   // KV by context for each type, and the longest context for numbers of sequences
-  bool engines = false;  // each engine's verdict, where a GPU was named and no engine
-  bool launch = false;   // the engine's command line; Error if it has none for the request
+  bool curves = false;   // KV cache by context for each type, and the longest context for numbers of sequences
+  bool engines = false;  // each engine's verdict, if the user named a GPU and no engine
+  bool launch = false;   // the engine's command line; throws Error if the engine has none for the request
 };
 
 // Adds remedies to the verdict of a plan that does not fit.
@@ -93,21 +94,21 @@ void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);
 // plan: the command would then start another deployment.
 Launch launch_of(const ModelSpec& model, const Plan& plan);
 
-// Gives one plan of a `fit` its command line: the request's own if it fits, else the layout that fits the named
+// Adds the command line to one plan of a `fit`: the request's own if it fits, else the layout that fits the named
 // length, else the longest context. Throws Error if none fits.
 void add_launch(const ModelSpec& model, Answers& answers);
 
-// What makes a request fit: single changes, the smallest first. They are a narrower KV type, narrower
-// weights, more GPUs, fewer sequences and a shorter context (right after the KV type where the user named no length;
-// never if a minimum context was requested).
+// What makes a request fit: single changes, the smallest first. They are a narrower KV type, narrower weights, more
+// GPUs, fewer sequences and a shorter context. If the user named no length, the context comes right after the KV type.
+// If a minimum context was requested, it is never shortened.
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 
 // The models of the catalogue that run on a GPU.
 //
-// For each model the least lossy type that fits is chosen: of GGUF files the engine's usual types from 8 bit down, else
-// the published checkpoints. If none fits the GPUs, the engine may keep a part in main memory if it fits there.
-// Order: the generation published last first, then size. Of a family the newest generation that the GPUs hold is kept,
-// and newer ones that need main memory.
+// For each model the least lossy type that fits is chosen: for GGUF files one of the engine's usual types from 8 bit
+// down, for other engines a published checkpoint. If none fits the GPUs, the engine may keep a part in main memory if
+// it fits there. Order: the generation published last first, then size. Of a family the newest generation that the GPUs
+// hold is kept, and newer ones that need main memory.
 
 struct PickQuestion {
   Request request;  // the GPU, the length, the sequences; the engine if one was named

@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// What vLLM can move to the host: parameters of the decoder's layers, until the budget is used up.
+// The weights that vLLM can move to the host: parameters of the decoder's layers, until the budget is used up.
 bool in_layers(Component component) {
   switch (component) {
     case Component::kAttention:
@@ -27,8 +27,8 @@ bool in_layers(Component component) {
   }
 }
 
-// Whether a stage reads it for a decoded token. Of a look-up table only one row is read, unless it is also the head.
-// Towers have run before.
+// Whether a stage reads the tensor for a decoded token. It reads only one row of a look-up table, unless the table is
+// also the head. Towers have run before.
 bool is_read(Component component, bool embedding_is_head) {
   switch (component) {
     case Component::kEmbedding: return embedding_is_head;
@@ -111,8 +111,8 @@ std::uint64_t index_topk(const ModelSpec& model) {
   return 0;
 }
 
-// What loading takes beside the tensors: tables of rotary angles, and memory that the allocator keeps unused. The sizes
-// in a checkpoint's headers do not change that memory.
+// Memory that loading takes in addition to the tensors: rotary tables, and memory that the allocator keeps unused. The
+// sizes in a checkpoint's headers do not affect it.
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
                                       const Request& request, std::vector<Bytes>& segments) {
   const Engine& engine = engine_of(request);
@@ -134,7 +134,7 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                                                                : Bytes(table.positions) * table.width * element;
     if (bytes == Bytes(0)) continue;
     tables.push_back(bytes);
-    constexpr std::uint64_t kTable = 1024;  // rows; with fewer it is not a table of angles but of frequencies
+    constexpr std::uint64_t kTable = 1024;  // rows; a table with fewer has frequencies, not angles
     const std::uint64_t rows = std::min(table.positions, bytes.count() / table.width / element);
     const std::uint64_t each = bytes.count() / std::max<std::uint64_t>(rows, 1) / table.width;
     if (!formula.empty()) formula += " + ";
@@ -209,8 +209,8 @@ WeightRequest weight_request(const ModelSpec& model, const Request& request) {
   out.type = asked_weights(model, request);
   out.dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
   out.with_mtp = request.mtp;
-  // A GGUF has only the text model: image and audio encoders come in a projector file. Where the model itself is such
-  // a file, it has them.
+  // A GGUF only has the text model, because image and audio encoders are in a projector file. If the model itself is a
+  // projector file, it has them.
   const bool leaves_towers = engine.loading.leaves_towers != nullptr &&
                              engine.loading.leaves_towers(request, model.known_as->id, has_audio(model));
   out.with_towers = (engine.extras.image_buffer == nullptr || model.is_gguf) && !leaves_towers;
@@ -257,7 +257,7 @@ std::optional<LedgerLine> balance_line(const ModelSpec& model, const WeightReque
                              : "SGLang eplb/expert_location_updater.py create_temp_buffers");
 }
 
-// What options move from the GPUs to host memory, over all stages.
+// What options move from the GPUs to host memory, in all stages.
 struct Moved {
   Bytes layers, experts;
 };
@@ -301,7 +301,8 @@ void add_moved(const ModelSpec& model, const Request& request, const Moved& move
                    "llama.cpp --n-cpu-moe"));
 }
 
-// If the embedding stays in host memory: it, the layers before the first on a GPU, and the head if no GPU has it.
+// For an embedding that stays in host memory: the embedding, the layers before the first one on a GPU, and the head if
+// no GPU has it.
 void add_host_layers(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked, const Request& request,
                      std::uint64_t num_layers, const std::vector<StageShare>& stages, bool ties_head,
                      RankWeights& out) {

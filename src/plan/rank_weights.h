@@ -16,15 +16,17 @@ namespace kvplan {
 struct RankWeights {
   std::string type;                            // "bfloat16", "gptq-int4"
   std::vector<std::vector<LedgerLine>> lines;  // one rank of each stage; empty if the weights are not known
-  // What PyTorch's allocator requests from the GPU for them, in order; empty for engines with another allocator.
+  // The sizes that PyTorch's allocator requests from the GPU for the weights, in order; empty for engines with another
+  // allocator.
   std::vector<std::vector<Bytes>> segments;
   bool is_known = true;
   std::vector<LedgerLine> host;  // in host memory, for all ranks of one data parallel copy
-  // What a decoding step reads of one rank's weights, over all stages: for every token, and of the experts. Weights in
+  // What a decoding step reads of one rank's weights in all stages: for every token, and for its experts. Weights in
   // host memory are included.
   Bytes read_always, experts;
-  Bytes host_always, host_experts;  // the parts of them that lie in host memory
-  std::uint64_t host_layers = 0;    // this many layers, from the first, are entirely in host memory, with their cache
+  Bytes host_always, host_experts;  // the parts of these bytes that are in host memory
+  std::uint64_t host_layers =
+      0;  // this many layers, from the first one on, are entirely in host memory, with their cache
   double bits = 16;                 // of a weight as stored, on average
 };
 
@@ -32,13 +34,13 @@ struct RankWeights {
 std::vector<StageShare> layer_stages(std::uint64_t layers, const Request& request);
 void set_stage(const StageShare& stage, WeightShare& share);
 
-// The model with the tensors that the request's engine makes of it.
+// The model with the tensors of the request's engine.
 ModelSpec as_made(const ModelSpec& model, const Request& request);
 
-// --weights, or the type used if the engine does not know the checkpoint's quantization.
+// --weights, or the type that the engine uses if it does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);
 
-// `weigher` is the model's, for the request's types. If a stage is named, the lines of the others stay empty.
+// `weigher` is the model's, for the request's types. If a stage is named, the lines of the other stages stay empty.
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,
                          std::vector<Note>& notes);
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);

@@ -23,8 +23,8 @@ class RemedySearch {
   RemedySearch(PlanCache& cache, const Plan& asked)
       : cache_(cache), asked_(asked), own_(asked.as_asked()), request_(with_reserve(own_)), engine_(engine_of(own_)) {}
 
-  // The smallest change comes first. A default length is shortened early, a requested one last. The weights of a file
-  // are fixed: llama.cpp itself shortens the context first, and then moves layers to the host.
+  // The smallest change comes first. A default length is shortened early, a requested one last. If the weights are a
+  // file, their type is fixed; llama.cpp itself shortens the context first and then moves layers to the host.
   std::vector<Remedy> all() {
     const bool named = request_.max_model_len || request_.llama_cpp.ctx_size;
     const bool moves_layers = engine_.loading.embedding_on_host && cache_.model().is_gguf;
@@ -66,7 +66,8 @@ class RemedySearch {
     });
   }
 
-  // Lowering a cap that the engine refuses for its cache costs nothing. Other remedies are then tried with that cap.
+  // If the engine refuses its cap because of its cache, lowering the cap costs nothing. The other remedies are then
+  // tried with the lower cap.
   void lower_cap() {
     if (!asked_.verdict.needs_fewer_seqs) return;
     Request fewer = request_;
@@ -84,7 +85,8 @@ class RemedySearch {
       if (!dealt->options.empty()) add_if_fits(with_reserve(dealt->request), dealt->options);
   }
 
-  // Another ratio of the tokens for window layers and for full ones costs nothing: the one nearest the usual that fits.
+  // Another ratio between the tokens of window layers and of full ones costs nothing. kvplan takes the one nearest to
+  // the usual ratio that fits.
   void share_windows() {
     if (!engine_.has_window_ratio || request_.extras.swa_ratio) return;
     for (int percent = 95; percent >= 5; percent -= 5) {
@@ -106,7 +108,7 @@ class RemedySearch {
     }
   }
 
-  // The scheduler's cap sizes logits, graphs and tables.
+  // The scheduler's cap determines the size of logits, graphs and tables.
   void run_fewer_at_once() {
     if (!asked_.settings.max_num_seqs || asked_.verdict.needs_fewer_seqs) return;
     for (std::uint64_t cap = kLargestCap; cap >= std::max<std::uint64_t>(asked_.load.num_seqs, 1); cap /= 2) {
@@ -156,7 +158,7 @@ class RemedySearch {
       add_if_fits(with_context(request_, longest), {context_option(request_, longest)});
   }
 
-  // llama.cpp can leave layers on the host: as few as make the rest fit, and of a mixture the experts first.
+  // llama.cpp can leave layers on the host: as few as necessary, and the experts of a mixture first.
   void offload() {
     if (!engine_.loading.embedding_on_host || asked_.verdict.status == Verdict::kPartlyOnCpu ||
         own_.limits.no_offload || request_.llama_cpp.gpu_layers || request_.llama_cpp.cpu_moe_layers)

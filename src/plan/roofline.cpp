@@ -1,5 +1,5 @@
-// Upper bounds of speed from the GPU's bandwidth. They count bytes that a step cannot avoid reading, so no engine is
-// faster; how close it comes is not modelled.
+// Upper bounds of speed from the GPU's bandwidth. They count the bytes that a step has to read, so no engine is faster.
+// How close an engine comes is not modelled.
 //
 //   step(B)   = weights(B) + B * cache                    bytes of one rank, all pipeline stages together
 //   weights(B) = read by every token + experts * (1 - (1 - k/E)^B)      k of E experts a token: those met by B tokens
@@ -31,8 +31,8 @@ const Peak* peak_of(const Request& request) {
   return peak.tflops > 0 ? &peak : nullptr;
 }
 
-// How many times faster than 16 bit the matrix cores multiply this type. It is 1 unless activations are as narrow:
-// other types are widened to 16 bit.
+// How many times faster than 16 bit the matrix cores multiply this type. It is 1 unless activations have the same
+// width, because other types are widened to 16 bit.
 double times_16_bit(const Peak& peak, std::string_view weights) {
   if (weights.starts_with("fp8") || weights == "mxfp8") return peak.fp8;
   if (weights == "int8" || weights == "bnb-int8") return peak.int8;
@@ -43,7 +43,7 @@ double times_16_bit(const Peak& peak, std::string_view weights) {
 
 double bandwidth_of(const Request& request) {
   if (request.card.bandwidth) return *request.card.bandwidth;
-  // The maker's figure is a bound; what was measured is below it, and never lowers the bound.
+  // The maker's figure is an upper bound. A measured figure is lower, and does not lower the bound.
   const double stated = request.card.gpu ? request.card.gpu->bandwidth_gb_s : 0;
   const auto measured = calibrated_bandwidth(request);
   return measured ? std::max(stated, measured->high / 1e9) : stated;
@@ -57,13 +57,13 @@ double real(Bytes bytes) {
   return static_cast<double>(bytes.count());
 }
 
-// An upper bound of the entries that a token after `tokens` tokens attends to.
+// An upper bound of the entries to which a token after `tokens` tokens attends.
 std::uint64_t attended(const Mixer& mixer, const Term& term, Tokens tokens, Tokens source_tokens) {
   const std::uint64_t entries = term.entries(tokens, source_tokens);
   const bool indexed = term.role == Role::kIndex || term.limit.kind != LimitKind::kNone;
   if (const auto* sparse = std::get_if<SparseMla>(&mixer); sparse != nullptr && !indexed && sparse->index_topk > 0)
     return std::min(entries, sparse->index_topk);
-  // The model does not give the number of chosen entries. Counting none keeps it an upper bound of the speed.
+  // The model does not give the number of chosen entries. Counting none keeps the speed an upper bound.
   if (const auto* compressed = std::get_if<Compressed>(&mixer);
       compressed != nullptr && !indexed && compressed->index_head_dim > 0 && term.role != Role::kState)
     return 0;
@@ -85,7 +85,7 @@ Bytes layer_read(const Mixer& mixer, const Plan& plan, std::uint64_t ranks) {
   return out;
 }
 
-// Of all layers, or of the first `layers`.
+// For all layers, or for the first `layers`.
 Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                  std::uint64_t first_layers = ~std::uint64_t{0}) {
   Bytes out;
@@ -108,7 +108,7 @@ double entries_sum(double tokens, double limit, double stride) {
   return (grown * (grown + 1) / 2 + (tokens - grown) * grown) / stride;
 }
 
-// Multiply-adds for a pair of tokens in a prefill, where expanding latents first costs less if there are many tokens.
+// Multiply-adds for a pair of tokens in a prefill. With many tokens it is cheaper to expand latents first.
 std::uint64_t prefill_macs(const Mixer& mixer) {
   const auto* mla = std::get_if<Mla>(&mixer);
   if (mla == nullptr) return macs_per_entry(mixer);
@@ -141,8 +141,8 @@ double attention_macs(const std::vector<LayerGroup>& groups, const Plan& plan) {
   return out;
 }
 
-// The bytes that one decoding step reads. Bytes of the slower host memory are scaled by how much longer they take: host
-// and GPU memory are read one after the other.
+// The bytes that one decoding step reads. Bytes in host memory are scaled by how much slower it is, because host and
+// GPU memory are read one after the other.
 class Step {
  public:
   struct Reads {
@@ -163,7 +163,7 @@ class Step {
   double cache() const { return cache_; }
   double bytes(std::uint64_t sequences) const { return weights(sequences) + static_cast<double>(sequences) * cache_; }
 
-  // The fewest sequences whose caches are as many bytes to read as the weights: the difference is convex and starts
+  // The fewest sequences whose caches have as many bytes to read as the weights. The difference is convex and starts
   // below 0.
   std::optional<std::uint64_t> crossing() const {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
@@ -181,14 +181,14 @@ class Step {
   double missed_ = 0;  // the probability that a token does not choose a given expert
 };
 
-// Two channels of DDR5-6400, as desktops and laptops have: servers have more, older machines less.
+// Two channels of DDR5-6400, as in desktops and laptops. Servers have more, older machines less.
 constexpr double kHostGbS = 100;
 
 }  // namespace
 
 namespace {
 
-// Operations of a prefill, by how they are split over ranks.
+// Operations of a prefill, grouped by how ranks split them.
 struct PrefillWork {
   double attention_weights = 0, experts = 0, others = 0;  // matrices that every token passes through
   double attention = 0;                                   // of tokens with each other
@@ -221,8 +221,8 @@ PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& 
   return out;
 }
 
-// A lower bound of the compute time of one prompt, in seconds. Other data parallel ranks help only with its experts,
-// where they share those.
+// A lower bound of the compute time of one prompt, in seconds. Other data parallel ranks only help with its experts, if
+// they share them.
 double prefill_seconds(const PrefillWork& work, const Plan& plan, const RankWeights& weights, double tflops) {
   const Request& request = plan.request;
   const auto ranks = static_cast<double>(request.parallel.tensor);
@@ -261,7 +261,7 @@ static double host_bandwidth_of(const Request& request) {
   return is_unified(request) && bandwidth_of(request) > 0 ? bandwidth_of(request) : kHostGbS;
 }
 
-// For different GPUs that work in turn: all their bytes over the time that each takes for its part.
+// For different GPUs that work in turn: all their bytes, divided by the time that each GPU needs for its part.
 static double rig_bandwidth(const Plan& plan) {
   double bytes = 0;
   double seconds = 0;
@@ -292,7 +292,7 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<La
   out.bandwidth_gb_s = gb_s;
   out.num_seqs = std::max(plan.request.num_seqs, stated);
   out.cache_read = cache_read(model, groups, plan);
-  // Where copies share the experts, a rank's experts see the tokens of all copies.
+  // If copies share the experts, a rank's experts see the tokens of all copies.
   const bool shared = layout_copies(plan.request) == 1 || engine_of(plan.request).parallel.data_ranks_share_experts;
   const double met = shared ? copies * batch : batch;
   const std::uint64_t host_layers = plan.request.llama_cpp.no_kv_offload ? model.layers.size() : weights.host_layers;

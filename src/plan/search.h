@@ -19,11 +19,11 @@ namespace kvplan {
 // refuses it.
 bool fits(PlanCache& cache, const Request& request);
 
-// Where the engine refuses its default cap on sequences and starts with a smaller one: names that one in the request,
-// and returns the option. Searches may lower a cap that the user did not name.
+// If the engine refuses its default cap on sequences and starts with a smaller one, sets that one in the request and
+// returns the option. Searches may lower a cap that the user did not name.
 OptionValues lower_seqs_cap(PlanCache& cache, Request& request);
 
-// A layout, and what fits in it: the figures of its plan's Capacity, which keep no reserve.
+// A layout and what fits in it: the figures of its plan's Capacity, which do not keep a reserve.
 struct LayoutFigures {
   Request request;
   std::uint64_t longest = 0, most = 0;
@@ -36,13 +36,13 @@ std::vector<LayoutFigures> held_by_layouts(PlanCache& cache, const Request& requ
 const LayoutFigures* most_of(const std::vector<LayoutFigures>& layouts, std::uint64_t LayoutFigures::*figure,
                              const Parallel& usual);
 
-// For `request.longest`: the request with the longest context that fits in any of its layouts. Without a GPU, and where
+// For `request.longest`: the request with the longest context that fits in any of its layouts. Without a GPU, or if
 // nothing or any length fits, the length stays the model's own.
 Request with_longest_context(PlanCache& cache, Request request);
 
 // The largest n in [0, kAnyCount] whose verdict is that it fits, with the reserve that the request names, given that
-// all smaller ones fit; 0 if not even 1 does, or where the stated lengths do not fit. Used by remedies. The search
-// begins at `guess`.
+// all smaller ones fit; 0 if not even 1 does, or if the given lengths do not fit. Used by remedies. The search starts
+// at `guess`.
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess);
 std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);
@@ -75,28 +75,27 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
 // The options that change the layout of `before` to that of `after`, for a command with the layout of `before`.
 OptionValues layout_options(const Request& before, const Request& after);
 
-// Models larger than their GPUs, in engines that can leave layers in host memory: the engine's own placement, and
-// uneven parts for the GPUs if even parts do not fit.
+// Models larger than their GPUs, in engines that can leave layers in host memory: the engine's own placement, and an
+// uneven split over the GPUs if an even one does not fit.
 
-// The request as the engine itself places it if no option does (Engine::places). For llama.cpp that is --fit, which
-// leaves 1 GiB of every GPU free. A named context stays; the model's own is shortened to no less than 4096 tokens a
-// sequence. Then layers go to the GPUs from the last one back; for a mixture of experts first all of them without
-// their experts, then with them, from the first one on. Layers that the user places stay where they are.
+// The request with the engine's own placement, for a request without placement options (Engine::places). For llama.cpp
+// that is --fit, which leaves 1 GiB of every GPU free. A named context stays; the model's own is shortened to no less
+// than 4096 tokens a sequence. Then layers go to the GPUs from the last one back; for a mixture of experts first all of
+// them without their experts, then with them, from the first one on. Layers that the user places stay where they are.
 //
-// Source: llama.cpp b11739, common/fit.cpp (common_params_fit_impl).
-// Checked against: that code, run over 25 models and a GPU that allocates nothing
-// (testdata/conformance/llama.cpp-fit.jsonl). It may also put a part of one more layer's experts on a GPU, and
-// distributes a mixture over several GPUs unevenly: neither is followed.
+// Source: llama.cpp b11739, common/fit.cpp (common_params_fit_impl). Checked against: that code, run over 25 models and
+// a GPU that allocates nothing (testdata/conformance/llama.cpp-fit.jsonl). It may also put a part of one more layer's
+// experts on a GPU, and distributes a mixture over several GPUs unevenly: kvplan does neither.
 Request fitted(PlanCache& cache, const Request& request);
 
-// The same, but what fits the GPUs stays there: -ngl all if the engine would leave more of them free.
+// The same, but everything that fits stays on the GPUs: -ngl all if the engine would leave more memory free.
 Request placed(PlanCache& cache, const Request& request);
 
 // The request with everything on the GPUs, except what one of its options leaves in host memory.
 Request on_gpus(Request request);
 
-// The request with uneven shares: layers fill the GPUs from the last one back, "-ts 20,13", with -ngl if not all
-// fit.
+// The request with an uneven split: layers fill the GPUs from the last layer on, "-ts 20,13", with -ngl if not all of
+// them fit.
 std::optional<Request> unevenly_split(PlanCache& cache, const Request& request);
 
 // Whether `after` places layers differently from `before`.
@@ -110,33 +109,33 @@ Template placement_text(const Request& before, const Request& after);
 // The layouts in common use: tensor and pipeline parallel, data parallel copies that share experts, ranks that share a
 // sequence's tokens.
 
-// Whether there are several GPUs and no layout was named: each command then uses the layout that fits best.
+// Whether there are several GPUs and the user named no layout. Each command then uses the layout that fits best.
 bool searches_layouts(const Request& request);
 
-// The request on `gpus` GPUs in each common layout, best first. What was named stays: data parallel copies, context
-// parallel ranks, expert parallelism. Engines may refuse some of them.
+// The request on `gpus` GPUs in each common layout, best first. Options that the user named stay: data parallel copies,
+// context parallel ranks, expert parallelism. Engines may refuse some of them.
 std::vector<Request> layouts_of(PlanCache& cache, const Request& request, std::uint64_t gpus);
 
-// The first layout of the GPUs at hand that fits with the usual reserve, else without it, else the one that is short by
+// The first layout of the given GPUs that fits with the usual reserve, else without it, else the one that is short by
 // least. Throws if the engine refuses all.
 Request chosen_layout(PlanCache& cache, const Request& request);
 
-// Numbers of GPUs that people rent: 1, 2, 4, 8 and whole nodes of 8, for each copy of the request.
+// The numbers of GPUs to try: 1, 2, 4, 8 and whole nodes of 8, for each copy of the request.
 std::vector<std::uint64_t> usual_gpu_counts(const Request& request);
 
-// A lower bound of what the request takes on all its GPUs: its bytes with nothing replicated.
+// A lower bound of the memory that the request needs on all its GPUs together: its bytes without any replication.
 Bytes least_memory(const Plan& asked);
 // The fewest of its GPUs with that much memory, in any layout.
 std::uint64_t fewest_cards(const Plan& asked);
 
-// A note for a plan whose ranks store the same cache, with the data parallel layout that would not; empty if no cache
+// A note for a plan whose ranks store the same cache, with the data parallel layout that avoids it; empty if no cache
 // is repeated.
 Template repeated_cache(PlanCache& cache, const Plan& plan);
-// The reason for a layout, or against it, as a sentence without a full stop.
+// The reason for or against a layout, as a sentence without a full stop.
 Template reason_of_layout(PlanCache& cache, const Request& request);
 
-// The request with a reserve: the requested one, else the one suggestions leave, 1 GiB, or 1 % of the GPU if the
-// engine takes a fraction of it and leaves the rest free anyway.
+// The request with a reserve: the requested one, or the one that suggestions leave. That is 1 GiB, or 1 % of the GPU if
+// the engine takes a fraction and leaves the rest free anyway.
 Request with_reserve(Request request);
 
 }  // namespace kvplan

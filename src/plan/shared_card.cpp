@@ -17,18 +17,18 @@ static Bytes share_of(Bytes card, double share) {
   return Bytes(static_cast<std::uint64_t>(std::ceil(static_cast<double>(card.count()) * share)));
 }
 
-// The memory of the GPU that a plan takes while it runs.
+// The GPU memory of a plan while it runs.
 static Bytes claimed(const Plan& plan, Bytes card) {
   if (!takes_share(plan.request)) return plan.fullest().total;
   return std::max(plan.fullest().total, share_of(card, plan.usable_share.value_or(1)));
 }
 
-// The plan of a further model: with the smallest fraction of the GPU that fits it, for an engine that takes a fraction.
+// The plan of another model. If its engine takes a fraction of the GPU, it is the smallest one that fits.
 static Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
   PlanCache cache(model);
   if (!takes_share(request) || request.memory_utilization) return make_plan(cache, request);
   const std::optional<Request> least = with_least_share(cache, request, card);
-  return make_plan(cache, least ? *least : request);  // it does not fit even by itself
+  return make_plan(cache, least ? *least : request);  // the model does not fit even by itself
 }
 
 std::optional<Request> with_least_share(PlanCache& cache, Request request, Bytes card) {
@@ -59,7 +59,7 @@ Request further_request(const ModelSpec& model, const Request& first) {
   out.memory_utilization = none.memory_utilization;
   out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
   out.limits = none.limits;
-  // -c is another name for the length in an engine without slots.
+  // In an engine without slots, -c is another name for the length.
   if (out.llama_cpp.ctx_size && engine_of(out).slot_tokens == nullptr) {
     if (!out.max_model_len) out.max_model_len = out.llama_cpp.ctx_size;
     out.llama_cpp.ctx_size.reset();
@@ -71,7 +71,7 @@ Request further_request(const ModelSpec& model, const Request& first) {
 
 namespace {
 
-// What one engine takes of the GPU while it runs, and while another one does.
+// What one engine takes of the GPU while it runs, and while another engine runs.
 struct Takes {
   Bytes awake, beside;
 };
@@ -81,7 +81,7 @@ Takes takes_of(const Plan& plan, Bytes card) {
   return {awake, plan.request.vllm.sleeps ? kept_asleep(plan) : awake};
 }
 
-// The first model's plan, or that of an engine that sleeps in turn: in the memory that `others` leave.
+// The plan of the first model, or of an engine that sleeps in turn, in the memory that `others` leave.
 Plan plan_in_rest(const ModelSpec& model, Request request, Bytes card, Bytes usable, Bytes others) {
   if (takes_share(request) && !request.memory_utilization) {
     const Bytes left = usable - std::min(others, usable);

@@ -20,7 +20,7 @@ std::uint64_t at_most_any(std::uint64_t count, std::uint64_t times) {
   return count >= kAnyCount / times ? kAnyCount : count * times;
 }
 
-// Smallest layouts first. Those that span more than two nodes are tried only if nothing smaller fits.
+// Smallest layouts first. Layouts over more than two nodes are only tried if nothing smaller fits.
 std::vector<Copy> copies_that_fit(PlanCache& cache, const Request& request) {
   const bool named = request.parallel.given || request.parallel.gpus() > 1;
   const bool has_experts = cache.model().experts.count > 0;

@@ -15,12 +15,12 @@ std::int64_t difference(Bytes a, Bytes b) {
   return signed_difference(a.count(), b.count());
 }
 
-// Whether the engine starts under the limit that the verdict was compared with.
+// Whether the engine starts with the memory of the limit that the verdict names.
 std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
   const VerdictReport& verdict = plan.verdict;
   if (verdict.limit == VerdictLimit::kNone || verdict.limit == VerdictLimit::kMaxVram ||
       verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs ||
-      verdict.limit == VerdictLimit::kHostMemory)  // files are mapped: it may start, and read from disk
+      verdict.limit == VerdictLimit::kHostMemory)  // files are mapped, so it may start and read from disk
     return std::nullopt;
   const bool fits = verdict.status == Verdict::kFits;
   if (engine.start == Start::kUnknown) return std::nullopt;
@@ -40,7 +40,7 @@ Bytes less(Bytes bytes, Bytes kept) {
 struct Need {
   VerdictLimit limit = VerdictLimit::kNone;
   Bytes bytes, low, high, budget;
-  Template shortfall = {};  // why the engine does not start or run it, even if the bytes fit; empty: bytes decide
+  Template shortfall = {};  // why the engine does not start or run it although the bytes fit; empty: the bytes decide
 };
 
 // The only place where bytes become a verdict: everything fits, or the first need that does not is the verdict.
@@ -64,7 +64,7 @@ class Judge {
     verdict_.shortfall = need.shortfall;
   }
   // The same for an estimate: too close to call if the limit is within its range. One such limit makes the verdict too
-  // close to call, unless another limit is certainly broken.
+  // close to call, unless another limit is certainly exceeded.
   void require_estimate(const Need& need) {
     if (failed()) return;
     const bool was_close = verdict_.close;
@@ -77,7 +77,7 @@ class Judge {
   VerdictReport& verdict_;
 };
 
-// If CPU and GPU share one memory, both parts must fit in it.
+// If CPU and GPU share memory, both parts must fit in it together.
 void require_shared_memory(const Plan& plan, Bytes total, const Range& range, Judge& judge) {
   const std::optional<Bytes> all = shared_memory(plan.request);
   if (!all || plan.host.empty()) return;
@@ -86,7 +86,7 @@ void require_shared_memory(const Plan& plan, Bytes total, const Range& range, Ju
     judge.require_estimate({VerdictLimit::kSharedMemory, total + host, range.low + host, range.high + host, *all});
 }
 
-// What the engine keeps in host memory, where its size is known. A machine without a GPU has nothing else.
+// What the engine keeps in host memory, if its size is known. On a machine without a GPU this is everything.
 void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   if (!plan.request.card.host_memory || plan.host.empty()) return;
   Need need{VerdictLimit::kHostMemory, {}, {}, {}, *plan.request.card.host_memory};
@@ -125,7 +125,7 @@ void require_graphs(const EngineInput& input, const Engine& engine, const Plan& 
   if (need.high > memory) judge.require_estimate(need);
 }
 
-// A part in main memory is a separate verdict, and breaks a limit under --no-offload.
+// If a part is in main memory, that is a separate verdict. With --no-offload it does not fit.
 void judge_offload(const Plan& plan, VerdictReport& verdict) {
   if (verdict.status != Verdict::kFits || verdict.on_cpu.empty()) return;
   verdict.host_needed = plan.host_total();
@@ -143,8 +143,8 @@ void judge_offload(const Plan& plan, VerdictReport& verdict) {
     verdict.starts = true;
 }
 
-// The engine's check of its cap on sequences, once the cache is sized. If the size is an estimate, the cap to use
-// also passes at the low end of its range.
+// The engine's check of its cap on sequences, made after the cache is sized. If that size is an estimate, the suggested
+// cap also passes at the low end of its range.
 void check_sequences(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
   VerdictReport& verdict = plan.verdict;
   if (!plan.capacity || plan.capacity->kv_cache_memory == Bytes(0)) return;
@@ -208,7 +208,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   const auto require_total = [&](VerdictLimit limit, Bytes budget) {
     judge.require_estimate({limit, total, range.low, range.high, budget});
   };
-  // Checks the sequences' cache by the engine's rule. Returns the bytes that it needs of the budget.
+  // Checks the sequences' cache by the engine's rule, and returns the bytes of the budget that it needs.
   const auto require_cache = [&](Bytes budget) {
     Need need{VerdictLimit::kCacheBudget, plan.kv_cache.reserved, {}, {}, budget, occupancy.shortfall(budget)};
     if (need.shortfall.empty() && need.bytes > budget) need.bytes = less(need.bytes, layout.beyond_budget(plan.load));
@@ -227,8 +227,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (memory && engine.cache_budget != nullptr) {
     const Bytes card = less(*memory, kept);
     const bool has_budget = plan.capacity && !plan.request.kv_cache_memory_bytes;
-    // The cache is compared with its budget; the total with the GPU if that leaves no budget, or fits less than
-    // both.
+    // The cache is compared with its budget. The total is compared with the GPU if that leaves no budget, or if it fits
+    // less than both.
     const Bytes budget = has_budget ? less(plan.capacity->kv_cache_memory, kept) : Bytes(0);
     if (has_budget && budget == Bytes(0))
       require_total(VerdictLimit::kUsable, std::min(card, less(usable_memory(engine, input, *memory), kept)));
@@ -236,7 +236,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       require_total(VerdictLimit::kCard, card);
     if (has_budget) {
       const Bytes asked = require_cache(budget);
-      // The budget is as uncertain as the parts beside the cache: too close to call if the ends of its range disagree.
+      // The budget is as uncertain as the parts besides the cache. If the ends of its range disagree, the verdict is
+      // too close to call.
       const Bytes most = asked + (range.high - total);
       const bool may_fit = range.low <= card && asked <= budget + (total - range.low);
       verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
@@ -248,7 +249,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   }
   require_shared_memory(plan, total, range, judge);
   require_host_memory(plan, total, judge);
-  // Nothing is kept free of a budget that the user set.
+  // No reserve is kept of a budget that the user gave.
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
   if (plan.request.limits.max_vram) require_total(VerdictLimit::kMaxVram, *plan.request.limits.max_vram);
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, VerdictLimit limit) {
@@ -270,7 +271,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (const CommandRequest& command = input.request.command; !command.refusal.empty())
     verdict.refusal = Refusal{"command", Template::quoted(command.refusal), Template::quoted(command.cure)};
   if (!verdict.refusal && engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
-  // An encoder's positions are a fixed table, or its training length: no option extends them.
+  // An encoder's positions are a fixed table, or its training length. No option extends them.
   if (const Tokens most = input.model.max_model_len;
       !verdict.refusal && most > Tokens(0) && plan.load.max_model_len > most && is_encoder(input))
     verdict.refusal = Refusal{"position_table",
@@ -278,7 +279,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
                                {{"asked", plan.load.max_model_len}, {"positions", most}}},
                               {"use --max-model-len {positions}", {{"positions", most}}}};
   check_sequences(input, engine, layout, plan);
-  // A part that is not known may be the largest: without it nothing is said to fit.
+  // An unknown part may be the largest one. So without it kvplan never says that something fits.
   const bool whole =
       fullest->weights && ((fullest->activation && fullest->runtime) || verdict.limit == VerdictLimit::kHostMemory);
   if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes)

@@ -23,7 +23,7 @@ std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t ent
 
 namespace {
 
-// A key, of any name, that is a number or a list with one for each layer. Read once for all layers.
+// A key that is a number or a list with one entry for each layer. It is read once for all layers.
 struct ByLayer {
   std::string_view key;
   std::optional<std::vector<std::uint64_t>> list;
@@ -31,7 +31,7 @@ struct ByLayer {
 
   ByLayer(const Fields& text, std::string_view name)
       : key(name), list(text.counts(name)), number(list ? 0 : text.count_or(name, 0)) {}
-  // Error if the list ends before the layer.
+  // Throws if the list ends before the layer.
   std::uint64_t at(std::uint64_t layer) const {
     if (!list) return number;
     // A list with one entry is for all layers (Skywork-MoE).
@@ -57,7 +57,7 @@ struct ExpertKeys {
   }
 };
 
-// The width of the MLPs if all layers have the same; 0 if the config does not say.
+// The width of the MLPs if all layers have the same one; 0 if the config does not say.
 std::uint64_t plain_width(const Inventory& inventory) {
   const Traits& traits = inventory.traits;
   std::uint64_t width = inventory.text.is_list(traits.mlp_width) ? 0 : inventory.text.count_or(traits.mlp_width, 0);
@@ -211,7 +211,7 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
   return out;
 }
 
-// The letter of each layer if a layer has either a mixer or an MLP (Nemotron-H).
+// One letter for each layer, for models whose layers have either a mixer or an MLP (Nemotron-H).
 std::optional<std::vector<char>> single_letters(const Inventory& inventory, std::uint64_t layers) {
   if (!inventory.traits.alternates) return std::nullopt;
   std::vector<char> out;
@@ -250,14 +250,14 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   std::uint64_t experts = 0;
   if (may_have_experts && !by_layer) {
     experts = traits.has_image_experts ? entry_of(text, "num_experts", 0, 64) : text.count_or("num_experts", 0);
-    // jamba and ernie say one expert for none.
+    // jamba and ernie write one expert if there are none.
     if (experts == 1 && !letters) experts = 0;
   }
   const std::vector<bool> sparse =
       experts > 0 || by_layer ? expert_layers(inventory, layers) : std::vector<bool>(layers, false);
   ask_family();
   std::optional<Ffn> last;
-  std::optional<ExpertKeys> keys;  // read if a layer has experts
+  std::optional<ExpertKeys> keys;  // the key is read if a layer has experts
   const std::optional<ByLayer> counts =
       by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
   const bool each = by_layer || (!traits.has_image_experts && text.is_list(traits.expert_width));
@@ -303,11 +303,11 @@ static void write_experts(Inventory& out, const Ffn& ffn, const std::string& at)
   const std::uint64_t weighed = out.on(traits.routes_shared) && ffn.width > 0 ? ffn.shared / ffn.width : 0;
   TensorGroup& router =
       out.linear(Component::kRouter, at + (bias ? "router" : "gate"), checked_add(choices, weighed, "the experts"), h);
-  // It is also a router in an MTP layer, where its component is MTP.
+  // In an MTP layer the router belongs to the MTP component.
   if (out.component(Component::kRouter) != Component::kRouter) router.kept = Kept::kPlain;
   if (traits.has_float32_router) router.kept = Kept::kFloat32;
   if (ffn.hashed) {
-    // The experts of each token id, in 32 bit in the engines.
+    // The experts of each token id, which engines store in 32 bit.
     out.plain(Component::kRouter, at + "gate.tid2eid", times(out.vocab, ffn.top_k)).is_float32 = true;
   }
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);

@@ -1,5 +1,5 @@
 // The fallback, for a config of an unknown class or one that names its kind in attention_type. Each layer's kind comes
-// from its word in layer_types, else from attention_type, else from the fields that are there.
+// from its word in layer_types, else from attention_type, else from the fields that the config has.
 #include <algorithm>
 
 #include "kvplan/error.h"
@@ -52,7 +52,7 @@ bool has_state_size(const Fields& config) {
   return false;
 }
 
-// The recurrence that a word means; if the word leaves it open, the one whose fields are there.
+// The recurrence that a word means. If the word leaves it open, the fields in the config decide.
 Mixer recurrent_mixer(const Reader& reader, std::string_view word) {
   const Fields& text = reader.text;
   if (word == "mamba2" && !text.has("num_heads")) return read_mamba2(text);

@@ -32,7 +32,7 @@ Inventory inventory_of(Reader& reader, const Fields& text, std::string_view mode
   return {reader, text, family};
 }
 
-// Embedders and classifiers are decoders without the vocabulary's head; the label scores in its place are a few rows.
+// Embedders and classifiers are decoders without the head over the vocabulary. Instead they have a few rows for labels.
 static bool has_head(const Inventory& inventory) {
   constexpr std::string_view kBodies =
       "LlamaModel MistralModel MixtralModel Qwen2Model Qwen3Model Qwen3MoeModel GemmaModel Gemma2Model Gemma3TextModel "
@@ -89,7 +89,7 @@ void write_ends(Inventory& out) {
     out.table(Component::kEmbedding, "model.embed_positions",
               checked_add(out.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
   out.outside(Place::kLast);
-  // OPT-350m normalises after each block and not at the end.
+  // OPT-350m normalizes after each block and not at the end.
   const bool norms_after = !text.flag("do_layer_norm_before", true);
   if (traits.has_final_norm && !norms_after && traits.norm_style != NormStyle::kNoWeight)
     out.norms("model.norm", h, 1, traits.norm_style == NormStyle::kLayerNorm);
@@ -146,7 +146,7 @@ std::vector<Alike> alike_layers(const ModelSpec& model, const std::vector<Ffn>& 
   return out;
 }
 
-// For layers whose MLP the config does not size.
+// For layers whose MLP size the config does not give.
 void note_missing_width(Inventory& out, const std::vector<Ffn>& ffns) {
   const Traits& traits = out.traits;
   if (!traits.has_mlps || traits.may_lack_mlps || traits.alternates) return;

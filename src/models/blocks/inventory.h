@@ -1,5 +1,5 @@
-// The tensors of a model, from its config and the layers that its family found. The family's traits say how it differs
-// from a Llama; other kinds of mixers have their own functions.
+// The tensors of a model, from its config and the layers that its family found. The family's traits describe how it
+// differs from Llama; other kinds of mixers have their own functions.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace kvplan {
 
 // The MLP or experts of one layer.
 struct Ffn {
-  std::uint64_t dense = 0;    // width of a dense MLP; 0: none
+  std::uint64_t dense = 0;    // width of a dense MLP; 0 without one
   std::uint64_t experts = 0;  // 0: none
   std::uint64_t top_k = 0;
   std::uint64_t width = 0;   // of one expert
   std::uint64_t shared = 0;  // of all shared experts together
-  std::uint64_t latent = 0;  // width that experts work in, if it is not the hidden size
-  bool hashed = false;       // experts are chosen by the token's hash: their choice has no bias
+  std::uint64_t latent = 0;  // the width of experts, if it is not the hidden size
+  bool hashed = false;       // experts are chosen by the token's hash, so the choice has no bias
   friend bool operator==(const Ffn&, const Ffn&) = default;
 };
 
-// What the MLPs of the layers are.
+// The MLPs of the layers.
 struct MlpPlan {
   std::uint64_t width = 0;                             // of a dense MLP
   std::optional<std::vector<std::uint64_t>> widths{};  // for each layer
   Ffn every{};                                         // for a family with its own keys
-  std::uint64_t beside_experts = 0;                    // width of a dense MLP beside the experts in a layer
-  std::uint64_t always = 0;                            // width of a dense MLP in every layer, whatever else it has
+  std::uint64_t beside_experts = 0;                    // width of a dense MLP next to the experts of a layer
+  std::uint64_t always = 0;                            // width of a dense MLP that every layer has in addition
   std::uint64_t hashed = 0;   // the number of first layers that choose experts by the token's hash
   std::uint64_t doubled = 0;  // the number of last layers that have dense MLPs of twice the width
   bool in_pairs = false;      // a dense MLP in every layer, experts in every second one
@@ -59,14 +59,14 @@ struct Inventory : Projections {
 
 Inventory inventory_of(Reader& reader, const Fields& text, std::string_view model_type);
 
-// The MLP or experts of each layer.
+// The MLP or the experts of each layer.
 std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers);
-std::uint64_t whole_width(double width, std::string_view key);  // rounded down; Error if it is out of range
+std::uint64_t whole_width(double width, std::string_view key);  // rounded down; throws Error if it is out of range
 std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple);
-// An entry of a list, or the number that the config has in place of a list.
+// The entry of a list, or the number that the config has instead of a list.
 std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t entry, std::uint64_t fallback);
 
-// Writers of tensors in the current layers.
+// Functions that add tensors to the current layers.
 void write_mixer(Inventory& out, const Mixer& mixer);
 void write_ffn(Inventory& out, const Ffn& ffn);
 // The matrices of routed and shared experts, without the router.
@@ -75,9 +75,8 @@ TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t use
 void write_dense_mlp(Inventory& out, Component component, std::string_view module, std::uint64_t width,
                      std::uint64_t hidden, bool gated, bool bias);
 
-// For several families, besides mixers and MLPs.
-// Several residual streams, mixed before and after each block. `weighs`: each is weighted by itself; else every one is
-// mixed with every other.
+// Tensors of several families besides mixers and MLPs. Several residual streams, mixed before and after each block.
+// `weighs`: each stream is weighted separately; otherwise every stream is mixed with every other one.
 struct HyperConnections {
   bool weighs = false;
   bool has_head = true;
@@ -85,7 +84,7 @@ struct HyperConnections {
 void write_hyper_connections(Inventory& out, const HyperConnections& form);
 void write_ngrams(Inventory& out);
 
-// Layers with weights; the further passes of a looped model have none.
+// Layers with weights. The further passes of a looped model have none.
 std::uint64_t num_stored_layers(const Inventory& inventory);
 std::vector<LayerRun> all_layers(const Inventory& inventory);
 // The layers whose first mixer is of this kind.
@@ -100,11 +99,11 @@ std::vector<LayerRun> layers_of(const Inventory& inventory) {
 
 // The encoder of a config with "encoder" and "decoder", for families that are known: families/encoder_decoder.cpp.
 bool write_pair_encoder(Inventory& out, const Fields& encoder);
-// Encoder and decoder of a class whose stacks are not known: embedding, head and an estimate. Returns true, since there
-// is nothing more to write.
+// Encoder and decoder of a class whose stacks are not known: embedding, head and an estimate. Returns true, because
+// there is nothing else to add.
 bool write_unknown_stacks(Inventory& out);
 void write_ends(Inventory& out);
-// Moves groups to an encoder, before the decoder's first stage: its layers are not among the plan's layers.
+// Moves groups to an encoder in front of the decoder's first stage, because its layers are not among the plan's layers.
 void make_encoder(std::span<TensorGroup> groups);
 void write_towers(Inventory& out);
 void write_mtp(Inventory& out, const std::vector<Ffn>& ffns);
@@ -123,7 +122,7 @@ inline constexpr std::string_view kFeedForwardModules = "mlp=feed_forward";
 // Gives the tensors the names of the family's files and class.
 void name_modules(ModelSpec& model, std::string_view class_name);
 
-// Fills model.tensors; if the config does not say enough, adds a note and no tensors.
+// Fills model.tensors. If the config does not say enough, adds a note and no tensors.
 void build_inventory(Reader& reader);
 
 }  // namespace kvplan

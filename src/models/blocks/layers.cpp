@@ -42,8 +42,8 @@ Heads heads_of_width(const Fields& config, std::uint64_t num_heads, std::uint64_
   return {num_heads, num_kv_heads, head_dim, head_dim};
 }
 
-// Hunyuan Large: with use_cla only every cla_share_factor-th layer has K and V. AFM: the last num_kv_reuse_layers read
-// the last cache before them.
+// Hunyuan Large: with use_cla only every cla_share_factor-th layer has K and V. AFM: the last num_kv_reuse_layers
+// layers read the last cache before them.
 void read_cross_layer(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
@@ -85,7 +85,7 @@ Latent read_latent(const Fields& config) {
   latent.v_head_dim = config.count_or("v_head_dim", latent.qk_nope_head_dim);
   if (latent.v_head_dim == 0) fail("\"v_head_dim\" is 0", "a latent cannot be empty: correct the config");
   latent.q_lora_rank = config.count_or("q_lora_rank", 0);
-  // Files have both keys, which do not affect the cache.
+  // Files have both keys. They do not affect the cache.
   config.touch("num_key_value_heads");
   config.touch("head_dim");
   return latent;
@@ -120,8 +120,8 @@ std::vector<bool> own_indexers(const Fields& config, std::uint64_t layers) {
       fail("\"index_topk_pattern\" does not name every layer", "give one letter for each layer");
     for (std::uint64_t i = 0; i < layers; ++i) own[i] = letters[i] != 'S';
   } else if (const std::uint64_t every = config.count_or("index_topk_freq", 1); every > 1) {
-    // The first `offset` layers have their own, and then every `every`-th one, such that layer offset - 1 is one of
-    // these.
+    // The first `offset` layers have their own indexer, and then every `every`-th layer, starting from layer offset -
+    // 1.
     const std::uint64_t offset = config.count_or("index_skip_topk_offset", 2);
     for (std::uint64_t i = offset; i < layers; ++i) own[i] = (i + 1 - offset) % every == 0;
   }
@@ -150,8 +150,8 @@ Mixer sparse_gqa_mixer(const Fields& config) {
 void read_mla(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Fields& text = reader.text;
-  // The small models of DeepSeek-VL2 and DeepSeek-OCR have no latent but plain heads of hidden_size / heads, whatever
-  // their class has in head_dim (there it is the rotary part's) and the zeros in the latent's fields.
+  // The small models of DeepSeek-VL2 and DeepSeek-OCR have plain heads of hidden_size / heads instead of a latent.
+  // Their class's head_dim (the width of the rotary part) and the zeros in the latent's fields are ignored.
   if (text.count_or("kv_lora_rank", 0) == 0 || !text.flag("use_mla", true)) {
     if (text.flag("use_mla", true) && text.is_number("kv_lora_rank") && text.is_number("qk_nope_head_dim") &&
         text.count_or("qk_nope_head_dim", 0) > 0)
@@ -234,7 +234,7 @@ Linear read_matrix_state(const Heads& heads) {
   return linear;
 }
 
-// Linear layers, alternating with latent ones or, where the config has no latent, with plain ones.
+// Linear layers, alternating with latent ones, or with plain ones if the config has no latent.
 void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, const Linear& linear) {
   ModelSpec scratch;
   scratch.model_type = reader.model.model_type;
@@ -307,7 +307,7 @@ Ssm read_ssm(const Fields& config) {
 // Bamba, Granite 4, Nemotron-H: Mamba 2 alternating with attention, by a list or a string of letters.
 void read_mamba2_hybrid(Reader& reader) {
   const Fields& text = reader.text;
-  // A Granite model with only attention layers also has Mamba keys, which no layer uses.
+  // A Granite model with only attention layers also has Mamba keys, but no layer uses them.
   read_hybrid(reader, pattern_of(reader, {}), read_mamba2(text));
 }
 

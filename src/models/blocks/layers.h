@@ -10,12 +10,12 @@
 namespace kvplan {
 
 // Plain attention.
-void read_plain(Reader& reader);         // every layer attends to everything
-void read_windowed(Reader& reader);      // windows in the class's pattern
-void read_qwen(Reader& reader);          // windows only with use_sliding_window
-void read_cross_layer(Reader& reader);   // layers that read the cache of another (Hunyuan, AFM)
+void read_plain(Reader& reader);         // every layer has full attention
+void read_windowed(Reader& reader);      // windows by the class's pattern
+void read_qwen(Reader& reader);          // windows, but only with use_sliding_window
+void read_cross_layer(Reader& reader);   // some layers read another layer's cache (Hunyuan, AFM)
 void read_router_layer(Reader& reader);  // an additional attention with one head after the layers
-// The same heads in every layer.
+// All layers have the same heads.
 void push_full(Reader& reader, const Heads& heads);
 Heads heads_of_width(const Fields& config, std::uint64_t num_heads, std::uint64_t num_kv_heads);
 
@@ -38,7 +38,7 @@ Linear read_delta_net(const Fields& config);  // linear_num_key_heads ...
 Linear read_kda(const Fields& settings);      // from linear_attn_config
 // KDA from linear_attn_config, else from linear_* keys, else with the class's usual heads.
 Linear read_linear_heads(const Fields& text, std::uint64_t num_heads, std::uint64_t head_dim);
-Linear read_matrix_state(const Heads& heads);  // lightning attention: one d x d matrix per head
+Linear read_matrix_state(const Heads& heads);  // lightning attention has one d x d matrix per head
 
 // Recurrences.
 void read_mamba2_model(Reader& reader);   // families/mamba.cpp
@@ -61,7 +61,7 @@ void read_generic(Reader& reader);
 std::string_view kind_of_word(std::string_view word);
 // Whether `word` (a value of attention_type) names a kind and the config has the fields of that kind.
 bool names_a_kind(const Reader& reader, std::string_view word);
-// Whether a known architecture has plain attention in all layers: attention_type can then change it.
+// Whether the known architecture has plain attention in all layers, so that attention_type can change it.
 bool attends_plainly(const Family& family);
 
 }  // namespace kvplan

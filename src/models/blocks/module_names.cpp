@@ -32,12 +32,12 @@ static void add(std::vector<std::string>& names, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
 }
 
-// transformers stores the experts of a layer in two tensors, some files have one for each matrix.
+// transformers stores the experts of a layer in two tensors. Some files have one tensor for each matrix.
 static void add_stacked(std::vector<std::string>& names, bool is_mlx) {
   for (std::size_t i = 0, count = names.size(); i < count; ++i) {
     add(names, renamed(names[i], "experts.*.gate_proj=experts.gate_up_proj experts.*.up_proj=experts.gate_up_proj"));
     add(names, renamed(names[i], "experts.*=experts"));
-    // Only for mlx-lm: elsewhere a pattern for dense MLPs would match the name.
+    // Only for mlx-lm, because in other engines a pattern for dense MLPs would match this name.
     if (is_mlx) add(names, renamed(names[i], "experts.*=switch_mlp"));
   }
 }

@@ -9,7 +9,7 @@ AttentionProjections Inventory::attention_of(const Heads& heads, bool has_own_kv
       (traits.gate == Gate::kDoubledQuery || traits.gate == Gate::kWide || traits.gate == Gate::kHead) &&
       on(traits.gate_key);
   if (has_gate) out.gate = traits.gate;
-  // Gemma 4's full layers, whose heads are wider than the config's, use the key as the value too.
+  // Gemma 4's full layers have wider heads than the config's, and use the key as the value too.
   if (has_own_kv)
     out.shares_value = on(traits.shares_values) && heads.head_dim != text.count_or("head_dim", heads.head_dim);
   out.o_bias = on(traits.o_bias);

@@ -18,7 +18,7 @@ void write_attention(Inventory& out, const std::string& at, const Stack& stack, 
   out.linear(Component::kAttention, at + "q_proj", wide, stack.width, Split::kRows, a.heads, stack.qkv_bias);
   out.linear(Component::kAttention, at + "k_proj", keys, a.source, Split::kRows, a.kv_heads,
              stack.qkv_bias && stack.key_bias);
-  // In vLLM queries, keys and values are one matrix, which has a bias for all (models/whisper.py).
+  // vLLM stores queries, keys and values as one matrix with a bias for all three (models/whisper.py).
   if (stack.qkv_bias && !stack.key_bias)
     out.plain(Component::kAttention, at + "k_proj.bias", keys, Split::kRows, a.kv_heads).is_derived = true;
   out.linear(Component::kAttention, at + "v_proj", keys, a.source, Split::kRows, a.kv_heads, stack.qkv_bias);
@@ -72,7 +72,7 @@ void write_stack(Inventory& out, const std::string& side, const Stack& stack) {
   if (side == "encoder") make_encoder(std::span(out.model().tensors).subspan(before));
 }
 
-// The tensors of a side outside of its blocks.
+// The tensors of a side that are not in its blocks.
 static void write_side(Inventory& out, const std::string& side, const StackForm& form, const Stack& stack,
                        std::uint64_t positions) {
   const bool is_decoder = side == "decoder";

@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// Baichuan-M1: keys and values pass through a convolution of two tokens; the layers in sliding_window_layers have a
+// Baichuan-M1: keys and values pass through a convolution of two tokens. The layers in sliding_window_layers have a
 // window and their own number of heads.
 static void read_baichuan_m1(Reader& reader) {
   const Fields& text = reader.text;

@@ -8,8 +8,8 @@
 
 namespace kvplan {
 
-// The first of `keys` that the file itself has, before any default of the class: T5's default of six decoder layers
-// must not be combined with 24 layers that a file gives for both sides.
+// The first of `keys` that the file itself has. It takes precedence over defaults of the class: a file that gives 24
+// layers for both sides must not get T5's default of six decoder layers.
 static std::uint64_t own_count(const Fields& text, std::initializer_list<std::string_view> keys) {
   const Fields own = text.bare();
   for (const std::string_view key : keys)
@@ -257,7 +257,7 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder) {
   const std::uint64_t layers = text.count_or("num_hidden_layers", 0);
   if (model.hidden_size == 0 || layers == 0) return false;
   model.layers.assign(check_layers(layers, "encoder.num_hidden_layers"), Layer{{None{}}});
-  Reader reader{Fields::empty(), text, model};  // separate: the towers belong to the pair
+  Reader reader{Fields::empty(), text, model};  // the towers belong to the pair, so this is separate
   Inventory inner = inventory_of(reader, text, type);
   if (type == "vit")
     write_image_encoder(inner);
@@ -299,7 +299,7 @@ std::span<const Family> encoder_decoder_family() {
     stacks<StackForm{.offset = 2, .embedding_norm = true}>("bart plbart mvp", kTied),
     stacks<StackForm{.final_norm = true}>("blenderbot", kTied),
     stacks<kBlenderbotSmall>("blenderbot-small", kTied),
-    // Its embedding is a plain nn.Embedding (vLLM models/whisper.py): whole on every rank.
+    // Whisper's embedding is a plain nn.Embedding (vLLM models/whisper.py), so every rank stores all of it.
     stacks<StackForm{.final_norm = true, .key_bias = false, .has_audio = true}>("whisper", kHeard),
     stacks<StackForm{.offset = 2, .embedding_norm = true, .final_norm = true,
      .is_alone = true}>("pp_formulanet_text", kUntied),

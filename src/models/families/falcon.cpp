@@ -8,7 +8,7 @@ static bool is_first_40b(const Reader& reader) {
   return reader.model.model_type == "RefinedWeb" && reader.text.has("n_head_kv");
 }
 
-// Falcon: num_kv_heads counts only in the new decoder; the old one has one KV head with multi_query.
+// Falcon: num_kv_heads only counts in the new decoder. The old decoder has one KV head with multi_query.
 static void read_falcon(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const bool newer = reader.text.contains("new_decoder_architecture")

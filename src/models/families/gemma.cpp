@@ -13,7 +13,7 @@ namespace kvplan {
 static void share_tail(Reader& reader, std::uint64_t num_shared) {
   auto& layers = reader.model.layers;
   if (num_shared == 0) return;
-  // An assistant drafts for another model, whose cache all of its layers read.
+  // An assistant drafts for another model, and all its layers read that model's cache.
   const bool is_assistant = reader.model.root_type.ends_with("_assistant") && num_shared == layers.size();
   if (num_shared >= layers.size() && !is_assistant)
     fail("\"num_kv_shared_layers\" is " + std::to_string(num_shared) + " of " + std::to_string(layers.size()) +
@@ -24,7 +24,7 @@ static void share_tail(Reader& reader, std::uint64_t num_shared) {
     const bool slides = std::holds_alternative<SlidingWindow>(layers[i].mixers[0]);
     std::uint64_t source = first;
     while (source > 0 && std::holds_alternative<SlidingWindow>(layers[source - 1].mixers[0]) != slides) --source;
-    if (source == 0 && !is_assistant) continue;  // no earlier layer of this type: it has its own cache
+    if (source == 0 && !is_assistant) continue;  // there is no earlier layer of this type, so it has its own cache
     Shared shared{source == 0 ? i : source - 1, {}, Tokens(0)};
     if (slides) {
       shared.heads = std::get<SlidingWindow>(layers[i].mixers[0]).heads;
@@ -44,7 +44,7 @@ static void read_gemma3n(Reader& reader) {
 static void read_gemma4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads sliding = read_heads(reader.text);
-  // With attention_k_eq_v K and V of full layers are one tensor, but both are cached; only then do full layers have
+  // With attention_k_eq_v, K and V of full layers are one tensor, but both are cached. Only then do full layers have
   // their own number of KV heads.
   const bool k_eq_v = reader.text.flag("attention_k_eq_v", false);
   Heads full = sliding;
@@ -74,8 +74,8 @@ static void read_recurrent_gemma(Reader& reader) {
   }
 }
 
-// Buffers of serving engines' classes: scalars of layers and of the embedding, and ones for norms without weights (vLLM
-// models/gemma*.py).
+// Buffers in the classes of serving engines: scalars for layers and for the embedding, and vectors of ones for norms
+// without weights (vLLM models/gemma*.py).
 static void keep(Inventory& out, std::string_view module, std::uint64_t elements) {
   out.plain(Component::kOther, module, elements).is_derived = true;
 }
@@ -85,7 +85,7 @@ static void keep_scale_of_embedding(Inventory& out) {
   keep(out, "model.normalizer", 1);
 }
 
-// For layers with their own keys and values.
+// For layers that have their own keys and values.
 static void keep_value_norms(Inventory& out) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> by_width;
   const std::vector<Layer>& layers = out.reader.model.layers;
@@ -99,7 +99,7 @@ static void keep_value_norms(Inventory& out) {
   }
 }
 
-// Gemma 3n and 4: a second embedding for every layer, with a gate.
+// Gemma 3n and 4 have a second embedding for every layer, with a gate.
 static void write_per_layer_embedding(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t p = text.count_or("hidden_size_per_layer_input", 0);

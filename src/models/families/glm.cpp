@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// ChatGLM: groups count only with multi_query_attention.
+// ChatGLM: groups only count with multi_query_attention.
 static void read_chatglm(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const bool grouped = reader.text.flag("multi_query_attention", false);

@@ -35,7 +35,7 @@ static void read_gpt_bigcode(Reader& reader) {
 
 static void read_attn_config(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
-  // If attn_config gives no KV heads, DBRX's class has one, MPT's as many as heads.
+  // If attn_config does not give KV heads, DBRX's class has one and MPT's has as many as heads.
   const std::uint64_t fallback = reader.text.class_name() == "dbrx" ? 1 : num_heads;
   std::uint64_t num_kv_heads = fallback;
   if (const auto attention = reader.text.child("attn_config")) {

@@ -10,7 +10,7 @@ static void write_hy_v4(Inventory& out) {
   out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads).kept = Kept::kFloat32;
 }
 
-// Even with a single expert the class builds a whole sparse layer: router, expert, and the MLP beside it.
+// Even with a single expert the class builds a whole sparse layer: a router, an expert and an MLP.
 static void write_hunyuan_moe(Inventory& out) {
   if (out.text.class_name() != "hunyuan_v1_moe" || out.text.count_or("num_experts", 1) != 1) return;
   out.in_layers(all_layers(out));
@@ -29,7 +29,7 @@ std::span<const Family> hunyuan_family() {
      .has_float32_router = true}},
     {.is = {"hunyuan hunyuan_large hunyuan_moe", kExecutedClass}, .layers = read_cross_layer,
      .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"}, .modules = kHunyuanModules},
-    // The library's class always has these norms; files for its remote code say whether they do.
+    // transformers' class always has these norms. Files for the checkpoint's own code say whether they have them.
     {.is = {"hunyuan_v1_dense hunyuan_v1_moe", kExecutedClass}, .layers = read_cross_layer,
      .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"}, .extras = write_hunyuan_moe,
      .modules = kHunyuanModules},

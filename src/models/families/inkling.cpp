@@ -57,7 +57,7 @@ static void read_inkling2_loop(Reader& reader) {
   repeat_layers(reader, loop.first, loop.last, loop.passes);
 }
 
-// One vector for each distance within a layer's reach.
+// One vector for each distance that the layer can attend over.
 static void write_distances(Inventory& out) {
   const Fields& text = out.text;
   std::uint64_t distances = 0;
@@ -107,7 +107,8 @@ static void write_inkling2(Inventory& out) {
   write_distances(out);
 }
 
-// Messages of the pass before go through gates, to queries, keys, values and MLPs. Source: modeling_inkling2_loop.py.
+// Messages from the previous pass go through gates to queries, keys, values and MLPs. Source:
+// modeling_inkling2_loop.py.
 static void write_inkling2_loop(Inventory& out) {
   write_inkling2(out);
   const Loop loop = read_loop(out.text);
@@ -127,7 +128,7 @@ static void write_inkling2_loop(Inventory& out) {
     if (group.role == TensorRole::kHead) group.rows = out.text.count_or("unpadded_vocab_size", group.rows);
 }
 
-// The first form of the files calls the experts' width intermediate_size.
+// The first version of the files calls the experts' width intermediate_size.
 static std::uint64_t dense_width(const Inventory& inventory, std::uint64_t named) {
   return inventory.text.count_or("dense_intermediate_size", named);
 }

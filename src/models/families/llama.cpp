@@ -41,7 +41,7 @@ static void read_mllama(Reader& reader) {
     reader.add({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
 }
 
-// The codebooks' rows follow the text's in one table (transformers modeling_kyutai_speech_to_text.py).
+// The rows of the codebooks follow those of the text in one table (transformers modeling_kyutai_speech_to_text.py).
 static void write_kyutai(Inventory& out) {
   const Fields& text = out.text;
   out.outside(Place::kFirst);
@@ -55,7 +55,8 @@ static void write_apertus(Inventory& out) {
   out.plain(Component::kMlp, "mlp.act_fn.beta, eps", 2).is_derived = true;  // vLLM layers/activation.py XIELU
 }
 
-// Ones for the norms of queries and keys, which have no weights, in layers with rotation (vLLM models/llama4.py).
+// Vectors of ones for the norms of queries and keys, which have no weights, in layers with rotation (vLLM
+// models/llama4.py).
 static void write_llama4(Inventory& out) {
   if (!out.text.flag("use_qk_norm", true)) return;
   const std::vector<LayerRun> layers = layers_of<Chunked>(out);
@@ -110,7 +111,7 @@ static void write_higgs_audio(Inventory& out) {
   out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
 }
 
-// Speech continues beyond the positions: a sliding window of their number.
+// Speech continues beyond the number of positions, in a sliding window of that length.
 static void read_moshi(Reader& reader) {
   const Heads heads = read_heads(reader.text);
   check_heads(heads);
@@ -182,7 +183,7 @@ std::span<const Family> llama_family() {
     {.is = {"diffllama", kExecutedClass}, .extras = write_diffllama},
     {.is = {"moshi", kExecutedClass}, .layers = read_moshi, .rule = "windowed", .tensors = {.halves_mlp_width = true},
      .extras = write_moshi},
-    // A dense MLP of the model's width beside the experts.
+    // A dense MLP of the model's width in addition to the experts.
     {.is = {"arctic", kPublishedTotal}, .extras = write_arctic, .mlps = [](const Inventory& inventory, MlpPlan& plan) {
      if (inventory.text.flag("use_residual", false)) plan.beside_experts = inventory.hidden; },
      .modules = "mlp.gate_proj=residual_mlp.w1 mlp.up_proj=residual_mlp.w3 mlp.down_proj=residual_mlp.w2 "

@@ -15,8 +15,8 @@ static Heads looped_heads(const Reader& reader) {
   return read_heads(reader.text);
 }
 
-// HRM: if the file has num_layers_per_stack, num_hidden_layers already counts caches; without it, it counts the layers
-// of one stack, and each of H_cycles runs the low stack L_cycles times and the high one once.
+// HRM: with num_layers_per_stack, num_hidden_layers is the number of caches. Without it, num_hidden_layers is the
+// number of layers of one stack. Each of the H_cycles runs the low stack L_cycles times and the high stack once.
 static void read_hrm(Reader& reader) {
   Heads heads = looped_heads(reader);
   heads.num_kv_heads = heads.num_heads;
@@ -106,7 +106,7 @@ static void write_iquest(Inventory& out) {
   out.plain(Component::kAttention, "gate_projections", times(heads, d + 1), Split::kRows, heads);
 }
 
-// Ones for norms without weights (vLLM models/hrm_text.py).
+// Vectors of ones for norms without weights (vLLM models/hrm_text.py).
 static void write_hrm(Inventory& out) {
   out.in_layers(all_layers(out));
   out.plain(Component::kNorms, "input_layernorm, post_attention_layernorm", times(2, out.hidden)).is_derived = true;

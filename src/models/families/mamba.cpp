@@ -22,7 +22,8 @@ static bool write_jamba(Inventory& out, const Mixer& mixer) {
   return false;
 }
 
-// Ones for Falcon-Mamba's norms of the time step, B and C, which have no weights (vLLM layers/mamba/mamba_mixer.py).
+// Vectors of ones for Falcon-Mamba's norms of the time step, B and C, which have no weights (vLLM
+// layers/mamba/mamba_mixer.py).
 static bool write_falcon_mamba(Inventory& out, const Mixer& mixer) {
   const auto* ssm = std::get_if<Ssm>(&mixer);
   if (ssm == nullptr || out.text.class_name() != "falcon_mamba") return false;

@@ -4,12 +4,12 @@
 
 namespace kvplan {
 
-// MiniMax-M3: index keys in layers with sparse reading, by sparse_attention_freq or layer_types.
+// MiniMax-M3: layers with sparse attention have index keys, by sparse_attention_freq or layer_types.
 static void read_minimax_m3(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   SparseGqa sparse = std::get<SparseGqa>(sparse_gqa_mixer(reader.text));
   const Heads heads = sparse.heads;
-  // The class's own default is full attention everywhere.
+  // The class's own default is full attention in all layers.
   std::vector<bool> reads_sparsely(layers, false);
   const auto settings = reader.text.child("sparse_attention_config");
   const auto types = reader.text.strings("layer_types");

@@ -22,8 +22,8 @@ static void write_modernbert_decoder(Inventory& out) {
   out.norms("lm_head.norm", out.hidden);
 }
 
-// Keys and values are common, queries and outputs belong to the experts of a mixture; a token's two experts attend to
-// the same keys.
+// Keys and values are shared. Queries and outputs belong to the experts of a mixture, so a token's two experts attend
+// to the same keys.
 static bool write_mixture_of_attention(Inventory& out, const Mixer& mixer) {
   const Heads* heads = heads_of(mixer);
   if (heads == nullptr) return false;
@@ -42,7 +42,7 @@ static bool write_mixture_of_attention(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// The router weights the shared expert against the routed ones.
+// The router weights the shared expert and the routed ones against each other.
 static bool write_klear(Inventory& out, const Ffn& ffn) {
   if (ffn.shared > 0) out.linear(Component::kSharedExperts, "mlp.coefficient", 2, out.hidden, Split::kNone, 0, true);
   return false;
@@ -182,7 +182,7 @@ static bool write_image_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t width = entry_of(out.text, "moe_intermediate_size", 1, 512);
   out.linear(Component::kRouter, "mlp.vision_gate", seen, h);
   out.plain(Component::kRouter, "mlp.vision_gate.bias", seen).is_float32 = true;
-  // A text token uses none of them.
+  // A text token does not use these.
   for (const bool up : {true, true, false})
     routed(out.linear(Component::kExperts, "mlp.vision_experts.*", up ? width : h, up ? h : width,
                       up ? Split::kRows : Split::kColumns),
@@ -226,7 +226,7 @@ std::span<const Family> others_family() {
      .dense_first = 2}, .pattern = PatternRule{PatternRule::Default::kFullSecondOf, 4}},
     {.is = {"kolibri1", kExecutedClass}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead, .norms = 4,
      .has_router_bias = true}, .pattern = full_every(5)},
-    // By llama.cpp's names: a decoder and a draft with windows, and latent attention that is cached in expanded form.
+    // By llama.cpp's names: a decoder and a draft with windows, and latent attention that is cached expanded.
     {.is = {"maple", kExecutedClass, Arch::kMaple}, .layers = read_windowed},
     {.is = {"dflash", kExecutedClass, Arch::kDflash}, .layers = read_windowed},
     {.is = {"plm", kExecutedClass, Arch::kPlm}, .layers = read_mla},

@@ -60,7 +60,7 @@ static void write_phi4_senses(Inventory& out) {
   Tower{out, Component::kVision}.plain("embed_tokens_extend", 907'966'432);
 }
 
-// CLIP, whose tokens are concatenated four by four, and two separators of that width. The config mentions no tower.
+// CLIP, with tokens joined in groups of four and two separators of that width. The config does not mention a tower.
 static void write_phi3_v(Inventory& out) {
   const Tower p{out, Component::kProjector};
   out.outside(Place::kFirst);

@@ -29,7 +29,7 @@ static void read_plamo2(Reader& reader) {
   ssm.conv_over_groups = false;
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t step = text.count_or("mamba_step", 2);
-  // If the key is absent the class has 2048; null means full attention everywhere.
+  // If the key is absent the class's default is 2048. null means full attention in all layers.
   const Tokens window =
       text.contains("attention_window_size") || text.contains("sliding_window") ? read_window(text) : Tokens(2048);
   const bool mamba = text.flag("mamba_enabled", true);

@@ -44,7 +44,7 @@ static void write_channel_mix(Inventory& out, std::uint64_t ffn) {
   out.linear(Component::kMlp, "feed_forward.value", h, ffn, Split::kColumns);
 }
 
-// max(32, x rounded to a multiple of 32): RWKV 7's size of a low-rank projection that the file does not give.
+// max(32, x rounded to a multiple of 32): the size of a low-rank projection in RWKV 7 if the file does not give it.
 static std::uint64_t rank_near(double x) {
   return x < 1e9 ? std::max<std::uint64_t>(32, static_cast<std::uint64_t>(x / 32 + 0.5) * 32) : 32;
 }

@@ -150,7 +150,7 @@ static bool write_seamless(Inventory& out) {
 
 // clang-format off
 std::span<const Family> speech_family() {
-  // The writers write the final norms.
+  // The functions for both sides also add the final norms.
   static constexpr Traits kTied{.has_final_norm = false, .ties_by_default = true};
   static constexpr Traits kBiased{.head_bias = "+", .has_final_norm = false};
   static constexpr Family kRows[] = {

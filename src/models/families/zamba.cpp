@@ -28,7 +28,7 @@ static void push_zamba(Reader& reader, const std::vector<Label>& labels, const S
 
 static void read_zamba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
-  // Version 1 has no list: layers are hybrid every attn_layer_period-th from attn_layer_offset on, else mamba.
+  // Version 1 has no list. From attn_layer_offset on, every attn_layer_period-th layer is hybrid; all others are mamba.
   std::vector<Label> labels;
   if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
     labels = layer_labels(reader.text, layers, {});
@@ -109,7 +109,7 @@ static void write_shared_blocks(Inventory& out, bool second) {
   out.norms("shared_transformer.pre_ff_layernorm", h);
 }
 
-// The attention is the block that all hybrid layers share, which write_shared_blocks writes.
+// The attention is the block that all hybrid layers share. write_shared_blocks adds it.
 static bool skips_shared_block(Inventory&, const Mixer& mixer) {
   return std::holds_alternative<FullAttention>(mixer);
 }
@@ -165,7 +165,7 @@ static bool write_zaya_conv(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// An MLP with its own width chooses among the experts, or none of them.
+// An MLP with its own width chooses one of the experts, or none.
 static bool write_zaya_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t width = out.text.count_or("router_hidden_size", 256);
   out.linear(Component::kRouter, "mlp.gate.down_proj", width, out.hidden, Split::kNone, 0, true);

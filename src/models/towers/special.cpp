@@ -1,4 +1,5 @@
-// Towers whose sizes are lists, which a line of towers.txt does not take. Source: transformers' modelling code of each.
+// Towers whose sizes are lists, which a line of towers.txt cannot express. Source: transformers' modelling code of
+// each.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ static void write_florence_vision(const TowerWriter& s) {
     const std::string at = "vision_tower.blocks." + std::to_string(i) + ".";
     const std::uint64_t blocks = times(2, (*depths)[i]);
     s.t.linear("vision_tower.convs." + std::to_string(i), h, times(before, square((*patches)[i])), true);
-    // The first stage normalises its output, the others their input.
+    // The first stage normalizes its output, the other stages their input.
     s.t.plain("vision_tower.convs." + std::to_string(i) + ".norm", times(2, i == 0 ? h : before));
     s.t.plain(at + "convolutions", times(20, h), blocks);
     s.t.plain(at + "norms", times(4, h), blocks);

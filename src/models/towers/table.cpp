@@ -1,4 +1,4 @@
-// Writes the tensors that towers.txt lists; the file begins with what its lines mean.
+// Adds the tensors that towers.txt lists. That file begins with an explanation of its lines.
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -174,8 +174,8 @@ class Writer {
     write_tower_part(name, side, given);
   }
 
-  // The config of "root.key as CLASS", of "key" in the tower's, or of a name for one. A key that is absent is an empty
-  // config, or the tower's own if it is looked for there.
+  // The config that "root.key as CLASS" names, that of "key" in the tower's config, or the one that was given this
+  // name. If the key is absent it is an empty config, or the tower's own if the key is looked for there.
   Fields config_at(Line text) {
     const auto [path, type] = parted(text, " as ");
     if (const auto named = configs_.find(path); named != configs_.end()) return named->second;
@@ -292,7 +292,7 @@ class Writer {
       return s_.v.find_string(key).value_or(std::string(usual)) == wanted ? 1 : 0;
     }
     if (name != "largest") wrong(name);
-    std::uint64_t out = 0;  // of a map's values
+    std::uint64_t out = 0;  // the sum of the values of a map
     const auto map = s_.root.child(key.substr(key.find('.') + 1));
     for (const std::string& each : map ? map->keys() : std::vector<std::string>())
       out = std::max(out, map->count_or(each, 0));

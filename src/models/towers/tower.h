@@ -1,5 +1,5 @@
 // A tower beside the decoder: a vision tower or an audio encoder with its projector. towers.txt lists the tensors of
-// each; this is how they are written.
+// each, and these functions add them to a model.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Blocks {
   bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
   std::uint64_t norms = 2;
   std::uint64_t extra = 0;                // other elements of a layer
-  std::uint64_t heads = 0;                // ranks that do not divide them replicate the whole tower; 0: not known
-  std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys; 0: the tower's
+  std::uint64_t heads = 0;  // a number of ranks that does not divide this replicates the whole tower; 0: not known
+  std::uint64_t attention = 0, keys = 0;  // widths of all heads together, and of all keys; 0: the tower's width
 
   void set_biases(bool of_attention, bool of_mlp) {
     qkv_bias = of_attention ? 3 : 0;
@@ -46,12 +46,12 @@ struct Tower {
   void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies = 1,
               Split split = Split::kNone) const;
   void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1, Split split = Split::kNone) const;
-  // Only in serving engines: tables of angles, weights of frames.
+  // Only in serving engines: rotary tables, weights of frames.
   TensorGroup& derived(std::string_view name, std::uint64_t elements) const;
   void blocks(const std::string& at, const Blocks& b) const;
 };
 
-// What a tower's writer works with.
+// The state of a function that adds a tower's tensors.
 struct TowerWriter {
   Tower t, p;                  // write tensors of the tower, and of its projector
   Fields v, root;              // the tower's config, and the one it is nested in
@@ -72,12 +72,13 @@ inline std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
 
 // The lines of towers.txt.
 std::span<const std::string_view> tower_lines();
-// Writes the first "tower" or "audio" of that file that is for this side; false if none is.
+// Adds the first "tower" or "audio" of that file that fits this side; false if none does.
 bool write_tower(std::string_view kind, const TowerWriter& side);
-// A part of that file, with these numbers.
+// Adds a part of that file, with these numbers.
 using TowerNumbers = std::map<std::string, std::uint64_t, std::less<>>;
 void write_tower_part(std::string_view name, const TowerWriter& side, const TowerNumbers& given = {});
-// The same for a model read from one config that is not in front of a decoder: the encoder of an encoder-decoder.
+// The same for a model that is read from a single config and has no decoder behind it: the encoder of an
+// encoder-decoder.
 void write_encoder_part(std::string_view name, const Tower& tower, const Fields& config,
                         const TowerNumbers& given = {});
 
@@ -85,8 +86,8 @@ void write_encoder_part(std::string_view name, const Tower& tower, const Fields&
 void write_special_tower(std::string_view name, const TowerWriter& side);
 void write_wave_encoder(const Tower& t, const Fields& config);  // wav2vec 2.0
 
-// An estimate for an unknown tower: a ViT of the size in the config, with a wide range; a billion parameters where it
-// gives none.
+// An estimate for an unknown tower: a ViT of the size in the config with a wide range, or a billion parameters if the
+// config gives no size.
 void estimate_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// Vision towers, audio encoders and their projectors: what each is, and where a config has them. A tower without a row
-// is an estimate with a range, never a silent zero.
+// Vision towers, audio encoders and their projectors: their tensors, and where they are in a config. A tower without a
+// row gets an estimate with a range, never zero.
 #include <algorithm>
 
 #include "kvplan/error.h"
@@ -100,8 +100,8 @@ static bool write_audio(Inventory& out, const Fields& root, const Fields& a, con
   return write_tower("audio", side);
 }
 
-// A part of the config that no rule read and that has a width gets an estimate where it gives its layers, else a note:
-// nothing is left out silently.
+// A part of the config that no rule has read and that has a width gets an estimate if it gives its layers, or else a
+// note. Nothing is left out silently.
 static void estimate_unread_parts(Inventory& out, const Fields& root) {
   constexpr std::size_t kMostParts = 64;  // models have a handful
   std::size_t parts = 0;
@@ -127,7 +127,7 @@ static void estimate_unread_parts(Inventory& out, const Fields& root) {
                       "what " + std::to_string(parts - kMostParts) + " further parts configure is not counted");
 }
 
-// A note on the parts next to a "thinker", which produce speech and are not loaded where only the thinker is served.
+// A note on the parts next to a "thinker". They produce speech, and are not loaded if only the thinker is served.
 static void note_speakers(Inventory& out, const Fields& root) {
   for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
     if (root.is_object(key))
@@ -146,7 +146,7 @@ static bool write_default_vision(Inventory& out, const Fields& root, const std::
   return false;
 }
 
-// Notes for composites whose class has a tower if the file names none.
+// Notes for composites whose class has a tower although the file names none.
 static void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
                                bool seen_audio) {
   constexpr std::string_view kLooking =
