@@ -69,10 +69,10 @@ void project_heads(Projections& out, const Heads& heads, bool has_own_kv, std::s
   const auto named = [&](const char* own) { return at + (form.fuses_qkv ? "qkv_proj" : own); };
   out.linear(kAttention, named("q_proj"), form.gate == Gate::kDoubledQuery ? times(queries, 2) : queries, out.hidden,
              Split::kRows, heads.num_heads, form.qkv_bias);
-  // A layer that reads another's cache has no keys and values to project.
+  // A layer that reads another layer's cache has no key and value projections.
   if (has_own_kv) {
     out.linear(kAttention, named("k_proj"), keys, out.hidden, Split::kRows, heads.num_kv_heads, form.qkv_bias);
-    // If the keys are also the values there is one projection, but vLLM's fused matrix has room for it twice.
+    // If the keys are also the values there is one projection, but vLLM's fused matrix has space for two.
     out.linear(kAttention, named("v_proj"), values, out.hidden, Split::kRows, heads.num_kv_heads,
                form.qkv_bias && !form.shares_value)
         .is_derived = form.shares_value;

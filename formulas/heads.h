@@ -1,4 +1,4 @@
-// The head geometry that most kinds share, and the K and V terms it gives.
+// The head sizes that most kinds share, and the K and V terms that follow from them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ CacheTerms key_value_terms(const Heads& heads, const Limit& limit = {}, Growth g
 std::vector<Symbol> head_symbols(const Heads& heads, std::initializer_list<Symbol> more = {});
 // Multiply-adds for one cached token, scores and weighted values: H * (d + d_v).
 std::uint64_t head_macs(const Heads& heads);
-// Writes Q, K, V and O, and what the family adds to them. `has_own_kv`: false if another layer's cache is read.
+// Adds Q, K, V and O, and what the family adds to them. `has_own_kv`: false if another layer's cache is read.
 void project_heads(Projections& out, const Heads& heads, bool has_own_kv = true, std::string_view block = "self_attn.");
 
 }  // namespace kvplan

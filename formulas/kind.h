@@ -12,10 +12,9 @@ namespace kvplan {
 
 class Projections;  // formulas/projections.h
 
-// What each offers: a row of the table of kinds, `kInfo` (or several, and `info()` that tells which); `terms`, the
-// cache of one layer; `symbols`; `project`, the tensors of one layer; and, where they are not "" and 0, `variant`,
-// which recurrence it is, and `macs_per_entry`, the multiply-adds of a decoded token per cached entry that it attends
-// to.
+// Each kind has: a row in the table of kinds, `kInfo` (or several rows, and `info()` to choose one); `terms`, the cache
+// of one layer; `symbols`; `project`, the tensors of one layer; and, where they are not "" and 0, `variant`, which
+// recurrence it is, and `macs_per_entry`, the multiply-adds of a decoded token per cached entry that it attends to.
 template <class K>
 concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Form form, Projections& out) {
   { K::kInfo[0] } -> std::convertible_to<const KindInfo&>;

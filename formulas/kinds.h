@@ -25,7 +25,7 @@
 
 namespace kvplan {
 
-// The mixer of a layer: attention, or what a layer has in its place.
+// The mixer of a layer: attention, or what a layer has instead.
 using Mixer = std::variant<FullAttention, SlidingWindow, Chunked, AttentionSink, Mla, SparseMla, SparseGqa, Compressed,
                            Ssm, Linear, ShortConv, Rwkv, RgLru, Cross, Shared, None>;
 
@@ -35,7 +35,7 @@ CacheTerms cache_terms(const Mixer& mixer, Form form = Form::kCompact);
 std::vector<Symbol> symbols(const Mixer& mixer);
 std::uint64_t macs_per_entry(const Mixer& mixer);
 void project(const Mixer& mixer, Projections& out);
-// The heads, or the latent, of a mixer that has such; null for others.
+// The heads or the latent of a mixer; null if it has neither.
 const Heads* heads_of(const Mixer& mixer);
 const Latent* latent_of(const Mixer& mixer);
 

@@ -77,7 +77,7 @@ static void project_kda(Projections& out, const Linear& linear) {
     out.linear(kMix, at + name, wide, h, Split::kRows, heads);
   TensorGroup& conv = out.conv(kMix, at + "conv1d", times(3, wide), linear.conv_kernel, Split::kRows);
   if (form.repeats_conv) {
-    // vLLM keeps it in float32, with a float32 copy in decoding order, and such a copy of the norm too
+    // vLLM stores it in float32, with a second float32 copy in decoding order, and a copy of the norm too
     // (models/kimi_k3).
     conv.kept = Kept::kFloat32;
     TensorGroup& again = out.plain(kMix, at + "decode_conv1d", times(times(3, wide), linear.conv_kernel), Split::kRows);
@@ -111,7 +111,7 @@ static void project_lightning(Projections& out, const Linear& linear) {
   out.linear(kMix, "self_attn.output_gate", wide, h, Split::kRows, linear.num_key_heads);
   out.linear(kMix, "self_attn.out_proj", h, wide, Split::kColumns, linear.num_key_heads);
   out.norms("self_attn.norm", wide);
-  // Ring's linear attention layers, too, normalise queries and keys.
+  // Ring's linear attention layers also normalize queries and keys.
   if (out.linear_projections(linear).has_qk_norm) out.norms("self_attn.qk_norm", linear.key_head_dim, 2);
 }
 

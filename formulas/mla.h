@@ -41,7 +41,7 @@ struct Latent {
 
 CacheTerms latent_terms(const Latent& latent, Form form);
 std::vector<Symbol> latent_symbols(const Latent& latent);
-// In the folded form: scores over r + d_rope and values over r, for each head.
+// In the folded form: scores over r + d_rope, and values over r, for each head.
 std::uint64_t latent_macs(const Latent& latent);
 // Writes the projections down to the latents and up again; the query has a latent where q_lora_rank is set.
 void project_latent(Projections& out, const Latent& latent);

@@ -1,4 +1,4 @@
-// A model as kvplan sees it: plain data that src/models fills and everything after it uses.
+// A model in kvplan: plain data that src/models fills and all later code uses.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Layer {
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
-// A part beside the decoder, such as a vision tower: reports name it, and it has no cache.
+// A part next to the decoder, such as a vision tower. Reports name it, and it has no cache.
 struct TowerModel {
   TowerKind what = TowerKind::kVision;
   std::string model_type;
@@ -41,7 +41,7 @@ struct TowerModel {
                 declared_width = 0;  // num_hidden_layers and hidden_size, if the tower's config has them
 };
 
-// What hf_quant_config.json declares beside a config.json that declares its own quantization.
+// What hf_quant_config.json declares if config.json next to it declares its own quantization.
 struct QuantFile {
   QuantDeclaration quantization;
   std::optional<Dtype> kv_dtype;
@@ -56,7 +56,7 @@ struct ModelSpec {
   // For a GGUF written before the keys of latents existed: llama.cpp caches expanded keys and values.
   bool expanded_latents = false;
   const Architecture* known_as = &kNoArchitecture;
-  std::string family;  // the rule that classified it; "generic" for the fallback
+  std::string family;  // the name of the function that read its layers; "generic" for the fallback
 
   Dtype dtype = Dtype::kBfloat16;          // that the checkpoint computes in
   std::optional<Dtype> declared_kv_dtype;  // an FP8 (or NVFP4) cache that the checkpoint declares
@@ -73,7 +73,8 @@ struct ModelSpec {
   std::uint64_t num_nextn_layers = 0;  // MTP layers after the decoder: planned only if requested
 
   std::vector<Layer> layers;
-  // Of a looped model: the layers that have weights. Those after them are further passes. 0: all of them.
+  // For a looped model: the number of layers that have weights. The layers after them are further passes. 0: all have
+  // weights.
   std::uint64_t stored_layers = 0;
   // tie_word_embeddings of the decoder's own section; absent if that has none.
   std::optional<bool> decoder_ties_head;
@@ -85,18 +86,18 @@ struct ModelSpec {
   std::vector<UnknownTensors> unknown_tensors;  // those that the config does not determine
   std::string stored_weights;         // the mixture that a file is stored in ("q4_k_m"); empty if it names none
   std::vector<StoredTensors> stored;  // from the checkpoint's own headers, where available
-  // What the config's tensors take in files, beside `stored`: set where an engine has changed `tensors`.
+  // What the config's tensors take in files, in addition to `stored`. Set if an engine has changed `tensors`.
   std::map<Component, Bytes> declared_bytes;
   QuantDeclaration quantization;
   std::shared_ptr<const QuantFile> quant_file;
 
-  std::optional<DraftHead> draft_head;  // set if the file is not a model but heads for another
+  std::optional<DraftHead> draft_head;  // set if the file has heads for another model and is not a model itself
   bool embeds = false;                  // an embedding or scoring model: it generates no tokens
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;
 
-  // The view of it that weights are counted from.
+  // The view of the model from which weights are counted.
   operator WeightModel() const;  // NOLINT: implicit because it is a view, as std::span is of a vector
 };
 

@@ -1,4 +1,4 @@
-// The projections of a mixer: the matrices, convolutions and vectors of one layer. The attention kind writes them; what
+// The projections of a mixer: the matrices, convolutions and vectors of one layer. The attention kind adds them. What
 // its sizes leave open (biases, gates, norms, names) the model's family decides.
 #pragma once
 
@@ -60,8 +60,8 @@ struct LinearProjections {
   bool has_qk_norm = false;
 };
 
-// What a kind writes its tensors to. A kind calls only the queries that it needs, so that no config key counts as read
-// without being used.
+// Where a kind adds its tensors. A kind only calls the queries that it needs, so that every config key that counts as
+// read is used.
 class Projections : public TensorWriter {
  public:
   Projections(ModelSpec& model, std::uint64_t hidden_size) : TensorWriter(model), hidden(hidden_size) {}

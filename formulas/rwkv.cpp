@@ -30,7 +30,7 @@ std::vector<Symbol> Rwkv::symbols() const {
   return {{"h", hidden_size, "hidden_size"}, {"d", head_dim, "head_dim"}, {"t", token_shifts, "token shifts"}};
 }
 
-// Every version mixes tokens differently: a family that knows its version writes the tensors itself.
+// Every version mixes tokens differently. A family that knows its version adds the tensors itself.
 void Rwkv::project(Projections& out) const {
   const Elements square = Elements(times(out.hidden, out.hidden)) * out.num_layers();
   out.unknown(

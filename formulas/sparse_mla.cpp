@@ -19,7 +19,7 @@ std::vector<Symbol> SparseMla::symbols() const {
   return out;
 }
 
-// The indexer scores every token; the attention to index_topk of them does not grow with the entries.
+// The indexer scores every token. The attention to index_topk of them does not grow with the number of entries.
 std::uint64_t SparseMla::macs_per_entry() const {
   return checked_mul(index_n_heads, index_head_dim, "the work of one cached token");
 }

@@ -1,4 +1,4 @@
-// Writes tensor groups: the functions with which kinds and families describe what a layer consists of.
+// Adds tensor groups: the functions with which kinds and families describe what a layer consists of.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class TensorWriter {
   // Every group that follows gets this component, whatever its caller passes (MTP layers, encoders, towers).
   void book_as(Component component) { booked_ = component; }
   void book_plainly() { booked_ = Component::kOther; }
-  // The component of a group: that of book_as(), else `own`.
+  // The component of a group: the one set by book_as(), else `own`.
   Component component(Component own) const { return booked_ == Component::kOther ? own : booked_; }
 
   // A linear layer of rows x columns; `bias` adds its bias.

@@ -1,4 +1,4 @@
-// The architecture of a model: found once, when the model is read. Nothing after that compares names.
+// The architecture of a model. It is found once, when the model is read, and later code compares no names.
 #pragma once
 
 #include <algorithm>
@@ -112,7 +112,7 @@ inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
   return std::find(some.begin(), some.end(), arch) != some.end();
 }
 
-// What an architecture's weights were compared with. Unchecked: with nothing, and the plan says so.
+// What an architecture's weights were compared with. Unchecked means with nothing, and the plan says so.
 inline constexpr std::string_view kExecutedClass = "executed class", kPublishedTotal = "published total", kUnchecked{};
 
 // Architectures that are read in the same way are one value. The functions that read them are in src/models/family.h.

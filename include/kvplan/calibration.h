@@ -23,15 +23,14 @@ struct Figure {
   Bytes mean_bytes() const;
 };
 
-// The figures' names, as the file spells them.
-// Figures of a GPU and its driver, whatever runs on it:
+// The names of the figures in the file. Figures of a GPU and its driver, whatever runs on it:
 constexpr std::string_view kContextFigure = "context_bytes";  // memory used by opening the GPU, before any allocation
 constexpr std::string_view kUsableFigure = "usable_bytes";    // the GPU's whole memory, as a program sees it
 // Bytes read and written while streaming through the cache.
 constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";
 // Of an engine:
 constexpr std::string_view kNonTorchFigure = "non_torch_bytes";  // context growth and libraries
-// Of an engine with a model and its options:
+// Figures of an engine with a model and its options:
 constexpr std::string_view kActivationFigure = "activation_bytes";
 constexpr std::string_view kGraphsFigure = "graphs_bytes";
 
@@ -42,10 +41,10 @@ struct NamedFigure {
 
 struct CalibrationRecord {
   std::string device;  // as the driver spells it ("NVIDIA H100 80GB HBM3"), or as the catalogue does
-  Bytes memory;        // that a program sees; 0: not known
+  Bytes memory;        // memory that a program sees; 0: not known
   std::string driver;  // "" if the source names none
   std::string engine, engine_version;
-  std::string model;   // the model and the options that the figures hold for; "" for figures of the GPU
+  std::string model;   // the model and options to which the figures apply; "" for figures of the GPU
   std::string source;  // "measure" or "log"
   std::string date;    // of the newest run, "2026-11-21"
   std::vector<NamedFigure> figures;
@@ -58,7 +57,7 @@ struct CalibrationRecord {
 
 struct Calibration {
   std::string path;    // "" for a calibration that is not saved yet
-  bool named = false;  // by --calibration; else found in the user's folder
+  bool named = false;  // named by --calibration; else found in the user's folder
   std::vector<CalibrationRecord> records;
 
   // Adds a run to the record of the same subject, or as a new record. A record of the same subject under another driver

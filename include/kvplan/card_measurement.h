@@ -1,5 +1,5 @@
-// What `kvplan measure card` finds out about a GPU: its identity, the memory it keeps for itself, how it allocates,
-// and how fast it is.
+// What `kvplan measure card` finds out about a GPU: its identity, the memory that it keeps for itself, how it
+// allocates, and how fast it is.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct CardFacts {
   // True: the context is our process's memory. False: it is the growth of the GPU's counter.
   bool is_by_process = false;
   std::optional<bool> corrects_errors;  // ECC
-  std::optional<Bytes> reserved;        // kept by the driver
+  std::optional<Bytes> reserved;        // memory kept by the driver
   std::vector<ContextStage> stages;     // of the context
 };
 
@@ -48,7 +48,7 @@ struct CardMeasurement {
   Bytes block;        // the block that was read and copied
   Figure read, copy;  // bytes per second; n = 0 if not measured
   std::vector<std::string> remarks;
-  bool is_disturbed = false;  // other processes moved memory meanwhile: no figure is kept
+  bool is_disturbed = false;  // other processes took or freed memory meanwhile, so no figure is kept
 };
 
 }  // namespace kvplan

@@ -18,7 +18,7 @@ void append_utf8(char32_t code, std::string& out);
 // Control characters, and those that change the order or the look of the text around them.
 bool is_hidden(char32_t code);
 
-// Length in bytes of the Hub token (hf_...) that the text begins with; 0 if it begins with none.
+// The length in bytes of a Hub token (hf_...) at the start of the text; 0 if there is none.
 std::size_t token_bytes(std::string_view text);
 // Printed in place of a token.
 inline constexpr std::string_view kHiddenToken = "hf_***";

@@ -9,15 +9,15 @@
 
 namespace kvplan {
 
-// "did you mean vllm?" where a known word is near, else "use one of vllm, ...". Among equally near words the first are
-// named.
+// "did you mean vllm?" if a known word is near, else "use one of vllm, ...". Among equally near words the first ones
+// are named.
 std::string nearest_remedy(std::string_view wrong, std::span<const std::string_view> known);
 // The same, with words separated by spaces.
 std::string nearest_remedy(std::string_view wrong, std::string_view known);
 // The known words near enough to have been meant, nearest first.
 std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> known);
 
-// What a user may have meant by `spelling`; several spellings may stand for one name.
+// What a user may have meant by `spelling`. Several spellings may have the same name.
 struct Candidate {
   std::string_view spelling;
   std::string_view name;

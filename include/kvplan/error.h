@@ -1,5 +1,5 @@
-// Errors that a user can act on: what is wrong and what to do, with the exit code that says which sort it is.
-// One type, thrown where the trouble is seen and caught once, in main.
+// Errors that a user can act on: what is wrong and what to do, with an exit code for the kind of error. There is one
+// type. It is thrown where the error is found, and caught in main.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace kvplan {
 
 // The process's exit codes (part of the command-line contract).
 enum class Exit {
-  kAnswered = 0,             // answered; it fits where a GPU or a limit was given
-  kDoesNotFit = 1,           // answered: does not fit, breaks a limit, or a measurement disagrees
+  kAnswered = 0,             // answered; if a GPU or a limit was given, it fits
+  kDoesNotFit = 1,           // answered: it does not fit, exceeds a limit, or a measurement disagrees
   kBadInput = 2,             // bad usage, or an input that cannot be read or is not valid
-  kUnknownArchitecture = 3,  // needs --assume; or a log that cannot be judged
+  kUnknownArchitecture = 3,  // needs --assume; or a log without a start or a failure
   kHub = 4,                  // the Hub could not be reached, or refused
-  kNoDevice = 5,             // nothing to measure on
+  kNoDevice = 5,             // there is no device to measure on
 };
 
-// What sort of trouble it is: a search treats the first two as "does not fit", never the last.
+// The kind of error. A search treats the first two as "does not fit", but never the last.
 enum class ErrorKind : std::uint8_t {
   kOverflow,  // a figure that does not fit in 64 bits
   kRefused,   // the engine refuses this model or request
@@ -35,7 +35,7 @@ class Error : public std::runtime_error {
   ErrorKind kind() const { return kind_; }
   // The file, model or option that the error is about; empty until a caller that knows it sets it.
   const std::string& source() const { return source_; }
-  // Names the source unless an inner frame already did.
+  // Names the source, unless an inner frame has named one.
   void set_source(std::string_view source);
   // "kvplan: SOURCE: what; what to do", one line without control characters.
   std::string line() const;
@@ -53,10 +53,10 @@ class Error : public std::runtime_error {
 [[noreturn]] void refuse(std::string_view what, std::string_view remedy);       // ErrorKind::kRefused
 [[noreturn]] void overflow(std::string_view what, std::string_view remedy);     // ErrorKind::kOverflow
 
-// For a search: returns if the error means that a request is impossible, and rethrows it if it is bad input.
+// For a search: returns if the error means that a request is impossible, and rethrows bad input.
 void take_as_misfit(const Error& error);
 
-// What `work` returns; false or nothing if the request is impossible.
+// The result of `work`; false or nothing if the request is impossible.
 template <class Work>
 auto unless_misfit(const Work& work) -> decltype(work()) {
   try {
@@ -69,7 +69,7 @@ auto unless_misfit(const Work& work) -> decltype(work()) {
 
 [[noreturn]] void fail_in(std::string_view source, Exit code, std::string_view what, std::string_view remedy);
 
-// Returns what `work` returns. An error that it throws gets `source`, unless an inner frame named another.
+// Returns the result of `work`. An error that it throws gets `source`, unless an inner frame named another source.
 template <class Work>
 auto with_source(std::string_view source, const Work& work) {
   try {
@@ -80,7 +80,7 @@ auto with_source(std::string_view source, const Work& work) {
   }
 }
 
-// Text from outside made fit for one terminal line: control bytes become '?', long text is cut.
+// Text from outside, made safe for one terminal line: control bytes become '?', and long text is cut.
 std::string one_line(std::string_view text, std::size_t max_length = 400);
 
 }  // namespace kvplan

@@ -22,7 +22,7 @@ enum class DraftMethod : std::uint8_t {
   kModel,   // a separate, smaller model
   kEagle,   // one layer on top of the model, which shares its embedding and head
   kEagle3,  // the same over three hidden states, with its own head
-  kDflash,  // layers that draft a block at a time over several hidden states; embedding and head are the model's
+  kDflash,  // layers that draft a block at a time from several hidden states; embedding and head are the model's
   kDspark,  // the same with Markov heads
   kMtp,     // the model's own next-token layers
   kMedusa,  // heads on the last hidden state; nothing is cached
@@ -38,7 +38,7 @@ std::string known_draft_methods();
 struct DraftHead {
   DraftMethod method = DraftMethod::kEagle;
   std::uint64_t target_hidden_size = 0,
-                target_vocab_size = 0;  // of the model that it was made for; 0 if it does not say
+                target_vocab_size = 0;  // of the model for which it was made; 0 if the config does not say
 };
 
 // The contents of --speculative-config, in vLLM's spelling.
@@ -47,7 +47,7 @@ struct SpeculativeConfig {
   std::string model;
   std::uint64_t num_tokens = 0;
   std::optional<std::string> weights;
-  std::vector<std::string> unread;  // keys that change nothing here, though they may in the engine
+  std::vector<std::string> unread;  // keys that affect nothing here, although they may affect the engine
 };
 
 // A LoRA adapter, as its files describe it.
@@ -70,27 +70,27 @@ struct ProjectorFile {
   Bytes bytes;
   std::uint64_t width = 0, intermediate = 0, heads = 0;  // of the encoder
   std::uint64_t image_size = 0, patch_size = 0;
-  std::uint64_t merge = 0;  // patches on each side of a token; 0: as its kind has it
+  std::uint64_t merge = 0;  // patches on each side of a token; 0: the default of its type
   bool operator==(const ProjectorFile&) const = default;
 };
 
-// The options for all of these. Absent means that the engine chooses, or that there is none.
+// The options for all extras. Absent means that the engine chooses, or that there is none.
 struct ExtrasRequest {
-  // What is loaded beside the model (--draft, --lora, --mmproj).
+  // What is loaded in addition to the model (--draft, --lora, --mmproj).
   std::shared_ptr<const ModelSpec> draft;
   std::vector<AdapterFile> adapters;
   std::optional<ProjectorFile> projector;
   bool projector_on_host = false;  // llama.cpp: --no-mmproj-offload
 
   std::optional<DraftMethod> draft_method;     // absent: what the draft's own config says
-  std::optional<std::uint64_t> verify_tokens;  // SGLang: tokens verified in one step, the last accepted one included
+  std::optional<std::uint64_t> verify_tokens;  // SGLang: tokens verified in one step, including the last accepted one
   std::optional<Tokens> draft_ctx;             // llama.cpp: the draft's own n_ctx
   std::optional<Dtype> draft_cache_type_k, draft_cache_type_v;
   std::optional<std::string> draft_weights;
 
   bool enable_lora = false;
   std::optional<std::uint64_t> max_loras, max_lora_rank, max_cpu_loras;
-  std::vector<std::string> lora_targets;  // modules; empty: as the engine chooses
+  std::vector<std::string> lora_targets;  // modules; empty: the engine chooses
   bool fully_sharded_loras = false;
 
   std::uint64_t num_beams = 1;
@@ -100,20 +100,20 @@ struct ExtrasRequest {
   std::vector<std::pair<std::string, std::uint64_t>> mm_limits;
   bool language_model_only = false;  // vLLM: no image, video or audio input at all
 
-  // SGLang: which recurrent states a request keeps besides the live one.
-  std::string mamba_strategy;  // "" as the engine chooses; no_buffer, extra_buffer, extra_buffer_lazy
+  // SGLang: which recurrent states a request keeps in addition to the current one.
+  std::string mamba_strategy;  // "": the engine chooses; no_buffer, extra_buffer, extra_buffer_lazy
   bool disable_radix_cache = false;
   // SGLang's pools: sliding-window tokens per full-attention token, state bytes per KV byte, state slots, most tokens.
   std::optional<double> swa_ratio, state_ratio;
   std::optional<std::uint64_t> state_slots, max_total_tokens;
-  bool one_pool = false;                     // SGLang: sliding-window layers keep all tokens, as the others do
+  bool one_pool = false;                     // SGLang: sliding-window layers keep all tokens, like other layers
   std::optional<std::uint64_t> graph_batch;  // SGLang, vLLM: the largest batch that is captured
-  std::vector<std::uint64_t> graph_sizes;    // vLLM: the batches that are captured; empty: as it chooses
+  std::vector<std::uint64_t> graph_sizes;    // vLLM: the batch sizes that are captured; empty: vLLM chooses
   bool whole_towers = false;                 // vLLM: each rank has the whole vision tower
-  std::string attention_backend;             // SGLang, vLLM: "" as the engine chooses
-  std::string moe_runner;                    // SGLang: "" as the engine chooses
+  std::string attention_backend;             // SGLang, vLLM: "": the engine chooses
+  std::string moe_runner;                    // SGLang: "": the engine chooses
 
-  // Sequences that one request becomes.
+  // The number of sequences that one request becomes.
   std::uint64_t copies() const { return checked_mul(num_beams, num_samples, "beams and samples"); }
   bool wants_lora() const {
     return enable_lora || max_loras || max_lora_rank || max_cpu_loras || !lora_targets.empty();

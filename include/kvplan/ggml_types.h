@@ -14,9 +14,9 @@ namespace kvplan {
 struct GgmlType {
   std::uint32_t id = 0;  // the number in a file's tensor infos
   std::string_view name;
-  std::uint32_t block = 1;      // elements of a block; the first dimension is a whole number of blocks
+  std::uint32_t block = 1;      // elements of a block; the first dimension is a multiple of it
   std::uint32_t bytes = 1;      // bytes of a block
-  std::uint32_t row_bytes = 0;  // bytes beside the blocks of each row (ik_llama.cpp's row scales)
+  std::uint32_t row_bytes = 0;  // bytes of each row in addition to its blocks (ik_llama.cpp's row scales)
   bool removed = false;         // llama.cpp no longer reads it; old files still have it
   bool interleaved = false;     // a layout of several rows together (ik_llama.cpp's _R4 and _R8); the size is the same
 };

@@ -26,7 +26,7 @@ class GpuCatalogue {
   const Gpu* find(std::string_view text) const;
   // The same, or Error(kBadInput) with the nearest names.
   const Gpu& parse(std::string_view text, std::string_view option = "--gpu") const;
-  // GPUs of the same name in other sizes, where `text` does not say which one is meant: "a100".
+  // GPUs with the same name and other memory sizes, if `text` does not say which one is meant: "a100".
   std::vector<std::string_view> other_sizes(std::string_view text) const;
 
  private:
@@ -52,7 +52,7 @@ inline const Gpu& parse_gpu(std::string_view text) {
   return built_in_catalogue().parse(text);
 }
 
-// Slices of GPUs (MIG), which a program sees as GPUs. They are found only by name: no search offers one, since nobody
+// Slices of GPUs (MIG), which a program sees as GPUs. They are only found by name. No search offers one, because nobody
 // rents a slice instead of a GPU.
 std::span<const Gpu> gpu_slices();
 std::span<const std::string_view> gpu_lines();  // gpus.txt

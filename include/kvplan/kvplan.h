@@ -1,4 +1,4 @@
-// The library in one header: a model, a request, and the answer, as the command line gives it.
+// The library in one header: a model, a request, and the same answer as on the command line.
 //
 //   const kvplan::Model model = kvplan::Model::load("deepseek-ai/DeepSeek-V3");
 //   kvplan::Request request;
@@ -22,9 +22,9 @@ namespace kvplan {
 struct ModelSpec;
 
 struct LoadOptions {
-  bool assume = false;   // plan an unknown architecture from its fields, with a note
+  bool assume = false;   // plan an unknown architecture from its common fields, with a note
   bool offline = false;  // Hub ids are only looked up in the caches
-  std::string revision;  // for a Hub id that names none
+  std::string revision;  // the revision of a Hub id that has none
   std::string token;     // "" for HF_TOKEN or the token file
 };
 

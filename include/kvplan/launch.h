@@ -30,7 +30,7 @@ struct Launch {
   std::vector<std::vector<std::string>> commands;  // one for each node, the program first
   std::uint64_t gpus_per_node = 1;
   std::string local_model;           // the path in the commands, if the model is not from the Hub
-  std::vector<std::string> remarks;  // what the commands cannot express, each a sentence
+  std::vector<std::string> remarks;  // what the commands cannot express, one sentence each
 };
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// A plan measured on a real device: what was allocated there, and what it took.
+// A plan measured on a real device: what was allocated, and how much memory it took.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct DeviceFacts {
   Bytes nominal;                            // as the driver's own tools report it; 0 if they report none
   Bytes usable;                             // as a program sees it
   Bytes granularity;                        // the unit that an allocation is rounded up to
-  std::optional<Bytes> context;             // what opening the device took; absent if nothing counts it
-  std::uint64_t least_stream = 256 * kMiB;  // smallest read that measures memory rather than caches
+  std::optional<Bytes> context;             // memory that opening the device took; absent if nothing counts it
+  std::uint64_t least_stream = 256 * kMiB;  // the smallest read that measures memory rather than caches
   double margin = 0.02;                     // share of the free memory left to other processes
 };
 
@@ -31,7 +31,7 @@ struct MeasuredLine {
   Bytes planned;
   Bytes rounding;  // at most: each buffer rounded up to the granularity
   Bytes measured;
-  std::string reason;  // why planned and measured differ; "" if they do not
+  std::string reason;  // why planned and measured bytes differ; "" if they do not
 
   std::int64_t difference() const { return signed_difference(measured.count(), planned.count()); }
   // The difference beyond what the granularity explains.
@@ -59,17 +59,17 @@ struct RehearsedStep {
 
 enum class RehearsalStatus {
   kStarts,  // all steps were allocated at the same time
-  kTight,   // it fits, but only within the margin left to other processes
-  kStops,   // at a block that could not be allocated
+  kTight,   // it fits, but only by using the margin that is left to other processes
+  kStops,   // it failed at a block that could not be allocated
 };
 
-// An engine's start rehearsed without the engine: its allocations in their order.
+// A rehearsed start: the engine's allocations in their order, without the engine.
 struct Rehearsal {
   RehearsalStatus status = RehearsalStatus::kStarts;
   std::vector<RehearsedStep> steps;
   Bytes free;            // before the first step
   Bytes spare, missing;  // after the last one, on the GPU as it is now
-  std::string stopped;   // "weights, block 112 of 340"; empty if it did not stop
+  std::string stopped;   // "weights, block 112 of 340"; empty if all were allocated
   std::string reason;    // the driver's words for the refusal
 };
 
@@ -91,15 +91,15 @@ enum class MeasureStatus {
 
 struct Measurement {
   DeviceFacts device;
-  Bytes free;  // before anything was allocated
+  Bytes free;  // memory before anything was allocated
   // The plan's figure for opening the device; absent: its engine has no such line.
   std::optional<Bytes> planned_context;
   Bytes used_by_others;                           // before anything was allocated
   std::optional<std::uint64_t> other_processes;   // absent: unknown
-  std::int64_t others_moved = 0;                  // change of the memory that others hold, during the measurement
-  std::uint64_t gpu = 0;                          // the GPU of the plan whose share was allocated
+  std::int64_t others_moved = 0;                  // by how much other processes' memory changed during the measurement
+  std::uint64_t gpu = 0;                          // the planned GPU whose part was allocated
   std::uint64_t max_model_len = 0, num_seqs = 0;  // as measured
-  std::string scaled;                             // why these are less than the plan's; "" if they are not
+  std::string scaled;  // why the measured sequences or tokens are fewer than the plan's; "" if they are not
   std::vector<MeasuredLine> lines;
   Bytes planned, measured;
   double tolerance = 0.01;

@@ -12,7 +12,7 @@ enum class RotaryLayers : std::uint8_t { kAll, kNone, kWindowed, kAllButEveryFou
 
 // What the graph of a model's operations depends on: for engines whose buffers follow from the graph (llama.cpp).
 struct GraphFacts {
-  bool norms_subtract_mean = false;  // LayerNorm, for models whose norms have no bias to tell it by
+  bool norms_subtract_mean = false;  // LayerNorm, for models whose norms have no bias that would show it
   bool scales_embedding = false;     // the embedding is multiplied before the first layer
   bool scales_tokens = false;        // the same, but not if a batch contains embeddings
   bool scales_by_position = false;   // queries are multiplied by a factor that depends on their position
@@ -25,8 +25,8 @@ struct GraphFacts {
   std::uint64_t index_topk = 0;  // keys that the indexer of a sparse attention chooses
   bool clamps_gates = false;     // gate and up are clamped by separate operations
   bool is_checked = false;       // the graph was compared with executed contexts of this architecture
-  bool mixes_batches = true;     // a batch may bring tokens and embeddings at once
-  bool chooses_late = false;     // the rows whose logits are wanted are selected after the last layer
+  bool mixes_batches = true;     // a batch may have tokens and embeddings at the same time
+  bool chooses_late = false;     // rows without logits are dropped after the last layer
   std::uint32_t num_heads = 0;   // of an attention that keeps no cache
 };
 
@@ -46,7 +46,7 @@ struct RotaryTable {
   std::uint64_t setting = 0;   // distinguishes settings of the same shape
   bool is_multimodal = false;  // positions in time, height and width (M-RoPE)
   bool is_yarn = false;
-  bool of_indexer = false;  // pairs elements differently from the attention beside it
+  bool of_indexer = false;  // pairs elements differently from the attention in the same layer
   friend bool operator==(const RotaryTable&, const RotaryTable&) = default;
 };
 

@@ -1,4 +1,4 @@
-// What the reader of a plan should know: assumptions, warnings, differences.
+// What the reader of a plan should know: assumptions, warnings, and differences.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ enum class NoteLevel { kInfo, kWarning };
 
 struct Note {
   NoteLevel level = NoteLevel::kInfo;
-  std::string code;  // stable, for machines: "assumed_architecture"
+  std::string code;  // a stable code for programs: "assumed_architecture"
   Template message;  // one sentence
   bool operator==(const Note&) const = default;
 };

@@ -1,4 +1,5 @@
-// What an engine's start-up log contains: figures with their line numbers, and the options the engine was started with.
+// What an engine's start-up log contains: figures with their line numbers, and the options with which the engine was
+// started.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ struct Observation {
   double value = 0;
   LogUnit unit = LogUnit::kGibibytes;
   std::string device;                 // llama.cpp: "CUDA0", "CPU"
-  std::optional<std::uint64_t> rank;  // where the line names one
+  std::optional<std::uint64_t> rank;  // the rank, if the line names one
   double step = 0;                    // the value of the last digit that the line prints
 
   double bytes() const;  // of a figure in GiB, MiB or bytes
@@ -42,7 +43,7 @@ struct LogOptions {
   std::string engine;          // "" if no line names it
   std::string version;         // "0.8.3", "b4277"
   std::string since, until;    // if no line names the release: the releases with the wording of the lines
-  bool has_arguments = false;  // it lists them: an option that is not there is the engine's default
+  bool has_arguments = false;  // the log lists options, so an option that is missing has the engine's default
   std::string model;           // as the log spells it
   std::string card;            // "NVIDIA GeForce RTX 4090"
   std::optional<std::uint64_t> tensor_parallel, max_model_len, num_seqs, n_batch, n_ubatch, block_size;
@@ -62,12 +63,12 @@ struct LogOptions {
   std::string speculative_method, mamba_cache_mode, state_dtype;
 };
 
-// What a line reports besides figures: why an engine did not start, what it did instead, how busy it is.
+// What a line reports besides figures: why an engine did not start, what it did instead, and its load.
 enum class LogEventId : std::uint8_t {
   // Not enough memory.
   kCacheTooSmall,    // one sequence of the requested length needs more than the remaining cache
   kNoCacheMemory,    // nothing is left for the cache
-  kFreeMemoryShort,  // other processes hold memory that the engine was to use
+  kFreeMemoryShort,  // other processes use memory that the engine needs
   kOutOfMemory,      // an allocation on the GPU failed
   kGraphsFailed,     // while graphs were captured
   kBufferFailed,     // llama.cpp: a buffer could not be allocated; the next three say which
@@ -97,9 +98,9 @@ enum class LogEventId : std::uint8_t {
   kSharedMemory,  // on-chip memory of a kernel
   kUnknownArchitecture,
   kTooManySequences,  // more than there are slots for states
-  kRefused,           // some other refusal, in the engine's words
+  kRefused,           // another refusal, in the engine's words
   kDied,              // an engine process died; other lines give the cause
-  // The engine keeps running, or this line does not tell.
+  // The engine keeps running, or the line does not show whether it does.
   kRaised,      // the line of an exception
   kRetried,     // retried with less memory, which is normal
   kFitReduced,  // llama.cpp shortened the context by itself
@@ -115,9 +116,9 @@ enum class LogEventId : std::uint8_t {
   kPreempted,
   kProjectorFailed,  // llama.cpp: it serves until the first image
   kTraffic,          // running and waiting sequences
-  kMemoryHint,       // no failure, but why memory ran out later
-  kRoomLeft,         // memory that the cache could have had
-  kPhase,            // a traceback's frame that tells which phase it was in
+  kMemoryHint,       // not a failure, but a reason for a later lack of memory
+  kRoomLeft,         // memory that the cache could have used
+  kPhase,            // a frame of a traceback that shows the phase of the start
   kCompiled,         // torch.compile, which leaves less for the cache of that start
   kMark              // a line that tells which engine wrote the log
 };
@@ -160,7 +161,7 @@ enum class LogCure : std::uint8_t {
   kOtherCard,
   kMoreHostMemory,
   kAsTheLogSays,  // the failing line's own advice
-  kOther          // of a table's row, in its words
+  kOther          // in the words of a table's row
 };
 std::string_view name(LogCure cure);
 
@@ -194,7 +195,7 @@ struct LogReading {
   std::size_t lines = 0;
   std::size_t starts = 0;  // starts that the log contains; everything else here is from the last one
 
-  // The first figure of that name, and the smallest.
+  // The first figure with that name, and the smallest one.
   std::optional<double> first(std::string_view what) const;
   std::optional<double> smallest(std::string_view what) const;
   std::optional<std::uint64_t> count(std::string_view what) const;  // the first, if it is a count

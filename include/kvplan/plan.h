@@ -16,7 +16,7 @@ namespace kvplan {
 
 enum class Section { kWeights, kKvCache, kActivation, kRuntime };
 
-// The identity of a line: rules and programs use its id, its words are for people.
+// The identity of a line. Rules and programs use its id; its words are for people.
 enum class LineId : std::uint8_t {
   kUsual,  // the part as a whole: "kv_cache"
   // Weights, in the order of Component.
@@ -50,7 +50,7 @@ enum class LineId : std::uint8_t {
   kRollBack,     // copies of states to return to
   kOffloaded,    // in host memory
   // Activations.
-  kSampled,  // logits, and whatever else grows with the sequences that are sampled
+  kSampled,  // logits, and what else grows with the number of sampled sequences
   kScores,   // a matrix of attention scores
   kComputeBuffer,
   kDraftBuffer,   // the draft's compute buffer
@@ -119,22 +119,23 @@ struct KvCachePlan {
   std::vector<CacheGroup> groups;
 };
 
-// The search for the largest count ends here: any larger one fits too.
+// The largest count in searches. If it fits, any larger one fits too.
 inline constexpr std::uint64_t kAnyCount = std::uint64_t{1} << 40;
 
 struct Capacity {
   Bytes kv_cache_memory;                                           // per GPU
-  std::optional<Bytes> kv_cache_memory_low, kv_cache_memory_high;  // range, if estimates decide what is left of a GPU
+  std::optional<Bytes> kv_cache_memory_low,
+      kv_cache_memory_high;  // the range, if estimates decide how much of a GPU is left
   std::optional<std::uint64_t> num_blocks;
   std::optional<std::uint64_t> tokens, tokens_low, tokens_high;
   double max_concurrency = 0;
-  // At the requested number of sequences; kAnyCount: any length. Of a plan it is at most the model's own maximum.
+  // At the requested number of sequences; kAnyCount: any length. In a plan it is at most the model's own maximum.
   std::uint64_t max_model_len = 0;
-  std::uint64_t max_model_len_by_memory = 0;  // of a plan: without that limit
+  std::uint64_t max_model_len_by_memory = 0;  // in a plan: without that maximum
   std::uint64_t max_num_seqs = 0;             // the most at the requested length; kAnyCount: any number
 };
 
-// Different sequence lengths, over all GPUs (what tensor parallelism replicates is counted once).
+// Different sequence lengths, over all GPUs (what tensor parallelism replicates counts once).
 struct MixReport {
   std::uint64_t sequences = 0;
   Tokens tokens;  // of all sequences
@@ -145,16 +146,16 @@ struct MixReport {
   Bytes pages;                // paged: whole pages
   Bytes page_table;           // the table of page numbers
   Tokens shared_prefix;
-  Bytes shared_saving;  // bytes of pages saved where the shared prefix is stored once
+  Bytes shared_saving;  // bytes of pages that are saved because the shared prefix is stored once
 };
 
 // kPartlyOnCpu: a part that could be on a GPU is in main memory.
 enum class Verdict { kFits, kPartlyOnCpu, kDoesNotFit, kUnknown };
 
-// Why an engine would not start, for reasons other than memory.
+// Why an engine would not start for reasons other than memory.
 struct Refusal {
   std::string_view id;  // "attention_heads"
-  Template words;       // the engine's own, with this request's values
+  Template words;       // the engine's own message, with this request's values
   Template cure;        // "use a size that divides them"
 };
 
@@ -180,7 +181,7 @@ struct Remedy {
   std::optional<std::int64_t> headroom;
   Bytes host;                              // bytes in host memory, in all
   std::string command = {};                // of a plan of an engine's command: that command, with the changes
-  Template cost = {};                      // what it gives up; empty if the change says so itself
+  Template cost = {};                      // what the change costs; empty if it is obvious
   std::optional<std::int64_t> frees = {};  // bytes by which the headroom grows
 };
 
@@ -190,38 +191,38 @@ struct VerdictReport {
   VerdictLimit limit = VerdictLimit::kNone;
   Bytes needed, budget;          // where the limit is in bytes
   Bytes low, high;               // the range of `needed`
-  Bytes spared;                  // bytes of the fullest GPU's cache that the stated lengths and a shared prefix save
+  Bytes spared;                  // bytes of the fullest GPU's cache that the given lengths and a shared prefix save
   std::optional<Bytes> reserve;  // kept free on the GPU, out of `budget`, for --reserve
   std::optional<bool> starts;    // whether the engine starts, even if not all sequences run at once; absent: not known
   std::optional<Refusal> refusal;             // then it does not start, and the status is kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these that the engine's scheduler runs at once
   std::string_view spelling;                  // the engine's names of kvplan's options: "--max-model-len=-c ..."
-  std::vector<Remedy> suggestions;            // where it does not fit; smallest loss of quality first
+  std::vector<Remedy> suggestions;            // for a plan that does not fit; smallest change first
   bool has_sought = false;                    // suggestions were searched for
   std::uint64_t asked_gpus = 1;               // requested GPUs; a suggestion may need more
   Template on_cpu;                            // "the experts of 31 of 48 layers are in main memory"; empty: nothing is
   Bytes host_needed;                          // host memory that this takes, with all that the engine keeps there
   Template shortfall;                         // what the cache lacks, in the engine's own words
   std::uint64_t count = 0, least = 0;         // tokens or sequences, against --min-context or --min-seqs
-  bool counts_room = false;                   // `count` is what fits; otherwise what was requested
+  bool counts_room = false;                   // `count` is what fits; otherwise it is what was requested
   std::optional<std::int64_t> headroom;       // bytes left (or missing) on the fullest GPU
   Bytes over;                                 // bytes of the range's high end beyond the limit
-  Bytes either_way;                           // where it is close: half the width of the range
-  Template advice;                            // where it is close: what to lower first
+  Bytes either_way;                           // if it is too close to call: half the width of the range
+  Template advice;                            // if it is too close to call: what to lower first
   Template no_verdict;                        // why there is no verdict although there is a limit; empty: there is one
-  // The largest cap on sequences with which the engine starts, where it checks one against the cache it has sized; and
-  // whether a smaller cap is all that is missing.
+  // The largest cap on sequences with which the engine starts, if it compares one with the cache that it has sized; and
+  // whether only a smaller cap is needed.
   std::optional<std::uint64_t> largest_seqs_cap;
   bool needs_fewer_seqs = false;
 
   // Everything fits, on the GPUs or partly in main memory.
   bool holds() const { return status == Verdict::kFits || status == Verdict::kPartlyOnCpu; }
-  // A limit was given, and it is not known to be kept.
+  // A limit was given, and the plan exceeds it or may exceed it.
   bool fails() const { return status == Verdict::kDoesNotFit || !no_verdict.empty(); }
 };
 
 // Bounds of speed from the GPU's bandwidth: a step of decoding reads the weights that its tokens pass through and the
-// caches of its sequences at their full (or stated mean) length, and cannot be faster. Engines reach a half to nine
+// caches of its sequences at their full (or given mean) length, and cannot be faster. Engines reach a half to nine
 // tenths of it.
 struct Roofline {
   double bandwidth_gb_s = 0;  // 10^9 bytes per second, of one GPU
@@ -238,8 +239,8 @@ struct Roofline {
   std::optional<double> tflops;         // 10^12 per second, of one GPU
   std::optional<double> first_token_s;  // lower bound of the time to first token for such a prompt; needs tflops
   Bytes host_read;                      // from host memory, by a step of one sequence at full length
-  double host_gb_s = 0;                 // bandwidth of that memory; 0 if nothing lies there
-  bool host_assumed = false;            // host_gb_s is our assumption
+  double host_gb_s = 0;                 // bandwidth of that memory; 0 if nothing is stored there
+  bool host_assumed = false;            // host_gb_s is an assumption of kvplan
 };
 
 // The engine's settings in this plan, requested or default; absent if it has no such setting.

@@ -13,14 +13,14 @@ namespace kvplan {
 
 struct PublishedModel {
   std::string_view id;     // "nvidia/Qwen3.6-27B-NVFP4"
-  std::string_view model;  // whatever its types: "Qwen3.6-27B"
+  std::string_view model;  // the name without types: "Qwen3.6-27B"
   std::string_view family, generation;
   std::string_view tasks;          // separated by spaces: chat, vision, code, embedding, reranking, speech
   std::string_view license, date;  // as its page on the Hub has them; empty if no record was found
   std::uint64_t parameters = 0;    // as its files store them; 0: no record
   std::string gguf;                // a repository with its GGUF files
   std::string_view ollama;         // its tag in ollama's library
-  std::string_view like;           // the entry that it is described by; empty: none
+  std::string_view like;           // the entry whose config this one is based on; empty: none
   std::string_view difference;     // from that one
 };
 
@@ -32,13 +32,13 @@ struct ModelList {
 
 struct PickedModel {
   PublishedModel model;
-  std::string generation_date;  // of the oldest model of its generation
+  std::string generation_date;  // of the oldest model in its generation
   std::uint64_t parameters = 0;
   std::string type;                    // of its weights
   std::uint64_t longest = 0;           // the longest context that fits
   Bytes gpu;                           // on the fullest GPU
   Bytes host;                          // weights in main memory; 0 if all of it is on the GPUs
-  std::optional<double> tokens_per_s;  // at most, of all users together
+  std::optional<double> tokens_per_s;  // upper bound for all users together
   std::vector<std::string> command;
 };
 

@@ -1,5 +1,5 @@
-// What a checkpoint says about the quantization of its weights, whatever the dialect. src/formats fills it, src/weights
-// turns it into bytes.
+// What a checkpoint declares about the quantization of its weights, in any dialect. src/formats fills it, and
+// src/weights computes bytes from it.
 #pragma once
 
 #include <compare>
@@ -14,10 +14,10 @@ namespace kvplan {
 // How the matrix of one linear layer is stored.
 struct WeightScheme {
   std::string type;               // a name of the table of weight types: "gptq-int4", "fp8-block", "mxfp4"
-  std::uint64_t millibits = 0;    // 1000 * bits if the checkpoint gives its own; 0: as the type has it
-  std::uint64_t group_size = 0;   // 0: as the type has it
-  std::uint64_t zero_bits = 0;    // of a group's zero point; 0: as the type has it
-  std::uint64_t tensor_bits = 0;  // of what a matrix has besides (codebooks); 0: as the type has it
+  std::uint64_t millibits = 0;    // 1000 * bits if the checkpoint gives its own; 0: the type's own
+  std::uint64_t group_size = 0;   // 0: the type's own
+  std::uint64_t zero_bits = 0;    // bits of a group's zero point; 0: the type's own
+  std::uint64_t tensor_bits = 0;  // additional bits of a matrix (codebooks); 0: the type's own
   std::uint64_t block_rows = 0, block_columns = 0;
   bool has_zero_points = true;
   bool double_quantized = true;
@@ -46,10 +46,10 @@ struct QuantDeclaration {
   friend bool is_declared(const QuantDeclaration& q) { return !q.dialect.empty(); }
 };
 
-// What an engine's kernels make of MXFP4 experts: they pad the inner and outer width to multiples of these (0 for the
-// inner width: not padded, and a partial block has no scale). A second copy of the scales in the kernel's order, with
-// rows in multiples of second_scale_rows, may stay beside the loaded ones, and the biases are then float32; 0: there is
-// none.
+// How an engine's kernels store MXFP4 experts. They pad the inner and outer width to multiples of these numbers (0 for
+// the inner width: not padded, and a partial block has no scale). A second copy of the scales in the kernel's order,
+// with rows in multiples of second_scale_rows, may stay beside the loaded ones, and the biases are then float32; 0:
+// there is none.
 struct Mxfp4Layout {
   std::uint64_t width = 1, hidden = 1, second_scale_rows = 0;
   friend bool operator==(const Mxfp4Layout&, const Mxfp4Layout&) = default;

@@ -1,4 +1,4 @@
-// Ranges of estimates: how far recorded figures lay from the plan, as fitted by scripts/ranges.py.
+// Ranges of estimates: how far recorded figures are from the plan, as fitted by scripts/ranges.py.
 #pragma once
 
 #include <span>
@@ -20,10 +20,10 @@ struct TermRange {
   std::uint64_t floor_mib = 0;
 };
 std::span<const TermRange> term_ranges();
-// How strongly the errors of two estimates of one start correlate: 0 not at all, 1 fully.
+// How strongly the errors of two estimates within one start correlate: 0 not at all, 1 fully.
 double terms_together();
 
-// The range of an estimate of `bytes` for the term; no width for a term without recorded figures.
+// The range of an estimate of `bytes` for the term. A term without recorded figures has a range of width 0.
 Range range_around(std::string_view term, Bytes bytes);
 
 // The range of a sum. The errors of its parts hardly correlate, so they add up as squares rather than end to end.

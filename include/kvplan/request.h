@@ -1,4 +1,4 @@
-// What the user asks for: the options of the command line as plain data. Absent means "as the engine chooses".
+// What the user requests: the options of the command line as plain data. Absent means that the engine chooses.
 #pragma once
 
 #include <algorithm>
@@ -32,12 +32,12 @@ struct Parallel {
   bool expert = false;
   bool balances_experts = false;        // EPLB: experts move between ranks
   std::uint64_t redundant_experts = 0;  // copies that it adds to the routed experts of each layer
-  std::vector<std::uint64_t> layers;    // of each pipeline stage; empty: as the engine deals them
+  std::vector<std::uint64_t> layers;    // layers of each pipeline stage; empty: the engine decides
   bool dp_attention = false;            // SGLang: the data parallel ranks are among the tensor parallel ones
   bool given = false;                   // -tp or -pp was given: --gpu-count then starts no search for a layout
   bool operator==(const Parallel&) const = default;
 
-  // GPUs of the layout. SGLang's data parallel attention needs no extra ones.
+  // The number of GPUs in the layout. SGLang's data parallel attention does not need additional ones.
   std::uint64_t gpus() const {
     constexpr const char* kWhat = "the number of GPUs";
     const std::uint64_t copy = checked_mul(tensor, pipeline, kWhat);
@@ -50,7 +50,7 @@ struct CardRequest {
   const Gpu* gpu = nullptr;             // of the catalogue
   std::optional<Bytes> memory;          // of one GPU
   std::vector<const Gpu*> mixed;        // different GPUs, in order; `gpu` is the smallest
-  std::string note;                     // --gpu auto: what was found, for the report
+  std::string note;                     // --gpu auto: the GPUs that were found, for the report
   std::uint64_t count = 1;              // GPUs available
   bool count_given = false;             // --gpu-count was given: a suggestion with another number must say so
   std::optional<std::string> measured;  // --measure: the device's name, if no GPU is named
@@ -90,7 +90,7 @@ struct Limits {
   std::optional<Bytes> max_vram;
   std::optional<Tokens> min_context;
   std::optional<std::uint64_t> min_seqs;
-  bool no_offload = false;         // nothing that a GPU could hold may lie in main memory
+  bool no_offload = false;         // nothing that fits a GPU may be in main memory
   std::optional<Reserve> reserve;  // absent: the verdict keeps none free, suggestions keep the engine's usual one
   bool operator==(const Limits&) const = default;
 };
@@ -102,7 +102,7 @@ enum class LlamaSplit : std::uint8_t { kLayer, kRow, kTensor };
 
 inline constexpr std::uint64_t kEveryLayer = 999999;  // -ngl all, --cpu-moe
 
-// Who places layers that no option places: the engine as the release does it, llama.cpp's fit in any release, or nobody
+// Who places layers that no option places: the engine as its release does it, llama.cpp's fit in any release, or nobody
 // (everything is on the GPUs).
 enum class Placement : std::uint8_t { kUsual, kFit, kNone };
 
@@ -164,9 +164,9 @@ struct MlxOptions {
   bool operator==(const MlxOptions&) const = default;
 };
 
-// What an engine's own command says beside the options of a plan (src/launch).
+// What an engine's own command contains besides the options of a plan (src/launch).
 struct CommandRequest {
-  std::vector<std::string> unmodelled;  // options that can raise a GPU's memory: they leave no verdict
+  std::vector<std::string> unmodelled;  // options that can raise the GPU memory, so there is no verdict
   std::string refusal, cure;            // why the engine does not take it: "unrecognized arguments: --x"
   bool is_rocm = false;                 // its container is for AMD's GPUs
   bool wants_v0 = false;                // vLLM: VLLM_USE_V1=0, which 0.11 dropped
@@ -179,20 +179,20 @@ struct Request {
 
   // The load.
   std::optional<Tokens> max_model_len;        // of one sequence
-  bool longest = false;                       // instead: the longest context that fits
+  bool longest = false;                       // plan for the longest context that fits instead
   std::uint64_t num_seqs = 1;                 // live sequences, each at full length
-  std::optional<std::uint64_t> max_num_seqs;  // the scheduler's cap: changes logits, graphs and state slots
+  std::optional<std::uint64_t> max_num_seqs;  // the scheduler's cap, which affects logits, graphs and state slots
   bool users = false;                         // num_seqs are concurrent users, spread over as many copies as they need
   std::optional<Tokens> encoder_len;          // source tokens of one sequence
   std::optional<Tokens> max_num_batched_tokens;  // prefill chunk
 
-  // Sequences of different lengths, planned in addition: contiguous, paged, with a shared prefix.
+  // Sequences with different lengths, which are planned in addition: contiguous, paged, and with a shared prefix.
   std::vector<Tokens> seq_lens;
   std::optional<Tokens> avg_len;        // of each of num_seqs sequences
   std::optional<Tokens> shared_prefix;  // tokens that all sequences begin with
 
   // Types.
-  std::optional<std::string> weights;               // weight type; absent: as the checkpoint declares
+  std::optional<std::string> weights;               // weight type; absent: the checkpoint's
   std::optional<Dtype> dtype;                       // compute type
   std::optional<Dtype> cache_type_k, cache_type_v;  // absent: auto
   std::optional<Dtype> state_dtype;                 // --mamba-ssm-cache-dtype
@@ -211,14 +211,14 @@ struct Request {
   TransformersOptions transformers;
   MlxOptions mlx;
 
-  // What is loaded beside the model.
+  // What is loaded in addition to the model.
   std::uint64_t num_speculative_tokens = 0;
   bool mtp = false;
   ExtrasRequest extras;
 
   // The budget.
   CardRequest card;
-  std::optional<double> memory_utilization;    // share of the GPU the engine may use
+  std::optional<double> memory_utilization;    // fraction of the GPU that the engine may use
   std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
   std::optional<double> margin;  // half the range of every estimate, as a fraction; absent: each estimate's range
   std::shared_ptr<const Calibration> calibration;  // figures that replace estimates where GPU and engine match

@@ -1,4 +1,4 @@
-// Storage types of a cache, and the only place where terms become bytes.
+// Storage types of a cache. This is the only place where terms become bytes.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ enum class Dtype : std::uint8_t {
 struct PackRule {
   std::uint64_t block = 1;        // elements of a block
   std::uint64_t block_bytes = 1;  // bytes of a block
-  std::uint64_t extra = 0;        // bytes beside each vector (scales, zero points)
-  bool over_row = false;          // blocks run over all units of the row, as ggml packs them
+  std::uint64_t extra = 0;        // bytes of each vector in addition to its elements (scales, zero points)
+  bool over_row = false;          // blocks extend over all units of the row, as ggml packs them
 };
 
 struct DtypeInfo {

@@ -1,5 +1,5 @@
-// A constant text with named values, "{tokens} tokens * {hidden_size} * 2 B": how a figure was worked out, or what an
-// engine says. Reports put the values in. "{num_seqs:sequence}" is a count of things, "1 sequence" or "3 sequences";
+// A constant text with named values, "{tokens} tokens * {hidden_size} * 2 B": how a figure was computed, or an engine's
+// message. Reports insert the values. "{num_seqs:sequence}" is a count of things, "1 sequence" or "3 sequences";
 // "{needed:GiB}" are bytes in GiB, "{needed:size}" in the unit that suits them, "{needed:size_up}" rounded up.
 #pragma once
 
@@ -57,7 +57,7 @@ class Template {
   bool empty() const { return parts_ == nullptr; }
   std::span<const Part> parts() const { return empty() ? std::span<const Part>() : std::span<const Part>(*parts_); }
   friend bool operator==(const Template& a, const Template& b);
-  bool operator==(const char*) const = delete;  // no rule may depend on words
+  bool operator==(const char*) const = delete;  // no rule may depend on the words
 
  private:
   std::shared_ptr<const std::vector<Part>> parts_;  // null: empty text

@@ -1,4 +1,4 @@
-// The weights of a model as a short list of groups of like tensors. Parameters, active parameters, bytes and a rank's
+// The weights of a model as a short list of groups of equal tensors. Parameters, active parameters, bytes and a rank's
 // part all come from this one list; weight types turn it into bytes, and nothing else multiplies parameters.
 #pragma once
 
@@ -88,7 +88,7 @@ struct TensorGroup {
   bool is_expert = false;   // expert parallelism distributes whole copies
   bool is_float32 = false;  // stays float32 whatever the model's type (a router's correction bias)
   Kept kept = Kept::kAsDeclared;
-  bool is_derived = false;  // in no checkpoint: serving engines compute it, a table or a copy in another order
+  bool is_derived = false;  // in no checkpoint, because serving engines compute it: a table, or a copy in another order
   bool is_tied = false;     // a head that shares the embedding: it has no parameters, but it takes bytes where the
                             // pipeline's last stage is not its first
 
@@ -107,7 +107,7 @@ struct UnknownTensors {
   Elements low, estimate, high;
 };
 
-// Bytes from a checkpoint's own headers: they replace what the groups predict.
+// Bytes from a checkpoint's own headers. They replace the bytes computed from the groups.
 struct StoredTensors {
   Component component = Component::kOther;
   std::string type;  // as the header spells it: "BF16", "q4_K"
@@ -118,9 +118,9 @@ struct StoredTensors {
 
 struct Parameters {
   std::uint64_t total = 0;   // unique parameters of the main model, without its MTP layers
-  std::uint64_t active = 0;  // what one token passes through, embedding and head included
+  std::uint64_t active = 0;  // parameters that one token uses, including embedding and head
   std::uint64_t mtp = 0;
-  bool is_known = false;  // false: some part is an estimate or missing
+  bool is_known = false;  // false: a part is an estimate or missing
 };
 
 }  // namespace kvplan

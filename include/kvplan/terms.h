@@ -1,5 +1,5 @@
-// The narrow waist of kvplan: a formula turns a layer into a short list of terms, an engine turns terms into bytes. A
-// formula knows no engine and no type's size; an engine knows no attention kind.
+// Terms connect formulas and engines: a formula turns a layer into a short list of terms, and an engine turns terms
+// into bytes. Formulas depend on no engine and no type's size; engines depend on no attention kind.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// What one entry is for.
+// What an entry is for.
 enum class Growth {
   kToken,        // one entry for every `stride` tokens of the sequence
   kSourceToken,  // one entry for every encoder or image token (cross attention)
@@ -51,7 +51,7 @@ struct Limit {
   LimitKind kind = LimitKind::kNone;
   Tokens tokens{};
   Tokens sink{};
-  // The tokens after which the term grows no more; 0 for kNone.
+  // The number of tokens at which the term stops growing; 0 for kNone.
   Tokens total() const { return tokens + sink; }
   friend bool operator==(const Limit&, const Limit&) = default;
 };

@@ -1,5 +1,5 @@
-// What engines and weights need to know of an architecture besides its layers and tensors. A family's file sets them in
-// its rows: {.is = {"glm4", kExecutedClass, Arch::kGlm4, {.overflows_float16 = true}}, ...}.
+// What engines and weights need to know about an architecture besides its layers and tensors. A family's file sets
+// these in its rows: {.is = {"glm4", kExecutedClass, Arch::kGlm4, {.overflows_float16 = true}}, ...}.
 #pragma once
 
 namespace kvplan {

@@ -11,10 +11,10 @@
 
 namespace kvplan {
 
-// In the order that engines pass through them; an engine may lack some.
+// In the order in which engines go through them. An engine may lack some.
 enum class StartStage : std::uint8_t {
   kProcess,  // libraries, the driver's context
-  kWeights,  // read and laid out
+  kWeights,  // weights are read and placed
   kProfile,  // a forward pass that finds the peak of activations
   kCache,    // the cache, then the graphs
   kServing,  // up to the answer to the first request
@@ -35,7 +35,7 @@ struct WatchedStage {
 enum class WatchStatus : std::uint8_t {
   kStarted,
   kDied,     // the process ended
-  kSteady,   // a process that was already running, or whose log shows no start: its memory no longer changed
+  kSteady,   // a process that was already running, or whose log does not show a start: its memory no longer changed
   kTooSlow,  // the time limit passed before it had started
 };
 

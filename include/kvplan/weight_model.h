@@ -1,5 +1,5 @@
-// The view of a model that the weights need: its tensors, and the few dimensions that llama.cpp's mixtures look at. The
-// model must outlive it.
+// The view of a model that the weights need: its tensors, and the few dimensions that llama.cpp's mixtures depend on.
+// The model must outlive it.
 #pragma once
 
 #include <cstdint>

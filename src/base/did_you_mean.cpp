@@ -9,7 +9,7 @@ namespace kvplan {
 
 constexpr std::size_t kLongest = 64;
 
-// Optimal string alignment over three rows of the table.
+// Optimal string alignment, with three rows of the table.
 static std::size_t distance(std::string_view a, std::string_view b) {
   a = a.substr(0, kLongest);
   b = b.substr(0, kLongest);

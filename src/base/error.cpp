@@ -6,7 +6,7 @@
 
 namespace kvplan {
 
-// The one place where a string from a file, a name or a server becomes printable.
+// The only place where a string from a file, a name or a server is made printable.
 std::string one_line(std::string_view text, std::size_t max_length) {
   std::string out;
   out.reserve(text.size() < max_length ? text.size() : max_length);
@@ -23,7 +23,7 @@ std::string one_line(std::string_view text, std::size_t max_length) {
       at += token;
       continue;
     }
-    // A CI runner takes "##[" anywhere and "::" at the start of a line for commands. Three colons never follow each
+    // A CI runner treats "##[" anywhere, and "::" at the start of a line, as commands. Three colons never follow each
     // other: if a line wraps between them, the next line must not begin with two.
     if (next.code == '[' && out.ends_with("##")) out += ' ';
     if (next.code == ':' && (out == ":" || out.ends_with(" :") || out.ends_with("::"))) out += ' ';

@@ -34,7 +34,7 @@ std::string_view size_of(std::string_view name) {
 
 struct SourceRow {
   std::string_view word, text;
-  bool is_reported = false;  // the memory is what a driver reports
+  bool is_reported = false;  // a driver reports this memory
 };
 constexpr SourceRow kSources[] = {
     {"smi", "data sheet; nvidia-smi", true},
@@ -100,7 +100,7 @@ GpuCatalogue::GpuCatalogue(const std::vector<GpuRecord>& own) {
     rows_.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
                      card.memory / kMiB, card.usable / kMiB, card.reported, card.unified, card.bandwidth_gb_s,
                      card.source.empty() ? "own file" : std::string_view(card.source), 0, Peak{}});
-    // A file gives no compute capability: a GPU with a built-in name has that GPU's.
+    // A file gives no compute capability, so a GPU with a built-in name gets that GPU's.
     const auto same = built_in.find(folded(card.name));
     if (same == built_in.end()) continue;
     rows_.back().capability = same->second->capability;
@@ -123,7 +123,7 @@ const GpuCatalogue& built_in_catalogue() {
   return all;
 }
 
-// A GPU's exact name means that GPU, whatever another one's alias is.
+// A GPU's exact name means that GPU, even if it is also another GPU's alias.
 const Gpu* GpuCatalogue::find(std::string_view text) const {
   if (const auto exact = names_.find(text); exact != names_.end()) return exact->second;
   const std::string name = folded(text);

@@ -1,5 +1,5 @@
-// What the program asks of the operating system, except for measuring, which only Linux has. Implemented in
-// os_posix.cpp and os_windows.cpp. Paths are UTF-8. If a call fails, errno says why.
+// What the program needs from the operating system, except for measuring, which only works on Linux. Implemented in
+// os_posix.cpp and os_windows.cpp. Paths are UTF-8. If a call fails, errno has the reason.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ std::optional<OpenFile> open_file(const std::string& path);
 // A file descriptor, or -1. The first three do not wait for the other end of a named pipe; reads and writes do so after
 // wait_in_calls().
 int open_to_read(const std::string& path);
-int open_in_place(const std::string& path);          // to write to what is already there; fails for a link
+int open_in_place(const std::string& path);          // to write to an existing file; fails for a link
 int open_to_append(const std::string& path);         // the same, and follows links
 int create(const std::string& path, unsigned mode);  // to write a new file; fails if anything is there, even a link
 void wait_in_calls(int file);

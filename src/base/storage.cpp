@@ -1,8 +1,8 @@
-// KV types and what they really cost.
-// Sources: vLLM vllm/v1/kv_cache_interface.py (KVQuantMode: per-token-head types add a float32 scale for each
-// head of K and of V; nvfp4 is d/2 + d/16), quantization/turboquant/config.py (key ceil(d*kb/8)+2, no extra for the
-// 8-bit key; value ceil(d*vb/8)+4; a slot is even), ggml's block types (ggml-common.h), FlashMLA's fp8 layout
-// (512 FP8 + 4 float32 scales + 64 bf16 rope = 656; DeepSeek-V4: 448 + 8 scale bytes + 64 bf16 = 584).
+// KV types and the memory that they really need. Sources: vLLM vllm/v1/kv_cache_interface.py (KVQuantMode:
+// per-token-head types add a float32 scale for each head of K and of V; nvfp4 is d/2 + d/16),
+// quantization/turboquant/config.py (key ceil(d*kb/8)+2, no extra for the 8-bit key; value ceil(d*vb/8)+4; a slot is
+// even), ggml's block types (ggml-common.h), FlashMLA's fp8 layout (512 FP8 + 4 float32 scales + 64 bf16 rope = 656;
+// DeepSeek-V4: 448 + 8 scale bytes + 64 bf16 = 584).
 #include "kvplan/storage.h"
 
 #include <array>

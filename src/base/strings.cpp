@@ -4,7 +4,7 @@
 
 namespace kvplan {
 
-// Not std::tolower, which asks the locale.
+// Not std::tolower, which depends on the locale.
 static char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

@@ -22,7 +22,7 @@ const Option* find_option(string_view name) {
   return nullptr;
 }
 
-// CLI11 2.1 takes no short options of several letters: it knows "-tp" as "--tp".
+// CLI11 2.1 does not support short options with several letters, so it gets "-tp" as "--tp".
 static std::string declared(string_view name) {
   return (name.size() > 2 && name[1] != '-' ? "-" : "") + std::string(name);
 }
@@ -60,7 +60,7 @@ static void declare_commands(CLI::App& app, string_view first) {
       app.add_subcommand(std::string(command.name), std::string(command.help))->fallthrough();
 }
 
-// What people type for training.
+// Options that people type for training.
 constexpr string_view kTraining =
     "--training --train --finetune --fine-tune --finetuning --sft --rlhf --grpo --ppo --dpo --qlora --optimizer "
     "--optim --gradient-checkpointing --gradient-accumulation-steps --deepspeed --fsdp --zero-stage";
@@ -82,7 +82,7 @@ static void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
     fail("no such command or file: \"" + one_line(arguments[0], 60) + "\"", near);
 }
 
-// Options of other tools that people type, and kvplan's option for each.
+// Options of other tools that people type, with kvplan's option for each.
 constexpr std::pair<string_view, string_view> kOtherWords[] = {
     {"--vram", "--gpu-memory SIZE, or --max-vram SIZE for a limit"},
     {"--gpus", "--gpu NAME and --gpu-count N"},
@@ -180,7 +180,7 @@ ParsedArguments parse_arguments(std::vector<std::string> arguments) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   out.command = chosen.empty() ? &commands().front() : find_command(chosen.front()->get_name());
   std::vector<std::string> left = app.remaining(true);
-  left.insert(left.end(), out.words.begin(), out.words.end());  // "-5" is a word to CLI11
+  left.insert(left.end(), out.words.begin(), out.words.end());  // CLI11 treats "-5" as a word
   for (const std::string& word : left)
     if (word.size() > 1 && word[0] == '-') refuse_option(*out.command, word);
 

@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-// Makes others that save to the same folder wait. It leaves no file behind.
+// Makes other processes that save to the same folder wait. It leaves no file behind.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) : file_(os::lock_folder(folder)) {}
@@ -59,7 +59,7 @@ std::string today() {
 void save_calibration(const std::string& path, const CalibrationRecord& record) {
   const std::string place = place_of(path);
   if (path == "default") {
-    std::error_code ignored;  // writing the file reports what is wrong
+    std::error_code ignored;  // writing the file will report what is wrong
     std::filesystem::create_directories(folder_of(place), ignored);
   }
   const FolderLock lock(folder_of(place));

@@ -17,10 +17,10 @@
 
 namespace kvplan {
 
-// No engine writes longer lines; the image of a disk may have one without end.
+// No engine writes longer lines, but a disk image may have an endless one.
 constexpr std::uint64_t kLongestLine = 64 * kMiB;
 
-// Whether a file without a known line may be a log: text, and not a document such as a config.json.
+// Whether a file without a known line may be a log: it is text, and not a document such as a config.json.
 static bool is_text(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || head[first] == '{') return false;
@@ -54,7 +54,7 @@ static LogReading read_whole_log(const std::string& path, std::string& head) {
   return out;
 }
 
-// The options of the launch command at the top of a log, if the engine does not print its arguments.
+// The options of the launch command at the start of a log, for engines that do not print their arguments.
 static std::optional<Invocation> asked_by_log(const Invocation& call, const LogReading& reading,
                                               std::string_view head) {
   if (reading.options.has_arguments || reading.starts > 1 || !call.with_command) return std::nullopt;
@@ -64,11 +64,11 @@ static std::optional<Invocation> asked_by_log(const Invocation& call, const LogR
   try {
     return call.with_command(*command);
   } catch (const Error&) {
-    return std::nullopt;  // its options cannot be planned, or contradict those that were given
+    return std::nullopt;  // its options cannot be planned, or contradict the given ones
   }
 }
 
-// The model that a log names, if a cache has it. A log is untrusted: a path in it is not opened.
+// The model that a log names, if a cache has it. The log is untrusted, so a path in it is not opened.
 static std::optional<ModelAndRequest> model_of_log(const LogReading& reading, const Invocation& call) {
   const std::string& name = call.pasted != nullptr ? call.models.front() : reading.options.model;
   const bool is_id = std::count(name.begin(), name.end(), '/') == 1 && name.find_first_of(".:@~\\") != 0 &&

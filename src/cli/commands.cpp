@@ -45,7 +45,7 @@ static Plan plan_of(const ModelSpec& model, const Request& request) {
   return with_source(model.source, [&] { return make_plan(model, request); });
 }
 
-// Printed to standard error, since a command line (--format args) takes all of standard output.
+// Printed to standard error, because a command line (--format args) must be all of standard output.
 static void warn(const ModelSpec& model, const std::string& warning) {
   if (!warning.empty())
     std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
@@ -60,7 +60,7 @@ static int answer(const Invocation& call, const Reply& reply, std::string_view q
   return static_cast<int>(exit);
 }
 
-// If nothing could be planned there is no report (except as JSON): the errors are printed instead, one per line.
+// If nothing could be planned there is no report (except as JSON). The errors are printed instead, one per line.
 static int emit_answered(const Invocation& call, const Answered& answered) {
   if (answered.any || call.format == "json")
     emit(call, answered.text);
@@ -69,8 +69,8 @@ static int emit_answered(const Invocation& call, const Answered& answered) {
   return answered.exit;
 }
 
-// If no GPU is named and this machine has one: whether the model would fit here. The answer and the exit
-// code do not depend on it, and a GPU whose memory is unknown is skipped.
+// If no GPU is named and this machine has one, prints whether the model would fit here. The answer and the exit code do
+// not depend on it. A GPU whose memory is unknown is skipped.
 static std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
   constexpr std::chrono::milliseconds kLongest{200};
   try {
@@ -105,7 +105,7 @@ static int run_shared(const Invocation& call) {
     if ((i % 2 == 1) != (call.models[i] == "+")) fail("MODEL + MODEL: write + between two models", "see kvplan --help");
     if (i % 2 == 1) continue;
     Invocation one = call;
-    if (i > 0) {  // the options that load something beside the first model
+    if (i > 0) {  // the options that load something in addition to the first model
       one.draft.clear();
       one.mmproj.clear();
       one.loras.clear();
@@ -211,7 +211,7 @@ static int run_fit(const Invocation& call) {
   });
 }
 
-// A plan that kvplan wrote, or the plan of a model under the other options.
+// A plan that kvplan wrote, or the plan of a model with the other options.
 static PlanDigest digest_of(const std::string& source, const Invocation& call) {
   if (is_report(source)) return load_plan(source);
   const ModelAndRequest asked = load_model_and_request(source, call);

@@ -103,7 +103,7 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   if (limits.empty() && value != "{}") fail(std::string(name) + ": an empty list", "write image=2,video=0");
 }
 
-// A command may name a model on another machine: the error says how to name a local one.
+// A command may name a model on another machine, so the error explains how to name a local one.
 static ModelSpec load_named(const std::string& argument, const Invocation& call) {
   try {
     return load_model(argument, call.source);
@@ -116,8 +116,8 @@ static ModelSpec load_named(const std::string& argument, const Invocation& call)
   }
 }
 
-// A tag of ollama's library or a repository of GGUF files is a file that is not here: in the type that the name ends
-// with, else in the usual one.
+// A tag of ollama's library or a repository of GGUF files means a file that is not here. It is planned in the type that
+// ends its name, or in the usual type.
 static void use_type_of_tag(const std::string& argument, const Invocation& call, ModelAndRequest& asked) {
   const CatalogueName known = find_published(argument);
   if ((!known.is_tag && !known.is_gguf) || asked.model.is_gguf || asked.request.weights || !call.weights.empty())
@@ -136,7 +136,7 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
   ModelAndRequest out{load_named(argument, call), call.request};
   if (!call.engine_given) {
     std::string_view implied = implied_engine(argument);
-    // Different GPUs are for engines that distribute layers unevenly: those of GGUF files.
+    // Only engines for GGUF files distribute layers unevenly, which different GPUs need.
     if (implied.empty() && (out.model.is_gguf || !call.request.card.mixed.empty())) implied = implied_engine(".gguf");
     if (!implied.empty()) find_engine(implied, out.request);
   }

@@ -19,7 +19,7 @@ void apply_backend(Invocation& call, std::string_view value, std::string_view na
 void apply_task(Invocation& call, std::string_view value, std::string_view name);
 void apply_mm_limits(Invocation& call, std::string_view value, std::string_view name);
 
-// A model, and the request with what its options name loaded: a draft model, adapters, a projector.
+// A model, and the request with everything that its options name: a draft model, adapters, a projector.
 struct ModelAndRequest {
   ModelSpec model;
   Request request;

@@ -14,7 +14,7 @@ using std::string_view;
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kColumn = 32;  // where the explanations begin
 
-// What most plans need, by the options' first names.
+// The options that most plans need, by their first names.
 constexpr string_view kUsual =
     "--engine --gpu --gpu-count --max-model-len --num-seqs --weights --kv-cache-dtype --tensor-parallel-size "
     "--format --json";
@@ -24,7 +24,7 @@ static std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Lists yield tables: only `plan` prints them, and `fit` for engines and GPUs.
+// Lists give tables. Only `plan` prints them, and `fit` for engines and GPUs.
 static bool takes_lists(const Command& command, string_view option) {
   return command.name == "plan" || (command.name == "fit" && option != "--weights");
 }
@@ -48,7 +48,7 @@ static std::string help_of(const Option& option, const Command& command) {
   return out + ": " + join(forms_of(command));
 }
 
-// `text` from `column` on; what exceeds the line continues below, at the same column.
+// `text` from `column` on. What exceeds the line continues on the next lines, at the same column.
 static std::string folded_at(std::size_t column, string_view text) {
   std::string out;
   while (column + text.size() > kWidth) {
@@ -133,7 +133,7 @@ std::string main_help() {
   return out + "More: kvplan COMMAND --help, kvplan --engine vllm --help, kvplan --help all.\n" + examples(plan);
 }
 
-// The settings of an engine that starts another, in its own names: it does not have the other engine's options.
+// The settings of an engine that starts another engine, in its own names. It does not have the other engine's options.
 static std::string own_settings(const Engine& engine, const Command& plan) {
   const EngineOptions settings(engine.command.options());
   std::string out;

@@ -34,7 +34,8 @@ struct Choice {
   Request request;
 };
 
-// Calls `ask` for each engine and GPU. An error that is the same for every GPU and slow to find is found once.
+// Calls `ask` for each engine and GPU. An error that is the same for every GPU and takes long to find is looked for
+// once.
 void ask_each(const Invocation& call, const Request& asked, const std::function<void(Choice&)>& ask,
               const std::function<void(const Choice&, Error&)>& failed) {
   for (const std::string& engine : or_as_asked(call.engines)) {
@@ -147,7 +148,7 @@ Answered answer_models(const Invocation& call, const std::vector<std::string>& s
     const std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
     entry.source = source;
     entry.engine = engine;
-    // Engines of one model need no label: the plans name them.
+    // Several engines with one model need no label, because the plans name them.
     if (sources.size() > 1 || call.weights.size() > 1) entry.variant = variant;
     try {
       if (!is_list) load(source);
@@ -167,7 +168,7 @@ Answered answer_models(const Invocation& call, const std::vector<std::string>& s
     }
   };
   for (const std::string& source : sources) {
-    if (is_list) load(source);  // each of its rows would fail alike
+    if (is_list) load(source);  // each of its rows would fail with the same error
     for (const std::string& engine : or_as_asked(call.engines))
       for (const std::string& type : or_as_asked(call.weights)) add(source, engine, type);
   }
@@ -212,7 +213,7 @@ Answered answer_pasted(const Invocation& call, const ReportOptions& options) {
   return out;
 }
 
-// Several engines or GPUs are one table: each answer's name and changes begin with what differs.
+// Several engines or GPUs are one table, in which each answer's name and changes begin with what differs.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options) {
   const ModelAndRequest asked = load_model_and_request(source, call);
   const std::vector<std::string> stored = stored_models();
@@ -271,14 +272,14 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
   return out;
 }
 
-// Options that each row adds itself.
+// Options that each row adds by itself.
 constexpr std::string_view kOwn =
     "--engine --max-model-len --ctx-size --num-seqs --weights --kv-cache-dtype --cache-type-k --cache-type-v "
     "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --decode-context-parallel-size "
     "--enable-expert-parallel --enable-dp-attention --gpu --gpu-memory --gpu-count --reserve "
     "--n-gpu-layers --n-cpu-moe --tensor-split";
 
-// Options that change no plan, or are private.
+// Options that do not affect a plan, or are private.
 constexpr std::string_view kLeftOut =
     "--format --json --output --color --token --offline --fail-over --measure --measure-max --device --tolerance "
     "--save-calibration --watch --pid --keep --share";
@@ -323,7 +324,7 @@ static void add_layout(const Parallel& parallel, OptionValues& out) {
   if (parallel.dp_attention) out.emplace_back("--enable-dp-attention", "");
 }
 
-// llama.cpp's placement, which -ngl auto may have searched. --cpu-moe stays as typed.
+// llama.cpp's placement, which -ngl auto may have searched for. --cpu-moe stays as typed.
 static void add_placement(const Request& planned, const LlamaCppOptions& asked, OptionValues& out) {
   const LlamaCppOptions& placed = planned.llama_cpp;
   if (placed.placement == Placement::kFit) out.emplace_back("--n-gpu-layers", "auto");
@@ -351,7 +352,7 @@ OptionValues replay(const Invocation& call, const std::string& source, const Req
     out.emplace_back("--ctx-size", std::to_string(planned.llama_cpp.ctx_size->count()));
   if (planned.num_seqs != 1 || asked.num_seqs != 1 || asked.users)
     out.emplace_back("--num-seqs", std::to_string(planned.num_seqs));
-  if (planned.max_num_seqs && planned.max_num_seqs != asked.max_num_seqs)  // lowered to what starts
+  if (planned.max_num_seqs && planned.max_num_seqs != asked.max_num_seqs)  // lowered to a value that starts
     out.emplace_back("--max-num-seqs", std::to_string(*planned.max_num_seqs));
   add_types(planned, out);
   add_cards(planned, out);

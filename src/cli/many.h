@@ -27,7 +27,7 @@ int exit_of(const Plan& plan);
 class ManyAnswers {
  public:
   explicit ManyAnswers(const Invocation& call);
-  // Call it before each model. Throws Error if those before it took too much CPU time.
+  // Call it before each model. Throws Error if the previous models took too much CPU time.
   void next();
 
  private:
@@ -36,7 +36,7 @@ class ManyAnswers {
   bool is_first_ = true;
 };
 
-// Whether the call is a table of models against GPUs.
+// Whether the call prints a table of models and GPUs.
 bool is_grid(const Invocation& call);
 // Models as rows, GPUs as columns; each engine and weight type is a separate row.
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);

@@ -65,7 +65,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
                   "leave it out");
     Request request = asked.request;
     request.card.measured = device->facts().name;
-    // If the request names no GPU, the measured one is planned for.
+    // If the request names no GPU, the plan is for the measured one.
     if (device->facts().id != "host" && !request.card.gpu && !request.card.memory) {
       if (const Gpu* known = request.card.known().find(device->facts().name))
         request.card.gpu = known;
@@ -80,7 +80,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
       plan.measurement->rehearsal = rehearse(model, plan, *device, how);
   });
   const Measurement& seen = *plan.measurement;
-  // A run that disagrees, or during which other programs changed memory, says nothing about the GPU.
+  // A run that disagrees, or during which other programs changed memory, tells nothing about the GPU.
   if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)
     save_calibration(call.measuring.save, calibration_of(seen, today()));
   else if (!call.measuring.save.empty())

@@ -34,7 +34,7 @@ using W = Workload;
 template <class Owner, class Member>
 Owner owner_of(Member Owner::*);
 
-// The member in the part of the call that has it.
+// The member of the part of the call to which it belongs.
 template <auto member>
 auto& member_of(Invocation& call) {
   Request& request = call.request;
@@ -53,7 +53,7 @@ template <auto member>
 void flag(Invocation& call, string_view, string_view) {
   member_of<member>(call) = true;
 }
-// Backends whose buffers are modelled, or that have no extra buffers.
+// Backends whose buffers are modelled, or that need no additional buffers.
 inline std::string parse_all2all(string_view text, string_view option) {
   return chosen<std::string>(text, option,
                              {{"deepep_low_latency", "deepep_low_latency"},

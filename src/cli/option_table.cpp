@@ -29,7 +29,7 @@ constexpr Option kOptions[]{
        if (!c.longest_context) c.request.max_model_len = Tokens(parse_count(v, n));
      }},
     {"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total of all slots", set<parse_tokens, &L::ctx_size>},
-    // Comes before --num-seqs, which is then per copy.
+    // Must come before --num-seqs, which then means the number per copy.
     {"--users", "N", kLoad, "concurrent users; kvplan fit finds the GPUs they need",
      [](Invocation& c, string_view v, string_view n) {
        c.request.num_seqs = parse_count(v, n);
@@ -40,7 +40,7 @@ constexpr Option kOptions[]{
     {"--max-num-seqs", "N", kLoad,
      "the scheduler's limit; affects CUDA graphs and logits, not the KV cache (--num-seqs)",
      set<parse_count, &R::max_num_seqs>},
-    // Comes before --flash-attn, llama.cpp's own option for this, which then wins.
+    // Must come before --flash-attn, llama.cpp's own option for this, which then takes precedence.
     {"--attention", "naive|flash", kLoad, "attention kernel, to estimate activations", set_attention},
     {"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens per prefill chunk",
      set<parse_tokens, &R::max_num_batched_tokens>},
@@ -85,7 +85,7 @@ constexpr Option kOptions[]{
     {"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
      flag<&P::dp_attention>},
 
-    // Comes before --gpu, which looks GPUs up: options apply in the order of this table.
+    // Must come before --gpu, which looks up GPUs, because options apply in the order of this table.
     {"--gpu-file", "FILE", kCard, "your own GPUs, in the form that kvplan gpus --json prints",
      [](Invocation& c, string_view v, string_view) {
        c.request.card.catalogue = std::make_shared<GpuCatalogue>(read_gpu_file(std::string(v)));

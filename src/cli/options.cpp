@@ -22,7 +22,7 @@
 
 namespace kvplan {
 
-// Lists yield tables, which only these commands print.
+// Lists give tables, which only these commands print.
 static void check_lists(const Invocation& call) {
   const bool plans = call.command == "plan";
   const bool compares = call.command == "compare";
@@ -55,7 +55,7 @@ static void check_load(const Invocation& call, const std::function<bool(std::str
     fail("--min-seqs " + std::to_string(*request.limits.min_seqs) + " is more than the scheduler's --max-num-seqs " +
              std::to_string(*request.max_num_seqs),
          "raise --max-num-seqs, or lower --min-seqs");
-  // With a GPU or a budget, the limits are about what would fit; without, only about the request.
+  // With a GPU or a budget, the limits are about what would fit. Without one, they are about the request.
   const bool has_room = request.card.gpu || request.card.memory || request.kv_cache_memory_bytes || !call.gpus.empty();
   const auto length = request.max_model_len ? request.max_model_len : request.llama_cpp.ctx_size;
   if (!has_room && request.limits.min_context && length && *request.limits.min_context > *length)
@@ -114,7 +114,8 @@ static void check_layout(const Invocation& call, const std::function<bool(std::s
 }
 
 // Throws Error that names both options and the remedy. `given` says whether an option (by its first name) was on the
-// command line. Only what no model and no GPU could satisfy is refused. What does not fit gets a plan.
+// command line. Only combinations that no model and no GPU could satisfy are refused. A request that does not fit gets
+// a plan.
 static void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   check_inputs(call);
   check_lists(call);
@@ -149,7 +150,7 @@ static void check_options_of_engines(Invocation& call, const ParsedArguments& gi
   }
 }
 
-// If the names of all models imply the same engine, its options are known from the start.
+// If all models' names imply the same engine, its options are known from the start.
 static void use_implied_engine(Invocation& call) {
   if (call.engine_given || call.models.empty() || call.command == "diff") return;
   const string_view implied = implied_engine(call.models.front());
@@ -205,7 +206,7 @@ static void make_paths_plain(Invocation& call) {
     if (!std::filesystem::exists(model)) model = usual_name(std::move(model));
 }
 
-// The scheduler's limit is often given for the number of sequences to plan for.
+// Users often give the scheduler's limit when they mean the number of sequences to plan for.
 static void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
   if (call.pasted != nullptr || !is_given(given, "--max-num-seqs") || is_given(given, "--num-seqs") ||
       is_given(given, "--users") || is_given(given, "--seq-lens"))
@@ -265,7 +266,7 @@ static void prepare(const ParsedArguments& given, Invocation& call) {
   check_contradictions(call, [&](string_view name) { return is_given(given, name); });
 }
 
-// Tensors that a pattern places as no option of kvplan can: there is no verdict then.
+// Tensors that a pattern places where no option of kvplan can place them. Then there is no verdict.
 static void leave_patterns_out(ReadCommand& read) {
   const Option* option = find_option("--override-tensor");
   std::erase_if(read.settings.settings, [&](const CommandSetting& each) {
@@ -285,7 +286,7 @@ static void leave_patterns_out(ReadCommand& read) {
   });
 }
 
-// The call that an engine's command means.
+// The call that is equivalent to an engine's command.
 static Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, const Invocation& base,
                           std::string_view left_out = "") {
   Invocation call = base;

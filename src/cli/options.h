@@ -31,15 +31,15 @@ struct MeasuringOptions {
   std::optional<double> tolerance;
   std::string save;                  // --save-calibration
   std::string said;                  // --said: figures of the engine
-  std::string calibration;           // --calibration: a file, "none", "" for the user's own
+  std::string calibration;           // --calibration: a file, "none", or "" for the user's own file
   bool watch = false;                // --watch
   bool share = false;                // --share: other programs may use the GPU meanwhile
-  bool keep = false;                 // --keep: the watched engine goes on running
+  bool keep = false;                 // --keep: the watched engine keeps running
   std::optional<std::uint64_t> pid;  // --pid: a running engine
   std::vector<std::string> command;  // after "--", for --watch
 };
 
-// What one call of kvplan asks for.
+// What one call of kvplan requests.
 struct Invocation {
   std::string command = "plan";
   std::vector<std::string> models;  // positional arguments
@@ -59,7 +59,7 @@ struct Invocation {
   std::vector<Note> notes;  // notes about the command line, for every plan
   std::string format = "table";
   std::string output;                                            // -o FILE; empty: standard output
-  GrowthLimit fail_over;                                         // diff: exit 1 if the total grew by more
+  GrowthLimit fail_over;                                         // diff: exit code 1 if the total grew by more
   bool rules = false;                                            // engines: --rules
   std::string task = "chat";                                     // pick: --task
   bool all = false;                                              // pick: --all
@@ -67,10 +67,10 @@ struct Invocation {
   std::string command_file;                                      // --command; "-" is standard input
   std::string model_source;                                      // --model-source
   std::shared_ptr<const ReadCommand> pasted;                     // the engine's command that this call was read from
-  std::vector<Invocation> pasted_calls;                          // if there are several commands, a call for each
+  std::vector<Invocation> pasted_calls;                          // if there are several commands: a call for each
   std::function<Invocation(std::string_view option)> without;    // the same command without that option of kvplan
   std::function<Invocation(const LaunchCommand&)> with_command;  // check-log: the same call for the log's own command
-  std::optional<Error> pasted_error;                             // the error of one that could not be read
+  std::optional<Error> pasted_error;                             // the error of a command that could not be read
   Color color = Color::kAuto;
 };
 
@@ -95,7 +95,7 @@ struct Command {
   std::string_view without = "";
   std::string_view examples = "";  // one line per item
   std::string_view lacks = "";     // output formats that it does not have
-  bool is_reference = false;       // it shows a built-in table
+  bool is_reference = false;       // it prints a built-in table
   std::string_view first = "";     // options that its help explains first
 };
 std::span<const Command> commands();

@@ -22,7 +22,7 @@ void write_all(int fd, std::string_view text, const std::string& where) {
   if (!os::write(fd, text)) cannot_write(where);
 }
 
-// Closes a file that is written to, unless close() did.
+// Closes a file that is being written, unless close() did.
 class Written {
  public:
   explicit Written(int fd) : fd_(fd) {}
@@ -39,7 +39,7 @@ class Written {
   int fd_;
 };
 
-// The file that a path leads to. Links are followed here, so that they stay when a new file replaces the old one.
+// The file to which a path leads. Links are followed here, so that they stay when a new file replaces the old one.
 struct Destination {
   std::string path;
   std::optional<os::FileFacts> there;  // nothing if there is no such file yet
@@ -48,7 +48,7 @@ struct Destination {
 
 Destination find_destination(const std::string& path) {
   constexpr int kMostLinks = 40;
-  // The kernel is tried first: it may refuse to follow a link.
+  // The kernel is tried first, because it may refuse to follow a link.
   if (!os::facts_of(path) && errno != ENOENT) cannot_write(path);
   Destination out{path, {}, {}};
   for (int links = 0;; ++links) {
@@ -88,7 +88,7 @@ void write_to_open(const Destination& place, const std::string& path, std::strin
 
 // Devices, pipes and files that cannot be replaced are written in place.
 void write_in_place(const Destination& place, const std::string& path, std::string_view text) {
-  // Does not wait for a pipe's reader: it fails if there is none.
+  // Does not wait for a pipe's reader. It fails if there is none.
   Written there(os::open_in_place(place.path));
   if (!there.is_open()) cannot_write(path);
   const auto facts = os::facts_of(there.get());
@@ -125,7 +125,7 @@ bool replace(const Destination& place, const std::string& path, std::string_view
         !place.there || (os::set_owner(file.get(), *place.there) && os::set_mode(file.get(), place.there->mode));
     if (done) {
       write_all(file.get(), text, path);
-      // It is on the disk before it gets its final name.
+      // The file is on the disk before it gets its final name.
       if (const bool synced = os::sync(file.get()); !file.close() || !synced) cannot_write(path);
       done = os::rename(part, place.path);
     }
@@ -166,7 +166,7 @@ void write_output(const std::string& path, std::string_view text) {
   const Destination place = find_destination(path);
   if (place.open) return write_to_open(place, path, text);
   if (place.there && place.there->kind != os::FileKind::kRegular) return write_in_place(place, path, text);
-  // Replacing a file needs no write permission for it, but a read-only file is meant to stay.
+  // Replacing a file does not need permission to write it, but a read-only file is meant to stay.
   if (place.there && ((place.there->mode & 0222U) == 0 || !os::may_write(place.path))) {
     errno = EACCES;
     cannot_write(path);

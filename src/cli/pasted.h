@@ -13,15 +13,15 @@ namespace kvplan {
 
 // Puts "--" before an engine's program that was typed without it: "kvplan --gpu l4 vllm serve MODEL".
 void mark_command(std::vector<std::string>& arguments);
-// Takes the options that only the engine named by --engine has.
+// Takes out the options that only the engine named by --engine has.
 ReadCommand take_options_of_engine(std::vector<std::string>& arguments);
-// Adds what was read of a command to the options that were given; those win.
+// Adds what was read from a command to the given options, which take precedence.
 void add_settings(const ReadCommand& read, ParsedArguments& given);
 
 // The commands of a text, or of the words after "--"; empty if those are not an engine's command.
 std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words);
 
-// The command that a log begins with, as a script prints it with set -x or a terminal shows it; nothing if there are
+// The command at the start of a log, as a script prints it with set -x or a terminal shows it; nothing if there are
 // none or several.
 std::optional<LaunchCommand> command_of_log(std::string_view head);
 

@@ -24,7 +24,7 @@ constexpr std::array kUnits{
     Unit{"gb", 1e9}, Unit{"t", kTiB},   Unit{"tib", kTiB}, Unit{"tb", 1e12},
 };
 
-// No budget is this small: a smaller number without a unit was meant in GiB, or in MiB as drivers print it.
+// No budget is this small, so a smaller number without a unit was meant in GiB, or in MiB as drivers print it.
 constexpr double kLeastBare = kMiB;
 constexpr double kMostGib = 2048;
 
@@ -112,7 +112,7 @@ double parse_percent(std::string_view text, std::string_view option) {
 }
 
 double parse_rate(std::string_view text, std::string_view option) {
-  // Outside of any machine's range, speed bounds would be 0 or nonsense.
+  // Outside any machine's range, bounds of speed would be 0 or meaningless.
   constexpr double kLeast = 0.01;
   constexpr double kMost = 1e6;
   const auto value = real_number(text);

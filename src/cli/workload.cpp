@@ -57,7 +57,7 @@ void check_workload(const Workload& workload, const Request& request) {
 Request with_workload(const Workload& workload, const ModelSpec& model, Request request, std::vector<Note>& notes) {
   if (!workload.prompt) return request;
   const std::uint64_t turn = checked_add(*workload.prompt, *workload.output, "a turn");
-  // Turns are equally likely: on average half of the conversation is over.
+  // All turns are equally likely, so on average half of the conversation is over.
   const std::uint64_t whole_length = checked_mul(turn, workload.turns, "the conversation");
   request.avg_len = Tokens(checked_mul(turn, workload.turns + 1, "the conversation") / 2);
   if (!request.max_model_len) {

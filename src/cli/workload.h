@@ -1,5 +1,5 @@
-// A workload as a service sees it: how often users send a prompt, how long they wait, how long answers are. It becomes
-// a number of sequences at once and their length.
+// A workload as a service sees it: how often users send a prompt, how long they wait, and how long answers are. It is
+// converted to the number and length of sequences at once.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Workload {
   std::optional<double> price;         // price per GPU hour
 };
 
-// Throws Error if options of the workload lack another one, or contradict the request.
+// Throws Error if options of the workload need another one that is missing, or contradict the request.
 void check_workload(const Workload& workload, const Request& request);
 // The request with the sequences and lengths of the workload, and a note on how they are computed.
 Request with_workload(const Workload& workload, const ModelSpec& model, Request request, std::vector<Note>& notes);

@@ -17,7 +17,7 @@ static const Json& as_json(const void* node) {
   return *static_cast<const Json*>(node);
 }
 
-// An object's value, or null if it has no such key.
+// The value in an object, or null if it has no such key.
 static const Json* value_at(const void* node, std::string_view key) {
   const Json& object = as_json(node);
   const auto found = object.find(key);
@@ -29,8 +29,8 @@ static bool value_is(const void* node, std::string_view key, bool (Json::*kind)(
   return value != nullptr && (value->*kind)();
 }
 
-// Python's json module writes bare Infinity, -Infinity and NaN. They become strings: they are refused if a number is
-// requested, and do no harm elsewhere.
+// Python's json module writes bare Infinity, -Infinity and NaN. They become strings, which are refused where a number
+// is needed and do no harm elsewhere.
 static std::string without_python_numbers(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -257,7 +257,7 @@ void Fields::record(std::string_view key, std::string_view text, Origin origin) 
     if (!document_->read[node_].emplace(key).second) return;
   }
   const OwnKey* own = own_key(key);
-  if (own == nullptr && is_translated()) return;  // no key of the file gives it
+  if (own == nullptr && is_translated()) return;  // no key of the file has it
   std::string full = own == nullptr ? path_ + std::string(key) : own->name;
   if (own != nullptr && origin != Origin::kDerived) {
     if (!own->value.empty()) text = own->value;

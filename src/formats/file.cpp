@@ -48,7 +48,7 @@ static void remember(int fd) {
   if (files.empty() || files.back() != facts->id) files.push_back(facts->id);
 }
 
-// A device may have no end, or block for ever; at a terminal somebody types.
+// Devices are refused: one may have no end, or block for ever, and at a terminal somebody types.
 static void refuse_device(const os::FileFacts& facts) {
   if (facts.kind == os::FileKind::kDevice) fail("is a device, not a file", "name a file");
 }

@@ -79,7 +79,7 @@ std::string quoted(std::string_view key) {
 
 }  // namespace
 
-// Reads forward within one header: of bytes in memory, or of a file, of which it has a piece at a time.
+// Reads forward within one header, from bytes in memory or from a file, of which it stores one piece at a time.
 class GgufCursor {
  public:
   GgufCursor(std::span<const std::byte> bytes, std::uint64_t most) : window_(bytes), size_(bytes.size()), most_(most) {}

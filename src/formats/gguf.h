@@ -5,7 +5,8 @@
 //
 // Files are untrusted: every length is checked against the rest of the file before it is used, and no allocation is
 // proportional to a number that the header merely claims. Arrays of strings (a vocabulary of 260k tokens) are skipped,
-// not stored. Files are read in pieces and not mapped: one that is cut short meanwhile is an error and not a signal.
+// not stored. Files are read in pieces and not mapped, so a file that is cut short meanwhile is an error and not a
+// signal.
 #pragma once
 
 #include <array>
@@ -57,8 +58,8 @@ class Gguf {
 
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   bool is_array(std::string_view key) const;
-  // Each returns nothing if the key is absent, and throws Error(kBadInput) with the key if the value is of
-  // another kind. A count is any integer that is not negative; in an array also a bool.
+  // Each returns nothing if the key is absent, and throws Error(kBadInput) with the key if the value has another type.
+  // A count is any integer that is not negative; in an array also a bool.
   std::optional<std::uint64_t> count(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
   // Any number, or 0 and 1 for a bool; nothing for another value.

@@ -184,8 +184,8 @@ void GgufKeys::translate(GgufRecurrence recurrence) {
   translate_latent();
 }
 
-// A number for all layers or one for each. Where the file does not give the width of a head it follows from the number
-// of heads; a window's head has the same width unless the file gives another.
+// A number for all layers, or one for each. If the file does not give the width of a head, it follows from the number
+// of heads. A window's head has the same width unless the file gives another.
 void GgufKeys::translate_heads(GgufRecurrence recurrence) {
   struct Count {
     std::string_view own, key, each;

@@ -56,7 +56,7 @@ class GgufKeys {
  private:
   template <class Value>
   void put(std::string_view key, const Value& value, std::string_view own, std::string shown, Origin origin);
-  // Says where a key's value would come from.
+  // Says where the value of a key would come from.
   void name(std::string_view key, std::string_view own);
   void translate_heads(GgufRecurrence recurrence);
   void translate_latent();

@@ -6,7 +6,7 @@ namespace kvplan {
 
 std::string excess_of(std::string_view json, const JsonBounds& bounds) {
   std::size_t depth = 0;
-  // Outside of strings, a bracket or a comma comes before every value except the first.
+  // Outside strings, every value except the first has a bracket or a comma before it.
   std::size_t values = 1;
   for (std::size_t i = 0; i < json.size(); ++i) {
     switch (json[i]) {

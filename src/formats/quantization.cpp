@@ -102,7 +102,7 @@ std::optional<WeightScheme> scheme_of_group(const Fields& group) {
   return scheme;
 }
 
-// The scheme of algorithms whose name contains a word; the first match counts.
+// The scheme of an algorithm whose name contains a word. The first match counts.
 struct AlgorithmRow {
   std::string_view parts, type;
 };
@@ -344,7 +344,7 @@ void read_aqlm(QuantDeclaration& out, const Fields& config) {
   }
 }
 
-// An unknown method: its bits, if it gives any, are the best guess.
+// For an unknown method, its bits are the best guess, if it gives any.
 void read_unknown(QuantDeclaration& out, const Fields& config) {
   if (out.dialect.empty()) out.dialect = "unnamed";
   out.is_known = false;
@@ -469,7 +469,7 @@ QuantDeclaration read_quant_file(std::string_view hf_quant_config) {
     if (!config || config->keys().empty()) return out;
     out.dialect = "modelopt";
     read_modelopt(out, config->quietly());
-    // An algorithm that is not known still means one.
+    // Even an unknown algorithm means that the weights are quantized.
     const std::string algorithm = word(*config, "quant_algo");
     if (!out.is_known && (algorithm.empty() || algorithm == "none" || algorithm == "no_quant"))
       return QuantDeclaration();

@@ -247,7 +247,7 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
       if (walked.index_bytes > kMaxIndexBytes) fail("with it the indexes are longer than 64 MiB in all", kLoadAgain);
       return parse_safetensors_index(text);
     });
-    // With a shard missing the index's sum is all that is known.
+    // If a shard is missing, only the index's sum is known.
     if (parsed.total_size > 0 && !std::all_of(parsed.files.begin(), parsed.files.end(), has)) {
       index_bytes = parsed.total_size;
       return {};
@@ -279,8 +279,8 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
     return out;
   }
   for (const std::string& name : found) out.push_back(directory + "/" + name);
-  // Several files that are not a set: one of them is the model, but it is not known which. The config's own count is
-  // used.
+  // Several files that are not a set. One of them is the model, but kvplan cannot tell which, so it uses the config's
+  // own count.
   if (out.size() > 1) out.clear();
   return out;
 }

@@ -62,7 +62,7 @@ class Finder {
     }
   }
 
-  // `before`: what starts the words, as a container's image.
+  // `before`: the words in front of it, such as a container's image.
   void words(const std::vector<ShellWord>& words, const Assignments& environment, int depth,
              const std::vector<ShellWord>& before = {}) {
     for (std::size_t at = 0; at < words.size(); ++at) {
@@ -82,7 +82,7 @@ class Finder {
           while (next + 2 < words.size() && words[next + 1].text.starts_with('-')) ++next;  // bash -c -i "..."
           return shell(read_shell(words[next + 1].text), environment, depth + 1);
         }
-      // What these start is a separate text.
+      // The text that these programs start is read separately.
       if (has_word("ssh tmux screen su runuser eval", name) && depth < kDeepestShell)
         for (std::size_t next = at + 1; next < words.size(); ++next)
           if (words[next].text.find(' ') != std::string::npos)

@@ -1,4 +1,5 @@
-// Reads an engine's command as the engine's own parser does: the kvplan options it means, and what kvplan cannot plan.
+// Reads an engine's command as the engine's own parser does. The result is the equivalent options of kvplan, and what
+// kvplan cannot plan.
 #pragma once
 
 #include <cstddef>

@@ -88,7 +88,7 @@ class ShellReader {
     } else if (c == ';' || c == '|' || (c == '&' && peek(1) != '>') || c == ')' || (c == '(' && !is_array())) {
       end_word();
       end_command();
-      // What follows "[ ... ] &&" may not run.
+      // The command after "[ ... ] &&" may not run.
       in_condition_ = c == '&' && peek(1) == '&' && ended_test_;
       at_ += in_condition_ ? 2 : 1;
     } else if (c == '(') {
@@ -108,7 +108,7 @@ class ShellReader {
     return (next == string_view::npos || rest()[next] == '\n') && (c == '\\' || !in_word_);
   }
 
-  // The next line begins with an option: the backslash before it was lost.
+  // The next line begins with an option, so the backslash before it was lost.
   bool goes_on() const {
     const auto first = rest().find_first_not_of(kBlank);
     if (command_.words.empty() || first == string_view::npos || rest()[first] != '-') return false;
@@ -350,7 +350,7 @@ class ShellReader {
     end_word();
     skips_next_ = false;
     ShellCommand command = std::exchange(command_, {});
-    // Words of the shell's own language in front of a command.
+    // Keywords of the shell in front of a command.
     const auto begins = std::find_if(command.words.begin(), command.words.end(), [](const ShellWord& word) {
       return !has_word("{ } then do else ! if elif while until", word.text);
     });

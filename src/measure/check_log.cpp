@@ -56,7 +56,7 @@ static void add_remarks(const LogReading& reading, LogCheck& out) {
 
 double LogLine::difference() const {
   if (!predicted || *predicted == seen.value) return 0;
-  if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // practically all of it
+  if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // nearly all of it
   return *predicted / seen.value - 1;
 }
 
@@ -73,7 +73,7 @@ Request request_of_log(const LogReading& reading, const Request& base) {
 }
 
 // Options that a log does not name may follow from its figures: the first cache type, number of ranks or release (or
-// type and release) for which all of them agree.
+// type and release) with which all figures agree.
 static LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogReading& reading,
                            LogCheck first) {
   struct Try {
@@ -182,7 +182,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   // The log's weight type, if the checkpoint declares none.
   if (!stated.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
     stated.request.weights = weight_type_of(reading.options);
-  // A file written before the keys of latents existed: its cache has values too.
+  // The file is from before GGUFs had keys for latents, so its cache also has values.
   ModelSpec loaded = model;
   if (engine_of(stated.request).log.by_device && reading.first("v_cache").value_or(0) > 0)
     loaded.expanded_latents = true;

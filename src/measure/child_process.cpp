@@ -36,8 +36,8 @@ struct GuardedStart {
   int error = 0;  // why it could not be started; 0 if it was
 };
 
-// What kvplan may send. If kvplan is killed without sending one, a program that `outlives` it is left running and
-// others are ended.
+// The commands that kvplan may send. If kvplan is killed without sending one, a program that `outlives` it keeps
+// running, and others are ended.
 enum class GuardWord : char { kEnd = 'e', kLeave = 'l' };
 
 using std::chrono::milliseconds;

@@ -1,4 +1,4 @@
-// A program that kvplan starts and watches. Its output goes to a file, so that it can go on when kvplan ends.
+// A program that kvplan starts and watches. Its output goes to a file, so that it can continue when kvplan ends.
 #pragma once
 
 #include <sys/types.h>

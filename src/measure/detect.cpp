@@ -56,7 +56,7 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
 }
 
 std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
-  // Next to a GPU, a CPU's integrated graphics with little memory are not used for a model.
+  // If there is also a GPU, a CPU's integrated graphics with little memory are not used for a model.
   constexpr std::uint64_t kLeast = 2 * kGiB;
   std::vector<fs::path> folders;
   std::error_code ignored;
@@ -109,7 +109,7 @@ std::vector<DetectedCard> detect_cards() {
   return seen(detect_amd("/sys/class/drm"), "HIP_VISIBLE_DEVICES");
 }
 
-// What can be read from the pipe until its other end closes; nothing after the time limit.
+// Reads from the pipe until its other end closes; nothing after the time limit.
 static std::optional<std::string> read_within(int pipe, std::chrono::milliseconds longest) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + longest;
@@ -174,7 +174,7 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
            "give it with --gpu-memory SIZE");
     const Bytes memory = gpu != nullptr ? gpu->budget() : card.memory;
     found += (found.empty() ? "" : ", ") + card.name + " (" + format_gib(memory) + ")";
-    constexpr std::uint64_t kWorthSaying = kGiB;  // a desktop and the driver take less
+    constexpr std::uint64_t kWorthSaying = kGiB;  // a desktop and the driver use less
     if (card.used.count() >= kWorthSaying) in_use += (in_use.empty() ? "" : ", ") + format_gib(card.used);
     uneven = uneven || (least && memory != *least);
     if (!least || memory < *least) {

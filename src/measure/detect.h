@@ -31,9 +31,8 @@ std::vector<DetectedCard> detect_amd(const std::string& drm_folder);
 // of UUIDs. An invalid word ends the list.
 std::vector<DetectedCard> visible_cards(const std::vector<DetectedCard>& cards, std::string_view list);
 
-// Makes the request one for these GPUs: the smallest decides, and a note says what was found. For a GPU of the
-// catalogue the memory is what a program sees. Throws Error(kBadInput) if there is no GPU, or its memory is not
-// known.
+// Changes the request to these GPUs: the smallest one decides, and a note says what was found. For a GPU in the
+// catalogue the memory is what a program sees. Throws Error(kBadInput) if there is no GPU, or its memory is not known.
 void use_cards(const std::vector<DetectedCard>& cards, Request& request);
 
 }  // namespace kvplan

@@ -54,7 +54,7 @@ class Device {
   virtual const DeviceFacts& facts() const = 0;
   virtual DeviceMemory memory() = 0;
 
-  // All throw DeviceError. Sizes must be above zero, and ranges within the buffer.
+  // All functions throw DeviceError. Sizes must be above zero, and ranges must be within the buffer.
   virtual BufferId allocate(std::uint64_t bytes) = 0;
   virtual void fill(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, unsigned char value) = 0;
   virtual void write(BufferId buffer, std::uint64_t offset, std::span<const std::byte> from) = 0;
@@ -67,7 +67,7 @@ class Device {
   virtual double stream(std::span<const BufferId> buffers) = 0;
 };
 
-// Buffers that are freed in every case.
+// Buffers that are freed in any case.
 class HeldBuffers {
  public:
   explicit HeldBuffers(Device& device) : device_(device) {}
@@ -84,8 +84,8 @@ class HeldBuffers {
 };
 
 // "cuda:0", "cuda", "hip:1", "host"; "" for the first GPU. Throws Error: kBadInput for another name, kNoDevice if there
-// is no such device, and, unless `shares`, if other programs compute on the GPU or use much of it: they would lack our
-// memory, and an engine that starts meanwhile would count it as its own.
+// is no such device, and, unless `shares`, if other programs compute on the GPU or use much of it. Measuring would take
+// memory from them, and an engine that starts meanwhile would count our memory as its own.
 std::unique_ptr<Device> open_device(const std::string& name, bool shares = true);
 
 // The functions that open each of the three.

@@ -31,7 +31,7 @@ static bool is_aftermath(const LogEvent& event) {
                     "ConnectionRefused|BrokenPipe|EOFError|remote process exited|Connection closed|Failed core proc");
 }
 
-// Which of several failures is the cause: the one with the most specific line, and among equals the first.
+// Which of several failures is the cause: the one whose line matches the most specific row; among equals the first one.
 static int rank_of(const LogEvent& event) {
   switch (event.id) {
     case kOutOfMemory:
@@ -65,13 +65,13 @@ static void take_values(const LogEvent& event, LogEvent& cause) {
     if (cause.value(value.name) == nullptr) cause.values.push_back(value);
 }
 
-// An exit that is not a failure: a clean one, or a stop by a signal.
+// An exit that is not a failure: a clean exit, or a stop by a signal.
 static bool is_stopped(const LogEvent& event) {
   const double code = event.number("code");
   return code == 0 || code == 130 || code == 143 || code == -15 || code == -2;
 }
 
-// Whether llama.cpp's own fitting gave up and the load went on regardless.
+// Whether llama.cpp's own fitting gave up and it loaded the model anyway.
 static bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
   const auto needed = event.bytes("needed");
   const auto available = event.bytes("available");
@@ -91,7 +91,7 @@ static std::size_t last_line_of_cache(const LogReading& reading) {
   return out;
 }
 
-// The failure that caused the others; null if the engine went on after each.
+// The failure that caused the others; null if the engine continued after each.
 static const LogEvent* fatal_cause(const LogReading& reading) {
   const std::vector<LogEvent>& events = reading.events;
   const std::size_t started = std::max(last_line_of(events, kStarted), last_line_of(events, kTraffic));
@@ -100,7 +100,7 @@ static const LogEvent* fatal_cause(const LogReading& reading) {
   const LogEvent* out = nullptr;
   for (const LogEvent& event : events) {
     if (event.line_number < started || !(is_fatal(event.id) || event.id == kRaised)) continue;
-    // A server reports an exception of a request, and keeps running.
+    // A server reports the exception of a request and keeps running.
     if (event.id == kRaised && (started > 0 || event.line_number < made)) continue;
     if (is_buffer(event.id) && event.line_number <= retried) continue;
     if (event.id == kExited && !is_killed(event) && (is_stopped(event) || started > 0)) continue;
@@ -123,7 +123,7 @@ static void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cau
     if (!is_buffer(event.id)) continue;
     is_tensor = is_tensor || event.id == kWeightsFailed || event.words.starts_with("alloc_tensor_range");
     is_cache = is_cache || event.id == kCacheFailed || event.id == kComputeFailed;
-    // A buffer may be allocated in pieces: the larger figure is the whole.
+    // A buffer may be allocated in pieces. The larger figure is the whole buffer.
     constexpr double kRounding = 1.01;
     if (event.bytes("wanted").value_or(0) > cause.bytes("wanted").value_or(0) * kRounding)
       std::erase_if(cause.values, [](const LogValue& value) { return value.name == "wanted"; });
@@ -183,7 +183,8 @@ static bool served_before(const LogReading& reading, const LogEvent& cause, std:
   });
 }
 
-// By the traceback's frames, the nearest before the failure first; else by the figures printed before it.
+// The phase: from the frames of the traceback that is nearest before the failure, else from the figures printed before
+// it.
 static LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
   const LogEvent* frame = nullptr;
   for (const LogEvent& event : reading.events) {
@@ -235,7 +236,7 @@ static void add_figure(Diagnosis& out, std::string_view name, double value, LogU
   if (value > 0 && value < kMost) out.figures.push_back({name, "", value, unit});
 }
 
-// llama-server: how many requests of the same length as before its cells fit.
+// llama-server: how many requests of the same length fit in its cells.
 static void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   const double tokens = traffic.number("tokens");
   double cells = traffic.number("slots") * traffic.number("longest");
@@ -252,7 +253,7 @@ static double used_share(const LogEvent& traffic) {
   return usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
 }
 
-// From the fraction of the cache that the running requests use: how many would fill it.
+// How many requests would fill the cache, from the fraction that the running requests use.
 static void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   if (traffic.value("slots") != nullptr) return read_slots(reading, traffic, out);
   const double running = traffic.number("running");
@@ -272,7 +273,7 @@ static void read_traffic(const LogReading& reading, const LogEvent& traffic, Dia
     }
 }
 
-// Whether requests wait for more than a moment, or the next one will.
+// Whether requests wait for more than a moment, or the next request will.
 static bool is_crowded(const LogEvent& traffic) {
   constexpr double kFull = 0.9;
   constexpr double kNoRoom = 0.99;
@@ -299,7 +300,7 @@ static bool has_started(const LogReading& reading) {
   return reading.first(kStarted) != nullptr || reading.first(kTraffic) != nullptr || last_line_of_cache(reading) > 0;
 }
 
-// The line that says by how much torch.compile made the cache smaller in this start, if it was much.
+// The line that says by how much torch.compile reduced the cache in this start, if it is much.
 static const LogEvent* lost_to_compiling(const LogReading& reading) {
   constexpr double kLeastSeconds = 10, kLeastGib = 4;
   const LogEvent* const room = reading.first(kRoomLeft);
@@ -337,7 +338,7 @@ static std::vector<LogEvent> failures_beside(const LogReading& reading, const Lo
 }
 
 std::string engine_of_log(const LogReading& reading) {
-  // A line that only one program prints decides first, then lines that several print, then a library's.
+  // A line that only one program prints decides first, then lines that several programs print, then a library's.
   std::string_view wrapper, engine, library;
   const auto take = [](std::string_view& name, std::string_view found) {
     if (name.empty()) name = found;
@@ -369,7 +370,7 @@ Diagnosis diagnose(const LogReading& reading) {
   const LogProgram* program = log_program(engine);
   if (program == nullptr) program = log_program("");
   const LogEvent* cause = fatal_cause(reading);
-  // The exception that an engine died of, after it had served.
+  // The exception that ended an engine after it had served.
   if (cause != nullptr && cause->id == kDied && rank_of(*cause) == 7)
     for (const LogEvent& event : reading.events)
       if (event.id == kRaised && !is_aftermath(event)) cause = &event;
@@ -431,7 +432,7 @@ LogCheck without_model(const LogReading& reading) {
     try {
       out.read = read_request(reading, Request()).read;
     } catch (const Error&) {
-      // A release or a type that kvplan does not know: the log is still reported.
+      // For a release or a type that kvplan does not know, the log is still reported.
     }
   }
   for (const Observation& seen : reading.observations) out.lines.push_back({seen, std::nullopt, false, ""});

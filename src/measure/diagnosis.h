@@ -1,4 +1,4 @@
-// Why an engine did not start, or what keeps it from serving, only from its log.
+// Why an engine did not start, or what keeps it from serving, found only from its log.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace kvplan {
 
-// The cause, its figures, what is short, and remedies as options of the engine, smallest loss first. Without a cause:
-// kStarted if the log shows a start, else kCannotTell.
+// The cause, its figures, how much memory is missing, and remedies as options of the engine, smallest change first.
+// Without a cause: kStarted if the log shows a start, else kCannotTell.
 Diagnosis diagnose(const LogReading& reading);
 
 // The program that wrote the log, by its options or its events; "" if neither tells.
@@ -37,15 +37,15 @@ std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view 
 // Compares an engine's start-up log with a plan that is made with the log's options: each figure of the engine next to
 // the predicted one.
 
-// The request that the log's options make of `base` (options of the command line win). Throws Error if neither the
-// log nor the command line names the engine.
+// The request that the log's options and `base` make together; options of the command line take precedence. Throws
+// Error if neither the log nor the command line names the engine.
 Request request_of_log(const LogReading& reading, const Request& base);
 
 // Throws Error(kBadInput) if the text has no known line.
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading);
 
-// What the log shows about its GPU (--gpu): the peak of activations, memory outside of PyTorch, the graphs. Throws
-// Error if it has none of these.
+// What the log shows about its GPU (--gpu): the peak of activations, memory outside PyTorch, the graphs. Throws Error
+// if it has none of these.
 std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const LogCheck& check, std::string_view date);
 
 }  // namespace kvplan

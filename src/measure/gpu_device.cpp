@@ -1,4 +1,4 @@
-// A GPU with our own context and buffers; other processes are not touched.
+// A GPU with a context and buffers of this process. Other processes are not affected.
 #include <unistd.h>
 
 #include <algorithm>
@@ -255,7 +255,7 @@ class GpuDevice : public Device {
     set_margin();
   }
 
-  // If the GPU's memory is the machine's, or Windows pages it, filling it would harm the whole machine.
+  // If the GPU's memory is the machine's, or Windows pages it, filling it would slow down or stop the whole machine.
   void set_margin() {
     if (card_.is_integrated) facts_.margin = std::max(facts_.margin, 0.10);
     if (card_.is_wsl) facts_.margin = std::max(facts_.margin, 0.20);
@@ -290,8 +290,8 @@ class GpuDevice : public Device {
     return found == list.end() ? nullptr : &found->second;
   }
 
-  // From this process if the library lists it, else from the only new process (in a container ours has another number),
-  // else the growth of the GPU's counter.
+  // From this process if the library lists it, else from the only new process (in a container this process has another
+  // number), else the growth of the GPU's counter.
   Bytes taken_since(const GpuMemoryView& before, const GpuMemoryView& now) {
     std::vector<Bytes> own;
     if (const Bytes* const listed = bytes_of(now.by_process, getpid()))
@@ -315,7 +315,7 @@ class GpuDevice : public Device {
     }
     for (const auto& [pid, bytes] : others_before_)
       if (bytes_of(seen.by_process, pid) == nullptr) moved += static_cast<std::int64_t>(bytes.count()) + 1;
-    // One new process is this one under the host's PID, unless it is listed under its own.
+    // A single new process is this one under the host's PID, unless this one is listed under its own.
     if (newcomers > (bytes_of(seen.by_process, getpid()) != nullptr ? 0U : 1U)) moved += 1;
     moved_ = std::max(moved_, moved);
   }
@@ -331,7 +331,7 @@ class GpuDevice : public Device {
     }
   }
 
-  // The primary context, which frameworks use too: they pay the same for it.
+  // The primary context, which frameworks use too, so it takes as much memory as theirs.
   void open() {
     if (!api_.is_cuda()) {
       api_.check(api_.set_device(device_), "hipSetDevice");
@@ -359,7 +359,7 @@ class GpuDevice : public Device {
       read(id, 0, std::span(&word, 1));
       stream(std::span(&id, 1));
       free(id);
-    } catch (const DeviceError&) {  // the GPU is full, which the next step will report
+    } catch (const DeviceError&) {  // the GPU is full, and the next step will report it
       while (!buffers_.empty()) free(buffers_.begin()->first);
     }
   }

@@ -85,7 +85,7 @@ class TemplateIndex {
   std::bitset<kBuckets> known_;  // buckets with an entry: for most positions the search ends here
 };
 
-// Every line that any program prints.
+// Every line that any of the programs prints.
 const TemplateIndex& log_index();
 
 }  // namespace kvplan

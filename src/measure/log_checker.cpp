@@ -27,7 +27,7 @@ bool is_packed(const ModelSpec& model, const Request& request) {
   return request.weights || is_declared(model.quantization) || model.is_gguf;
 }
 
-// Figures that are part of the request rather than of the comparison.
+// Figures that belong to the request and are not compared.
 bool is_setting(std::string_view what) {
   constexpr std::string_view kSettings[] = {"kv_cells",   "kv_layers",     "kv_seqs",    "kv_streams",   "kv_size",
                                             "v_cache",    "state_cells",   "window",     "window_cells", "n_slots",
@@ -61,7 +61,7 @@ class Checker {
   bool has(std::string_view what) const { return log_.smallest(what).has_value(); }
 
   void plan() {
-    // A plan with the GPU for what utilization leaves, and a plan with the printed budget for what fits in it.
+    // A plan with the GPU, for what the utilization leaves, and a plan with the printed budget, for what fits in it.
     Request with_card = stated_.request;
     if (!with_card.card.memory)
       for (const Observation& seen : log_.observations)
@@ -140,7 +140,7 @@ class Checker {
   }
 
   // Whether exactly what the log says fits in the budget. Other releases counted free memory differently, and a
-  // fraction that the log does not name is a guess: a budget that does not explain the figure is not used.
+  // fraction that is not in the log is a guess. So a budget that does not explain the figure is not used.
   bool explains(const Budget& budget) const {
     if (budget.first <= budget.second) return false;
     const Plan low = plan_of(budget.first - budget.second);
@@ -329,7 +329,7 @@ class Checker {
   LogCheck& out_;
   bool counts_all_;
   Plan card_;
-  std::string guess_;  // of a fraction that the log does not name
+  std::string guess_;  // for a fraction that the log does not name
   std::set<Budget> budgets_;
   std::vector<std::pair<Capacity, Capacity>> held_;  // for the smallest and the largest budget that the rounding allows
 };

@@ -27,8 +27,8 @@ std::optional<LogPart> planned_part(const std::vector<LedgerLine>& lines, std::s
 void compare_buffers(const Plan& plan, std::vector<LogLine>& lines);
 
 // The memory that a log prints apart from the cache, with the plan's range: for one GPU if ranks print equal figures
-// (vLLM, SGLang), for all GPUs if each device has a line (llama.cpp). A part that the log does not print is left out on
-// both sides.
+// (vLLM, SGLang), for all GPUs if each device has a line (llama.cpp). A part that the log does not print is left out of
+// both sums.
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan);
 
 // The bytes of a plan's tokens on its first GPU, without states.

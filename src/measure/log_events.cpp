@@ -16,7 +16,7 @@ constexpr std::size_t kLinesOfAMessage = 6;
 constexpr std::size_t kMostEvents = 256;
 constexpr std::size_t kMostWords = 400;
 
-// For events that repeat for days the newest line is enough.
+// Of events that repeat for days, the newest line is enough.
 static bool is_repeated(LogEventId id) {
   return id == LogEventId::kTraffic || id == LogEventId::kPreempted || id == LogEventId::kRequestTooLong ||
          id == LogEventId::kStarted || id == LogEventId::kMark || id == LogEventId::kPhase;
@@ -32,7 +32,7 @@ static bool is_same(const LogEvent& a, const LogEvent& b) {
   return one == nullptr || other == nullptr || one->text == other->text;
 }
 
-// How specific a row is: one that only reports an end is the least specific.
+// How specific a row is. A row that only reports an end is the least specific.
 static std::size_t says(const TemplateIndex::Entry& entry) {
   constexpr std::size_t kLongestText = 4096;
   const bool is_end =
@@ -51,7 +51,7 @@ bool is_fatal(LogEventId id) {
 }
 
 void EventReader::line(std::string_view line, std::size_t number, const Entries& entries) {
-  // If there is no room for one more failure, it is not even read.
+  // If there is no space for another failure, its text is not even read.
   const bool has_room = events_.size() < kMostEvents;
   const auto is_ignored = [&](LogEventId id) {
     return id == LogEventId::kRaised ? !has_room : is_full_ && is_fatal(id);
@@ -103,7 +103,7 @@ void EventReader::read_oldest() {
   const TemplateIndex::Entry* best = nullptr;
   std::optional<LineTemplate::Match> said;
   const auto event_of = [&](const TemplateIndex::Entry& entry, LineTemplate::Match& match) {
-    // For a failure the whole line is kept.
+    // For a failure, the whole line is kept.
     if (is_fatal(entry.row->event)) match.end = std::max(match.end, oldest.text.size());
     return LogEvent{entry.row->event,
                     oldest.number,
@@ -156,7 +156,7 @@ void EventReader::keep_exception(const Pending& line, bool is_in_traceback) {
 }
 
 void EventReader::keep(LogEvent event) {
-  // In a log that only fails most lines are new, and there is no room for them.
+  // In a log that consists of failures most lines are new, and there is no space for them.
   const bool may_be_known = is_repeated(event.id) || known_words_.find(event.words) != known_words_.end();
   const auto same = may_be_known ? std::find_if(events_.begin(), events_.end(),
                                                 [&](const LogEvent& other) { return is_same(other, event); })
@@ -314,7 +314,7 @@ std::vector<LogEvent> MetricTraffic::events() const {
   add_share("hits", queries > 0 ? total("hits", false).value_or(0) / queries : total("hit_rate", true));
   traffic.words = "metrics of " + std::string(engine_);
   std::vector<LogEvent> out{std::move(traffic)};
-  // The counter counts from the start: it only says something about now if the cache is full.
+  // The counter counts from the start, so it only tells something about the present if the cache is full.
   constexpr double kFull = 0.9;
   const double preempted = total("preemptions", false).value_or(0);
   if (preempted >= 1 && total("usage", true).value_or(0) >= kFull) {

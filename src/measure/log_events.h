@@ -86,7 +86,7 @@ class MetricTraffic {
   std::string_view engine_;
 };
 
-// Failures that no table knows: exceptions of Python in the words of their last line, and the advice in a message.
+// Failures without a row: exceptions of Python in the words of their last line, and the advice in a message.
 
 // A line without what loggers put before a message: process names, levels, times, places.
 std::string_view message_of(std::string_view plain);

@@ -150,7 +150,7 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
   if (is_own) ++votes.count;
 }
 
-// The log's words that are kept get printed in every form.
+// The words that are kept from the log are printed in every output format.
 static void make_printable(LogReading& reading) {
   for (LogEvent& event : reading.events) {
     event.words = one_line(event.words);

@@ -96,7 +96,7 @@ static void measure_speed(DeviceBuffers& holder, Figure& out) {
 static void judge(Measurement& out) {
   Bytes unexplained;
   for (const MeasuredLine& line : out.lines) unexplained += line.unexplained();
-  // Small allocations may be part of granules that the driver already has, and page tables sometimes take one.
+  // Small allocations may be in granules that the driver already has, and page tables sometimes take one.
   const Bytes granules = out.device.granularity * (2 * out.lines.size());
   const double allowed =
       std::max(out.tolerance * static_cast<double>(out.planned.count()), static_cast<double>(granules.count()));
@@ -208,7 +208,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
       holder.verify();
       if (holder.all().count() >= out.device.least_stream) measure_speed(holder, out.bandwidth);
     }
-    // Includes changes that were undone.
+    // Changes that were undone are included.
     const DeviceMemory after = device.memory();
     out.others_moved = moved(before.used, after.used);
     if (out.others_moved == 0) out.others_moved = after.others_moved;
@@ -329,7 +329,7 @@ double DeviceBuffers::stream() {
 constexpr int kOpenings = 3;
 constexpr int kReadings = 5;
 constexpr std::uint64_t kMostBlock = 4 * kGiB;
-constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // smaller blocks would measure caches
+constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // smaller blocks would measure caches instead
 
 static void check(const MeasureOptions& options) {
   if (options.stop && options.stop()) throw Interrupted();
@@ -365,7 +365,7 @@ static void measure_speeds(Device& device, const MeasureOptions& options, CardMe
   device.fill(buffer, 0, block, 0xA5);
   out.block = Bytes(block);
   const auto size = static_cast<double>(block);
-  // The first pass warms up.
+  // The first pass is a warm-up.
   for (int i = 0; i <= kReadings; ++i) {
     check(options);
     if (options.progress) options.progress("reading", Bytes(0), out.block);
@@ -430,7 +430,7 @@ std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std
   out.source = "measure";
   out.date = date;
   if (seen.context) out.add(kContextFigure, static_cast<double>(seen.context->count()));
-  // If the GPU uses main memory, the part that a program sees is not a property of the GPU.
+  // If the GPU uses main memory, the memory that a program sees is not a property of the GPU.
   if (!seen.facts.is_integrated) out.add(kUsableFigure, static_cast<double>(seen.usable.count()));
   if (seen.read.n > 0) out.figures.push_back({std::string(kBandwidthFigure), seen.read});
   return out;

@@ -1,4 +1,4 @@
-// Allocates the cache of a plan on a device, with the engine's own layout, and compares.
+// Allocates the cache of a plan on a device, in the engine's own layout, and compares.
 #pragma once
 
 #include <csignal>
@@ -35,7 +35,7 @@ struct MeasureOptions {
   std::function<void(std::string_view step, Bytes done, Bytes all)> progress;
 };
 
-// How much of `free` bytes may be allocated: `margin` of it, and at least 256 MiB, are left to other processes.
+// How much of `free` bytes may be allocated. `margin` of it, and at least 256 MiB, are left to other processes.
 Bytes usable_room(Bytes free, double margin);
 
 // Measures the fullest GPU of `plan`, scaled down if the device lacks the memory. A refusal by the device is part of
@@ -45,17 +45,17 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
 // What a measurement shows about its GPU, for any engine; `date` as "2026-11-21".
 CalibrationRecord calibration_of(const Measurement& measurement, std::string_view date);
 
-// `open` opens the device again each time: a context's size is the smallest of three. Throws Interrupted and whatever
-// `open` throws; a refusal by the device is a remark.
+// `open` opens the device again each time, because a context's size is the smallest of three. Throws Interrupted and
+// whatever `open` throws; a refusal by the device is a remark.
 CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& open, const MeasureOptions& options);
 
 // The part that later plans use; nothing if other processes moved memory meanwhile.
 std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std::string_view date);
 
-// It allocates context and libraries beyond what opening the device took, weights, the cache (the whole pool where the
-// engine allocates one at its start), graphs, and the activations of a full batch. It never takes more than
-// usable_room, and frees everything. Absent for main memory, which swaps or freezes instead of refusing, and if the
-// plan does not know the weights. Throws Interrupted.
+// Allocates what libraries take in addition to the open context, the weights, the cache (the whole pool if the engine
+// allocates one at its start), graphs, and the activations of a full batch. It never takes more than usable_room, and
+// frees everything. Absent for main memory, which swaps or freezes instead of refusing, and if the plan does not know
+// the weights. Throws Interrupted.
 std::optional<Rehearsal> rehearse(const ModelSpec& model, const Plan& plan, Device& device,
                                   const MeasureOptions& options);
 

@@ -21,8 +21,7 @@ class MemoryCounter {
   virtual Bytes of(const std::vector<pid_t>& processes) = 0;
   virtual std::string describe() const = 0;
   virtual bool is_host() const { return false; }
-  // Sentences about what makes its figures doubtful, such as other processes that came or went. Empty if nothing
-  // does.
+  // Sentences about doubts, such as other processes that started or ended. Empty if there are none.
   virtual std::vector<std::string> disturbances() const { return {}; }
 };
 

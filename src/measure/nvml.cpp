@@ -77,7 +77,7 @@ std::vector<Nvml::Device> Nvml::cards() const {
   std::vector<Device> out;
   unsigned int number = 0;
   if (!is_open_ || !call(library_, "nvmlDeviceGetCount_v2", &number)) return out;
-  // A GPU that cannot be queried keeps its place: programs number the GPUs.
+  // A GPU that cannot be queried keeps its number, because programs number the GPUs.
   for (unsigned int i = 0; i < std::min(number, kMostCards); ++i) {
     Device device = nullptr;
     out.push_back(call(library_, "nvmlDeviceGetHandleByIndex_v2", i, &device) ? device : nullptr);

@@ -1,5 +1,5 @@
-// The part of NVIDIA's management library that is used here, as its C interface declares it. Its layout is stable since
-// 2012; newer calls are used where they exist.
+// The part of NVIDIA's management library that is used here, as its C interface declares it. Its layout has not changed
+// since 2012. Newer calls are used if they exist.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// Remedies for a failure: what the log's own line suggests, then options of the engine, smallest loss first, with
-// values that follow from the log's figures. An engine's own rows (EngineLog::remedies) replace the usual ones.
+// Remedies for a failure: what the log's own line suggests, then options of the engine, smallest change first, with
+// values computed from the log's figures. An engine's own rows (EngineLog::remedies) replace the usual ones.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -45,7 +45,7 @@ constexpr RemedyRule kUsual[] = {
     {kPreempted, "@fewer_sequences; @smaller_cache_type; @larger_share; @more_ranks"},
 };
 
-// What helps if the GPU ran out of memory in a phase.
+// What helps if the GPU ran out of memory in this phase.
 constexpr std::pair<LogPhase, std::string_view> kOutOfMemoryIn[] = {
     {LogPhase::kUnknown, "@more_ranks; @smaller_weights; @smaller_share; @smaller_batch"},
     {LogPhase::kLoading, "@more_ranks; @smaller_weights"},
@@ -113,7 +113,7 @@ class Remedies {
   }
 
  private:
-  static constexpr double kMostOfACard = 0.97;  // above it the driver and the context lack memory
+  static constexpr double kMostOfACard = 0.97;  // above this, the driver and the context lack memory
 
   double number(std::string_view name) const { return cause_.number(name); }
   double gib_of(std::string_view name) const {
@@ -193,11 +193,12 @@ class Remedies {
     const bool is_figure = item.substr(blank + 1).starts_with('{') && cure != kLargerBatch;
     double figure = 0;
     if (is_figure && parse_real(*value, figure).ec != std::errc()) figure = 0;
-    if (figure == 0 && is_figure) return add(cure, option);  // the line does not say how many
+    if (figure == 0 && is_figure) return add(cure, option);  // the line does not have the number
     add(cure, option, *value, is_figure ? std::optional(figure) : std::nullopt);
   }
 
-  // By the engine's own rule, that of the engine whose line it is, or the usual one; returns whether there is one.
+  // From the engine's own rule, the rule of the engine that printed the line, or the usual one. Returns whether there
+  // is one.
   bool by_class(std::span<const RemedyRule> rules) {
     for (const RemedyRule& rule : rules)
       if (rule.cause == cause_.id) return by_text(rule.remedies), true;
@@ -209,7 +210,7 @@ class Remedies {
     return (printed != nullptr && printed != &program_ && by_class(printed->log->remedies)) || by_class(kUsual);
   }
 
-  // The cure with the value that follows from the log.
+  // The remedy with the value that follows from the log.
   void by_figures(LogCure cure) {
     const LogOptions& options = reading_.options;
     switch (cure) {
@@ -266,7 +267,7 @@ class Remedies {
            std::any_of(std::begin(kNarrow), std::end(kNarrow),
                        [&](std::string_view part) { return type.find(part) != std::string::npos; });
   }
-  // Half the bytes of a cache may still exceed what is left.
+  // Half of a cache's bytes may still be more than what is left.
   bool may_halve_cache() const {
     return cause_.id != kCacheTooSmall || gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available");
   }
@@ -277,7 +278,7 @@ class Remedies {
     return std::max(0.0, total - gib_of("free") - std::max(gib_of("used"), gib_of("allocated")));
   }
 
-  // A fraction larger by what is missing, if the GPU has that.
+  // A larger fraction, if the GPU has the missing memory.
   void larger_share() {
     if (runs_on_cpu(reading_)) {
       const double needed = cause_.id == kCacheTooSmall ? std::ceil(gib_of("needed")) : 0;
@@ -300,7 +301,7 @@ class Remedies {
     const double weights = seen("weights");
     const double printed = number("least_share");
     const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
-    // The fraction that was set was not enough, whatever the weights take.
+    // The given fraction was not enough, whatever the weights take.
     const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
     if (is_more && least < kMostOfACard)
       add_option(kLargerShare, options_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
@@ -308,7 +309,8 @@ class Remedies {
       add_option(kLargerShare, options_.share);
   }
 
-  // A fraction smaller by what is missing, which the rest of the process gets; of what is free at the start.
+  // A fraction that is smaller by what is missing, so that the rest of the process gets it; or a fraction of what is
+  // free at the start.
   void smaller_share() {
     if (cause_.id == kFreeMemoryShort) {
       const double share = gib_of("total") > 0 ? std::floor(gib_of("free") / gib_of("total") * 100) / 100 : 0;
@@ -324,7 +326,7 @@ class Remedies {
       add_option(kSmallerShare, options_.share, "", less);
   }
 
-  // Tokens that fit in the remaining cache: as printed, else in blocks of 16 as vLLM counts.
+  // Tokens that fit in the remaining cache: as printed, or else in blocks of 16 as vLLM counts.
   double longest() const {
     if (const double printed = number("longest"); printed > 0) return printed;
     const double length = number("max_model_len") > 0 ? number("max_model_len")
@@ -345,7 +347,7 @@ class Remedies {
     if (sequences >= 2) add(kFewerSequences, options_.sequences, count_text(sequences / 2));
     const double total = gib_of("total");
     const double wanted = gib_of("wanted");
-    if (total > 0 && wanted > total) {  // no GPU has this much: it is the scores of naive attention
+    if (total > 0 && wanted > total) {  // no GPU has this much memory: it is the score matrix of naive attention
       add(kFlashAttention, options_.flash_attention);
       add_option(kFewerImages, options_.images, std::string(options_.one_image));
       return by_figures(kSmallerBatch);
@@ -402,7 +404,7 @@ class Remedies {
     }
     const LogValue* usage = cause_.value("usage");
     const double share = usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
-    constexpr double kFull = 0.9;  // schedulers keep a part free for running requests to grow
+    constexpr double kFull = 0.9;  // schedulers keep a part free so that running requests can grow
     if (share < kFull) {           // they wait for prefill, or because of the scheduler's cap
       const auto cap = reading_.options.max_num_seqs;
       if (cap ? number("running") >= static_cast<double>(*cap) : number("waiting") >= number("running"))
@@ -474,7 +476,7 @@ class Remedies {
 
 std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis) {
   if (!diagnosis.cause) return {};
-  // If no line names an engine, a Python program is as likely as any.
+  // If no line names an engine, a Python program is as likely as any other.
   const LogProgram* program = log_program(engine);
   if (program == nullptr) program = log_program("");
   return Remedies(reading, *program, diagnosis).take();

@@ -50,7 +50,7 @@ static std::optional<Request> changed(Request request, const LogRemedy& remedy) 
   }
 }
 
-// Values to try if the log gives none: smallest loss first.
+// Values to try if the log gives none, smallest change first.
 static std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   std::vector<std::string> out;
   const auto halves = [&](std::uint64_t now, std::uint64_t least) {
@@ -78,7 +78,7 @@ static std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   return out;
 }
 
-// Whether the engine starts with it, or, if that is unknown, whether the plan fits.
+// Whether the engine starts with the remedy or, if that is unknown, whether the plan fits.
 static bool fits(const ModelSpec& model, const Request& request) {
   try {
     const Plan plan = make_plan(model, request);

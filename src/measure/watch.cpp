@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPeriod(50);
 constexpr double kTreePeriod = 0.5;      // seconds between two searches for its processes
 constexpr double kSteadyWithoutLog = 5;  // seconds without growth, if no line of the engine shows the start
-constexpr double kBehind = 0.1;          // seconds by which a line may lag behind what it reports
+constexpr double kBehind = 0.1;          // seconds between an event and the line that reports it
 constexpr std::size_t kMostCurve = 240;
 constexpr std::size_t kLongestPrinted = 16384;
 
@@ -159,7 +159,7 @@ class Watch {
     seen_.curve = curve_.take();
     seen_.counter = counter_.describe();
     seen_.is_host = counter_.is_host();
-    // Memory taken after the last line belongs to the stage that it ended.
+    // Memory that was taken after the last line belongs to the stage that this line ended.
     if (!seen_.stages.empty() && serves()) seen_.stages.back().after = seen_.last;
     // An engine that prints nothing after its process started has loaded once its memory stops changing.
     if (seen_.status == WatchStatus::kSteady && !seen_.stages.empty() &&
@@ -195,7 +195,7 @@ std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_vi
 }
 
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
-  std::optional<ChildProcess> engine;  // none if a running process is watched
+  std::optional<ChildProcess> engine;  // absent if a process that was already running is watched
   if (!options.command.empty())
     engine.emplace(options.command, options.keeps_engine);
   else if (process_tree(options.pid).empty())

@@ -1,4 +1,4 @@
-// Watches an engine's start: memory is sampled until it serves, and its log is read meanwhile. Nothing is allocated.
+// Watches an engine's start: samples its memory until it serves, and reads its log. Nothing is allocated.
 #pragma once
 
 #include <sys/types.h>
@@ -20,10 +20,10 @@ struct WatchOptions {
   std::vector<std::string> command;  // the program to start; empty: `pid` is watched
   pid_t pid = 0;
   std::string engine;          // the engine whose log lines end the stages
-  bool keeps_engine = false;   // it keeps running afterwards
+  bool keeps_engine = false;   // the engine keeps running afterwards
   double patience = 1800;      // seconds in which it must start
   double settles = 2;          // seconds for which memory must not change after the start
-  double quiet = 60;           // seconds of a silent log and unchanged memory after which no line is expected any more
+  double quiet = 60;  // seconds without new log lines and memory changes after which no line is expected any more
   std::function<bool()> stop;  // called often; if true, watching ends and Interrupted is thrown
   std::function<void(const Watched&)> progress;
   // Called for an engine that keeps running after `stop`, with its process and the file of its output.

@@ -9,7 +9,8 @@ namespace kvplan {
 
 namespace {
 
-// Tolerance for processes' memory: what the interpreter and its libraries take meanwhile is not part of a plan.
+// Tolerance for the memory of processes, because a plan does not include what the interpreter and its libraries take
+// meanwhile.
 constexpr double kHostTolerance = 0.10;
 constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
 // Tolerance for a GPU: the rounding of allocators.
@@ -49,8 +50,8 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-// The weights, with the packed copies of the embedding and the head that some make for a CPU's kernels, even
-// if the two are one tensor.
+// The weights, including the packed copies of the embedding and the head that some engines make for a CPU's kernels,
+// even if both are one tensor.
 PlannedRange planned_weights(const WatchReport& report) {
   PlannedRange out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
   if (!report.seen.is_host || !engine_of(report.plan.request).loading.packs_embedding_on_cpu) return out;

@@ -131,7 +131,7 @@ Json AnyTable::json_of(const void* whole) const {
   return out;
 }
 
-// A list is written item by item: the tree of the whole takes several times the text's memory, and a report may have
+// A list is written item by item: a tree of the whole list takes several times the text's memory, and a report may have
 // every GPU of every answer.
 std::string AnyTable::text_of(const void* whole) const {
   std::string out;
@@ -175,7 +175,7 @@ void AnyTable::cells_of(const void* whole, Cells& out) const {
 
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "";
-  // The last digits of a real number differ between machines.
+  // The last digits of a real number differ between machines, so they are not printed.
   if (value.is_number_float()) return std::to_string(static_cast<std::uint64_t>(value.get<double>()));
   if (!value.is_string()) return value.dump();
   // A spreadsheet would take such a text for a formula, even after spaces.

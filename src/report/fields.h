@@ -1,5 +1,5 @@
-// A field is one row of a table: its key, how it is read from the answer, and what it means. JSON, the JSON Schema and
-// CSV are made from the rows, so that they agree.
+// A field is one row of a table: its key, how its value is read from the answer, and what it means. JSON, the JSON
+// Schema and CSV are all made from these rows, so they agree.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct AnyRow {
   Extra extra;
   Json (*schema)(Json& definitions) = nullptr;
   Json (*json)(const void* whole) = nullptr;
-  // Passes on a list's items one by one.
+  // Passes the items of a list on, one by one.
   void (*items)(const void* whole, const std::function<void(const Json&)>& take) = nullptr;
   void (*cells)(const void* whole, Cells& out) = nullptr;  // for a part with its own fields
 };

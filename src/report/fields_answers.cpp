@@ -8,7 +8,7 @@ namespace kvplan {
 
 namespace {
 
-// An entry without a plan: the error, and the exit code it would have by itself.
+// An entry without a plan: the error, and the exit code that it would have by itself.
 struct Failed {
   std::string_view source, error;
   Exit exit = Exit::kAnswered;
@@ -18,7 +18,7 @@ Failed failure_of(const Entry& entry) {
   return {entry.source, entry.error, entry.exit};
 }
 
-// Each entry's answer, or why it has none.
+// The answer of each entry, or the reason why it has none.
 template <class Result, class Entry>
 auto results_of(std::span<const Entry> entries, std::optional<Result> Entry::*result) {
   std::vector<std::variant<const Result*, Failed>> out;
@@ -84,7 +84,7 @@ std::vector<Note> all_notes(const Answers& answers) {
   return out;
 }
 
-// The order of the columns, on which spreadsheets depend; later columns come after them.
+// The order of the columns, on which spreadsheets depend. New columns are added at the end.
 constexpr std::string_view kPlanColumns =
     "source error answer attention engine max_model_len num_seqs weights_dtype kv_cache_dtype bytes_per_token "
     "bytes_per_sequence logical_bytes reserved_bytes gpus weights_bytes kv_cache_bytes activation_bytes runtime_bytes "

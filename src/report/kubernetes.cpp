@@ -62,7 +62,7 @@ static Words container_words(const Launch& launch, const Words& words, const std
       return each.size() == words.size() && each[i] == word;
     });
     if (!is_shared) {
-      // The first worker has index 1: the others' numbers are multiples of its number.
+      // The first worker has index 1. The numbers of the others are multiples of its number.
       const std::uint64_t step = whole_number(word).value_or(0);
       for (std::size_t at = 0; at < others.size(); ++at)
         if (others[at].size() != words.size() || others[at][i] != std::to_string(step * (at + 1)))
@@ -101,9 +101,10 @@ static std::string environment_of(const Launch& launch) {
   return out;
 }
 
-// What a Deployment and the templates of a LeaderWorkerSet have in common. `serves`: requests come to this Pod.
+// What a Deployment and the templates of a LeaderWorkerSet have in common. `serves`: this Pod receives the requests.
 static std::string pod(const Launch& launch, const std::string& name, const Words& words, bool serves) {
-  constexpr std::uint64_t kLoading = 360, kReady = 3, kAlive = 6;  // an hour to load the model, a minute of silence
+  constexpr std::uint64_t kLoading = 360, kReady = 3,
+                          kAlive = 6;  // an hour to load the model, and a minute without an answer
   const ServerImage& container = launch.container;
   std::string out = fmt::format("image: {}\ncommand:\n", json_string(container.image));
   for (const std::string& word : words) out += fmt::format("  - {}\n", json_string(word));
@@ -117,7 +118,8 @@ static std::string pod(const Launch& launch, const std::string& name, const Word
                      kModels);
   // NCCL and the engine's processes exchange data through shared memory, of which a container has 64 MiB by default.
   const std::string_view shared = launch.gpus_per_node > 1 || launch.commands.size() > 1 ? "16Gi" : "2Gi";
-  // The variables that Kubernetes makes of Services' names would be read as the engine's own: VLLM_...
+  // Kubernetes makes environment variables from the names of Services. The engine would read one like VLLM_... as its
+  // own.
   return "enableServiceLinks: false\ncontainers:\n  - name: server\n" + indented(out, 4) +
          fmt::format(
              "volumes:\n  - name: models\n    persistentVolumeClaim:\n      claimName: {}-models\n"
@@ -138,7 +140,7 @@ static std::string remarks(const Plan& plan, const std::string& name, bool is_se
   return out;
 }
 
-// Room for the checkpoint: in 16 bits where the engine quantizes it while it loads. Copies load the same files.
+// Space for the checkpoint: 16 bits if the engine quantizes it while loading. Copies load the same files.
 static std::uint64_t volume_gib(const Plan& plan) {
   constexpr std::uint64_t kStep = 10, kSpare = 5;
   Bytes weights;

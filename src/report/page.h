@@ -46,7 +46,7 @@ struct Column {
   };
   Text title;
   Kind kind = Kind::kText;
-  unsigned goes = 0;  // the order in which columns are dropped on a narrow terminal; 0: never
+  unsigned goes = 0;  // the order in which columns are dropped on a narrow terminal; 0: never dropped
 };
 
 // A cell of a heat map: good, careful (a shorter context fits), bad, faint (refused) or plain (not known).
@@ -103,7 +103,7 @@ struct Chart {
   Text marked_name;
   bool log_x = false;
   bool log_y = false;
-  bool x_is_tokens = false;  // x ticks as 32k, 1M
+  bool x_is_tokens = false;  // labels x values as 32k, 1M
   bool y_is_tokens = false;
 };
 
@@ -115,7 +115,7 @@ struct Block {
   Detail detail = Detail::kScreen;
   BlockBody body;
   Sentences remarks;       // below it
-  bool is_folded = false;  // folded in a document
+  bool is_folded = false;  // collapsed in a document
 };
 
 struct Headline {

@@ -1,4 +1,4 @@
-// The forms of an answer: one row in the table of forms for each, for every question.
+// The forms of an answer. The table of forms has one row for each, for every question.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ struct ReportOptions {
   bool suggests_next = false;  // suggests a next command, for a person at a terminal
 };
 
-// An answer in all forms: a page for people, fields for programs. Empty members are forms that the question does not
+// An answer in all forms: a page for people, fields for programs. An empty member is a form that the question does not
 // have.
 struct Reply {
   std::function<Page()> page;
@@ -74,8 +74,8 @@ Reply reply_of(std::span<const EngineRow> rows);
 Reply reply_of(std::span<const EngineRule> rules);
 Reply reply_of(std::span<const Gpu> cards);
 
-// Whether the plan fits this machine, and how much of its GPU is free now; if the driver does not say, `memory` is
-// 0.
+// Whether the plan fits this machine, and how much of its GPU is free now. If the driver does not report the memory,
+// `memory` is 0.
 Block machine_block(std::string_view cards, Bytes memory, Bytes used, const Plan& plan);
 // The sentence for a reviewer: "+3.1 GiB: num_key_value_heads 4 -> 8".
 std::string diff_headline(const PlanDiff& diff);
@@ -87,7 +87,7 @@ std::string calibration_json(const Calibration& calibration);
 // Text to paste: the engine's own command line, and a container's arguments and resources.
 std::string launch_args(const Plan& plan);
 std::string launch_k8s(const Plan& plan);
-// What the command line cannot express about its plan; empty for nothing.
+// What the command line cannot express about its plan; empty if it expresses everything.
 std::string launch_warning(const Plan& plan);
 
 }  // namespace kvplan

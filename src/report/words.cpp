@@ -100,7 +100,7 @@ std::string kind_of(const LayerFacts& layer) {
   return out;
 }
 
-// Prints two sizes so that they differ.
+// Prints two sizes with enough digits to show the difference.
 static std::string size_beside(Bytes bytes, Bytes other) {
   const bool alike = bytes != other && gib(bytes) == gib(other);
   return alike || bytes < Bytes(kGiB / 10) ? human_bytes(bytes) : gib(bytes);
@@ -125,7 +125,7 @@ static std::string need_text(const VerdictReport& verdict) {
   if (verdict.holds())
     return need + " of " + budget + option + ": " +
            human_bytes(verdict.budget - std::min(verdict.needed, verdict.budget)) + " free";
-  // Whole blocks may fit less than their bytes.
+  // The bytes may fit although whole blocks do not.
   if (verdict.needed <= verdict.budget) return need + " of " + budget + ", " + reason_of(verdict);
   return need + ", " + budget + " available" + option + ": " + human_bytes(verdict.needed - verdict.budget) + " short";
 }
@@ -181,7 +181,7 @@ std::string reason_of(const VerdictReport& verdict) {
                                     : reason_of_limit(verdict);
   if (verdict.status == Verdict::kPartlyOnCpu) return on_cpu_text(verdict) + "; " + out;
   if (!verdict.has_sought || verdict.holds()) return out;
-  // A refusal already contains its remedy.
+  // A refusal already includes its remedy.
   if (verdict.suggestions.empty()) return verdict.refusal ? out : out + "; no single change makes it fit";
   const Remedy& first = verdict.suggestions.front();
   out += "; " + options_text(first.changes, verdict.spelling);

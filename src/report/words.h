@@ -1,4 +1,4 @@
-// Words that several pages share, each made in one place, so that no page contradicts another.
+// Words that several pages share. Each is made in one place, so that pages do not contradict each other.
 #pragma once
 
 #include <string>
@@ -22,11 +22,11 @@ std::string card_text(const Plan& plan);
 // "ssm (mamba2)".
 std::string kind_of(const LayerFacts& layer);
 
-// FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short; empty if it is not known.
+// FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short; empty if there is no verdict.
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan);
 std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "-"
 
-// A plan's command, to paste into a shell; nothing if none was typed.
+// A plan's command, to paste into a shell; nothing if the user typed none.
 std::optional<std::string> command_text(const OptionValues& command);
 // The same for MODEL: all ways of naming a model have the same command.
 std::optional<std::string> replay_text(const OptionValues& command);

@@ -67,7 +67,7 @@ static std::string typed_name(std::string_view name) {
   return out;
 }
 
-// The one model of a name that leaves out "-Instruct", or has other blanks.
+// The only model with a name that leaves out "-Instruct", or has other blanks.
 static const PublishedModel* with_typed_name(std::string_view name) {
   const std::string text = typed_name(name);
   const PublishedModel* out = nullptr;
@@ -97,7 +97,7 @@ static CatalogueName find_files(std::string_view name) {
 static CatalogueName find_tag(std::string_view name) {
   for (const PublishedModel& model : catalogue()) {
     if (model.ollama.empty()) continue;
-    // "qwen3:30b" is the model whose whole tag is "qwen3:30b-a3b".
+    // "qwen3:30b" is the model with the complete tag "qwen3:30b-a3b".
     if (name == model.ollama || (model.ollama.starts_with(name) && model.ollama[name.size()] == '-'))
       return {&model, true, false, ""};
   }

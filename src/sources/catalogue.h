@@ -27,7 +27,7 @@ CatalogueName find_published(std::string_view name);
 // "did you mean Qwen3-8B?", or the sizes of a family of tags ("qwen3"); "" if no name is near.
 std::string nearest_published(std::string_view name);
 
-// Reads the published config. A note says that the answer comes from the catalogue, and `why`.
+// Reads the published config. A note says that the answer comes from the catalogue, with the reason in `why`.
 ModelSpec load_published(const PublishedModel& model, const std::string& source, const ReadOptions& options,
                          std::string_view why = "");
 

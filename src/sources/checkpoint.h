@@ -16,7 +16,7 @@ Component component_of(std::string_view tensor, std::uint64_t num_layers);
 
 // Reads the headers of the directory's safetensors into model.stored. Does nothing if there are none. Throws Error.
 void read_stored(const std::string& directory, ModelSpec& model);
-// Reads the sum in the directory's index, whatever files are there; does nothing without a valid index.
+// Reads the sum in the directory's index, whatever files exist; does nothing without a valid index.
 void read_stored_index(const std::string& directory, ModelSpec& model);
 // The same for tensors from elsewhere: `each` calls its argument once for every tensor.
 void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec& model);

@@ -23,7 +23,7 @@ constexpr std::uint64_t kMostRank = 1 << 20;
 constexpr std::uint64_t kMostDraftTokens = 1 << 20;
 constexpr std::string_view kSpeculativeExample =
     "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}";
-// Keys of vLLM's config/speculative.py that do not change GPU memory, or hardly.
+// Keys in vLLM's config/speculative.py that do not affect GPU memory, or hardly.
 constexpr std::string_view kSpeculativeIdle =
     "enforce_eager moe_backend attention_backend revision code_revision index_share_for_mtp_iteration "
     "disable_padded_drafter_batch disable_eagle_block_drop disable_by_batch_size disable_log_stats "

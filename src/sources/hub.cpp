@@ -82,7 +82,7 @@ class Fetch {
     if (snapshot.weight_bytes == 0 && parsed.files.size() <= kMaxShards)
       for (const std::string& name : parsed.files) {
         const auto shard = fetch_safetensors(client_, revision_, name);
-        if (!shard) return true;  // what the index lacks must be in the config
+        if (!shard) return true;  // what the index does not say must be in the config
         snapshot.weight_bytes += shard->file_bytes - shard->bytes.size();
       }
     return true;
@@ -153,7 +153,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
     if (!find_gguf(client, id, snapshot, missing, commit)) missing_model(missing, settings, id);
   } else if (auto config = client.file(id.revision, kConfig, kMaxConfigBytes, missing)) {
     check_json(*config, kConfig);
-    // All other files are fetched at this commit, whatever is pushed meanwhile.
+    // All other files are fetched at this commit, even if somebody pushes meanwhile.
     const bool named = !config->commit.empty();
     commit = named ? config->commit : stand_in_commit(id.revision, config->body);
     if (const auto known = cache.find(commit, "")) {
@@ -212,7 +212,7 @@ ModelSpec load_from_hub(const std::string& argument, const SourceOptions& option
   try {
     return fetch(id, settings, cache, argument, options);
   } catch (const HubUnreachable& error) {
-    // An older copy is better than none.
+    // An older copy is better than no copy.
     const auto snapshot = cache.find(known, id.gguf);
     if (!snapshot) throw;
     ModelSpec model = model_of(*snapshot, argument, options);

@@ -220,7 +220,7 @@ bool HubCache::place(const std::string& name, const std::function<bool(const std
   std::error_code ignored;
   bool done = os::make_own_folder(part) && fill(part);
   if (done && !os::rename(part, there)) {
-    // Another run was faster, or the existing folder is damaged: ours replaces it.
+    // Another run was faster, or the existing folder is damaged. This run's folder replaces it.
     const std::string old = snapshots + "/" + part_name();
     if (!is_sound()) os::rename(there, old);
     done = os::rename(part, there) || is_sound();
@@ -276,7 +276,7 @@ void HubCache::write_ref(const std::string& revision, const std::string& commit)
     return;
   }
   if (os::rename(part, place)) return;
-  // A folder of that name is not ours.
+  // A folder of that name belongs to something else.
   std::error_code ignored;
   if (is_directory(place)) fs::remove_all(place, ignored);
   if (!os::rename(part, place)) os::remove_file(part);

@@ -195,8 +195,8 @@ HttpTrouble trouble_of(int code) {
   return HttpTrouble::kBroken;
 }
 
-// libcurl reads HTTP_PROXY only in lower case: in upper case a web server's visitor may have set it ("Proxy: ..." in a
-// request to a CGI program). Everywhere else Python's tools accept it in upper case, and so do we.
+// libcurl reads HTTP_PROXY only in lower case: in upper case a visitor of a web server may have set it ("Proxy: ..." in
+// a request to a CGI program). Everywhere else Python's tools accept it in upper case, and so do we.
 std::string capital_proxy(const std::string& url) {
   const bool is_plain = origin_of(url).starts_with("http:");
   return is_plain && environment("http_proxy").empty() && environment("REQUEST_METHOD").empty()

@@ -1,5 +1,5 @@
-// Fetches files of a model from the Hub, or from a server that may misbehave: redirects are followed here, so that the
-// token goes only to the endpoint; attempts, bytes and seconds are limited.
+// Fetches files of a model from the Hub, or from a server that may misbehave. kvplan follows redirects itself, so that
+// the token goes only to the endpoint. Attempts, bytes and seconds are limited.
 #pragma once
 
 #include <chrono>

@@ -42,7 +42,7 @@ std::vector<std::string> gguf_files(const std::string& folder, std::string_view 
 // as in llama.cpp. "" if none matches; Error(kBadInput) if several do.
 std::string choose_gguf(const std::vector<std::string>& files, std::string_view quantization);
 
-// For "x-00001-of-00003.gguf" all files of the set in order; for another file only itself.
+// For "x-00001-of-00003.gguf", all files of the set in order; for another file, only that file.
 std::vector<std::string> files_of_set(const std::string& first);
 
 }  // namespace kvplan

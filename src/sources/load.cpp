@@ -54,7 +54,7 @@ std::string config_in(const std::string& directory) {
   return "";
 }
 
-// A path to a config.json means its checkpoint, as it does for the engines.
+// A path to a config.json means the whole checkpoint, as it does for the engines.
 bool is_config_of_checkpoint(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   return name == "config.json" || name == "params.json";
@@ -65,7 +65,7 @@ std::string directory_of(const std::string& path) {
   return out.empty() ? "." : out;
 }
 
-// The checkpoint of a config: the files beside it are read too.
+// The checkpoint to which a config belongs: the files next to it are read too.
 ModelSpec load_checkpoint(const std::string& config, const std::string& directory, const std::string& source,
                           const SourceOptions& options) {
   ModelSpec model = read_config(read_file(config), read_quant_config(directory), source, options.read);

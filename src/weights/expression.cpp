@@ -1,5 +1,5 @@
-// Thompson's construction: all states at a place of the text, then all at the next one. None is entered twice at a
-// place, so there is no exponential backtracking.
+// Thompson's construction: all states at one position of the text, then all states at the next one. No state is entered
+// twice at a position, so there is no exponential backtracking.
 #include "weights/expression.h"
 
 #include <algorithm>
@@ -197,7 +197,8 @@ bool Expression::takes(const State& state, char c) const {
 }
 
 bool Expression::matches_start(std::string_view text, std::uint64_t& steps) const {
-  // The states at a place of the text and at the next one, and at which place, counted from 1, each was last entered.
+  // The states at a position of the text and at the next one, and the position, counted from 1, at which each state was
+  // last entered.
   struct Place {
     std::array<std::uint16_t, kMaxStates> states;
     std::array<std::uint32_t, kMaxStates> entered;

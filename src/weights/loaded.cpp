@@ -47,7 +47,7 @@ class FusedMatrices {
   std::map<std::string, std::size_t> numbers_;
 };
 
-// The tensors of one layer. The parts of a fused tensor are joined at the place of its first part.
+// The tensors of one layer. The parts of a fused tensor are joined at the position of its first part.
 class LayerTensors {
  public:
   // `beside`: scales and zero points of a packed matrix, which are separate tensors.

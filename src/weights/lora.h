@@ -21,7 +21,7 @@ struct LoraRequest {
   std::uint64_t slots = 1, rank = 16;
   std::vector<std::string> targets;  // last words of module names ("q_proj", "qkv_proj"); empty: every linear layer
   bool with_experts = true;
-  bool with_embedding = false, with_head = false;  // even if no target names them
+  bool with_embedding = false, with_head = false;  // even if no target names it
   std::uint64_t extra_vocab = 0;                   // rows after the vocabulary, with their own embeddings
   std::uint64_t vocab_padding = 1;                 // to which the head's B is rounded up
   bool head_is_cut = false;                        // the head's B is split over the ranks

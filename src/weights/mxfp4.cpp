@@ -15,7 +15,7 @@ Bytes mxfp4_matrix(const WeightType& type, const TensorGroup& group, Piece piece
   const bool down = group.split == Split::kColumns;
   const std::uint64_t rows = round_up(piece.rows, down ? layout.hidden : inner_of(layout), kWhat);
   const std::uint64_t columns = round_up(piece.columns, down ? inner_of(layout) : layout.hidden, kWhat);
-  // Width 0 means no padding: a partial block has no scale (SGLang).
+  // Width 0 means no padding, and a partial block has no scale (SGLang).
   if (const std::uint64_t rest = columns % type.group; layout.width == 0 && rest > 0)
     return matrix_bytes(type, rows, columns - rest) + Bytes(rows * rest / 2);
   if (layout.second_scale_rows == 0) return matrix_bytes(type, rows, columns);

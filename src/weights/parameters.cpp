@@ -14,7 +14,7 @@ Parameters count_parameters(const WeightModel& model) {
     total += group.stored();
     active += group.active();
   }
-  // A tower that the config does not determine is left out; a gap in the decoder leaves the total unknown.
+  // A tower that the config does not determine is left out. If a part of the decoder is missing, the total is unknown.
   out.is_known = !model.tensors.empty();
   for (const UnknownTensors& part : model.unknown_tensors)
     if (!is_tower(part.component) && part.estimate > Elements(0)) out.is_known = false;

@@ -269,7 +269,7 @@ class RuleBook::Marker {
   }
 
  private:
-  // In how many copies of a module a name, or the beginning of one, was found; 0: in none.
+  // The number of copies of a module in which a name, or the start of one, was found; 0: none.
   struct Seen {
     std::uint64_t whole = 0, begins = 0;
   };
@@ -355,8 +355,8 @@ std::vector<const SchemeRule*> RuleBook::unmatched(const std::vector<Module>& mo
 
 namespace {
 
-// Whether a rule is about tensors that are never packed: lists repeat a checkpoint's whole index, with norms, biases,
-// tables, convolutions and towers, of which fewer names are known here.
+// Whether a rule is about tensors that are never packed. Lists repeat a checkpoint's whole index, with norms, biases,
+// tables, convolutions and towers, and kvplan knows fewer of those names.
 bool names_unpacked(std::string_view pattern) {
   for (const std::string_view word : {"norm", "bias", "embed", "conv", "rotary", "visual", "vision", "audio", "image",
                                       "projector", "merge", "aligner", "mtp"})

@@ -21,7 +21,7 @@
 
 namespace kvplan {
 
-// A list of rules that takes too long to match. The model's files are the cause: every GPU gets the same error.
+// A list of rules that takes too long to match. It is caused by the model's files, so every GPU gets the same error.
 class TooManyRules : public Error {
  public:
   TooManyRules(std::string_view what, std::string_view remedy)
@@ -102,7 +102,7 @@ class RuleBook {
   mutable std::uint64_t steps_ = 0;       // of matching so far
 };
 
-// The name without the prefixes that checkpoints put before the same module ("model.", "language_model.", "backbone.").
+// The name without the prefixes that checkpoints add to the same module ("model.", "language_model.", "backbone.").
 std::string_view bare_module(std::string_view module);
 
 // Rules of a checkpoint's lists that match no module of the model: they have no effect, and the plan says so.

@@ -14,7 +14,7 @@ static Bytes sum_of(const PartBytes& parts) {
   return out;
 }
 
-// Parts are told apart by the names of their tensors: sizes that differ by more also belong to another part.
+// Parts are distinguished by the names of their tensors. Sizes that differ by more also belong to another part.
 constexpr double kSamePart = 2;
 
 StoredSizes::StoredSizes(const std::vector<StoredTensors>& stored, const PartBytes& declared) {
@@ -27,7 +27,7 @@ StoredSizes::StoredSizes(const std::vector<StoredTensors>& stored, const PartByt
   }
   stored_ = sum_of(files);
   declared_ = sum_of(declared);
-  // An index does not say whether it counts MTP layers: the nearer of the two sums is used.
+  // An index does not say whether it includes MTP layers, so the nearer of the two sums is used.
   PartBytes expected = declared;
   if (const auto mtp = declared.find(Component::kMtp); is_index_ && mtp != declared.end()) {
     const Bytes without = declared_ - mtp->second;

@@ -12,7 +12,7 @@
 
 namespace kvplan {
 
-// Which tensors a type applies to where they are not named one by one.
+// Which tensors a type applies to if they are not named one by one.
 enum class Scope : std::uint8_t {
   kEverything,  // a plain number type: also norms and biases
   kLinears,     // linear layers of the blocks; not embedding, head, routers and norms

@@ -109,7 +109,8 @@ class Weigher::Storer {
     return one(group, usual(group), piece, share) * held.count();
   }
 
-  // Bytes of a part for which only a number of elements is estimated: stored like the linear layers in its place.
+  // The bytes of a part for which only a number of elements is estimated. It is stored like the linear layers next to
+  // it.
   Bytes bytes(const UnknownTensors& part, Elements elements) const {
     TensorGroup guess;
     guess.component = part.component;
@@ -199,7 +200,7 @@ class Weigher::Storer {
       case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ && is_whole_groups(group) ? &*type_ : nullptr;
       case TensorRole::kLinear: break;
     }
-    // Packers leave towers as they are, except bitsandbytes, which replaces every linear layer that its list does not
+    // Packers do not change towers, except bitsandbytes, which replaces every linear layer that its list does not
     // exclude.
     if (is_tower(group.component) && !(declared_ && model_.quantization.dialect == "bitsandbytes")) return nullptr;
     if (group.component == Component::kRouter && !tables()) return nullptr;
@@ -221,7 +222,7 @@ class Weigher::Storer {
     return type && type->name == "mxfp4";
   }
 
-  // Blocks that do not divide a rank's width are replaced by the largest smaller ones that do, down to 32.
+  // Blocks that do not divide a rank's width are replaced by the largest smaller blocks that do, down to 32.
   static WeightType refined(WeightType type, std::uint64_t width) {
     constexpr std::uint64_t kFinest = 32;
     const auto finer = static_cast<std::uint32_t>(std::gcd<std::uint64_t>(type.block, width));
@@ -377,7 +378,7 @@ void use_files(const StoredSizes& files, const std::map<Component, Sum>& sums, b
   report.low = report.high = report.total;
 }
 
-// Files of a model whose config declares no tensors: a rank has an even part of them, or all.
+// Files of a model whose config declares no tensors. A rank has an even part of them, or all.
 void divide_files(const StoredSizes& files, const WeightRequest& request, std::uint64_t num_layers,
                   WeightReport& report) {
   const WeightShare& share = request.share;
@@ -449,7 +450,7 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
       use_files(*files_, sums, is_whole(request.share), report);
     return report;
   }
-  // An unknown dialect may pack its weights to two bits, or not at all.
+  // An unknown dialect may pack its weights to two bits, or may not pack them.
   const bool vague = !request.type && is_declared(model.quantization) && !model.quantization.is_known;
   if (vague)
     warn(report.notes, "unknown_quantization",

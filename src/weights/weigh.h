@@ -77,7 +77,7 @@ class Weigher {
 
   // Bytes on one rank, for requests with this type.
   WeightReport weigh(const WeightRequest& request) const;
-  // Rules of the quantization that match nothing. They take long to find: no part of each weighing.
+  // Rules of the quantization that match nothing. Finding them takes long, so it is not part of each weighing.
   const std::vector<Note>& notes() const;
   // The groups on a rank, with the bytes of all their layers and copies there.
   std::vector<std::pair<const TensorGroup*, Bytes>> groups(const WeightRequest& request) const;

@@ -128,7 +128,7 @@ static std::string length_of_users(const Plan& plan) {
 constexpr const char* kUsersFigures =
     "GiB: per GPU. tokens/s: total of all users at this length, an upper bound from memory bandwidth.";
 
-// Free of the fullest GPU; "-" if not all users fit.
+// Free memory of the fullest GPU; "-" if not all users fit.
 static std::string free_of(const Plan& plan) {
   return plan.verdict.fails() ? "-" : left_text(plan.verdict);
 }

@@ -117,7 +117,7 @@ std::string subject_of(const FoldedLine& line) {
   return out;
 }
 
-// What is off, and what would explain it.
+// Figures that differ from the plan, and possible explanations.
 std::string difference_text(const LogCheck& check) {
   const auto outside =
       std::find_if(check.lines.begin(), check.lines.end(), [](const LogLine& line) { return line.is_outside(); });
@@ -157,7 +157,7 @@ Headline headline_of(const LogCheck& check) {
   return {};
 }
 
-// The engine's own words, and what is short.
+// The engine's own words, and how much memory is missing.
 void add_cause(const Diagnosis& found, Page& page) {
   if (!found.cause) return;
   Sentences says{fmt::format("line {}: {}", found.cause->line_number, one_line(found.cause->words, 400))};
@@ -191,7 +191,7 @@ void add_beside(const Diagnosis& found, Page& page) {
   }
 }
 
-// Figures that agree get no explanation.
+// Figures that agree have no explanation.
 std::string remark_of(const LogLine& line, const std::string& error) {
   return line.predicted && error != kNoError ? line.reason : "";
 }

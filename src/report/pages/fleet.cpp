@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The length of the folder that all names begin with, if it is left out: one of them is long.
+// The length of the folder with which all names begin. It is left out if at least one name is long.
 static std::size_t left_out(const std::vector<FleetEntry>& entries) {
   constexpr std::size_t kLong = 24;
   std::vector<std::string_view> sources;
@@ -50,7 +50,7 @@ static Tone tone_of(const Plan& plan) {
   return plan.verdict.status == Verdict::kFits ? Tone::kGood : Tone::kBad;
 }
 
-// A curve for each model, as far as both they and the chart go.
+// A curve for each model, up to the end of the curve or of the chart.
 static void add_contexts(const std::vector<FleetEntry>& entries, std::size_t shared, Page& page) {
   constexpr std::size_t kMost = 12;
   Chart chart;

@@ -130,7 +130,7 @@ std::string value_text(const LogValue& value) {
   const std::string_view unit = unit_name(value.unit);
   double printed = value.value;
   parse_real(value.text, printed);
-  // Printed in another unit: "31457280kB".
+  // A value that the log prints in another unit: "31457280kB".
   if (std::abs(printed - value.value) > 1e-6 * std::abs(printed) && value.text.find(',') == std::string::npos) {
     constexpr double kMany = 1024;
     const bool is_large = value.unit == LogUnit::kMebibytes && value.value >= kMany;
@@ -158,7 +158,7 @@ std::optional<std::string> filled(std::string_view text, const LogEvent& event) 
   return out;
 }
 
-// The row's own words, else those of the event's class.
+// The row's own words, or else those of the event's class.
 template <std::size_t count>
 std::string sentence_of(const Sentence (&table)[count], const LogEvent& event) {
   if (!event.meaning.empty())
@@ -198,7 +198,7 @@ std::string traffic_text(const Diagnosis& diagnosis) {
 
 struct CureWords {
   LogCure cure;
-  std::string_view noun;  // where no option does it
+  std::string_view noun;  // for changes that are not options
   std::string_view effect;
   std::string_view with_figure = "";  // the effect if the figure is known
 };

@@ -49,7 +49,7 @@ static void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.context && seen.planned_context)
     facts.push_back({"planned for it, with libraries", human_bytes(*seen.planned_context)});
   facts.push_back({"free before the measurement", human_bytes(seen.free)});
-  // Memory that a driver keeps for itself belongs to no process.
+  // Memory that a driver keeps for itself does not belong to a process.
   constexpr std::uint64_t kDriversOwn = 16 * kMiB;
   const std::uint64_t programs = seen.other_processes.value_or(0);
   if (seen.used_by_others.count() >= kDriversOwn || programs > 0)
@@ -93,7 +93,7 @@ static void add_rehearsal(const Rehearsal& seen, Page& page) {
   }
 }
 
-// Whether the whole plan would start next to what is on the GPU now, computed and not allocated.
+// Whether the whole plan would start next to what is on the GPU now. This is computed, without allocating.
 static void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.id == "host" || seen.gpu >= plan.memory.size() || seen.status == MeasureStatus::kFailed) return;
   Bytes wanted = plan.memory[seen.gpu].total;

@@ -1,5 +1,5 @@
-// A page as Markdown, for a pull-request comment. GitHub's dialect has tables, links and mentions: a string from a file
-// must start none of them.
+// A page as Markdown, for a pull-request comment. GitHub's dialect has tables, links and mentions, and a string from a
+// file must not start any of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::string bold(const std::string& text) {
   return text.empty() ? "" : "**" + text + "**";
 }
 
-// Formulas: nothing in code is markup, except that a bar ends a table's cell.
+// Formulas: code has no markup, except that a bar ends a cell of a table.
 std::string code(std::string_view text) {
   if (text.empty()) return "";
   std::string fence = "`";

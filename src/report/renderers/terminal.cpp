@@ -184,7 +184,7 @@ class Terminal {
     if (const auto* sentences = std::get_if<Sentences>(&block.body))
       for (const Text& text : *sentences) sentence(text.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
     if (const auto* table = std::get_if<PageTable>(&block.body)) add_table(*table, block.title.empty() ? 0 : kGap);
-    // The first remark on a heat map explains its figures, which marks have replaced.
+    // The first remark on a heat map explains its figures, which marks have replaced here.
     for (const Text& remark : block.remarks)
       if (!std::exchange(has_marks_, false)) sentence(remark.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
   }
