@@ -21,28 +21,27 @@ constexpr std::array<const char*, 3> kEngines{"logical", "vllm", "llama.cpp"};
 
 constexpr const char* kTruth = R"(# Beside other tools
 
-GiB of keys, values and states of one sequence of 32,768 tokens, 16 bit, on one GPU, for {} models. The truth is what the
-architecture needs (logical), what vLLM reserves (its rules up to 0.25, a batch of 8192 tokens) and what llama.cpp v0.5.0
-allocates, worked out from the engines' sources apart from kvplan and recorded in `testdata/observations/peers.json`.
-Of its {} cells kvplan is within 5 % of {} as they were recorded. Where the two differ the engine decides: what its source or a
-run of it says is named below, and cells with a star are corrected. Of the cells as they stand now kvplan gives {} to the
-printed digit and {} within 5 %.
+GiB of keys, values and states of one sequence of 32,768 tokens, 16 bit, on one GPU, for {} models. The true values are
+what the architecture needs (logical), what vLLM reserves (its rules up to 0.25, a batch of 8192 tokens), and what llama.cpp
+v0.5.0 allocates. They were computed from the engines' sources, independently of kvplan (`testdata/observations/peers.json`).
+Of the {} recorded values kvplan is within 5 % of {}. If the two differ, the engine's source or a run of it decides. The reasons
+are below, and corrected values have a star. Of the values in this table kvplan gives {} to the printed digit and {} within 5 %.
 
 )";
 constexpr const char* kAnswers = R"(
-What each tool answers; bold where that is more than 5 % outside of the band that the truths span, recorded and corrected
-ones alike. kvplan's column is its answer without an engine.
+What each tool answers. Bold answers are more than 5 % outside the range of the true values, recorded and corrected.
+kvplan's column is its answer without an engine.
 
 )";
 constexpr const char* kTools = R"(
-The tools, and how their answers came about. Most count what the architecture needs, and no engine's pages.
+The tools, and how their answers were obtained. Most count what the architecture needs, without an engine's pages.
 
 | tool | version | answer |
 |---|---|---|
 )";
 constexpr const char* kPeersHeadline =
-    R"(The KV cache of one sequence of 32k tokens, for {} current models. "Right" is within 5 % of the range between what the
-architecture needs, what vLLM reserves and what llama.cpp allocates. [All answers](docs/accuracy/peers.md)
+    R"(The KV cache of one sequence of 32k tokens, for {} current models. An answer is
+right if it is within 5 % of the range from what the architecture needs to what vLLM reserves or llama.cpp allocates. [All answers](docs/accuracy/peers.md)
 
 )";
 

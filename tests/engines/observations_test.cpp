@@ -25,10 +25,10 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kEstimates = R"(## Starts that nothing was fitted to
 
 Estimates are compared with start-up logs that people published. `scripts/ranges.py` leaves out one thread or log at a time, fits the ranges (and one
-factor per term) to the others, and tests them on what it left out. The rules themselves were written with most of these logs at hand. Room for the KV
-cache and tokens have the range that follows from the parts. [All starts](accuracy/starts.md) lists each log.
+factor per term) to the others, and tests them on what it left out. The rules themselves were written with most of these logs at hand. The ranges of the
+memory left for the KV cache and of the tokens follow from the parts. [All starts](accuracy/starts.md) lists each log.
 
-![Planned against observed memory of starts, without the cache: a point each, its range as a bar](accuracy.svg)
+![Planned against observed memory of starts, without the cache: one point per start, with its range as a bar](accuracy.svg)
 
 )";
 constexpr const char* kFitted = R"(# Starts in logs, one by one
@@ -40,7 +40,7 @@ a start are nearly independent, so the range of a total is the square root of th
 )";
 
 constexpr const char* kRooms = R"(
-Room for the KV cache on a known GPU: as printed, as planned from the GPU's name, and the plan's range.
+The memory left for the KV cache on a known GPU: as printed, as planned from the GPU's name, and the plan's range.
 
 | engine | log | recorded | planned | range |
 |---|---|---:|---:|---|
@@ -257,8 +257,8 @@ std::string headline() {
   REQUIRE(total.size() >= 7);
   REQUIRE(all.size() >= 7);
   return fmt::format(
-      "- **Starts that nothing was fitted to**: memory without the KV cache is {} off in the median, {} at the 90th\n"
-      "  percentile. {} of {} estimated figures are inside their range.\n",
+      "- **Starts that were not used for fitting**: the planned memory without the KV cache is within {} for half of\n"
+      "  them, and within {} for nine of ten. {} of {} estimated figures are inside their range.\n",
       total[3], total[4], all[5].substr(0, all[5].find(" of")), all[1]);
 }
 
