@@ -1,4 +1,4 @@
-// The do-nothing program that kvplan's start is measured against: linked alike, it writes one line.
+// The do-nothing program with which kvplan's start is compared. It is linked in the same way and writes one line.
 #include <string>
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Runs a program and prints its exit status and peak memory in KiB: a parent as small as this one does
-// not colour the child's peak, as an interpreter would (a child starts with its parent's high-water mark).
+// Runs a program and prints its exit status and peak memory in KiB. A child process starts with its parent's peak, so
+// the parent must be as small as this program. An interpreter would change the result.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

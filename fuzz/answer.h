@@ -1,4 +1,4 @@
-// What every fuzzer of a reader asks: an answer, or an Error of one line.
+// What every fuzzer of a reader tests: the result is an answer, or an Error of one line.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace kvplan::fuzz {
 
-// Errors are answers; whatever else is thrown ends the fuzzer.
+// Errors are answers. Any other exception ends the fuzzer.
 template <class Function>
 void answer(const Function& function) {
   try {

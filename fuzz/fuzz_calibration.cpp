@@ -1,4 +1,4 @@
-// Any bytes are a calibration, which survives being written and read again, or an Error of one line.
+// Any bytes are a calibration that can be written and read again, or an Error of one line.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Any text may hold commands of engines, and any command is read or refused.
+// Any text may contain commands of engines, and every command is read or refused.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

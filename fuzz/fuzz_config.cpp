@@ -1,5 +1,5 @@
-// The config reader and the formulas: any bytes become a model with terms, or an Error; nothing else.
-// A line "---" parts config.json from the hf_quant_config.json beside it.
+// The config reader and the formulas: any bytes become a model with terms, or an Error. A line "---" separates
+// config.json from the hf_quant_config.json next to it.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Closed forms against a loop: a cache is grown token by token, and its bytes are packed element by element. Both
-// must say what Term::entries and entry_bytes say.
+// Compares closed forms with a loop: a cache grows token by token, and its bytes are packed element by element.
+// Term::entries and entry_bytes must give the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Every engine against a slow allocator, and against itself. Sixteen-bit caches of full attention are handed out page
-// by page as tokens arrive one by one; what the engine reserves must be those pages. Caches of any kind must add up,
-// never fall as the load grows, and hold what their inverse says.
+// Compares every engine with a slow allocator, and with itself. 16-bit caches of full attention are handed out page by
+// page as tokens arrive one by one, and the engine must reserve exactly these pages. Caches of any kind must add up,
+// must not shrink as the load grows, and must fit the load that their inverse returns.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -25,11 +25,11 @@ using namespace kvplan::fuzz;
   std::abort();
 }
 
-// Tokens that an engine takes at a time, by its source, where all layers are full attention.
+// The number of tokens in an engine's allocation, from its source, if all layers have full attention.
 struct Granule {
   std::string_view engine;
   std::uint64_t tokens;
-  std::uint64_t spare = 0;  // granules beside those of the sequences
+  std::uint64_t spare = 0;  // granules in addition to those of the sequences
 };
 constexpr Granule kGranules[] = {{"logical", 1},     {"transformers", 1}, {"mlx", 256},
                                  {"llama.cpp", 256}, {"ollama", 256},     {"vllm", 16},
@@ -46,7 +46,7 @@ LayerCache layer_of(std::uint64_t index, const Mixer& mixer) {
   return {index, kind_variant(mixer), cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)};
 }
 
-// Sequences grow token by token, one after the other's turn; a sequence that has no room takes another granule.
+// Sequences grow by one token in turn. A sequence whose granule is full takes another one.
 std::uint64_t handed_out(const std::vector<LayerCache>& caches, const Granule& granule, const Load& load) {
   std::uint64_t granules = granule.spare;
   std::vector<std::uint64_t> room(load.num_seqs, 0);
@@ -110,7 +110,7 @@ void check_growth(const Engine& engine, const CacheLayout& layout, Load load) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Source source(data, size);
   const Engine& engine = engines()[source.below(engines().size())];
-  const bool plain = source.below(2) == 0;  // full attention alone, for the allocator
+  const bool plain = source.below(2) == 0;  // only full attention, for the allocator
   EngineInput input;
   input.model.model_type = "llama";
   input.model.num_layers = source.from(1, 6);

@@ -1,5 +1,5 @@
-// Expressions of skip lists against RE2: any bytes, and any expression of the grammar, are read by both or by RE2
-// alone, and both say the same of every text.
+// Compares expressions of skip lists with RE2. Any bytes, and any expression of the grammar, are read by both or only
+// by RE2, and both give the same result for every text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace {
 using namespace kvplan;
 using namespace kvplan::fuzz;
 
-// Without escapes, sets, counts and extensions both have one grammar, and read or refuse the same.
+// Without escapes, sets, counts and extensions both have the same grammar, so they must accept or refuse the same.
 bool is_plain(std::string_view expression) {
   // Module names are ASCII: the reader refuses anything else.
   for (const char c : expression)
@@ -32,7 +32,7 @@ void check(const std::string& expression, const std::vector<std::string>& texts,
 
 }  // namespace
 
-// The first byte chooses: the rest is built from, or is lines, an expression and texts.
+// The first byte decides whether an expression and texts are built from the rest, or are its lines.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   Source source(data + 1, size - 1);

@@ -1,4 +1,4 @@
-// The GGUF container and the architectures: any bytes become a model with terms, or an Error; nothing else.
+// The GGUF container and the architectures: any bytes become a model with terms, or an Error.
 #include <cstddef>
 #include <cstdint>
 #include <span>

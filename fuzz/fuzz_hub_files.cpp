@@ -1,4 +1,4 @@
-// What a hub answers besides a config and headers: a list of files, and an index. Any bytes become paths within the
+// What a hub sends besides a config and headers: a list of files, and an index. Any bytes become paths within the
 // repository, or an Error of one line.
 #include <cstddef>
 #include <cstdint>

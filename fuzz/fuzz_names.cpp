@@ -1,5 +1,5 @@
-// Names of models, as people type them: any text names an entry of the catalogue or none, and what usual_name() makes
-// of it is usual.
+// Names of models as people type them: any text names one entry of the catalogue or none, and the result of
+// usual_name() does not change if it is applied again.
 #include <cstddef>
 #include <cstdint>
 #include <string>

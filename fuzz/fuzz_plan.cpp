@@ -1,5 +1,5 @@
-// The whole way: any config under any engine and request becomes a plan that adds up and prints in every form, or an
-// Error of one line. A line "---" parts config.json from the eight bytes of the request.
+// Everything from config to report: any config with any engine and request becomes a plan that adds up and prints in
+// every format, or an Error of one line. A line "---" separates config.json from the eight bytes of the request.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Any string in a config, as a value or in the place of a key, is harmless wherever it is printed: a terminal, a
-// workflow's log, Markdown, a spreadsheet, a page, a shell, YAML.
+// Any string in a config, as a value or as a key, is harmless wherever it is printed: a terminal, a workflow's log,
+// Markdown, a spreadsheet, a page, a shell, YAML.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -46,7 +46,7 @@ void check_characters(std::string_view text, std::string_view form) {
   if (text.find("##[") != std::string_view::npos) found("a workflow's command", form, text);
 }
 
-// A command of the second kind begins a line, whatever space stands before it.
+// A workflow command of the second kind begins a line, after any blanks.
 void check_lines(std::string_view text, std::string_view form) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -57,7 +57,7 @@ void check_lines(std::string_view text, std::string_view form) {
   }
 }
 
-// A cell is a formula by its first character, behind the quote that opens it; "" in a quoted one is a quote.
+// A cell is a formula if its first character says so, after the quote that opens it. "" in a quoted cell is a quote.
 void check_cells(std::string_view text) {
   bool is_quoted = false;
   bool begins = true;

@@ -1,4 +1,4 @@
-// The safetensors readers: any bytes become tensors within the file, or an Error; nothing else.
+// The safetensors readers: any bytes become tensors within the file, or an Error.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sum += tensor.bytes;
   };
   try {
-    // The file is at most sixteen times what is at hand: data as a hole.
+    // The file is at most sixteen times as large as the input; its data is a hole.
     kvplan::parse_safetensors(bytes, std::uint64_t{16} * size, visit);
     if (sum > std::uint64_t{16} * size) __builtin_trap();
   } catch (const kvplan::Error&) {

@@ -1,4 +1,4 @@
-// Random caches out of a fuzzer's bytes, and the same cache counted the slow way: token by token, element by element.
+// Random caches from a fuzzer's bytes, and the same cache counted the slow way: token by token, element by element.
 #pragma once
 
 #include <algorithm>
@@ -66,13 +66,13 @@ inline Mixer make_mixer(Source& source) {
   }
 }
 
-// The most entries that the term ever holds while `tokens` tokens arrive one by one.
+// The most entries that the term has at any time while `tokens` tokens arrive one by one.
 inline std::uint64_t grown(const Term& term, std::uint64_t tokens, std::uint64_t source_tokens) {
   if (term.growth == Growth::kSequence) return 1;
   const std::uint64_t arrivals = term.growth == Growth::kSourceToken ? source_tokens : tokens;
   std::vector<std::uint64_t> pinned;  // the sink
   std::deque<std::uint64_t> kept;
-  std::uint64_t pending = 0;  // tokens of the stride in work
+  std::uint64_t pending = 0;  // tokens of the unfinished stride
   std::uint64_t most = 0;
   for (std::uint64_t token = 0; token < arrivals; ++token) {
     if (++pending < term.stride) continue;
@@ -101,7 +101,7 @@ inline std::uint64_t grown(const Term& term, std::uint64_t tokens, std::uint64_t
   return most;
 }
 
-// What one element costs, written down a second time: bits, bytes beside each started block, bytes beside a vector.
+// What one element costs, written a second time: bits, bytes for each started block, and bytes for each vector.
 struct Cost {
   Dtype type;
   std::uint64_t bits, block, block_extra, vector_extra;
@@ -149,7 +149,7 @@ inline const Cost& cost_of(Dtype type) {
   return kCosts[2];
 }
 
-// Bytes of an entry of the term, by what it stores.
+// Bytes of an entry of the term, computed from what it stores.
 inline std::uint64_t packed(const Term& term, const Cost& kv, const Cost& state) {
   switch (term.storage) {
     case Storage::kKv: return packed(term, kv);

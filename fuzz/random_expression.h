@@ -1,4 +1,4 @@
-// Expressions and names out of random bytes, and what RE2 says where src/weights/expression.h says something.
+// Expressions and names from random bytes, and RE2's result for what src/weights/expression.h gives.
 #pragma once
 
 #ifdef KVPLAN_HAS_RE2
@@ -16,7 +16,7 @@
 
 namespace kvplan::fuzz {
 
-// Of few characters, so that some texts match.
+// Only a few characters, so that some texts match.
 inline std::string make_atom(Source& source) {
   constexpr std::string_view kAtoms[] = {
       "a",     "b",     "1",     "_",   ".",         "-",      "\\.",  "\\-", "]",        "}",       ",",
@@ -34,7 +34,7 @@ inline std::string make_expression(Source& source, int depth = 4) {
       if (depth > 0 && source.below(3) == 0)
         part = (source.below(2) == 0 ? "(" : "(?:") + make_expression(source, depth - 1) + ")";
       constexpr std::string_view kHow[] = {"", "", "", "*", "+", "?", "*?", "+?", "??"};
-      // What nothing stands before is not repeated, nor what is already.
+      // A repetition needs something to repeat, and is not itself repeated.
       if (!part.empty() && part != ".*") part += kHow[source.below(std::size(kHow))];
       out += part;
     }
@@ -53,7 +53,7 @@ inline std::string make_text(Source& source) {
 
 #ifdef KVPLAN_HAS_RE2
 
-// Whether a RE2 of bytes takes an expression, and what it says about the beginning of a text.
+// Whether RE2 accepts an expression, in bytes, and its result for the beginning of a text.
 class Re2 {
  public:
   explicit Re2(const std::string& expression) : re2_(expression, options()) {}
@@ -71,8 +71,8 @@ class Re2 {
   RE2 re2_;
 };
 
-// What the two do not agree on, empty if they do: an expression that we read is one for RE2 too, and says the same
-// of every text. must_read: the expression is of our grammar and within its bounds.
+// Where the two disagree; empty if they agree. An expression that kvplan reads must be one for RE2 too, with the same
+// result for every text. must_read: the expression belongs to kvplan's grammar and is within its limits.
 inline std::string difference(const std::string& expression, const std::vector<std::string>& texts, bool must_read) {
   const auto ours = Expression::read(expression);
   const Re2 theirs(expression);

@@ -1,4 +1,4 @@
-// The bytes of a fuzzer, or of a random generator, as numbers to build from.
+// A fuzzer's bytes, or a random generator's, as numbers from which to build inputs.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace kvplan::fuzz {
 
-// Small numbers out of the input; zeros when it has run dry.
+// Small numbers from the input; zeros when it is used up.
 class Source {
  public:
   Source(const std::uint8_t* data, std::size_t size) : bytes_(data, size) {}

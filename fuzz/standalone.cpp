@@ -1,9 +1,9 @@
-// The fuzz targets without libFuzzer: seeds, and simple mutations of them, for some seconds. No coverage leads it; it
-// is for every run of the tests, and for compilers that have no libFuzzer.
+// The fuzz targets without libFuzzer: they run seeds, and simple mutations of them, for some seconds. Coverage does not
+// guide the mutations. This is for every run of the tests, and for compilers without libFuzzer.
 //
 //   kvplan_fuzz TARGET SECONDS SEEDS...    files, or folders of files
 //
-// What it tries hangs on the seeds alone. A target that finds something aborts; the input is then in found-TARGET.
+// What it tries only depends on the seeds. A target that finds something aborts; the input is then in found-TARGET.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -22,7 +22,7 @@
 #include "targets.inc"
 #undef KVPLAN_TARGET
 
-// Of a sanitizer's library, where one is linked in: it ends the program without a signal.
+// A function of a sanitizer's library, if one is linked: it ends the program without a signal.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {

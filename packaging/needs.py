@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a program for macOS (Mach-O of 64 bits) asks for:
+"""What a program for macOS (64-bit Mach-O) needs:
 
     packaging/needs.py PROGRAM             the libraries, one a line
     packaging/needs.py --system PROGRAM    the oldest system that starts it, as a wheel's name has it: 15_0
@@ -12,7 +12,7 @@ NAMES_A_SYSTEM = 0x32
 
 
 def commands(program):
-    """(command, where it stands) of every load command."""
+    """(command, position) of every load command."""
     magic, _, _, _, count, _, _, _ = struct.unpack_from("<8I", program)
     if magic != 0xFEEDFACF:
         raise ValueError("no Mach-O program of 64 bits")

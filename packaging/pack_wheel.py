@@ -4,9 +4,9 @@
     packaging/pack_wheel.py PROGRAM TAG FOLDER [NAME]
 
 TAG is the platform's part of the wheel's name (manylinux_2_28_x86_64), NAME what the program is called when it is installed
-(kvplan). What pip would ask scikit-build-core for, without a compiler: one program serves every Python, and the same commit
-gives the same bytes. The metadata are those of pyproject.toml. Prints the wheel's path. A release's is packed by zopfli, which
-packaging/requirements.txt has; a Python without it packs by zlib.
+(kvplan). It makes the wheel that pip would get from scikit-build-core, without a compiler. One program serves every Python, and the same commit
+gives the same bytes. The metadata come from pyproject.toml. It prints the wheel's path. Releases are compressed with zopfli
+(packaging/requirements.txt), or with zlib if zopfli is missing.
 """
 import base64
 import hashlib
@@ -48,7 +48,7 @@ def metadata(project):
 
 
 def committed():
-    """When the sources are from: SOURCE_DATE_EPOCH, else the last commit, else 1980, where zip's calendar begins."""
+    """The date of the sources: SOURCE_DATE_EPOCH, else the last commit, else 1980, the first year in a zip file."""
     when = os.environ.get("SOURCE_DATE_EPOCH")
     if when is None:
         done = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ct"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -57,7 +57,7 @@ def committed():
 
 
 class Zopfli:
-    """What any zip reads, 4% smaller than zlib makes it."""
+    """Compressed data that any zip program reads, 4 % smaller than zlib's."""
 
     def __init__(self):
         self.whole = b""

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Writes what the config classes of transformers take for keys that a config leaves out.
+"""Writes the defaults of transformers' config classes for keys that a config leaves out.
 
     PYTHON scripts/class_defaults.py [-o src/models/class_defaults.txt]
 
-PYTHON has the release of transformers that is meant (`pip install transformers==5.24.0` in an environment of its own; torch is
-not needed). Each config class is constructed without arguments, nested ones too; numbers, truth values, nulls and words are
-kept, but for what says nothing of memory (token ids, probabilities, labels). Lists are left out: patterns of layers are
-rules of their own. A key that the class derives from others names them, "head_dim=128<hidden_size": its value holds where a
-config gives them no other value. Found by giving every number another value and looking at what else moves. A number that a class takes
-for a key of older files while it makes its lists (`kwargs.pop("full_attention_interval", 4)`) is read from its source.
+PYTHON has the wanted release of transformers (`pip install transformers==5.24.0` in a separate environment; torch is not needed). The script
+constructs each config class without arguments, and the nested ones. It keeps numbers, booleans, nulls and words, except those that do not affect
+memory (token ids, probabilities, labels). Lists are left out, because patterns of layers are separate rules. A key that the class computes from
+other keys names them: "head_dim=128<hidden_size" is the value unless a config gives hidden_size another value. The script finds them by changing
+every number and looking at which other values change. If a class reads a key of older files while it builds its lists
+(`kwargs.pop("full_attention_interval", 4)`), its default is read from the source.
 
-A line a class: "model_type: key=value key=value", sorted by type, values as JSON; the first line names the release. A nested
-config whose defaults are the outer class's own (Voxtral's decoder is no default Llama) has a line "outer type/key/model_type".
+Each class has a line "model_type: key=value key=value", sorted by type, with values as JSON. The first line names the release. If the outer class
+has its own defaults for a nested config (Voxtral's decoder is not a default Llama), there is a line "outer type/key/model_type".
 """
 import argparse
 import contextlib
@@ -24,7 +24,7 @@ import re
 import sys
 import warnings
 
-# Keys that say nothing of shapes or layers; in which type an engine keeps what, is the engine's rule.
+# Keys that do not affect shapes or layers. In which type an engine stores a tensor is the engine's rule.
 UNREAD = re.compile(
     r"""_token_id$|_token_index$|_id$|^id2label|^label2id|dropout|drop_rate|_drop$|_pdrop$|_prob$|probability|initializer|init_std|^init_|_init$
     |_act$|^activation$|^hidden_act|_eps$|epsilon|^norm_eps|_scale$|^scale$|scaling|_multipliers?$|_coef$|_coeff$|loss|alpha|_beta$|_gamma$|temperature
@@ -33,13 +33,13 @@ UNREAD = re.compile(
     |rope_theta|_theta$|^mask_|layerdrop|^summary_|jitter|^label|softcapping|^logit_|time_step|^mlp_type$|^position_embedding_type$
     |^add_cross_attention$|^classifier|^pad_|_std$|_min$|_max$|_floor$|^rope_|_rope_base|base_frequency""", re.VERBOSE)
 
-# Lists that a class makes by a rule of its own, as the keys by which other classes say that rule.
+# Lists that a class computes by its own rule, written as the keys with which other classes express that rule.
 OF_HY_V4 = {"first_k_dense_replace": 1, "index_topk_freq": 4, "index_skip_topk_offset": 2}
 RULES = {"hy_v4": OF_HY_V4, "hy_v4_vl_text": OF_HY_V4}
 
 
 def quiet(make):
-    """What a class says while it is made is of no interest; None where it cannot be made so."""
+    """The class's config, without the messages that its constructor prints; None if it cannot be created."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         try:
             return make().to_dict()
@@ -48,7 +48,7 @@ def quiet(make):
 
 
 def fields_of(config_class):
-    """Of a class that refuses its own defaults: what its fields say."""
+    """The defaults of the fields of a class that refuses its own defaults."""
     made = quiet(config_class)
     if made is not None or not dataclasses.is_dataclass(config_class):
         return made
@@ -60,7 +60,7 @@ def is_plain(value):
 
 
 def sources_of(config_class, fields):
-    """{key: keys that it moves with}."""
+    """{key: keys that change together with it}."""
     out = {}
     for key, value in fields.items():
         if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
@@ -78,13 +78,13 @@ def kept_of(fields):
 
 
 def older_keys(config_class):
-    """{key: number} of the keys that a class still takes and keeps no field for."""
+    """{key: number} for keys that a class still accepts but does not store."""
     made = inspect.getsource(config_class.__post_init__)
     return {k: json.loads(v) for k, v in re.findall(r'kwargs\.(?:pop|get)\("(\w+)", (\d+)\)', made)}
 
 
 def row_of(config_class):
-    """{key: text of its value}."""
+    """{key: JSON text of its value}."""
     kept = kept_of(fields_of(config_class) or {})
     sources = sources_of(config_class, kept)
     told = {**kept_of(older_keys(config_class)), **RULES.get(config_class.model_type, {}), **kept}
@@ -92,7 +92,7 @@ def row_of(config_class):
 
 
 def nested_rows(config_class, rows, found):
-    """{(key, type): row} of the configs inside a class that it fills in another way than their own class does."""
+    """{(key, type): row} of nested configs for which a class has other values than their own class."""
     out = {}
     for key, value in (quiet(config_class) or {}).items():
         inner = value.get("model_type") if isinstance(value, dict) else None
@@ -114,7 +114,7 @@ def nested_rows(config_class, rows, found):
 
 
 def classes():
-    """{model_type: class} of all that the library maps, and of the classes inside them."""
+    """{model_type: class} of all classes that the library maps, and of the classes nested in them."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
     out = {}

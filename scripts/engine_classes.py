@@ -17,7 +17,7 @@ OTHERS = re.compile("For(SequenceClassification|TokenClassification|Reward|Embed
                     "|ForMaskedLM|RNNT|MTP|NextN|[Ee]agle|DFlash|DSpark|Assistant|MindSpore|Contriever|TTS|^Prithvi|^Terratorch")
 VLLM_TABLES = re.compile("_(TEXT_GENERATION|EMBEDDING|CROSS_ENCODER|MULTIMODAL|LATE_INTERACTION|REWARD|TOKEN_CLASSIFICATION"
                          "|SEQUENCE_CLASSIFICATION)_MODELS")
-# vLLM's bound on transformers is open in many releases: the newest that its images had, by minor release.
+# Many vLLM releases set no upper bound for transformers. These are the newest releases in its images, by minor release.
 VLLM_LIBRARY = {8: "4.48.3", 9: "4.51.1", 10: "4.54.1", 11: "4.56.1", 19: "4.57.6", 24: "5.5.4", 29: "5.10.4", 31: "5.16.1",
                 32: "5.17.0", 33: "5.19.0", 99: "5.20.0"}
 
@@ -45,7 +45,7 @@ def own_classes(engine, folder):
 
 
 def library_classes(folder):
-    """Classes that can be given another attention (is_backend_compatible; since 5.0 also _can_set_attn_implementation)."""
+    """Classes that support other attention backends (is_backend_compatible; since 5.0 also _can_set_attn_implementation)."""
     out = set()
     newer = order(os.path.basename(folder))[0] >= 5
     for path in glob.glob(f"{folder}/transformers/models/*/modeling_*.py"):

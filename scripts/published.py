@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Published models: adds one to testdata/published, and writes the catalogue that the program carries.
+"""Published models: adds one to testdata/published, or writes the program's built-in catalogue.
 
     scripts/published.py add ID CONFIG --source TEXT [--quant FILE] [--license L] [--date YYYY-MM-DD]
                              [--parameters N] [--gguf REPO] [--ollama TAG]
@@ -8,7 +8,7 @@
 `add` keeps what engines read of a model's config.json and drops the rest: token ids, dropout, sampling defaults.
 --source names the public repository, commit and path that CONFIG was read from.
 
-In the table an entry says how it differs from the entry that it is most like: objects are merged, "-" removes a key,
+In the table an entry is stored as the difference from the most similar entry: objects are merged, "-" removes a key,
 {"*": N, "of": [...]} is a list of N values that repeat, "layers.#.mlp@0-2,5" names a module of four layers, and "$7" is the
 key number 7 of the second line.
 src/formats/published.cpp reads it.
@@ -29,7 +29,7 @@ COLUMNS = ("model", "family", "generation", "tasks", "license", "date", "paramet
 LEFT_OUT = {"LGAI-EXAONE/EXAONE-4.5-33B"}  # no family reads it yet
 LONGEST = 6000  # bytes of an entry; side files that name each layer stay out of the program
 
-# No engine plans memory with these.
+# Keys with which no engine plans memory.
 NOISE = re.compile(
     r".*(dropout|pdrop|layerdrop|_token_id|_token_ids|_token_index|_loss|_loss_coef|_loss_weight|_lambda)$|"
     r"initializer_.*|.*_init_scale|.*_std|(rms|layer|batch)_?norm_eps.*|norm_eps|.*_norm_eps|.*_epsilon|"
@@ -80,7 +80,7 @@ def add(args):
     write(os.path.join(FOLDER, args.id.replace("/", "--") + ".json"), entry)
 
 
-# A model's name: the family, its generation, and the rest. The first row that matches decides.
+# The model's name: its family, its generation, and the rest. The first row that matches decides.
 FAMILIES = [
     r"(DeepSeek)-(R1-Distill|R1|V\d\.?\d*(?:-Lite)?)",
     r"(DeepSeek)-()",
@@ -93,7 +93,7 @@ FAMILIES = [
 
 
 def named(entry):
-    """The model whatever its types, its family and generation, and what it is for."""
+    """The model's name without types, its family and generation, and its task."""
     name = entry["id"].split("/")[1]
     model = re.sub(r"^(NVIDIA|Meta)-|-(NVFP4|FP8(-dynamic|-Static-PerTensor)?|BF16|AWQ|GPTQ-Int\d|hf)$", "", name, flags=re.I)
     model = re.sub(r"-(NVFP4|FP8)$", "", model)
@@ -131,7 +131,7 @@ def ranges(numbers):
 
 
 def by_layer(names):
-    """Names of modules; those that differ by the layer's number alone as one."""
+    """Names of modules. Names that only differ by the layer's number are joined."""
     layers = {}
     for name in names:
         match = re.match(r"(.*?layers\.)(\d+)(?=\D|$)(.*)", name)
@@ -172,7 +172,7 @@ def difference(old, new):
 
 
 def usual_keys(lines):
-    """Keys that are worth a number, the most frequent first."""
+    """Keys that get a number, the most frequent first."""
     counts = collections.Counter(key for line in lines for key in re.findall(r'"([A-Za-z_0-9]+)":', line))
     worth = {key: n * (len(key) - 3) - len(key) for key, n in counts.items()}
     return sorted((key for key in worth if worth[key] > 8), key=lambda key: (-counts[key], key))
@@ -204,7 +204,7 @@ def table(_):
             continue
         written.append((content, 0 if base == "-" else written[int(base)][1] + 1))
         facts = [*named(entry), entry.get("license", ""), entry.get("date", ""), str(entry.get("parameters", "")), entry.get("gguf", ""), entry.get("ollama", "")]
-        # What the program can tell itself is left out.
+        # Values that the program can compute itself are left out.
         name = entry["id"].split("/")[1]
         if facts[0] == name:
             facts[0] = ""

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Fits the ranges of what is estimated to recorded figures, and says how well they hold.
+"""Fits the ranges of estimates to recorded figures, and tests the result.
 
     scripts/ranges.py [--kvplan build/kvplan] [--write | --check]
 
-Every row of testdata/observations/{vllm,sglang,llama.cpp}.json is planned, and every start of starts.jsonl in the half to fit to; each printed figure is
-held against the line of the ledger that stands for it. Of one source at most fifteen errors a term count, from the least to the largest. An error is (printed - planned) / (planned + floor): a part that is nearly nothing is still some MiB off. A term's range is from the
-5 % to the 95 % point of its errors, taken on each side by itself, as conformal prediction has it: of n errors the one of rank 0.95 (n + 1); where
-n is too small for that, the largest and half of it more; below ten figures on both sides, but for what is counted from shapes. Zero is always inside.
+Every row of testdata/observations/{vllm,sglang,llama.cpp}.json is planned, and every start of starts.jsonl in the half to fit to; each printed
+figure is compared with its line of the ledger. At most fifteen errors per source and term count, spread from the smallest to the largest. An error
+is (printed - planned) / (planned + floor), because even a tiny part is some MiB off. A term's range is from the 5 % to the 95 % point of its
+errors, each side by itself, as in conformal prediction: of n errors, the one with rank 0.95 (n + 1). If n is too small for that, it is 1.5 times
+the largest error. With fewer than ten figures this applies to both sides, except for figures that are computed from shapes. Zero is always inside.
 
-Judged by cross-validation over sources: all figures of one thread or log are left out, the ranges and one factor a term are fitted to the others, and the
-figures that were left out are looked at. A row with a `reason` is one that no rule explains: judged, but not fitted to. The rules themselves were written with most of these logs at hand, which no script can undo.
+The test is cross-validation over sources: all figures of one thread or log are left out, the ranges and one factor per term are fitted to the
+others, and the left-out figures are compared with them. A row with a `reason` is not explained by any rule: it is tested, but not used for fitting.
+The rules themselves were written with most of these logs at hand, which no script can undo.
 
---write writes src/base/range_table.cpp and testdata/observations/cross-validation.md; --check fails where the latter would change.
+--write writes src/base/range_table.cpp and testdata/observations/cross-validation.md; --check fails if the latter would change.
 Python 3, standard library only.
 """
 import argparse, datetime, json, math, os, re, statistics, subprocess, sys, tempfile
@@ -25,8 +27,8 @@ FLOORS = {"vllm activation": 0, "vllm activation, first start": 0, "vllm activat
           "vllm activation, new runner": 512, "vllm outside since 0.27": 512}  # MiB; of the others 128
 ONE_WAY = {"vllm activation, new runner", "vllm outside since 0.27"}  # a first start, whatever it compiles, adds to a plan of a later one
 MIXED = {"vllm activation, first start"}                          # later starts are in it too: no factor is both's
-# What was not free of GB10's 121.69 GiB when an engine began, as five logs print it (sglang: "avail mem"; MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks#47),
-# and what is planned (src/engines/sglang/card.cpp).
+# The memory of GB10's 121.69 GiB that was not free when an engine started, in five logs (sglang: "avail mem";
+# MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks#47), and the planned value (src/engines/sglang/card.cpp).
 HOSTS, HOST, SHARED = [7.2, 9.96, 11.7, 19.5, 20.4], 10, 121.69
 SIDE = 0.95                                                      # of one side: nine of ten inside
 EXTREME = 1.5
@@ -53,7 +55,7 @@ def plan(kvplan, row):
 
 
 def term_of(engine, line, engine_word=""):
-    """The term of the table that gave a line its range, and the figure of a log that it is a part of."""
+    """The term of the table that gave a line its range, and the figure of a log to which the line belongs."""
     what, part = line["what"], line["part"]
     if part == "weights":
         return engine + " weights", "weights"
@@ -95,7 +97,7 @@ def term_of(engine, line, engine_word=""):
 
 
 class Figure:
-    """A printed figure beside the lines that stand for it."""
+    """A printed figure, with the plan's lines that correspond to it."""
 
     def __init__(self, row, name, seen):
         self.row, self.name, self.seen = row, name, seen
@@ -108,7 +110,7 @@ class Figure:
 
     @property
     def term(self):
-        """Of several terms the one that is least certain."""
+        """The least certain of several terms."""
         vague = [term for word in ("encoder", "room") for term in self.parts if word in term]
         return vague[0] if vague else next(iter(self.parts), None)
 
@@ -118,12 +120,12 @@ class Figure:
 
 
 def source_of(row):
-    """All figures of one thread on one side; a log without an address stands by itself."""
+    """All figures of one thread belong together. A log without an address is a separate group."""
     return row["source"] if row["source"].startswith("http") else row["name"]
 
 
 def to_fit(engine):
-    """The starts of starts.jsonl that ranges may be fitted to, as rows of this script's kind."""
+    """The starts in starts.jsonl to which ranges may be fitted, as rows of this script."""
     with open(os.path.join(ROWS, "starts.jsonl")) as file:
         rows = [json.loads(line) for line in file]
     known = ("weights", "activation", "non_torch", "cuda_graphs", "kv_budget")
@@ -165,7 +167,7 @@ def read(kvplan):
                 figure = Figure(row, "kv_tokens", row["kv_tokens"])
                 figure.parts = {"tokens": capacity["tokens"]}
                 figure.low, figure.high = capacity["tokens_low"], capacity["tokens_high"]
-                # What more the card must have had free for the printed tokens, as a share of it.
+                # How much more of the GPU must have been free for the printed tokens, as a fraction.
                 budget = capacity["kv_cache_memory_bytes"]
                 free = (budget + answer["memory"][0]["weights_bytes"]) / answer["engine_settings"]["memory_fraction"]
                 figure.of_card = (row["kv_tokens"] / capacity["tokens"] - 1) * budget / free
@@ -174,14 +176,14 @@ def read(kvplan):
 
 
 def point(errors, side):
-    """The distance on one side of zero that all but one in twenty keep."""
+    """The distance on one side of zero that 95 of 100 figures stay within."""
     reach = sorted(max(side * error, 0.0) for error in errors)
     rank = math.ceil(SIDE * (len(reach) + 1))
     return reach[rank - 1] if rank <= len(reach) else EXTREME * reach[-1]
 
 
 def fit(errors, term):
-    """Both ends; weights are never less than their tensors."""
+    """Both ends of the range. Weights are never less than their tensors."""
     if term.endswith("weights"):
         return 0.0, point(errors, 1)
     below, above = point(errors, -1), point(errors, 1)
@@ -216,7 +218,7 @@ def fit_all(figures):
 
 
 def factor_of(figures):
-    """One factor a term, where there is something to take it from."""
+    """One factor per term, if there are figures for it."""
     ratios = [f.seen / f.planned for f in figures
               if f.planned > 0 and f.seen > 0 and len(f.parts) == 1 and "reason" not in f.row]
     return statistics.median(ratios) if len(ratios) >= 5 else 1.0
@@ -228,7 +230,7 @@ def quantile(values, share):
 
 
 def together(figures, table):
-    """The mean product of two errors of one start, by the mean square of one; each in units of its term's range."""
+    """The mean product of two errors of one start, divided by the mean square of one error. Both are in units of their term's range."""
     rows = {}
     squares, products = [], []
     for figure in figures:
@@ -247,7 +249,7 @@ def together(figures, table):
 
 
 def ends(figure, table, factor=1.0):
-    """Range of a figure by a table: the term's own, the others' of the same figure as planned."""
+    """The range of a figure by a table: the term's own, and the planned ranges of the figure's other terms."""
     base = figure.parts[figure.term] * factor
     scale = base + FLOORS.get(figure.term, 128) / 1024
     low, high = table.get(figure.term, (0, 0))
@@ -256,7 +258,7 @@ def ends(figure, table, factor=1.0):
 
 
 def judge(figures):
-    """Each source left out in turn: per term and for the totals."""
+    """Leaves out each source in turn. Returns the result for each term and for the totals."""
     out, totals = {}, []
     for fold in sorted({f.row["fold"] for f in figures}):
         kept = [f for f in figures if f.row["fold"] != fold]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds plans against the starts of testdata/observations/starts.jsonl, to which nothing was fitted when they were gathered.
+"""Compares plans with the starts in testdata/observations/starts.jsonl, which were gathered before anything was fitted to them.
 
     scripts/starts.py [--kvplan build/kvplan] [--half fit|held-out] [--by engine|card|release] [--list [TERM]]
 
-Each row is planned with its own options. A figure that the log prints is held against the lines of the ledger that stand for it (as in ranges.py), the
-room for the cache against the plan's budget. Prints the median error, what nine of ten stay within, and how many are inside their range.
+Each row is planned with its own options. A figure in the log is compared with its lines of the ledger (as in ranges.py), and the memory left for
+the cache with the plan's budget. Prints the median error, the error that nine of ten stay within, and how many figures are inside their range.
 Python 3, standard library only.
 """
 import argparse, concurrent.futures, json, os, statistics, subprocess, tempfile
@@ -16,7 +16,7 @@ FIGURES = ["weights", "activation", "non_torch", "cuda_graphs", "total", "kv_bud
 
 
 def config_of(row):
-    """The config that a row names, or the catalogue's."""
+    """The config that a row names, or the one in the catalogue."""
     if "config" in row:
         config = row["config"]
     elif "file" in row:

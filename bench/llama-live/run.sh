@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs node-llama-cpp in a temporary folder and runs the live check with its llama.cpp. Needs node, npm and network.
-# Usage: run.sh [--save FILE] [path/to/kvplan] [architecture]; exit status 0 where all agree, 77 where it could not run.
+# Usage: run.sh [--save FILE] [path/to/kvplan] [architecture]; exit status 0 if all agree, 77 if it could not run.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" = --save ]; then

@@ -1,4 +1,4 @@
-"""A Hub on loopback: the configs of testdata/observations/models by name, each with one safetensors file that is a header alone."""
+"""A Hub on loopback: the configs of testdata/observations/models by name, each with one safetensors file that only has a header."""
 import http.server
 import json
 import os

@@ -1,4 +1,4 @@
-"""Put into a tool's environment as sitecustomize.py: addresses of the Hub, which some tools have built in, become loopback's."""
+"""Installed in a tool's environment as sitecustomize.py: replaces addresses of the Hub, which some tools have built in, by loopback's."""
 import os
 import urllib.request
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What PyTorch allocates for the K and V of a plain attention model: a JSON of bytes, or exit 1 where it is not here.
+"""What PyTorch allocates for the K and V of a plain attention model: a JSON of bytes, or exit code 1 if PyTorch is not installed.
 
     compare_torch.py config.json TOKENS SEQUENCES DEVICE
 
 The shapes come from the config alone, not from kvplan: [sequences, heads, tokens, head_dim] for K and V of each layer, in
-16 bit, as transformers' DynamicCache holds them; where transformers is importable its own class holds them.
+16 bit, as transformers' DynamicCache stores them. If transformers is installed, its own class stores them.
 """
 import json
 import sys

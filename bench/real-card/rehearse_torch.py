@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What kvplan's rehearsal of a start holds, held by PyTorch's own allocator: JSON, exit 1 where it stops or differs.
+"""Repeats kvplan's rehearsal of a start with PyTorch's own allocator. Prints JSON; exit code 1 if it fails or differs.
 
     rehearse_torch.py REHEARSAL.json [DEVICE]
 
-REHEARSAL.json is the output of `kvplan measure MODEL --engine E --json`. Each step's blocks are allocated as tensors of bytes,
-in the step's order and beside those before it, and what PyTorch reserves stands beside what kvplan asked for: they differ
-by more than 2 MiB a block where kvplan's rules for the allocator are not PyTorch's. DEVICE: cuda:0 (default), or cpu, which
-shows the sums alone.
+REHEARSAL.json is the output of `kvplan measure MODEL --engine E --json`. Each step's blocks are allocated as tensors of bytes, in the step's order
+and in addition to earlier steps. The output has what PyTorch reserves and what kvplan requested. If kvplan's rules for the allocator are wrong,
+they differ by more than 2 MiB per block. DEVICE: cuda:0 (default), or cpu, which only shows the sums.
 """
 import json
 import sys

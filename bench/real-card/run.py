@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures eight architectures from 1 to 60 GiB of cache on a real card and writes what came out.
+"""Measures eight architectures with 1 to 60 GiB of cache on a real GPU and writes the results.
 
     bench/real-card/run.py [--kvplan build/kvplan] [--device cuda:0] [--out testdata/measured]
 
-One file for each card and driver, a line for each measurement; testdata/measured/README.md says what a line holds.
-Where PyTorch is importable, its own tensors of the same shapes are measured too (compare_torch.py). Exit 1 where a
-measurement is off by more than 1 %, or the context by more than 10 % after one calibration; 5 without a device.
+Each GPU and driver has one file with a line for each measurement; testdata/measured/README.md explains the lines. If PyTorch is installed, tensors
+of the same shapes are measured with it too (compare_torch.py). Exit code 1 if a measurement is off by more than 1 %, or the context by more than 10
+% after one calibration; 5 without a device.
 """
 import argparse
 import datetime
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Model, engine, tokens of a sequence: every kind of cache that an engine keeps in another form.
+# Model, engine, tokens per sequence: one case for every form of cache that an engine stores.
 MODELS = [
     ("llama-3.1-8b", "vllm", 16384),         # grouped-query attention, a tensor for each layer
     ("llama-3.1-8b", "transformers", 16384),  # the same, K and V apart
@@ -52,7 +52,7 @@ def options(model, engine, tokens, sequences):
 
 
 def sequences_for(binary, model, engine, tokens, target):
-    """How many sequences come nearest to `target` bytes of cache; 256 at most, as engines keep."""
+    """The number of sequences whose cache is nearest to `target` bytes; at most 256, as in engines."""
     low, high = 1, 256
     while low < high:
         middle = (low + high + 1) // 2
@@ -114,13 +114,14 @@ def main():
                 if engine == "transformers":
                     row["torch_bytes"] = torch_bytes(model, found["max_model_len"], found["num_seqs"],
                                                      arguments.device)
-                # The engine's line of the context and its libraries; after one calibration it is the measured one.
+                # The engine's line for the context and its libraries. After one calibration it is the measured value.
                 context, planned = row["context_bytes"], row["planned_context_bytes"]
                 off_context = extra and context and planned and abs(planned / context - 1) > 0.10
-                # Whole granules are explained, and two of them a line may lie in what the driver holds already.
+                # Whole granules are explained, and up to two of them per line may be in memory that the driver already
+                # has.
                 granules = row["rounding_bytes"] + 2 * len(found["lines"]) * row["granularity_bytes"]
                 off = abs(row["measured_bytes"] - row["planned_bytes"]) > 0.01 * row["planned_bytes"] + granules
-                # PyTorch's tensors of the same shapes, in grains of 512 B: nothing else may lie between.
+                # PyTorch's tensors of the same shapes, rounded to 512 B, with no other tensors in between.
                 off_torch = row["torch_bytes"] and abs(row["torch_bytes"]["allocated"] - row["planned_bytes"]) > 0.001 * row["planned_bytes"]
                 bad += bool(found["status"] != "agrees" or off or off_context or off_torch)
                 rows.append(row)

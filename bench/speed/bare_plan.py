@@ -1,18 +1,18 @@
-"""What somebody would write instead of kvplan: parses a config, multiplies, prints. The least that is a plan.
+"""What somebody might write instead of kvplan: it parses a config, multiplies and prints. It is the smallest program that makes a plan.
 
 usage: bare_plan.py CONFIG...            a config.json each
        bare_plan.py http://HOST/ORG/NAME  the same of a Hub: the config and the index of the weights
        bare_plan.py FILE.gguf            from a GGUF header
 
-It knows one kind of attention, no engine and no quantization. bench/run holds its answer for the plain
-config against kvplan's. Run it without the site module: no interpreter that parses JSON starts sooner.
+It knows one kind of attention, no engine and no quantization. bench/run compares its answer for the plain config with kvplan's. Run it without the
+site module, which is Python's fastest start.
 """
 import json
 import sys
 
 
 def first(value):
-    """Of a field that some configs give for each layer."""
+    """The value of a field that some configs give for each layer."""
     return value[0] if isinstance(value, list) else value
 
 
@@ -56,7 +56,7 @@ def from_hub(address):
 
 
 def from_gguf(path):
-    """The scalars of the header; of arrays only their length is of interest, so strings are stepped over."""
+    """The scalars of the header. Of arrays only the length matters, so strings are skipped."""
     from struct import calcsize, unpack_from
     sizes = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""CPU seconds of building the program, as the README's first command does, beside an older commit's."""
+"""CPU seconds to build the program with the README's first command, compared with an older commit."""
 import os
 import resource
 import shutil
@@ -10,7 +10,7 @@ COMMIT = "7b7e777"  # before the tests left `all`
 
 
 def cpu_seconds(source, build):
-    """Of `cmake --build` for the program alone, from nothing; what a cache of compilers knows is no time of building."""
+    """CPU seconds of `cmake --build` for the program from nothing. A compiler cache is switched off, because its hits are not build time."""
     shutil.rmtree(build, ignore_errors=True)
     environment = {**os.environ, "CCACHE_DISABLE": "1"}
     quiet = {"stdout": subprocess.DEVNULL, "env": environment}
@@ -24,7 +24,7 @@ def cpu_seconds(source, build):
 
 
 def in_turns(root, scratch, turns):
-    """(now, then): the least CPU seconds of each, built by turns."""
+    """(now, then): the fewest CPU seconds of each. Both are built in turns."""
     trees = {"now": os.path.join(scratch, "tree-now"), "then": os.path.join(scratch, "tree-then")}
     for tree in trees.values():
         shutil.rmtree(tree, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What is measured: a question to kvplan, and what is asked of the others on the same file."""
+"""The cases: a question to kvplan, and the commands of the other programs for the same file."""
 import os
 from dataclasses import dataclass, field
 
@@ -39,7 +39,7 @@ class Cases:
                          is_plan=limit == 6, peak_limit=limit)
 
     def local(self):
-        """All that reads config.json files."""
+        """All programs that read config.json files."""
         plain = self.bundled("llama-3.1-8b")
         files = sorted(os.path.join(self.configs, name) for name in os.listdir(self.configs) if name.endswith(".json"))
         largest = max(files, key=os.path.getsize)
@@ -64,7 +64,7 @@ class Cases:
         return Case(f"GGUF, {tokens // 1024}k tokens, a header of {header / 1e6:.0f} MB", self.ask(path), others)
 
     def hub(self, address):
-        """The caches of a person stay out of it; the first case begins with an empty one each time."""
+        """The user's caches are not used. The first case starts with an empty cache each time."""
         away = {"HF_ENDPOINT": address, "HF_HOME": self.inputs.path("no-such-folder"), "HF_HUB_CACHE": "",
                 "HUGGINGFACE_HUB_CACHE": "", "HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": "", "HF_TOKEN": "",
                 "http_proxy": "", "HTTP_PROXY": "", "all_proxy": "", "ALL_PROXY": ""}

@@ -1,4 +1,4 @@
-"""Writes the header of a GGUF file, and leaves a hole where the weights would lie."""
+"""Writes the header of a GGUF file, with a hole in place of the weights."""
 import struct
 
 U32, F32, TEXT, ARRAY, I32 = 4, 6, 8, 9, 5
@@ -19,7 +19,7 @@ def array(name, kind, bodies):
 
 
 def word(number):
-    """A token: words of two to eleven letters, each number another."""
+    """A token: words of two to eleven letters, a different one for each number."""
     letters = ""
     while number or len(letters) < 2:
         number, digit = divmod(number, 26)
@@ -38,7 +38,7 @@ def tensors(layers, vocabulary, width, inner, kv):
 
 
 def write(path, vocabulary, layers=32, width=1024, inner=4096, heads=16, heads_kv=4):
-    """A model of the architecture llama with so many tokens, their scores and types, and merges."""
+    """A llama model with this many tokens, their scores and types, and merges."""
     keys = [key("general.architecture", TEXT, text("llama")), key("general.alignment", U32, struct.pack("<I", 32))]
     for name, value in (("block_count", layers), ("context_length", 131072), ("embedding_length", width),
                         ("feed_forward_length", inner), ("attention.head_count", heads),

@@ -1,4 +1,4 @@
-"""The goals, each with what was seen."""
+"""The goals, each with the measured value."""
 from dataclasses import dataclass
 
 START = 4.0           # a plan's wall time, times a process that does nothing
@@ -15,13 +15,12 @@ class Goal:
 
 
 def ratio_of(row):
-    """How many times kvplan's time the program takes, and of which time: on a busy machine a program's own CPU time
-    is what is left to judge by."""
+    """How many times kvplan's time the program takes, and which time that is. On a busy machine only the program's own CPU time can be judged."""
     return (row.pair.wall_ratio(), "") if row.pair.is_calm() else (row.pair.cpu_ratio(), " of CPU time")
 
 
 def of_result(result):
-    """The goals of one case: memory of all, time of a plan."""
+    """The goals of one case: memory for all cases, time for a plan."""
     case = result.case
     yield Goal(f"{case.title}: at most {case.peak_limit} MiB", f"{result.own.peak / 1024:.1f} MiB",
                result.own.peak <= case.peak_limit * 1024)
@@ -54,7 +53,7 @@ def of_growth(series):
 
 
 def table(goals):
-    """Lines of Markdown, what was missed first."""
+    """Lines of Markdown; missed goals come first."""
     yield "| goal | seen | |"
     yield "|---|---:|---|"
     for goal in sorted(goals, key=lambda goal: goal.is_met):

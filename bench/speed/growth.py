@@ -1,8 +1,5 @@
-"""How the work grows: instructions at N, 2N, 4N, 8N of one thing, all else held.
-
-On a line one more costs the same everywhere. The exponent is that of the last doubling, of increments and not of
-totals: the start of the process would flatter those.
-"""
+"""How the work grows: instructions at N, 2N, 4N and 8N of one quantity, with everything else fixed. If growth is linear, one more always costs the
+same. The exponent is that of the last doubling, computed from increments and not from totals, because the process's start would hide it."""
 import math
 import os
 from dataclasses import dataclass
@@ -30,7 +27,7 @@ class Series:
         return abs(self.seen[-1] - self.seen[0]) <= FLAT * self.seen[0]
 
     def exponent(self):
-        """1 for a line: the last two increments, each over a span twice as long as the one before."""
+        """1 for linear growth: compares the last two increments, of which the second covers twice as much."""
         before, last = self.seen[-2] - self.seen[-3], self.seen[-1] - self.seen[-2]
         return math.log2(last / before) if before > 0 and last > 0 else 0.0
 

@@ -1,4 +1,4 @@
-"""A hub on loopback with one model: prints its port, and serves until its standard input ends.
+"""A hub on loopback with one model. It prints its port and serves until its standard input ends.
 
 usage: hub.py CONFIG
 """
@@ -12,7 +12,7 @@ SHARDS = 4
 
 
 def index():
-    """The index of a checkpoint: a list of tensors and the shards that they lie in."""
+    """The index of a checkpoint: the tensors, and the shards that contain them."""
     names = [f"model.layers.{layer}.{part}.weight" for layer in range(32)
              for part in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
                           "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj", "input_layernorm",

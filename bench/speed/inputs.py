@@ -1,4 +1,4 @@
-"""Writes the inputs that are too large to keep: configs of many layers and long skip lists, GGUF headers."""
+"""Writes inputs that are too large to store: configs with many layers and long skip lists, GGUF headers."""
 import json
 import os
 
@@ -29,7 +29,7 @@ class Inputs:
         return self.config(f"layers-{count}.json", num_hidden_layers=count)
 
     def listed_layers(self, count, **fields):
-        """Windows and full attention by turns, each layer named."""
+        """Layers with windows and full attention in turns, each of them named."""
         kinds = ["sliding_attention", "full_attention"] * (count // 2)
         name = "-".join(["listed", *fields, str(count)])
         return self.config(name + ".json", model_type="gpt_oss", architectures=["GptOssForCausalLM"],
@@ -37,11 +37,11 @@ class Inputs:
                            num_experts_per_tok=4, head_dim=64, **fields)
 
     def narrow_layers(self, count):
-        """The same, where 512 layers fit a card: what does not fit is planned for ever more cards."""
+        """The same for 512 layers that fit a GPU. Layers that do not fit would be planned for more and more GPUs."""
         return self.listed_layers(count, hidden_size=512, intermediate_size=512, max_position_embeddings=32768)
 
     def skip_list(self, base, count):
-        """The checkpoint of `base` in fp8 but for so many experts' modules, each by its name."""
+        """The checkpoint of `base` in fp8, except for the modules of this many experts, each named."""
         names = [f"model.layers.{3 + i // len(PARTS) // EXPERTS}.mlp.experts.{i // len(PARTS) % EXPERTS}.{PARTS[i % 3]}"
                  for i in range(count)]
         with open(base) as file:
@@ -54,17 +54,17 @@ class Inputs:
         return path
 
     def named_layers(self, count):
-        """So many layers, and one module of each skipped by name."""
+        """This many layers, with one skipped module named in each."""
         names = [f"model.layers.{i}.self_attn.o_proj" for i in range(count)]
         quantization = {"quant_method": "fp8", "weight_block_size": [128, 128], "modules_to_not_convert": names}
         return self.config(f"named-{count}.json", num_hidden_layers=count, quantization_config=quantization)
 
     def fleet(self, count):
-        """So many configs, each of another width."""
+        """This many configs, each with a different width."""
         return [self.config(f"fleet-{i}.json", intermediate_size=8192 + 64 * i)
                 for i in range(count)]
 
     def gguf(self, vocabulary, layers=32):
-        """The path, and the length of its header."""
+        """The path of the file, and the length of its header."""
         path = self.path(f"vocabulary-{vocabulary}-{layers}.gguf")
         return path, gguf.write(path, vocabulary, layers)

@@ -1,4 +1,4 @@
-"""The machine and the versions of a run, in words that name nobody's host."""
+"""The machine and the versions of a run, without the host's name."""
 import platform
 import re
 import shutil

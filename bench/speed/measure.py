@@ -1,4 +1,4 @@
-"""Runs programs and says what they took: wall time beside each other, instructions, peak memory."""
+"""Runs programs and measures them: wall time in turns with another program, instructions, peak memory."""
 import concurrent.futures
 import os
 import re
@@ -11,7 +11,7 @@ SLOWEST = 300  # seconds that a program may take under valgrind
 
 
 class Failed(Exception):
-    """A program that did not do its work: no figure of it would mean anything."""
+    """A program failed, so its figures would mean nothing."""
 
 
 @dataclass
@@ -34,12 +34,12 @@ class Run:
     cpu: float   # of the program itself, user and system
 
     def waited(self):
-        """For the network, for a disk, or for a core that another program had."""
+        """Seconds waited for the network, the disk, or a core that another program used."""
         return self.wall - self.cpu
 
 
 def spawn(program):
-    """One run, its output thrown away."""
+    """Runs the command once and drops its output."""
     environment = program.next_environment()
     quiet = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
     start = time.perf_counter()
@@ -53,11 +53,9 @@ def spawn(program):
 
 @dataclass
 class Pair:
-    """kvplan and another program, run by turns: whatever slows the machine slows both runs of a round.
-
-    Wall time is taken of the quarter of the rounds, at least five, that waited least: on a machine for oneself
-    they are like the others, on a shared one they are those that the neighbours disturbed least.
-    """
+    """Runs kvplan and another program in turns, so that whatever slows the machine slows both runs of a round. The wall time comes from the
+    quarter of the rounds (at least five) that waited least. On an idle machine these are like the others; on a shared machine other programs
+    disturbed them least."""
     rounds: list  # of (kvplan's Run, the other's Run)
 
     def calm(self):
@@ -83,13 +81,13 @@ class Pair:
         return statistics.median(other.cpu / max(own.cpu, 1e-6) for own, other in self.rounds)
 
     def is_calm(self):
-        """Whether wall time says something of the programs, rather than of their neighbours."""
+        """Whether the wall time depends on the programs rather than on other programs on the machine."""
         runs = [run for pair in self.calm() for run in pair]
         return sum(run.wall for run in runs) < 1.6 * sum(run.cpu for run in runs)
 
 
 def alternate(own, other, budget, least, most=400):
-    """The pair's rounds within so many seconds. One run of each goes before them and warms the caches."""
+    """The pair's rounds within this many seconds. One run of each comes first and warms the caches."""
     spawn(own)
     spawn(other)
     rounds = []
@@ -104,7 +102,7 @@ def alternate(own, other, budget, least, most=400):
 
 
 def instructions(program, folder):
-    """What callgrind counts: the same in every run, whatever else the machine does. None where it cannot."""
+    """The number of instructions from callgrind, which is the same in every run. None if callgrind cannot run it."""
     out = os.path.join(folder, f"callgrind.{os.getpid()}.{id(program)}")
     try:
         done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, *program.command],
@@ -122,13 +120,13 @@ def instructions(program, folder):
 
 
 def all_instructions(programs, folder):
-    """The same of many, on all cores: a count does not mind company."""
+    """The same for many commands on all cores, because parallel runs do not change a count."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda program: instructions(program, folder), programs))
 
 
 def peak_kib(program, watcher):
-    """The largest resident memory, by bench/peak.cpp."""
+    """The largest resident memory, measured by bench/peak.cpp."""
     words = subprocess.check_output([watcher, *program.command], env=program.next_environment(), text=True).split()
     if int(words[0]) not in program.good:
         raise Failed(f"{program.name}: exit {words[0]} under bench/peak.cpp")

@@ -1,4 +1,4 @@
-"""The programs that kvplan is held against: what installs from packages, and a process that does nothing."""
+"""The programs with which kvplan is compared: programs from packages, and a process that does nothing."""
 import json
 import os
 import shutil
@@ -8,13 +8,13 @@ import sys
 from measure import Program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# npm's readers of GGUF, each at the release that the recorded run used.
+# npm's readers of GGUF, each in the release of the recorded run.
 READERS = {"@huggingface/gguf": "0.4.6", "gguf": "1.0.7", "hyllama": "0.2.2"}
 
 
 def installed(folder, program):
-    """A copy, as an installation makes one. A linker leaves a file whose pages lie apart in the page cache, and each
-    start pays for mapping them one by one: up to a tenth of a plan that no user sees."""
+    """A copy of a program, as an installation makes one. The pages of a file that a linker wrote are scattered in the page cache, and mapping them
+    one by one slows each start, by up to a tenth of a plan. Users do not see that."""
     copy = os.path.join(folder, "installed-" + os.path.basename(program))
     if os.path.exists(copy):
         os.remove(copy)
@@ -30,7 +30,8 @@ def compile_helper(folder, name):
 
 
 def bare_python(*names):
-    # Isolated and without site: the interpreter's fastest start. The file itself, no launcher of versions.
+    # Isolated and without site, which is the interpreter's fastest start. This is the interpreter's file itself, not a
+    # launcher that chooses a version.
     return Program("bare Python", [os.path.realpath(sys.executable), "-I", "-S",
                                    os.path.join(HERE, "bare_plan.py"), *names])
 
@@ -41,14 +42,14 @@ def jq(*files):
 
 
 def curl(model):
-    """The requests of a plan from the Hub and nothing else."""
+    """Makes only the requests of a plan from the Hub."""
     found = shutil.which("curl")
     files = [f"{model}/resolve/main/{name}" for name in ("config.json", "model.safetensors.index.json")]
     return Program("curl", [found, "-s", "--noproxy", "*", *files]) if found else None
 
 
 class NpmReaders:
-    """Installs the readers once into the scratch folder. `missing` says what is skipped and why."""
+    """Installs the readers once in the scratch folder. `missing` lists what is skipped, and why."""
 
     def __init__(self, folder):
         self.folder = os.path.join(folder, "npm")
@@ -87,7 +88,7 @@ class NpmReaders:
 
 
 class Hub:
-    """hub.py in a process of its own, so that it answers while this one waits."""
+    """hub.py in a separate process, so that it answers while this process waits."""
 
     def __init__(self, config):
         self.server = subprocess.Popen([sys.executable, os.path.join(HERE, "hub.py"), config],

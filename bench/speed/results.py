@@ -1,4 +1,4 @@
-"""The figures of one case, measured and printed."""
+"""Measures and prints the figures of one case."""
 from dataclasses import dataclass
 
 from measure import Pair, all_instructions, alternate, peak_kib
@@ -25,7 +25,7 @@ class Result:
 def measure(case, watcher, folder, budget, quick):
     programs = [case.kvplan, *case.others]
     pairs = [alternate(case.kvplan, other, budget, 3 if quick else 5) for other in case.others]
-    # A quick run leaves out the interpreters, which valgrind slows most.
+    # A quick run leaves out the interpreters, which are slowest under valgrind.
     counted = [p for p in programs if not quick or p.name in ("kvplan", "do-nothing")]
     counts = dict(zip(map(id, counted), all_instructions(counted, folder)))
     rows = [Row(program, pair, counts.get(id(program)), peak_kib(program, watcher))
@@ -43,7 +43,7 @@ def millions(count):
 
 
 def rows(result):
-    """Lines of Markdown: kvplan, and each other program beside it."""
+    """Lines of Markdown: kvplan, and next to it each other program."""
     own = result.own
     yield (f"| {result.case.title} | kvplan | {own.pair.own_wall() * 1e3:,.2f} | | {own.pair.own_cpu() * 1e3:,.2f} | | "
            f"{millions(own.instructions)} | | {own.peak / 1024:,.1f} |")

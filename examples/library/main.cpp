@@ -1,4 +1,4 @@
-// The KV cache of a model in vLLM, from a program of one's own: ./example testdata/configs/deepseek-v3.json
+// Prints the KV cache of a model in vLLM, from your own program: ./example testdata/configs/deepseek-v3.json
 #include <kvplan/kvplan.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-"""Which of these cards runs the model, with how long a context? python which_cards.py MODEL"""
+"""Which of these GPUs run the model, and with how long a context? python which_cards.py MODEL"""
 
 import sys
 

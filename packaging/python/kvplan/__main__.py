@@ -1,4 +1,4 @@
-"""python -m kvplan: the program, with the arguments as they are; verify is this package's own command."""
+"""python -m kvplan: runs the program with the given arguments. verify is a command of this package."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Finds an engine in a Python's environment and runs its own code there, in a process and a folder of its own."""
+"""Finds an engine in a Python environment and runs its own code there, in a separate process and folder."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def called(engine: str) -> str:
 
 
 def _process(words: List[str], given: str, environment: Dict[str, str], folder: str) -> "subprocess.CompletedProcess[str]":
-    """Runs it to its end, with whatever it started; after LONGEST seconds all of it is killed."""
+    """Runs a command and everything that it starts to the end. After LONGEST seconds all of it is killed."""
     with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+", errors="replace") as stderr:
         stdin.write(given)
         stdin.seek(0)
@@ -62,7 +62,7 @@ def _process(words: List[str], given: str, environment: Dict[str, str], folder: 
 
 
 def _end(child: "subprocess.Popen[bytes]") -> None:
-    """Ends the process and its group: an engine may have started others."""
+    """Ends the process and its group, because an engine may have started other processes."""
     try:
         if sys.platform != "win32":
             os.killpg(child.pid, signal.SIGKILL)
@@ -79,7 +79,7 @@ def _last(text: str) -> str:
 
 
 def find(engine: str, python: Optional[str]) -> Installed:
-    """The engine's release in that Python, which is this one where none is named."""
+    """The engine's release in that Python; in this Python if none is named."""
     module, package, name = ENGINES[engine]
     path = python or sys.executable
     with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +99,7 @@ def find(engine: str, python: Optional[str]) -> Installed:
 
 
 def ask(engine: str, installed: Installed, case: Dict[str, Any], files: Dict[str, str]) -> Dict[str, Any]:
-    """The engine's answer to a case; `files` is the model's folder, by name. Nothing stays behind."""
+    """The engine's answer to a case. `files` is the model's folder, by name. Nothing is left behind."""
     with tempfile.TemporaryDirectory(prefix="kvplan-verify-") as folder:
         environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
         for name in PLACES:

@@ -1,4 +1,4 @@
-"""What an engine says beside what kvplan planned: a figure at a time, by each engine's own terms."""
+"""Compares the engine's figures with kvplan's plan, figure by figure, in each engine's own terms."""
 
 import re
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Union
@@ -30,8 +30,8 @@ def _lines(plan: Answer, part: str, wanted: Callable[[str, str], bool]) -> int:
 
 
 def _start(plan: Answer, row: Row, later: Sequence[str] = (), by_memory: bool = False) -> Figure:
-    """Whether it starts. A refusal of kvplan's that comes after what was asked of the engine is no difference, and a lack of
-    memory is one only where the engine was given the budget."""
+    """Whether the engine starts. If kvplan refuses something that the engine was not run far enough to check, that is not a difference. A lack of
+    memory is a difference only if the engine was given the budget."""
     verdict = plan["verdict"]
     size = (row.get("plans") or [{}])[0]
     starts = "refused" not in row and "refused" not in size and "needed_gib" not in size
@@ -52,7 +52,7 @@ def _of_model(line_id: str, what: str) -> bool:
 
 
 def _paged(groups: Sequence[Sequence[Any]]) -> int:
-    """The block of a paged group, the largest; of a model of states alone, the smallest of its own."""
+    """The block of a paged group, the largest; for a model with only states, the smallest of its own."""
     paged = [group[2] for group in groups if "Mamba" not in group[0]]
     return int(max(paged) if paged else min(group[2] for group in groups))
 

@@ -148,13 +148,13 @@ def run(words: Sequence[str], stdin: Optional[str] = None, bounds: Optional[Boun
 
 
 def _path(name: Union[str, "os.PathLike[str]"]) -> str:
-    """A path or a name as an argument that cannot be taken for an option."""
+    """Makes an argument of a path or a name that cannot be read as an option."""
     path = os.fspath(name)
     return os.path.join(".", path) if path.startswith("-") else path
 
 
 def _model(name: Union[str, "os.PathLike[str]"]) -> str:
-    """The same for a model. A list is refused: its lines would be printed, and looked up on the Hub."""
+    """The same for a model. A list is refused, because its lines would be printed and looked up on the Hub."""
     path = os.fspath(name)
     if path.startswith("@") or (path.endswith(".txt") and not os.path.isdir(path)):
         raise KvplanError(f"kvplan: {path}: a list of models is for the command line; name one model", 2)

@@ -1,4 +1,4 @@
-"""What verify leaves where it is asked to: a calibration for later plans, and a row for kvplan's tests/conformance."""
+"""The files that verify writes on request: a calibration for later plans, and a row for kvplan's tests/conformance."""
 
 import json
 from typing import Any, Dict, Iterator, List, Optional
@@ -12,7 +12,7 @@ _SGLANG_CARDS = {"rtx-4090": "24", "a100-40gb": "40", "l40s": "48", "h100-80gb":
 
 
 def said(engine: str, row: Row, weights_differ: bool) -> str:
-    """The engine's figures as the program keeps them; "" where there are none."""
+    """The engine's figures in the form in which the program stores them; "" if there are none."""
     out: Dict[str, int] = {}
     if engine == "vllm" and "weights" in row:
         if weights_differ:
@@ -29,14 +29,14 @@ def said(engine: str, row: Row, weights_differ: bool) -> str:
 
 
 def block_bytes(size: Row) -> Optional[int]:
-    """Of a block in all layers; older releases say it by their only group. None where it does not give the engine's blocks."""
+    """Bytes of a block in all layers. Older releases only give them through their single group. None if the engine does not give its blocks."""
     groups = size.get("groups", [])
     block = size.get("block_bytes") or (groups[0][1] * groups[0][3] if len(groups) == 1 else 0)
     return int(block) if block and size["mem"] // block == size["blocks"] else None
 
 
 def public(node: Any) -> Any:
-    """A config without paths and what says nothing of memory."""
+    """A config without paths and without keys that do not affect memory."""
     if isinstance(node, dict):
         kept = {key: public(value) for key, value in node.items() if key not in _PRIVATE}
         return {key: value for key, value in kept.items() if not (isinstance(value, str) and ("/" in value or "\\" in value))}
@@ -58,7 +58,7 @@ def options(words: List[str]) -> Iterator[Any]:
 
 
 def report(engine: str, release: str, plan: Answer, config: Row, words: List[str], row: Row) -> str:
-    """The head and the row of a file of testdata/conformance."""
+    """The first line and the row of a file in testdata/conformance."""
     card, ranks = plan["request"]["gpu"], plan["request"]["tensor_parallel_size"]
     figures = {key: value for key, value in row.items() if key != "peak_bytes" and value is not None}
     head: Row = {"config": public(config), "release": release}
