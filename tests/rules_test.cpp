@@ -79,7 +79,7 @@ bool lists(std::string_view words, std::string_view word) {
   return false;
 }
 
-TEST_CASE("rules: files include what their room may include") {
+TEST_CASE("rules: files include what their folder may include") {
   const std::vector<Room> table = rooms();
   REQUIRE(table.size() >= 11);
   for (const File& file : sources()) {
@@ -102,7 +102,7 @@ TEST_CASE("rules: files include what their room may include") {
   }
 }
 
-TEST_CASE("rules: the operating system is asked in one room, and by what measures") {
+TEST_CASE("rules: only one folder, and measuring, call the operating system") {
   for (const File& file : sources()) {
     const bool asks = file.path.starts_with("src/base/os_") || file.path == "src/base/library.cpp" ||
                       file.path.starts_with("src/measure/");
@@ -159,7 +159,7 @@ std::set<std::string> registered_names() {
   return out;
 }
 
-TEST_CASE("rules: an architecture is asked, and its name compared nowhere but where models are read") {
+TEST_CASE("rules: only code that reads models compares an architecture's name") {
   const std::set<std::string> names = registered_names();
   REQUIRE(names.size() > 350);
   CHECK(names.count("deepseek_v3") == 1);
@@ -254,7 +254,7 @@ TEST_CASE("rules: what depends on an engine is in its folder, and its name compa
   }
 }
 
-TEST_CASE("rules: the map of the rooms is of this house") {
+TEST_CASE("rules: the table of folders matches the repository") {
   const fs::path root = KVPLAN_SOURCE_DIR;
   const std::string text = test_file("docs/architecture.md");
   std::set<std::string> folders;
@@ -289,7 +289,7 @@ TEST_CASE("rules: the map of the rooms is of this house") {
   }
 }
 
-TEST_CASE("rules: a formula says where it comes from and what it was checked against") {
+TEST_CASE("rules: a formula names its source and what it was checked against") {
   std::size_t headers = 0;
   for (const File& file : sources()) {
     if (!file.path.starts_with("formulas/") || !file.path.ends_with(".h")) continue;

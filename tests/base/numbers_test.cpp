@@ -26,7 +26,7 @@ void check(const Row& row, std::chars_format format) {
 
 }  // namespace
 
-TEST_CASE("numbers: decimal, with a fraction and an exponent, and what stands behind") {
+TEST_CASE("numbers: decimal, with a fraction and an exponent, and the text after it") {
   for (const Row& row : {Row{"0", 0, 1}, Row{"12", 12, 2}, Row{"0.9", 0.9, 3}, Row{".5", 0.5, 2}, Row{"5.", 5, 2},
                          Row{"-3.25x", -3.25, 5}, Row{"1.5GiB", 1.5, 3}, Row{"1..2", 1, 2}, Row{"0x10", 0, 1}})
     for (const auto format : {std::chars_format::general, std::chars_format::fixed}) check(row, format);
@@ -36,7 +36,7 @@ TEST_CASE("numbers: decimal, with a fraction and an exponent, and what stands be
   for (const Row& row : {Row{"1e3", 1, 1}, Row{"4.5e18", 4.5, 3}}) check(row, std::chars_format::fixed);
 }
 
-TEST_CASE("numbers: infinity, NaN and other words are none") {
+TEST_CASE("numbers: infinity, NaN and other words are not numbers") {
   for (const std::string_view text :
        {"", ".", "-", "-.", "+1", " 1", "x", "-.e1", "inf", "-inf", "infinity", "nan", "NaN", "-nan(1)", "e5"})
     for (const auto format : {std::chars_format::general, std::chars_format::fixed}) check({text, 0, 0}, format);

@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("A term's range lies around its estimate, from the table that a script fitted") {
+TEST_CASE("A term's range contains its estimate, from the table that a script fitted") {
   REQUIRE_FALSE(term_ranges().empty());
   for (const TermRange& row : term_ranges()) {
     CAPTURE(row.term);

@@ -9,7 +9,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("template: values are put in by their names, as often as these stand there") {
+TEST_CASE("template: values replace their names wherever these occur") {
   CHECK(in_words({"{tokens} tokens * 3 * {hidden_size} * 2 B = {tokens} * {row} B",
                   {{"tokens", Tokens(8192)}, {"hidden_size", std::uint64_t{4096}}, {"row", Bytes(24576)}}}) ==
         "8192 tokens * 3 * 4096 * 2 B = 8192 * 24576 B");

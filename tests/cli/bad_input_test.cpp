@@ -178,7 +178,7 @@ TEST_CASE("bad usage: whatever a message quotes, it says what to do") {
   }
 }
 
-TEST_CASE("verify: the program alone says that it needs the Python package") {
+TEST_CASE("verify: without the Python package the program says that it needs it") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"verify"},
                                              {"verify", "testdata/configs/qwen3-0.6b.json", "--engine", "vllm"},

@@ -164,7 +164,7 @@ TEST_CASE("bombs: as many layers as are read, in every engine") {
   check_bounded(run_program({model, "--format", "html"}));
 }
 
-TEST_CASE("bombs: as many cards as are planned") {
+TEST_CASE("bombs: the largest number of GPUs") {
   const std::string model = "testdata/configs/deepseek-v3.json";
   for (const char* engine : {"logical", "vllm", "sglang"}) {
     CAPTURE(engine);
@@ -185,7 +185,7 @@ TEST_CASE("bombs: as many cards as are planned") {
   CHECK(all.peak_mib < 400 * kSanitizerFactor);
 }
 
-TEST_CASE("bombs: graphs of many stages, asked for again and again") {
+TEST_CASE("bombs: graphs of many stages, needed again and again") {
   check_bounded(run_program({"fit", "testdata/configs/llama-3.1-8b.json", "--engine", "ollama", "--gpu", "l4", "-pp",
                              "16", "--shared-prefix", "3"}));
   check_bounded(run_program(

@@ -141,7 +141,7 @@ TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
   CHECK(std::filesystem::file_size(folder.path() + "/err") == 0);
 }
 
-TEST_CASE("forms: an engine's option without its engine is told, not silently dropped") {
+TEST_CASE("forms: an engine's option without its engine gives a note, and is not dropped silently") {
   const std::string model = std::string(KVPLAN_SOURCE_DIR) + "/testdata/configs/mixtral-8x7b.json";
   const Run idle = run_program({model, "--n-cpu-moe", "10", "--json"});
   CHECK(idle.exit == 0);
@@ -252,7 +252,7 @@ TEST_CASE("html: text from outside is escaped") {
   }
 }
 
-TEST_CASE("html: the bounds of speed stand on lines of their own") {
+TEST_CASE("html: the bounds of speed have their own lines") {
   const Run run =
       run_program({kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k", "--format", "html"});
   CHECK(run.out.find("Speed, upper bounds") != std::string::npos);

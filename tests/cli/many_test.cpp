@@ -13,7 +13,7 @@ namespace {
 const std::string kQwen = "testdata/configs/qwen3-0.6b.json";
 const std::string kMamba = "testdata/configs/mamba-2.8b.json";
 
-TEST_CASE("several cards give one table, in every form") {
+TEST_CASE("several GPUs give one table, in every format") {
   const std::vector<std::string> asked{kLlamaConfig, kMamba, "--gpu", "4090,H100", "--max-model-len", "8k"};
   const Run table = run_program(asked);
   CHECK(table.exit == 0);
@@ -68,7 +68,7 @@ TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in
   CHECK(has(html, "script-src 'sha256-" + base64.substr(0, 43) + "='"));
 }
 
-TEST_CASE("a table of models says which layers a hybrid has, and a spreadsheet how large each model is") {
+TEST_CASE("a table of models lists a hybrid's layers, and CSV the size of each model") {
   // Gemma 4 26B: 30 layers, every sixth with full attention.
   const Words models{kLlamaConfig, "testdata/configs/gemma-4-26b.json"};
   CHECK(has(run_program(models).out, "5 gqa + 25 window"));
@@ -90,7 +90,7 @@ TEST_CASE("compare goes below 4 bits only where nothing else fits") {
   CHECK(!has(run_program(large).out, "iq3_xxs"));
 }
 
-TEST_CASE("explain says what multi-head attention would cache") {
+TEST_CASE("explain shows what multi-head attention would cache") {
   // DeepSeek-V3: expanded, each of 61 layers caches 128 heads x (192 + 128) elements instead of 512 + 64, 2 B each, for
   // 32,768 tokens.
   const Run run = run_program({"explain", "testdata/configs/deepseek-v3.json", "--max-model-len", "32k"});
@@ -134,7 +134,7 @@ TEST_CASE("several weight types are further rows") {
   CHECK(run_program({"compare", kLlamaConfig, "--weights", "bf16,int4"}).exit == 0);
 }
 
-TEST_CASE("a model that cannot be read is said, and the others are planned") {
+TEST_CASE("a model that cannot be read is reported, and the others are planned") {
   const Run run = run_program({kLlamaConfig, "testdata/bad/truncated.json", "--gpu", "h100,h200"});
   CHECK(run.exit == 2);
   CHECK(has(run.out, "llama-3.1-8b.json"));
@@ -197,7 +197,7 @@ TEST_CASE("only @ makes a list: of any other name no line is printed or looked u
   check_refuses({folder.write("models.txt", kLlamaConfig + "\n")}, "for a list of models write @" + folder.path());
 }
 
-TEST_CASE("fit of several engines and cards is one table") {
+TEST_CASE("fit for several engines and GPUs is one table") {
   const Run table =
       run_program({"fit", kLlamaConfig, "--engine", "vllm,llama.cpp", "--gpu", "h100", "--max-model-len", "8k"});
   CHECK(table.exit == 0);
@@ -236,7 +236,7 @@ TEST_CASE("a plan that does not fit names the change that makes it fit") {
   }
 }
 
-TEST_CASE("--gpu takes what people type") {
+TEST_CASE("--gpu accepts what people type") {
   const auto report = [](const std::vector<std::string>& words) {
     std::vector<std::string> all{kLlamaConfig, "--engine", "vllm", "--max-model-len", "8k", "--json"};
     all.insert(all.end(), words.begin(), words.end());
@@ -319,7 +319,7 @@ TEST_CASE("--max-model-len auto is the longest that fits, and no more than the m
   CHECK(exit_at(longest + 64) == 1);
 }
 
-TEST_CASE("with a card and no engine the page promises nothing, and names the engines") {
+TEST_CASE("with a GPU and no engine the page promises nothing, and names the engines") {
   const Run run = run_program({kLlamaConfig, "--gpu", "h100-80gb", "--max-model-len", "8k"});
   CHECK(run.exit == 0);
   CHECK_FALSE(has(run.out, "FITS"));

@@ -39,7 +39,7 @@ TEST_CASE("A command behind --, without it, and from a file give the same plan")
     for (const char* part : {"request", "memory", "verdict", "capacity"}) CHECK(each.at(part) == plan.at(part));
 }
 
-TEST_CASE("kvplan's options stand before --, and win") {
+TEST_CASE("kvplan's options come before --, and take precedence") {
   const Json plan =
       asked({"--max-model-len", "1024", "--json", "--", "vllm", "serve", kModel, "--max-model-len", "2048"});
   CHECK(plan.at("request").at("max_model_len") == 1024);
@@ -94,7 +94,7 @@ TEST_CASE("What the engine refuses of a command is why it does not start") {
   CHECK(plan.at("request").at("tensor_parallel_size") == 8);
 }
 
-TEST_CASE("A model that is not here asks for one that stands for it") {
+TEST_CASE("For a model that is not here, the error asks for a substitute") {
   const Run run = run_program({"--offline", "--", "vllm", "serve", "/models/none", "-tp", "2"});
   check_refused(run, "--model-source");
   CHECK(run_program({"--model-source", kModel, "--", "vllm", "serve", "/models/none"}).exit == 0);

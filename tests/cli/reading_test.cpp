@@ -23,7 +23,7 @@ std::size_t widest(const std::string& text) {
   return out;
 }
 
-TEST_CASE("reading: the request's line names card, share, types and layout, and wraps") {
+TEST_CASE("reading: the request's line has GPU, fraction, types and layout, and wraps") {
   const Run run =
       run_program({kLlamaConfig, "--engine", "vllm", "--gpu", "h100", "--gpu-count", "2", "--weights", "fp8"});
   CHECK(has(run.out, "weights fp8, KV bfloat16, TP 2"));
@@ -64,7 +64,7 @@ TEST_CASE("reading: both sizes of a token in bytes, within the width") {
   CHECK(widest(run.out) <= 80);
 }
 
-TEST_CASE("reading: explain goes from the card to the verdict") {
+TEST_CASE("reading: explain goes from the GPU to the verdict") {
   const Run run = run_program({"explain", kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
   const auto at = run.out.find("\nCapacity\n");
   REQUIRE(at != std::string::npos);
@@ -73,7 +73,7 @@ TEST_CASE("reading: explain goes from the card to the verdict") {
     CHECK(has(run.out.substr(at), part));
 }
 
-TEST_CASE("reading: a release that is not known names the one that stands for it") {
+TEST_CASE("reading: for an unknown release the note names the one that replaces it") {
   const auto note = [](const std::string& engine) { return run_program({kLlamaConfig, "--engine", engine}).out; };
   CHECK(has(note("vllm@0.99"), "vllm 0.99 is not known: planned as 0.33"));
   CHECK(has(note("vllm@0.2"), "vllm 0.2 is not known: planned as 0.6"));
@@ -137,7 +137,7 @@ TEST_CASE("reading: types that differ by layer are named, not the tool that wrot
   CHECK(has(run_program({mixed}).out, "nvfp4/fp8"));
 }
 
-TEST_CASE("reading: a diff sees the room, the verdict and their cause") {
+TEST_CASE("reading: a diff shows the capacity, the verdict and their cause") {
   const TemporaryFolder folder;
   const auto plan = [&](const std::string& name, std::vector<std::string> options) {
     const std::string path = folder.path() + "/" + name;

@@ -87,7 +87,7 @@ std::string cell_of_json(const nlohmann::json& value) {
 
 }  // namespace
 
-TEST_CASE("a row holds the command that plans it again") {
+TEST_CASE("a row has the command that plans it again") {
   const std::string configs = "testdata/configs/";
   const std::string llama = kLlamaConfig, falcon = configs + "falcon-mamba-7b.json", qwen = configs + "qwen3-0.6b.json";
   const std::string gemma = configs + "gemma-4-26b.json", deepseek = configs + "deepseek-v3.json";

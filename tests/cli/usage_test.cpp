@@ -70,7 +70,7 @@ TEST_CASE("training, diffusion and vision are out of scope, and the error says s
             "kvplan plans language models"));
 }
 
-TEST_CASE("a command may stand behind its options") {
+TEST_CASE("a command may come after its options") {
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   const Run behind = run_program({"--engine", "vllm", "--gpu", "l4", "fit", model, "--max-model-len", "8k"});
   const Run before = run_program({"fit", model, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});

@@ -73,7 +73,7 @@ TEST_CASE("conformance: a known error explains what fits all of its conditions")
   CHECK_FALSE(of({.until = {0, 33}}));
 }
 
-TEST_CASE("conformance: every known error has a name, a reason, a sentence where it is told, and misses") {
+TEST_CASE("conformance: every known error has a name, a reason, a sentence if plans mention it, and misses") {
   std::set<std::string> names, with_misses;
   for (const Json& line : read_lines(kFolder + "counts.jsonl"))
     if (line.at("of") == "misses")

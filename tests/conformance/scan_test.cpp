@@ -13,7 +13,7 @@ constexpr double kFar = 6;  // reserved bytes over logical ones
 // on it.
 constexpr std::string_view kWindowsKeptWhole = "default/idefics2 default/ministral variant/ministral";
 
-TEST_CASE("conformance: a cache far beyond the need is executed, or the plan says what it does not know") {
+TEST_CASE("conformance: a cache far larger than the need is executed, or the plan has a note") {
   Planner planner;
   std::uint64_t planned = 0, far = 0;
   for (const std::string& name : planner.names()) {

@@ -10,7 +10,7 @@
 #include "support/program.h"
 #include "support/words.h"
 
-TEST_CASE("docs/claims.md says what kvplan computes") {
+TEST_CASE("docs/claims.md agrees with what kvplan computes") {
   std::ifstream page(KVPLAN_SOURCE_DIR "/docs/claims.md");
   REQUIRE(page.good());
   const std::regex row(R"(`kvplan ([^`]*)` `([^`]*)` = ([0-9]+|"[^"]*") \|)");

@@ -12,7 +12,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("measured: plans are what real cards took") {
+TEST_CASE("measured: plans match what real GPUs took") {
   std::size_t rows = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(KVPLAN_SOURCE_DIR) + "/testdata/measured")) {
     if (entry.path().extension() != ".jsonl") continue;

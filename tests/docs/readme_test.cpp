@@ -111,7 +111,7 @@ std::vector<std::string> command_words(std::string line, const kvplan::Temporary
   return words;
 }
 
-TEST_CASE("the pages' commands are commands that kvplan knows") {
+TEST_CASE("the pages' commands are valid commands of kvplan") {
   const kvplan::TemporaryFolder folder;
   const std::string log = folder.write("server.log",
                                        "INFO 11-01 10:00:00 [core.py:1] Initializing a V1 LLM engine (v0.11.0)\n"

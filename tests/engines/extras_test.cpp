@@ -122,7 +122,7 @@ TEST_CASE("a draft's cache has the target's type where the engine settles it onc
   CHECK(draft_cache(plain, "llama.cpp", Dtype::kQ8_0) == doctest::Approx(2.0 * kElements).epsilon(0.01));
 }
 
-TEST_CASE("a draft's own name says what it is") {
+TEST_CASE("a draft's own name tells its method") {
   CHECK(read_draft(kEagle, {}, "yuhuili/EAGLE-LLaMA3-Instruct-8B").draft_head->method == DraftMethod::kEagle);
   CHECK(read_draft(kEagle, {}, "eagle3-heads/config.json").draft_head->method == DraftMethod::kEagle3);
   CHECK_FALSE(read_draft(kEagle, {}, "eagles-nest/small-llama").draft_head);
@@ -147,7 +147,7 @@ TEST_CASE("Medusa: heads over the model's own widths") {
   CHECK(bytes_of_line(plan, "Medusa heads: weights") == Bytes(elements * 2));
 }
 
-TEST_CASE("a draft that belongs to another model is told") {
+TEST_CASE("a draft that belongs to another model gives a warning") {
   const auto codes = [](std::string_view draft, std::optional<DraftMethod> method) {
     Request request = request_for("vllm", 4096);
     request.num_speculative_tokens = 2;
@@ -265,7 +265,7 @@ TEST_CASE("every engine with drafts adds the draft's own slope") {
   }
 }
 
-TEST_CASE("a draft stands on the last stage, and is cut as the model is") {
+TEST_CASE("a draft is on the last stage, and is split like the model") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = with_draft(request_for("vllm", 4096), test_model("qwen3-0.6b"));
   request.parallel.pipeline = 2;
@@ -322,7 +322,7 @@ TEST_CASE("beams and samples are sequences of their own") {
   CHECK(make_plan(model, request).kv_cache.reserved == one * 3);
 }
 
-TEST_CASE("vLLM: the encoder cache holds a budget of embeddings") {
+TEST_CASE("vLLM: the encoder cache has a budget of embeddings") {
   // Start-up lines: "a budget of 16384 tokens, and profiled with 1 image items", "32768 tokens ... 2 image items".
   const ModelSpec model = test_model("qwen3.5-27b");
   REQUIRE(model.hidden_size == 5120);

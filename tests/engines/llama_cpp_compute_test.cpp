@@ -288,7 +288,7 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
   CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 2048 * 6));
 }
 
-TEST_CASE("llama.cpp: what the host holds beside the layers") {
+TEST_CASE("llama.cpp: what is in host memory besides layers") {
   // The inputs twice, ub * hidden * 4 B, the masks, and an output buffer of vocabulary x slots.
   const EngineInput input = llama8b();
   const auto host = llama_cpp_host_buffers(input, Load{Tokens(8192), 3, Tokens(0)});

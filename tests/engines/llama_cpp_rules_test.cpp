@@ -118,7 +118,7 @@ TEST_CASE("llama.cpp: flash attention by release and backend, where -fa does not
   CHECK(llama_flash_attention(mixed));
 }
 
-TEST_CASE("llama.cpp: the scores that builds without flash attention hold") {
+TEST_CASE("llama.cpp: builds without flash attention store scores") {
   // ggml-org/llama.cpp#11044 (December 2024, SYCL, an Arc A770): Llama 3.2 3B with 40,128 cells prints a compute buffer
   // of 1983.38 MiB and a KV buffer of 4389.00; #12369 (ROCm): Qwen2.5 32B with 32,768 cells 2664.00 MiB per GPU.
   const ModelSpec model = read_config(test_file("testdata/observations/models/llama-3.2-3b.json"), "", "llama", {});
@@ -336,7 +336,7 @@ TEST_CASE("llama.cpp: units of layers and the output over devices") {
   }
 }
 
-TEST_CASE("llama.cpp: what does not lie on a GPU lies in host memory") {
+TEST_CASE("llama.cpp: what is not on a GPU is in host memory") {
   EngineInput input = model_of("llama", 32, heads(8, 128));
   input.model.vocab_size = 1000;
   const auto host = [&] {

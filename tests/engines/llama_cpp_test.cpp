@@ -394,7 +394,7 @@ TEST_CASE("llama.cpp: no buffer above what Vulkan and SYCL give in one piece") {
 
 // A mask in 32 bit and its 16 bit copy: ggml-org/llama.cpp#22546, 808.02 and 528.02 MiB; koboldcpp of
 // ggml-org/llama.cpp #16748, four copies of it, 12.412 GiB.
-TEST_CASE("llama.cpp: builds before the end of May 2026 hold two masks with flash attention") {
+TEST_CASE("llama.cpp: builds before the end of May 2026 have two masks with flash attention") {
   Request request = request_for("llama.cpp@b9000", 262144);
   request.weights = "q4_k_m";
   const Plan plan = make_plan(observed_model("qwen3.5-9b"), request);

@@ -68,7 +68,7 @@ TEST_CASE("logical: stages and ranks") {
   CHECK(layout->capacity(Bytes(4096 * 55), load).tokens == 55);
 }
 
-TEST_CASE("logical: a draft stands on the last stage") {
+TEST_CASE("logical: a draft is on the last stage") {
   EngineInput input = five_layers();
   auto draft = std::make_shared<EngineInput>();
   draft->types = input.types;
@@ -94,7 +94,7 @@ TEST_CASE("logical: a draft stands on the last stage") {
   CHECK(layout_of(input)->capacity(Bytes(12488 * 50 - 1), load).tokens == 49);
 }
 
-TEST_CASE("logical: caches that do not grow hold no number of tokens") {
+TEST_CASE("logical: caches that do not grow have no number of tokens") {
   EngineInput input = five_layers();
   input.caches.erase(input.caches.begin() + 3, input.caches.end());
   input.caches.erase(input.caches.begin(), input.caches.begin() + 2);
@@ -103,7 +103,7 @@ TEST_CASE("logical: caches that do not grow hold no number of tokens") {
   CHECK(layout_of(input)->capacity(Bytes(1000000), Load{Tokens(1000), 1, Tokens(0)}).max_concurrency == 0);
 }
 
-TEST_CASE("engines: what the documentation of each says it has") {
+TEST_CASE("engines: features as in each engine's documentation") {
   struct Row {
     const char* engine;
     double share;  // of a GPU, by default

@@ -110,7 +110,7 @@ TEST_CASE("MLX: modules that cache otherwise than their architecture") {
     "torch_dtype": "bfloat16"})") == Bytes(524288));
 }
 
-TEST_CASE("MLX: caches that stand in lists are not quantized") {
+TEST_CASE("MLX: caches in lists are not quantized") {
   // Executed: with kv_bits=4, generate_step leaves the KVCache of DeepSeek-V3.2 and Falcon-H1 unquantized.
   for (const char* config : {"deepseek-v3.2", "falcon-h1-1.5b"}) {
     CAPTURE(config);
@@ -158,7 +158,7 @@ Bytes scores_of(const Plan& plan) {
   return line_of(plan, LineId::kScores).bytes;
 }
 
-TEST_CASE("MLX: the scores of a prefill step are held where Metal fuses no attention") {
+TEST_CASE("MLX: the scores of a prefill step are stored if Metal has no fused attention") {
   // 24 heads of 256: LM Studio's log prints 98,304 B for each token of the context.
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200)) == Bytes(std::uint64_t{131200} * 98304));
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx", 131200, 512)) == Bytes(std::uint64_t{131200} * 24576));
@@ -196,7 +196,7 @@ TEST_CASE("MLX: peaks of prompts that users measured") {
   }
 }
 
-TEST_CASE("MLX: a quantized cache costs more than it saves where its scores are held") {
+TEST_CASE("MLX: a quantized cache costs more than it saves if its scores are stored") {
   // unslothai/unsloth-zoo#1151: 9.97 GB above the weights with 4 bit, 5.67 GB with 16 bit.
   Request request = request_for("mlx", 32768);
   request.weights = "mlx-4bit";

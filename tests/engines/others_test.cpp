@@ -31,7 +31,7 @@ TEST_CASE("TensorRT-LLM: tokens of the pool, as its log prints them") {
   CHECK(make_plan(small, request_for("tensorrt-llm", 33)).kv_cache.reserved == Bytes(64 * 114688));
 }
 
-TEST_CASE("TensorRT-LLM: a state that nobody checked is said, and widens the range") {
+TEST_CASE("TensorRT-LLM: a state that was not checked gives a note and widens the range") {
   const ModelSpec model = test_model("qwen3.5-27b");
   const Plan plan = make_plan(model, request_for("tensorrt-llm", 4096));
   bool said = false;
@@ -63,7 +63,7 @@ TEST_CASE("mistral.rs: blocks of 8, 16 or 32 tokens, every layer whole") {
   CHECK_THROWS_AS(make_plan(test_model("llama-3.1-8b"), request), Error);
 }
 
-TEST_CASE("Ollama: llama.cpp with a context by the card, num_ctx for each sequence") {
+TEST_CASE("Ollama: llama.cpp with a context that depends on the GPU, num_ctx for each sequence") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   find_engine("ollama", request);

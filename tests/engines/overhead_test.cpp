@@ -185,7 +185,7 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   CHECK_FALSE(general_score_matrix(in));
 }
 
-TEST_CASE("overhead: rotating caches of MLX hold a prefill step beside the window") {
+TEST_CASE("overhead: rotating caches of MLX store a prefill step in addition to the window") {
   // cache.py: window + S - 1. Two windows of 8 heads of 128 and K, V in 16 bit: 8192 B per token.
   EngineInput input = llama("mlx");
   CHECK(find(lines(input, 5000), "prefill step beside") == nullptr);
@@ -254,7 +254,7 @@ TEST_CASE("overhead: what transformers copies") {
   CHECK(bytes_of(lines(input, 100), "a rolled window") == Bytes(100ULL * 4096));
 }
 
-TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
+TEST_CASE("SGLang: chunk and captured batches by the GPU (server_args.py)") {
   // Below 20, 35, 60, 90 and 160 GiB, and above: the chunk, the largest batch, and the batch with four ranks or more.
   struct Row {
     std::uint64_t gib, ranks, chunk, batches;
@@ -335,7 +335,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(33ULL * 1004 * 4));
 }
 
-TEST_CASE("SGLang: the static share of a card (server_args.py)") {
+TEST_CASE("SGLang: the static fraction of a GPU (server_args.py)") {
   // MiB that are left free: 512 + 1.5 * max(chunk, 2048) + 2 * batch + tp * pp / 8 * 1024; at least 10 GiB above 60
   // GiB. These are the rules of 0.5.5 to 0.5.11. DP attention: 3 * batch * dp more, and half of that again beyond
   // batches of 300. The fraction has three digits.

@@ -279,7 +279,7 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   CHECK(step_draft_tokens(input, 3) == 1);
 }
 
-TEST_CASE("parts: a draft model's layers stand behind the model's") {
+TEST_CASE("parts: a draft model's layers come after the model's") {
   auto draft = std::make_shared<EngineInput>();
   draft->types = kPlain;
   draft->caches = {layer_of(0, {term_of(Role::kKey, 2, 64)}), layer_of(1, {})};

@@ -306,7 +306,7 @@ TEST_CASE("rules: an offloaded cache of transformers") {
   CHECK(two->reserved(load) == Bytes((2 * 2 * 1000 * 4096 + 2 * stays) / 2));
 }
 
-TEST_CASE("rules: Ollama's context by the card") {
+TEST_CASE("rules: Ollama's context depends on the GPU") {
   // server/routes.go since 0.15.5: 47 and 23 GiB over all GPUs. An RTX 4090 has 23.5 and a pair of them 47.04 GiB.
   Request request;
   const Engine& ollama = find_engine("ollama", request);
@@ -417,7 +417,7 @@ TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   CHECK(vllm_mxfp4_layout(request) == Sides{});
 }
 
-TEST_CASE("rules: the length that an engine assumes where the config names none") {
+TEST_CASE("rules: the length that an engine assumes if the config names none") {
   // Executed: vLLM's max_model_len of Mamba, config/model.py default_max_len; SGLang's get_context_length.
   const ModelSpec model = test_model("mamba-2.8b");
   const auto planned = [&](const char* engine, std::optional<Tokens> asked = std::nullopt) {
@@ -713,7 +713,7 @@ TEST_CASE("rules: an executed row has executed releases on both sides of where i
   }
 }
 
-TEST_CASE("rules: SGLang 0.4 stands for most of its releases, 0.5 for its newest") {
+TEST_CASE("rules: SGLang 0.4 means most of its releases, 0.5 its newest") {
   const auto rules = [](const std::string& engine) { return sglang_rules(request_for(engine, 4096)); };
   CHECK_FALSE(rules("sglang@0.4").sizes_by_card);
   CHECK_FALSE(rules("sglang@0.4.8").sizes_by_card);

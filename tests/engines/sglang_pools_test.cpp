@@ -169,7 +169,7 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
   CHECK(tokens() == 2229 * 5 / 9);
 }
 
-TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
+TEST_CASE("sglang pools: every stage has the tokens that fit the fullest one") {
   // Three layers on two stages: one, and two on the last stage.
   EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64), heads(8, 64)});
   input.request.parallel.pipeline = 2;

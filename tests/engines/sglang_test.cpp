@@ -47,7 +47,7 @@ TEST_CASE("SGLang: a second pool of 0.8 of the tokens for sliding layers") {
   CHECK(tokens_of("gpt-oss-20b", request_for("sglang", 4096, 8 * kGiB)) == 194180);
 }
 
-TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the plan says what would") {
+TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the plan says what would fit") {
   const ModelSpec model = test_model("gpt-oss-20b");
   const Plan small = make_plan(model, request_for("sglang", 1024, 5 << 20));
   CHECK(small.verdict.status == Verdict::kDoesNotFit);
@@ -118,7 +118,7 @@ const LedgerLine& weights_line(const Plan& plan, std::string_view what) {
 // The model's sizes: 61 layers of 187,107,328 attention weights, a table of 129,280 x 7,168. Per rank, tp 8 and dp 2:
 // 82.82 GiB with the whole table, 81.53 GiB with a quarter of it (SGLang's pull request 17403; absorbed maps in
 // bfloat16 are among them).
-TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, and its share of the rest") {
+TEST_CASE("SGLang: with DP attention a rank has its own attention and table, and its part of the rest") {
   const ModelSpec model = test_model("deepseek-v3");
   const auto plan = [&](const char* engine, std::uint64_t copies) {
     Request request = request_for(engine, 8192);

@@ -44,7 +44,9 @@ TEST_CASE("tensor edits: tensors are selected by ends, beginnings and parts of n
     CHECK_MESSAGE(!selects(words, group), words);
 }
 
-TEST_CASE("tensor edits: a row is for classes, architectures or all but some, in releases, unless the config says so") {
+TEST_CASE(
+    "tensor edits: a row is for classes, architectures or all except some, in releases, unless the config says "
+    "otherwise") {
   const auto is_dropped = [](TensorEdit row, const char* engine = "vllm@0.30", const char* value = "true") {
     row.change = DropTensors{"k_proj"};
     Edited model;
@@ -66,7 +68,7 @@ TEST_CASE("tensor edits: a row is for classes, architectures or all but some, in
   CHECK_FALSE(is_dropped({"", {}, "", {.unless = "has_keys"}}, "vllm@0.30", "false"));
 }
 
-TEST_CASE("tensor edits: a vector beside a tensor is in its layers and split like it, and drafts have none") {
+TEST_CASE("tensor edits: a vector next to a tensor is in the same layers and split like it, and drafts have none") {
   Edited model;
   model.tensors = {keys(), keys(Component::kMtp)};
   model.apply({"", AddBeside{"k_proj", "norm", {.rows = 1, .plus = 2, .per_head = true}, true, SplitLike::kRows}});

@@ -21,7 +21,7 @@ std::uint64_t held(const std::string& model_name, const Request& request) {
   return make_plan(model, request).kv_cache.reserved.count();
 }
 
-TEST_CASE("transformers: a DynamicCache holds exactly the tokens in use") {
+TEST_CASE("transformers: a DynamicCache has exactly the tokens in use") {
   CHECK(held("llama-3.1-8b", request_for("transformers", 5000)) == 655360000);
   Request batch = request_for("transformers", 1000);
   batch.num_seqs = 3;
@@ -102,7 +102,7 @@ TEST_CASE("transformers: convolution states keep every kernel column") {
   CHECK(held("qwen3.5-27b", request_for("transformers", 8192)) == 691798016);
 }
 
-TEST_CASE("transformers: layers that share a cache have none; windows hold the window") {
+TEST_CASE("transformers: layers that share a cache have none; windows keep the window") {
   CHECK(held("gemma-3n-e4b", request_for("transformers", 256)) == 10485760);
   // gpt-oss: 12 layers of all tokens, 12 of a window of 128.
   CHECK(held("gpt-oss-20b", request_for("transformers", 4096)) == std::uint64_t{12 * 2048} * (4096 + 128));
@@ -134,7 +134,7 @@ TEST_CASE("transformers: a quantized cache is refused where a layer is not of fu
   CHECK_FALSE(make_plan(plain, request).verdict.refusal);
 }
 
-TEST_CASE("transformers: the step that concatenates holds the old copy of one tensor too") {
+TEST_CASE("transformers: the step that concatenates also keeps the old copy of one tensor") {
   const ModelSpec model = test_model("llama-3.1-8b");
   const Plan plan = make_plan(model, request_for("transformers", 4096));
   bool found = false;

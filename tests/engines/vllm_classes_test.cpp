@@ -51,7 +51,7 @@ Made nemotron() {
   return out;
 }
 
-TEST_CASE("vllm: experts as wide as the card's kernel, routers in the type that it takes") {
+TEST_CASE("vllm: experts as wide as the GPU's kernel needs, routers in the type that it supports") {
   struct Row {
     const char *engine, *card;
     std::uint64_t width;
@@ -85,7 +85,7 @@ TEST_CASE("vllm: layers of a tower that nobody reads are left out, and rows for 
   CHECK(model.tensors[1].module == "model.embed_tokens");
 }
 
-TEST_CASE("vllm: the bias of a router where topk_method asks for it") {
+TEST_CASE("vllm: the bias of a router if topk_method needs it") {
   for (const bool asks : {true, false}) {
     Made model;
     model.tensors = {

@@ -35,7 +35,7 @@ TEST_CASE("vllm: what is kept free beyond graphs is a quarter of them, half wher
   CHECK(share("dgx-spark-128gb") == doctest::Approx(0.5));
 }
 
-TEST_CASE("vllm: on Hopper the graphs' pool holds the outputs of 32 splits (logs of llm-d-planner, Llama-3.1-8B)") {
+TEST_CASE("vllm: on Hopper the graphs' pool has the outputs of 32 splits (logs of llm-d-planner, Llama-3.1-8B)") {
   const auto taken = [](const char* gpu, const char* ranks) {
     return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm@0.19", "--gpu", gpu, "-tp", ranks, "--json"},
                   "CUDA graphs", "runtime");

@@ -46,7 +46,7 @@ std::vector<std::size_t> lengths(const VllmGroups& groups) {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-TEST_CASE("vllm rules: prefixes are cached unasked since V1") {
+TEST_CASE("vllm rules: prefixes are cached by default since V1") {
   const auto caches = [](const char* engine) {
     EngineInput input;
     input.request = request_for(engine, 1);
@@ -265,7 +265,7 @@ TEST_CASE("vllm groups: bytes that tokens fill, without rounding") {
 }
 
 // Groups and bytes of a block that vLLM 0.33 gave, executed: testdata/conformance/vllm-0.33.0.jsonl.
-TEST_CASE("vllm groups: rings and windows of latents have blocks that hold all layers") {
+TEST_CASE("vllm groups: rings and windows of latents have blocks with all layers") {
   const VllmRules rules = rules_of("vllm@0.33");
   struct Row {
     const char* model;

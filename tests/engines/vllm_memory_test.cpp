@@ -504,7 +504,7 @@ TEST_CASE("vllm: swap space of V0") {
   CHECK(host(request).front().bytes == Bytes(kGiB));
 }
 
-TEST_CASE("vllm: a budget that weights or graphs use up is none") {
+TEST_CASE("vllm: no budget is left if weights or graphs use it up") {
   Request request = request_for("vllm@0.19", 8192);
   request.memory_utilization = 0.5;
   EngineInput input;
@@ -526,7 +526,7 @@ TEST_CASE("vllm: a rule of a patch release leaves out the first of its minor rel
   CHECK_FALSE(rules("0.32").all_mode);
 }
 
-TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them") {
+TEST_CASE("vllm: batches and rows by the GPU, as in engine/arg_utils.py") {
   // 70 GiB and no A100: 8192 tokens and 1024 sequences; else 2048 and 256.
   struct Row {
     const char *engine, *card;

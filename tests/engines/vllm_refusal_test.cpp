@@ -92,7 +92,7 @@ TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {
   CHECK(id_of(input).empty());
 }
 
-TEST_CASE("vllm refusals: what a quantization asks of a card") {
+TEST_CASE("vllm refusals: what a quantization needs from a GPU") {
   const auto on = [](const char* method, const char* type, const char* card, const char* engine = "vllm") {
     EngineInput input;
     input.request = request_for(engine, 4096);
@@ -131,7 +131,7 @@ TEST_CASE("vllm refusals: what a quantization asks of a card") {
   CHECK(on("fp8", "fp8", "mi300x").empty());
 }
 
-TEST_CASE("vllm refusals: experts for which a release has no kernel on a card") {
+TEST_CASE("vllm refusals: experts for which a release has no kernel on a GPU") {
   const auto on = [](const char* type, Arch arch, const char* card, const char* engine) {
     EngineInput input;
     input.request = request_for(engine, 4096);
@@ -184,7 +184,7 @@ TEST_CASE("vllm refusals: a class that a release does not have yet, or no longer
   CHECK(on("LlamaForCausalLM", "vllm@0.6").empty());
 }
 
-TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel") {
+TEST_CASE("vllm refusals: an FP8 cache if the class or the GPU has no kernel") {
   const auto on = [](Arch arch, const char* card, const char* engine, bool declared) {
     EngineInput input;
     input.request = request_for(engine, 4096);
@@ -209,7 +209,7 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
 
 // supports_kv_cache_dtype, supports_compute_capability, supports_sink and get_supported_head_sizes of the backends in
 // the wheels; the threads that are named saw the refusals.
-TEST_CASE("vllm refusals: a layer needs an attention backend that takes its cache on the card") {
+TEST_CASE("vllm refusals: a layer needs an attention backend that supports its cache on the GPU") {
   struct Asked {
     std::string_view backend = {};
     std::uint64_t width = 128;

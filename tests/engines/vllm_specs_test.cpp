@@ -77,7 +77,7 @@ EngineInput qwen3_next(const std::string& engine) {
                    heads(2, 256)});
 }
 
-TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
+TEST_CASE("vllm specs: blocks of attention grow until a state fits") {
   struct Row {
     const char* model;
     EngineInput input;

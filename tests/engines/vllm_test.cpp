@@ -59,7 +59,7 @@ std::string refusal(const std::string& model, const Request& request) {
 }
 
 // vllm-project/vllm#35695: GLM-4.7-Flash on an RTX 5080 has 380 blocks for 6,080 tokens.
-TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
+TEST_CASE("vllm: blocks of latents are those of the GPU's kernel") {
   const auto block = [](const char* card) {
     Request request;
     request.engine = engine_named("vllm");
@@ -353,7 +353,7 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
 
 // Logs of Gemma-4-26B-A4B in 0.25.1 on an L40S: 12.75 GiB are 321,600 tokens, 9.81x; of GLM-5.3-NVFP4, which has
 // GLM-5.2's caches, on four Blackwells with an FP8 cache: 33.04 GiB are 743,680 tokens, 1.86x.
-TEST_CASE("vllm: a batch holds the largest item where images attend both ways, unless there are none") {
+TEST_CASE("vllm: a batch fits the largest item if images attend in both directions, unless there are none") {
   ModelSpec model = test_model("gemma-4-26b");
   for (TowerModel& side : model.towers) side.both_ways = true;
   Request request = asking("vllm@0.25", 32768);
@@ -432,7 +432,7 @@ TEST_CASE("vllm: towers of images that are not allowed are not loaded") {
   CHECK(towers(gemma, request) > Bytes(kGiB / 2));
 }
 
-TEST_CASE("vllm: a model that it lacks is planned logically, and said so") {
+TEST_CASE("vllm: a model that it lacks is planned as the architecture needs, with a note") {
   const Plan plan = planned("rwkv7-2.9b", asking("vllm", 8192));
   CHECK(plan.kv_cache.reserved == plan.kv_cache.logical);
   CHECK(std::any_of(plan.notes.begin(), plan.notes.end(),

@@ -138,7 +138,7 @@ TEST_CASE("bounds: records and figures of calibrations") {
   CHECK(has(error_of([] { parse_calibration(std::string((4 << 20) + 1, ' ')); }), "larger than 4 MiB"));
 }
 
-TEST_CASE("bounds: cards of a file, their names, aliases and sizes") {
+TEST_CASE("bounds: GPUs of a file, their names, aliases and sizes") {
   const auto card = [](const std::string& name, const std::string& memory, std::size_t aliases) {
     return "{\"name\":\"" + name + "\",\"memory\":\"" + memory + "\",\"aliases\":[" + repeated("\"a\"", aliases) + "]}";
   };

@@ -83,7 +83,7 @@ std::string with(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
-TEST_CASE("calibration: what is none is refused") {
+TEST_CASE("calibration: a file that is not one is refused") {
   CHECK_NOTHROW(parse_calibration(with("550.54.15", "550")));
   for (const std::string& text : {std::string(),
                                   std::string("[]"),
@@ -111,7 +111,7 @@ TEST_CASE("calibration: what is none is refused") {
   }
 }
 
-TEST_CASE("calibration: one line and exit 2 for a bad file, none where none is named") {
+TEST_CASE("calibration: one line and exit 2 for a bad file; without a file there is no calibration") {
   const TemporaryFolder folder;
   const std::string bad = folder.write("bad.json", "{\"schema_version\": 1,");
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--calibration", bad});

@@ -84,7 +84,7 @@ TEST_CASE("what is no config is refused") {
   }
 }
 
-TEST_CASE("unread keys are those with a value that nobody asked for") {
+TEST_CASE("unread keys are those whose value was never read") {
   const Fields config =
       Fields::parse(R"({"hidden_size": 1, "kv_slots": 8, "use_x": false, "none": null, "list": [], "zero": 0})");
   config.find_count("hidden_size");
@@ -103,7 +103,7 @@ TEST_CASE("lists are checked element by element") {
   CHECK_FALSE(config.counts("d"));
 }
 
-TEST_CASE("a key of another type than any that it was asked for is told") {
+TEST_CASE("a key whose type differs from every look-up is reported") {
   const Fields config = Fields::parse(R"({"a": 5, "b": [1], "c": "x", "d": null, "e": 7, "in": {"f": true}})");
   (void)config.child("a");
   (void)config.find_string("b");

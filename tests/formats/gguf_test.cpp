@@ -68,7 +68,7 @@ TEST_CASE("a GGUF is read in both versions and either byte order") {
     }
 }
 
-TEST_CASE("a GGUF value of another kind than asked for names its key") {
+TEST_CASE("a GGUF value of the wrong type is an error that names its key") {
   const std::string bytes = small()
                                 .i32("negative", -1)
                                 .f32("float", 0x3f800000)
@@ -95,7 +95,7 @@ TEST_CASE("every cut of a GGUF is refused") {
   for (std::size_t length = 0; length < bytes.size(); ++length) CHECK_FALSE(refusal(bytes.substr(0, length)).empty());
 }
 
-TEST_CASE("lies of a GGUF are refused without believing them") {
+TEST_CASE("false claims of a GGUF are refused before they are used") {
   CHECK(refusal("").find("empty") != std::string::npos);
   CHECK(refusal("not a model at all").find("does not start with GGUF") != std::string::npos);
   CHECK(refusal(GgufWriter("llama", false, 1).file()).find("version 1") != std::string::npos);
@@ -162,7 +162,7 @@ TEST_CASE("a split set is read whole, and a missing part is named") {
   CHECK_THROWS_WITH(Gguf::open(folder.write("renamed.gguf", part(0, "a"))), doctest::Contains("restore the files"));
 }
 
-TEST_CASE("a file is read in pieces, and says what its bytes in memory say") {
+TEST_CASE("a file that is read in pieces gives the same as its bytes in memory") {
   const Folder folder;
   // Strings that end anywhere in a block that is read at once, one that is longer than a block, and arrays that are
   // read or skipped.

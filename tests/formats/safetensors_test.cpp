@@ -48,7 +48,7 @@ TEST_CASE("headers that lie are errors") {
       Error);
 }
 
-TEST_CASE("the length of a header lies within its file") {
+TEST_CASE("the length of a header is within its file") {
   const std::vector<std::byte> claim(8, std::byte{0xff});
   CHECK_THROWS_AS(parse_safetensors(claim, 1000, [](const SafeTensor&) {}), Error);
   CHECK_THROWS_AS(parse_safetensors(std::span(claim).first(4), 4, [](const SafeTensor&) {}), Error);

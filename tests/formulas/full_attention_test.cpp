@@ -34,7 +34,7 @@ TEST_CASE("full attention: bytes a token over all layers") {
   }
 }
 
-TEST_CASE("full attention: 32 layers of width 4096 in float32 hold 128 GiB at 131,072 tokens") {
+TEST_CASE("full attention: 32 layers of width 4096 in float32 take 128 GiB at 131,072 tokens") {
   CHECK(32 * bytes(FullAttention{{32, 32, 128, 128}}, 131072, k32Bit) == std::uint64_t{128} << 30);
 }
 

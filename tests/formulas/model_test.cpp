@@ -31,7 +31,7 @@ TEST_CASE("the kind of a model is that of its caching layers") {
   CHECK(model_attention(of({{{FullAttention{kHeads}, ShortConv{2048, 3}}}})) == "hybrid");
 }
 
-TEST_CASE("what weights ask of a model's heads") {
+TEST_CASE("what weights need to know about a model's heads") {
   // Query heads of one KV head, the most of any layer; llama.cpp keeps one KV head for a latent.
   const auto view = [](std::vector<Layer> layers) { return WeightModel(of(std::move(layers))); };
   const Layer full{{FullAttention{kHeads}}};
@@ -51,7 +51,7 @@ TEST_CASE("what weights ask of a model's heads") {
   CHECK(index_ranges({0, 1}) == "0-1");
 }
 
-TEST_CASE("layers that are alike form a group, one with two mixers is in two") {
+TEST_CASE("equal layers form a group, and a layer with two mixers is in two groups") {
   const Layer full{{FullAttention{kHeads}}};
   const Layer both{{FullAttention{kHeads}, ShortConv{2048, 3}}};
   const ModelSpec model = of({full, both, full});

@@ -31,7 +31,7 @@ Json json_of(const Run& run) {
   return Json::parse(run.out);
 }
 
-TEST_CASE("measure card: what a card is, what it takes and how fast it is") {
+TEST_CASE("measure card: a GPU's identity, memory and speed") {
   const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_PIDS=1"}));
   CHECK(seen["uuid"] == "GPU-abababab-abab-abab-abab-ababababab00");
   CHECK(seen["is_slice"] == false);
@@ -49,14 +49,15 @@ TEST_CASE("measure card: what a card is, what it takes and how fast it is") {
   CHECK(card({}).out.find("not yet tested on a real GPU") != std::string::npos);
 }
 
-TEST_CASE("measure card: a slice is asked by its UUID, for its card refuses") {
+TEST_CASE("measure card: a slice is queried by its UUID, because its GPU refuses") {
   const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_SLICE=1"}));
   CHECK(seen["uuid"] == "MIG-abababab-abab-abab-abab-ababababab00");
   CHECK(seen["is_slice"] == true);
   CHECK(seen["context_bytes"] == 400ull << 20);
 }
 
-TEST_CASE("measure card: nothing is kept where a neighbour moves, and no context that is none") {
+TEST_CASE(
+    "measure card: nothing is saved if another program changes memory, or if the context has an impossible size") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/c.json";
   const Words neighbour = {"KVPLAN_FAKE_PROCESSES=2", "KVPLAN_FAKE_OTHERS=600"};
@@ -89,7 +90,7 @@ TEST_CASE("measure card: nothing is kept where a neighbour moves, and no context
   CHECK_FALSE(std::filesystem::exists(other));
 }
 
-TEST_CASE("measure: a card that others compute on is refused without --share") {
+TEST_CASE("measure: a GPU on which others compute is refused without --share") {
   const Words busy = {"KVPLAN_FAKE_PROCESSES=1", "KVPLAN_FAKE_OTHERS=300"};
   for (const Run& run : {card({}, busy), played({"testdata/configs/llama-3.1-8b.json", "--measure"}, busy)}) {
     CHECK(run.exit == 5);
@@ -114,7 +115,7 @@ TEST_CASE("measure: memory that is the machine's, or that Windows swaps, is neve
   CHECK(seen["is_integrated"] == true);
 }
 
-TEST_CASE("measure card: a kernel that the driver refuses is a remark, and copying is told all the same") {
+TEST_CASE("measure card: a kernel that the driver refuses is a remark, and copying is still measured") {
   const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_FAIL=launch:1", "KVPLAN_FAKE_ERROR=1"}));
   CHECK(seen["read_gb_s"].is_null());
   REQUIRE_FALSE(seen["remarks"].empty());
@@ -122,7 +123,7 @@ TEST_CASE("measure card: a kernel that the driver refuses is a remark, and copyi
   CHECK(card({"--device", "host"}).exit == 2);
 }
 
-TEST_CASE("measure: another card than the planned one is said") {
+TEST_CASE("measure: measuring another GPU than the planned one gives a note") {
   const Run run =
       played({"testdata/configs/llama-3.1-8b.json", "--measure", "--gpu", "l4", "--max-model-len", "8k"}, {});
   CHECK(run.out.find("planned for l4") != std::string::npos);

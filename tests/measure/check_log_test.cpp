@@ -127,7 +127,7 @@ TEST_CASE("check-log: tokens of what the fraction leaves") {
   CHECK(check.disagreements == 0);
 }
 
-TEST_CASE("check-log: what rests on an assumption is no disagreement, and is said") {
+TEST_CASE("check-log: a difference that depends on an assumption is not a disagreement, and has a remark") {
   const LogCheck check = checked("llama_kv_cache: CUDA0 KV buffer size = 12288.00 MiB\n");
   CHECK(check.compared == 0);
   CHECK(check.disagreements == 0);
@@ -170,12 +170,12 @@ TEST_CASE("check-log: ranks of an excerpt are some of all") {
           .plan.request.parallel.tensor == 2);
 }
 
-TEST_CASE("check-log: a log is not told to agree with its own figures") {
+TEST_CASE("check-log: a log is not compared with its own figures") {
   const LogCheck check = checked("Maximum concurrency for 8,192 tokens per request: 3.51x\n");
   CHECK(check.compared == 0);
 }
 
-TEST_CASE("check-log: the log's own total is the card's") {
+TEST_CASE("check-log: the log's own total is the GPU's") {
   Request base;
   base.card.gpu = &parse_gpu("h100-80gb");
   const LogCheck check =

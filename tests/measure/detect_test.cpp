@@ -22,7 +22,7 @@ TEST_CASE("detect: the catalogue brings what a program sees") {
   CHECK(request.card.note.find("smallest") == std::string::npos);
 }
 
-TEST_CASE("detect: of uneven cards planned for the smallest") {
+TEST_CASE("detect: for uneven GPUs the smallest one is planned") {
   Request request;
   use_cards({{"NVIDIA GeForce RTX 4090", Bytes(24564 * kMiB)}, {"NVIDIA GeForce RTX 3060", Bytes(12288 * kMiB)}},
             request);
@@ -31,7 +31,7 @@ TEST_CASE("detect: of uneven cards planned for the smallest") {
   CHECK(request.card.note.find("planned for the smallest") != std::string::npos);
 }
 
-TEST_CASE("detect: a card of another size than its name in the catalogue keeps its own") {
+TEST_CASE("detect: a GPU with another size than its name in the catalogue keeps its own size") {
   Request request;
   use_cards({{"NVIDIA GeForce RTX 2080 Ti", Bytes(22528 * kMiB)}}, request);  // with its memory doubled
   CHECK_FALSE(request.card.gpu);
@@ -46,7 +46,7 @@ TEST_CASE("detect: unified memory that the driver does not tell comes from the c
   CHECK_THROWS_AS(use_cards({}, request), Error);
 }
 
-TEST_CASE("detect: AMD's cards in sysfs, without the processor's own graphics") {
+TEST_CASE("detect: AMD's GPUs in sysfs, without the CPU's integrated graphics") {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
   const auto card = [&](const std::string& name, const std::string& vram, const std::string& gtt) {
@@ -67,13 +67,13 @@ TEST_CASE("detect: AMD's cards in sysfs, without the processor's own graphics") 
   CHECK(cards[0].memory == Bytes(25753026560));
 }
 
-TEST_CASE("detect: a library that is absent or none is no card") {
+TEST_CASE("detect: without a valid library there is no GPU") {
   CHECK(detect_nvidia("/nonexistent/libnvidia-ml.so.1").empty());
   CHECK(detect_nvidia(std::string(KVPLAN_SOURCE_DIR) + "/CMakeLists.txt").empty());
 }
 
 #ifdef KVPLAN_FAKE_NVML
-TEST_CASE("detect: NVML, card by card") {
+TEST_CASE("detect: NVML, GPU by GPU") {
   setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GB10=0", 1);
   const auto cards = detect_nvidia(KVPLAN_FAKE_NVML);
   REQUIRE(cards.size() == 2);

@@ -357,7 +357,7 @@ TEST_CASE("a failing start has its cause, its figures and remedies from the log 
   }
 }
 
-TEST_CASE("a remedy that the log's own figures rule out is none") {
+TEST_CASE("a remedy that the log's own figures rule out is left out") {
   // 16 GiB are needed, and half of it is still more than 5.26. So 8 bits are not enough.
   const Diagnosis half = diagnose(read_log(
       "ValueError: To serve at least one request with the models's max seq len (131072), (16.0 GiB KV cache is "

@@ -32,7 +32,7 @@ bool says(const Run& run, const std::string& text) {
 
 const std::string kH100 = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090";
 
-TEST_CASE("gpu: a card that behaves") {
+TEST_CASE("gpu: a well-behaved GPU") {
   const TemporaryFolder folder;
   const Run run = measure({}, {kH100, "KVPLAN_FAKE_LOG=" + folder.path() + "/log"});
   CHECK(run.err == "");
@@ -54,7 +54,7 @@ TEST_CASE("gpu: a card that behaves") {
   CHECK(file_text(folder.path() + "/log") == "context released, 0 buffers live, 132 allocated\n");
 }
 
-TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled down") {
+TEST_CASE("gpu: 60 GiB on a GPU of 80, and a model of 128 GiB that is scaled down") {
   const Run large = measure({"--num-seqs", "15"}, {kH100});
   CHECK(large.exit == 0);
   CHECK(says(large, "\"measured_bytes\": " + std::to_string(60ull << 30)));
@@ -68,7 +68,7 @@ TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled do
   CHECK_FALSE(says(beyond, "\"scaled\": null"));
 }
 
-TEST_CASE("gpu: the table says what a person wants to know") {
+TEST_CASE("gpu: the table has what a person wants to know") {
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "transformers", "--max-model-len",
                                "1000", "--measure", "--share"},
                               "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});
@@ -82,7 +82,7 @@ TEST_CASE("gpu: the table says what a person wants to know") {
     CHECK(run.out.find(line) != std::string::npos);
 }
 
-TEST_CASE("gpu: two cards that differ, each by its number") {
+TEST_CASE("gpu: two different GPUs, each by its number") {
   const std::string two = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090,NVIDIA GeForce RTX 3060=12044";
   CHECK(says(measure({"--device", "cuda:0"}, {two}), "NVIDIA H100 80GB HBM3"));
   const Run second = measure({"--device", "cuda:1", "--num-seqs", "4"}, {two});
@@ -126,7 +126,7 @@ TEST_CASE("gpu: no device is exit 5 and one line") {
             .exit == 5);
 }
 
-TEST_CASE("gpu: whatever call fails, the answer says which and nothing stays allocated") {
+TEST_CASE("gpu: whatever call fails, the answer names it and nothing stays allocated") {
   for (const std::string call : {"allocate:2", "allocate:40", "fill:20", "write:100", "read:100", "copy:70",
                                  "synchronize:30", "memory:2", "memory:4"}) {
     CAPTURE(call);
@@ -151,7 +151,7 @@ TEST_CASE("gpu: a driver that takes more, and memory that forgets") {
   CHECK(says(forgets, "could not be read back"));
 }
 
-TEST_CASE("gpu: others on the card are seen and keep theirs") {
+TEST_CASE("gpu: other programs on the GPU are noticed and keep their memory") {
   const Run run =
       measure({"--num-seqs", "8", "--share"}, {kH100, "KVPLAN_FAKE_OTHERS=60000", "KVPLAN_FAKE_PROCESSES=2"});
   CHECK(run.exit == 1);  // the plan would fit an empty GPU
@@ -228,7 +228,7 @@ TEST_CASE("gpu: options that make no sense are refused") {
 
 #endif
 
-TEST_CASE("gpu: AMD's view of a card by its address") {
+TEST_CASE("gpu: AMD's memory of a GPU by its address") {
   const TemporaryFolder folder;
   namespace fs = std::filesystem;
   fs::create_directories(folder.path() + "/0000:03:00.0");

@@ -18,7 +18,7 @@ void put(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-TEST_CASE("host: what is written is resident, what is freed is gone") {
+TEST_CASE("host: written memory is resident, freed memory is gone") {
   const auto device = open_device("host");
   CHECK(device->facts().granularity == Bytes(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
   CHECK(device->memory().used == Bytes(0));

@@ -47,7 +47,7 @@ TEST_CASE("log failures: a message is what loggers put their prefixes before") {
   CHECK_FALSE(raised_error("no error here"));
 }
 
-TEST_CASE("log failures: the advice of a message is what it says to try") {
+TEST_CASE("log failures: the advice in a message becomes remedies") {
   const auto only = [](std::string_view message) {
     const auto all = advice_in(message);
     return all.empty() ? "" : all.front();
@@ -61,7 +61,7 @@ TEST_CASE("log failures: the advice of a message is what it says to try") {
   CHECK(only("The kernel does not support the current device.").empty());
 }
 
-TEST_CASE("log failures: an exception that no row knows is why it did not start, where no start follows") {
+TEST_CASE("log failures: an exception without a row is the cause if no start follows") {
   const std::string trace =
       "Traceback (most recent call last):\n"
       "  File \"/x/vllm/v1/worker/gpu_worker.py\", line 5, in init_device\n"
@@ -89,7 +89,7 @@ TEST_CASE("log failures: an exception that follows from another process's is not
   CHECK(has(cures_of(found), "--attention-backend"));
 }
 
-TEST_CASE("log failures: what a failure is about gives remedies, where its line has none") {
+TEST_CASE("log failures: the topic of a failure gives remedies if its line has none") {
   const Diagnosis found = diagnosis_of(
       "  File \"/x/python/sglang/srt/distributed/device_communicators/custom_all_reduce.py\", line 307, in "
       "register_graph_buffers\nRuntimeError: invalid argument\nException: Capture cuda graph failed: invalid "
@@ -111,7 +111,7 @@ TEST_CASE("log failures: a program is named by its own lines alone") {
         "vllm");
 }
 
-TEST_CASE("log failures: a lack of memory has the line before it that says why") {
+TEST_CASE("log failures: a lack of memory is explained by an earlier line") {
   const Diagnosis found = diagnosis_of(
       "MXFP4 quantization requires triton >= 3.4.0 and kernels installed, we will default to dequantizing the model to "
       "bf16\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.98 GiB. GPU 0 has a total capacity of "
@@ -122,7 +122,7 @@ TEST_CASE("log failures: a lack of memory has the line before it that says why")
   CHECK(has(cures_of(found), "pip install -U kernels triton"));
 }
 
-TEST_CASE("log failures: a projector without room does not stop the server, and is trouble") {
+TEST_CASE("log failures: a projector without memory does not stop the server, but is a problem") {
   const Diagnosis found = diagnosis_of(
       "warmup: warmup with image size = 1472 x 1472\n"
       "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 372.08 MiB on device 0: cudaMalloc failed: out of "

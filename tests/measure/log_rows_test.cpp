@@ -134,7 +134,7 @@ TEST_CASE("log rows: a failing line has a remedy") {
   });
 }
 
-TEST_CASE("log rows: programs have names of their own, and the last one has none") {
+TEST_CASE("log rows: programs have different names, and the last one has none") {
   REQUIRE_FALSE(log_programs().empty());
   CHECK(log_programs().back().name.empty());
   CHECK(log_program("koboldcpp")->engine != nullptr);

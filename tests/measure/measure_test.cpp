@@ -125,7 +125,7 @@ TEST_CASE("measure: memory that does not keep what was written is a failure") {
   CHECK(device.live() == 0);
 }
 
-TEST_CASE("measure: a plan that is larger than what is free is measured smaller, and said so") {
+TEST_CASE("measure: a plan larger than the free memory is measured smaller, and the report says so") {
   FakeDevice device(Bytes(24 * kGiB), Bytes(2 * kMiB));
   Measured out;
   // 16 sequences of 32k tokens are 64 GiB, and five of them fit.
@@ -259,7 +259,7 @@ TEST_CASE("measure: progress goes from nothing to all") {
   CHECK(std::find(steps.begin(), steps.end(), "checking") != steps.end());
 }
 
-TEST_CASE("measure: what it teaches of the card") {
+TEST_CASE("measure: what it finds out about the GPU") {
   FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
   Measured out;
   Request request = tokens(32768);

@@ -32,7 +32,7 @@ const RehearsedStep& step_of(const Rehearsal& seen, std::string_view what) {
 
 }  // namespace
 
-TEST_CASE("rehearsal: vLLM's start on a card of 80 GiB, in PyTorch's segments") {
+TEST_CASE("rehearsal: vLLM's start on a GPU of 80 GiB, in PyTorch's segments") {
   FakeDevice device(Bytes(80 * kGiB), kGranule);
   const auto seen = rehearsed(device, "vllm", 80);
   REQUIRE(seen);
@@ -70,7 +70,7 @@ TEST_CASE("rehearsal: llama.cpp takes a buffer of each kind, and the load's cach
   CHECK(device.live() == 0);
 }
 
-TEST_CASE("rehearsal: where a neighbour holds memory it stops, and says at which block") {
+TEST_CASE("rehearsal: if another program uses memory it fails, and names the block") {
   FakeDevice device(Bytes(80 * kGiB), kGranule);
   device.others = Bytes(20 * kGiB);
   const auto seen = rehearsed(device, "vllm", 80);

@@ -100,7 +100,7 @@ TEST_CASE("watch: each stage of a start takes what it was given") {
   CHECK(start.seen.log_file.empty());
 }
 
-TEST_CASE("watch: an engine that dies is told with its code and its log") {
+TEST_CASE("watch: for an engine that dies the report has its exit code and its log") {
   const auto counter = host_counter();
   const WatchedStart start = watch_start(start_of({"32", "32", "die"}), *counter);
   CHECK(start.seen.status == WatchStatus::kDied);
@@ -156,7 +156,7 @@ TEST_CASE("watch: an engine that prints no line that is known is not waited for 
   CHECK(start.seen.remarks[0].find("did not change for 1 s") != std::string::npos);
 }
 
-TEST_CASE("watch: an engine ends with kvplan, however that ends, unless it was asked to go on") {
+TEST_CASE("watch: an engine ends with kvplan, however that ends, unless --keep is given") {
   for (const bool keeps : {false, true}) {
     const TemporaryFolder folder;
     const std::string place = folder.path() + "/pid";
@@ -281,7 +281,7 @@ TEST_CASE("watch: where the engine goes on after Ctrl-C its log stays") {
   std::filesystem::remove(log);
 }
 
-TEST_CASE("watch: memory of cards, by process or by the card's counter") {
+TEST_CASE("watch: memory of GPUs, by process or by the GPU's counter") {
   const TemporaryFolder folder;
   const std::string place = folder.path() + "/processes";
   const auto processes = [&](const char* lines) { std::ofstream(place) << lines; };

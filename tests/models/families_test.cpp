@@ -157,7 +157,7 @@ const std::vector<Example> kExamples{
 
 }  // namespace
 
-TEST_CASE("families that are spelled in ways of their own keep what their code keeps") {
+TEST_CASE("families with their own spelling of keys keep what their code keeps") {
   for (const Example& row : kExamples) {
     CAPTURE(row.name);
     CAPTURE(row.source);
@@ -271,7 +271,7 @@ std::ptrdiff_t warnings_of(const ModelSpec& model) {
                        [](const Note& note) { return note.level == NoteLevel::kWarning; });
 }
 
-TEST_CASE("GLM-5.3-Flash's latents have no rotary part, and its KDA's heads stand in two places") {
+TEST_CASE("GLM-5.3-Flash's latents have no rotary part, and its KDA's heads may be in two places") {
   const std::string shape =
       R"({"model_type":"glm5_next","text_config":{"model_type":"glm5_next_text","hidden_size":4096,
           "num_hidden_layers":45,"num_attention_heads":64,"q_lora_rank":1536,"kv_lora_rank":512,

@@ -151,7 +151,7 @@ TEST_CASE("layers of a GGUF may differ: deci, openelm") {
                                 .u32(".attention.value_length", 64))) == 2 * (3 + 4) * 64);
 }
 
-TEST_CASE("windows stand in the pattern of the architecture unless the file lists them") {
+TEST_CASE("windows follow the pattern of the architecture unless the file lists them") {
   const auto windows = [](const GgufWriter& writer) { return count_of(read(writer), "sliding_window"); };
   const auto with = [](std::string_view name, std::uint32_t layers) {
     return attending(name, layers, 4096, 32, 8, 128).u32(".attention.sliding_window", 512);
@@ -275,7 +275,7 @@ TEST_CASE("errors of a family name the file's keys") {
   CHECK_MESSAGE(line.find("\"llama.attention.head_count_kv\" is 64") != std::string::npos, line);
 }
 
-TEST_CASE("indexers stand on the layers that the file says") {
+TEST_CASE("indexers are on the layers that the file lists") {
   const auto indexed = [](std::string_view name) {
     return latent(name, 10)
         .u32(".attention.indexer.head_count", 64)
@@ -313,7 +313,7 @@ TEST_CASE("DeepSeek-V4 compresses by the list of its ratios") {
   CHECK(token_elements(model) == 5 * 512);
 }
 
-TEST_CASE("recurrent state is what llama.cpp's RS buffer holds for a sequence") {
+TEST_CASE("recurrent state is the size of llama.cpp's RS buffer for a sequence") {
   const auto ssm = [](GgufWriter writer, std::uint32_t inner, std::uint32_t state, std::uint32_t heads,
                       std::uint32_t groups) {
     return writer.u32(".ssm.conv_kernel", 4)
@@ -373,7 +373,7 @@ TEST_CASE("recurrent state is what llama.cpp's RS buffer holds for a sequence") 
   CHECK(count_of(nemotron, "gqa") == 1);
 }
 
-TEST_CASE("lightning attention of MiniMax-01 stands on seven of eight layers") {
+TEST_CASE("lightning attention of MiniMax-01 is on seven of eight layers") {
   const ModelSpec model = read(attending("minimax-01", 80, 6144, 64, 8, 128));
   CHECK(count_of(model, "linear") == 70);
   CHECK(state_mib(model) == doctest::Approx(70 * 4.0));  // 64 heads of 128 x 128 float32 are 4 MiB
@@ -445,7 +445,7 @@ TEST_CASE("gguf: tensors of a type that is not known leave the weights open") {
 }
 
 }  // namespace
-TEST_CASE("GGUF: metadata that the tensors contradict is told") {
+TEST_CASE("GGUF: metadata that contradicts the tensors is reported") {
   const auto differences = [](std::uint32_t layers, std::uint32_t width, std::uint32_t kv_heads) {
     const ModelSpec model = read(attending("llama", layers, width, 32, kv_heads)
                                      .tensor({"token_embd.weight", {4096, 32}, 0, 4096 * 32 * 4})

@@ -230,7 +230,7 @@ TEST_CASE("vision towers that a config determines") {
       "model_type":"minimax_m3_vl_vision"}})") == 865567232);
 }
 
-TEST_CASE("a tower that nobody knows is a range, not a zero") {
+TEST_CASE("an unknown tower is a range, not zero") {
   const ModelSpec model = assumed(R"({"model_type":"newvl","text_config":{"model_type":"llama"},
       "vision_config":{"model_type":"newvit","hidden_size":1024,"num_hidden_layers":24}})");
   REQUIRE(model.unknown_tensors.size() == 1);

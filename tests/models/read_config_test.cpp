@@ -320,7 +320,7 @@ TEST_CASE("an algorithm of an unknown name beside the config is a quantization a
       parse_model(llama, R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8"}})").quantization));
 }
 
-TEST_CASE("quantized weights that no kernel knows are refused, and one name stands for a list of it") {
+TEST_CASE("quantized weights without a kernel are refused, and one name may replace a list of one") {
   const auto config = [](const std::string& weights, const std::string& more) {
     return R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
               "vocab_size": 1000, "quantization_config": {"quant_method": "compressed-tensors", "config_groups":

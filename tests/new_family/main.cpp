@@ -14,7 +14,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("a family added as CONTRIBUTING says") {
+TEST_CASE("a family added as CONTRIBUTING describes") {
   const ModelSpec model = read_config(
       R"({"model_type":"scratch_lm","architectures":["ScratchForCausalLM"],"hidden_size":1024,"num_hidden_layers":4,
           "num_attention_heads":16,"num_key_value_heads":4,"head_dim":64,"intermediate_size":4096,"vocab_size":32000,
@@ -37,7 +37,7 @@ TEST_CASE("a family added as CONTRIBUTING says") {
   CHECK(plan.kv_cache.logical == Bytes(std::uint64_t{4096} * 4 * 2 * 4 * 64 * 2));
 }
 
-TEST_CASE("the families of the program are there as before") {
+TEST_CASE("the program's own families are unchanged") {
   CHECK(find_family("llama") != nullptr);
   CHECK(find_family("zaya") != nullptr);
 }

@@ -17,7 +17,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("a model is called by where it lies") {
+TEST_CASE("a model's name comes from its path") {
   const struct {
     const char *source, *name;
   } rows[] = {
@@ -84,7 +84,7 @@ TEST_CASE("what makes it fit does, and gives up the least first") {
   CHECK(reason_of(plan.verdict).find("--kv-cache-dtype") != std::string::npos);
 }
 
-TEST_CASE("a line says what it stands for, and what it rests on") {
+TEST_CASE("a line has an identity and a basis") {
   const Plan plan = complete_plan("llama-3.1-8b", request_for("sglang", 4096));
   const auto line = [&](std::string_view id) -> const LedgerLine* {
     for (const LedgerLine& each : plan.memory.front().lines)
@@ -102,7 +102,7 @@ TEST_CASE("a line says what it stands for, and what it rests on") {
   CHECK(is_extra(LineId::kLora));
 }
 
-TEST_CASE("weights of one card do not answer for another") {
+TEST_CASE("weights on one GPU are not reused for another") {
   // vLLM pads MXFP4 experts for the GPU's kernels.
   const ModelSpec model = test_model("gpt-oss-20b");
   PlanCache cache(model);
@@ -118,7 +118,7 @@ TEST_CASE("weights of one card do not answer for another") {
   CHECK(seen.size() > 1);
 }
 
-TEST_CASE("Where releases of the last year differ, a plan that names none says by how much") {
+TEST_CASE("If releases of the last year differ, a plan that names none says by how much") {
   const ModelSpec model = test_model("gemma-4-26b");
   const auto told = [&](const std::string& engine) {
     Plan plan = make_plan(model, request_for(engine, 16384));

@@ -41,7 +41,7 @@ const LedgerLine* line_of(const Plan& plan, std::string_view word) {
   return nullptr;
 }
 
-TEST_CASE("calibrate: a card's context is the least of its line, and libraries stay as estimated") {
+TEST_CASE("calibrate: a GPU's context is the smallest part of its line, and libraries stay estimated") {
   const ModelSpec model = test_model("llama-3.1-8b");
   CalibrationRecord h100 = record_of("NVIDIA H100 80GB HBM3", "logical", "measure");
   h100.add(kContextFigure, 400.0 * kMiB);
@@ -73,7 +73,7 @@ TEST_CASE("calibrate: a card's context is the least of its line, and libraries s
   CHECK(*plan.memory[0].runtime == context->bytes);
 }
 
-TEST_CASE("calibrate: another card's figures change nothing") {
+TEST_CASE("calibrate: another GPU's figures change nothing") {
   const ModelSpec model = test_model("llama-3.1-8b");
   CalibrationRecord other = record_of("NVIDIA GeForce RTX 4090", "logical", "measure");
   other.add(kContextFigure, 1.0 * kMiB);
@@ -144,7 +144,7 @@ TEST_CASE("calibrate: graphs that an older vLLM takes beside its budget leave th
   CHECK(plan.capacity->kv_cache_memory == without.capacity->kv_cache_memory);
 }
 
-TEST_CASE("calibrate: a start-up log teaches activations, graphs and what lies outside of PyTorch") {
+TEST_CASE("calibrate: a start-up log gives activations, graphs and memory outside PyTorch") {
   const ModelSpec model = test_model("llama-3.1-8b");
   // The lines as vLLM 0.30 prints them, with figures of this test.
   const std::string log =

@@ -68,7 +68,7 @@ TEST_CASE("doubts: an error that moves memory by more than 1 % leaves no verdict
   CHECK(codes(kPools, request_for("logical", 4096)).empty());
 }
 
-TEST_CASE("doubts: a refusal holds whatever the memory is") {
+TEST_CASE("doubts: a refusal stays, whatever the memory is") {
   Request request = on_h200("sglang");
   request.card.gpu = &parse_gpu("v100-32gb");
   const VerdictReport refused = verdict(kPools, request);

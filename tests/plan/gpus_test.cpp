@@ -124,7 +124,7 @@ TEST_CASE("gpus: an unknown name brings the nearest") {
   }
 }
 
-TEST_CASE("gpus: own cards come first and replace") {
+TEST_CASE("gpus: the user's own GPUs come first and replace others") {
   const GpuCatalogue known(parse_gpu_file(
       R"([{"name": "lab-card", "memory": "40GiB", "bandwidth": 900, "aliases": ["lab"]}, {"name": "RTX4090", "memory": "48GiB"}])"));
   CHECK(known.cards().size() == gpus().size() + 1);

@@ -101,7 +101,7 @@ TEST_CASE("grid: plans of a shared cache equal plans of their own") {
   }
 }
 
-TEST_CASE("fit without a card offers only cards that the engine runs on") {
+TEST_CASE("fit without a GPU only offers GPUs that the engine runs on") {
   const ModelSpec model = test_model("llama-3.1-8b");
   for (const Engine& engine : engines()) {
     Request request;

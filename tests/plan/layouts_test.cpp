@@ -44,7 +44,7 @@ TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tens
   CHECK(layout_name(make_plan(model, deepseek(8, 1)).request.parallel) == "TP 8");
 }
 
-TEST_CASE("layouts: those in use, each of all GPUs, and none twice") {
+TEST_CASE("layouts: the common ones, each with all GPUs, and none twice") {
   const ModelSpec model = test_model("deepseek-v3");
   PlanCache cache(model);
   for (const char* engine : {"vllm", "sglang", "llama.cpp", "transformers", "logical"}) {
@@ -85,7 +85,7 @@ TEST_CASE("layouts: GPUs are counted as they are rented") {
   CHECK_FALSE(first->note.empty());
 }
 
-TEST_CASE("layouts: no fewer cards hold a request than its lower bound says") {
+TEST_CASE("layouts: a request never fits fewer GPUs than its lower bound") {
   int held = 0;
   int bounded = 0;
   for (const char* config : {"deepseek-v3", "hunyuan-a13b", "llama-3.1-8b", "mixtral-8x7b", "nemotron-super-49b"}) {
@@ -129,7 +129,7 @@ TEST_CASE("layouts: no fewer cards hold a request than its lower bound says") {
   CHECK(bounded > 10);  // a bound of 1 would mean nothing
 }
 
-TEST_CASE("reserve: what is kept free is no part of the budget, and capacity keeps none") {
+TEST_CASE("reserve: what is kept free is not part of the budget, and capacity keeps nothing free") {
   const ModelSpec model = test_model("llama-3.1-8b");
   for (const char* engine : {"logical", "vllm", "llama.cpp", "sglang", "transformers"}) {
     CAPTURE(engine);
@@ -151,7 +151,7 @@ TEST_CASE("reserve: what is kept free is no part of the budget, and capacity kee
   }
 }
 
-TEST_CASE("users: copies of a layout hold them all, and one copy less does not") {
+TEST_CASE("users: copies of a layout serve them all, and one copy less does not") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   request.engine = engine_named("vllm");
@@ -206,7 +206,7 @@ TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is ju
   }
 }
 
-TEST_CASE("users: a layout with room to spare comes before one that is too close to call") {
+TEST_CASE("users: a layout that clearly fits comes before one that is too close to call") {
   Request request;
   request.engine = engine_named("vllm");
   request.avg_len = Tokens(4096);
@@ -233,7 +233,7 @@ TEST_CASE("users: a layout with room to spare comes before one that is too close
   CHECK(rotated > 0);
 }
 
-TEST_CASE("users: without a card, each card is named with the layout that serves them best") {
+TEST_CASE("users: without a GPU, each GPU is listed with its best layout") {
   // 14.96 GiB of weights and 100 x 4,096 tokens of 131,072 B, 50 GiB, are more than 73 % of an 80 GiB GPU.
   Request request;
   request.engine = engine_named("vllm");
@@ -262,7 +262,7 @@ TEST_CASE("users: without a card, each card is named with the layout that serves
   }
 }
 
-TEST_CASE("users: fit names the layouts that hold the lengths that were stated") {
+TEST_CASE("users: fit names the layouts that fit the given lengths") {
   // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth for each of 8 L4 with 20.27 GiB. With 128k tokens each it
   // would be 3,200 GiB.
   Request request;
@@ -310,7 +310,7 @@ TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
   CHECK(make_plan(model, request).verdict.status == Verdict::kFits);
 }
 
-TEST_CASE("one card, several models: the shares add up to no more than the card") {
+TEST_CASE("one GPU, several models: the fractions add up to at most the GPU") {
   const ModelSpec large = test_model("llama-3.1-8b");
   const ModelSpec small = test_model("qwen3-0.6b");
   Request request;
@@ -332,7 +332,7 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
   CHECK(share_card({{&large, request}, {&large, further_request(large, request)}}).status == Verdict::kDoesNotFit);
 }
 
-TEST_CASE("one card, engines that sleep: each takes what the others keep free") {
+TEST_CASE("one GPU, engines that sleep: each takes what the others leave free") {
   const ModelSpec large = test_model("llama-3.1-8b");
   Request request;
   request.engine = engine_named("vllm");

@@ -34,7 +34,7 @@ std::uint64_t high_of(const Json& plan) {
   return plan["total"]["high_bytes"].get<std::uint64_t>();
 }
 
-TEST_CASE("Every estimate has a range that holds it, exact lines none, and totals lie within their sums") {
+TEST_CASE("Every estimate is inside its range, exact lines have none, and totals are within the sums of the ends") {
   for (const std::string engine : {"logical", "vllm", "vllm@0.8", "sglang", "llama.cpp", "transformers", "mlx"}) {
     CAPTURE(engine);
     const Json out = plan("llama-3.1-8b", {"--engine", engine, "--max-model-len", "8k"});
@@ -59,7 +59,7 @@ TEST_CASE("Every estimate has a range that holds it, exact lines none, and total
   }
 }
 
-TEST_CASE("Room on a card is as uncertain as what it is taken from") {
+TEST_CASE("The memory left on a GPU is as uncertain as the parts that use the rest") {
   for (const std::string engine : {"vllm", "sglang"}) {
     CAPTURE(engine);
     const std::vector<std::string> card{"--engine", engine, "--gpu", "h100-80gb", "--max-model-len", "8k"};
@@ -152,7 +152,7 @@ TEST_CASE("A verdict inside the range says so, and its advice makes the high end
   }
 }
 
-TEST_CASE("Naive attention holds heads x chunk x context scores, flash attention none") {
+TEST_CASE("Naive attention stores heads x chunk x context scores, flash attention none") {
   // 32 heads, 8,192 tokens: 32 * 8192 * 8192 * 4 B.
   const Json whole = plan("llama-3.1-8b", {"--max-model-len", "8k", "--attention", "naive"});
   CHECK(line_of(whole["memory"][0]["lines"], "scores")["bytes"] == 8589934592);
@@ -229,7 +229,7 @@ TEST_CASE("llama.cpp's experts stay in host memory with --n-cpu-moe, --cpu-moe a
   CHECK(sum == weights(none) + 32000ULL * 4096 * 2);
 }
 
-TEST_CASE("llama.cpp copies the largest matrix of what lies on the host to the GPU, as stored") {
+TEST_CASE("llama.cpp copies the host's largest matrix to the GPU, as stored") {
   // A run of v0.5.0: 468 MiB for Qwen3-30B-A3B in f16 with its experts on the host, 384 of them one tensor of experts.
   const TemporaryFolder folder;
   const std::string config =
@@ -306,7 +306,7 @@ TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for 
   CHECK(one["memory"][0]["kv_cache_bytes"] > 0);
 }
 
-TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
+TEST_CASE("Parts that the config does not determine are split, stored and reported like the rest") {
   // The width of its MLPs is unknown. 80 layers are estimated as ten squares of 8,192 each: 53,687,091,200 elements.
   const auto line = [](std::vector<std::string> more) {
     more.insert(more.end(), {"testdata/claims/sinks.json", "--assume", "--max-model-len", "4k", "--json"});
@@ -482,7 +482,7 @@ TEST_CASE("--cpu-offload-gb leaves exact lines exact, and moves what it says to 
   CHECK(before - after == 3543348019);  // 3.3 * 2^30, rounded down
 }
 
-TEST_CASE("a plan beyond 2^63 bytes is an error, no room to spare") {
+TEST_CASE("a plan beyond 2^63 bytes is an error, not free memory") {
   const Run run =
       run_program({"testdata/configs/deepseek-v3.json", "--gpu", "h100", "--max-model-len", "132000000000000"});
   CHECK(run.exit == 2);

@@ -29,7 +29,7 @@ TEST_CASE("A mix of lengths: slabs, pages and a shared prefix") {
   CHECK_THROWS_AS(make_plan(model, request), Error);  // a sequence that is shorter than the prefix
 }
 
-TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
+TEST_CASE("A shared prefix is stored once in whole blocks, and states are not shared") {
   Request request = request_for("vllm", 4096);
   request.card.gpu = &parse_gpu("h100-80gb");
   request.num_seqs = 8;
@@ -51,7 +51,7 @@ TEST_CASE("A shared prefix is held once in whole blocks, and shares no state") {
   CHECK(windows.kv_cache.reserved == Bytes((full + 8 * 128) * 24576));
 }
 
-TEST_CASE("A mix of mean length stands for every sequence") {
+TEST_CASE("Lengths given by their mean apply to every sequence") {
   const ModelSpec model = test_model("gpt-oss-20b");
   Request request = request_for("transformers", 4096);
   request.num_seqs = 4;
@@ -86,7 +86,7 @@ TEST_CASE("Users of a mean length are placed in every engine, in no context that
   }
 }
 
-TEST_CASE("An engine that starts with room for one sequence alone is held against that, whatever was stated") {
+TEST_CASE("An engine that needs the memory of one full sequence to start needs it whatever lengths are given") {
   Request request = request_for("vllm", 131072);
   request.card.gpu = &parse_gpu("rtx-4090");
   request.seq_lens = {Tokens(30720), Tokens(2048), Tokens(2048)};

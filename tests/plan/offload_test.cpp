@@ -86,7 +86,7 @@ TEST_CASE("host memory is judged where its size is named") {
   CHECK(tight["verdict"]["reason"].get<std::string>().find("is more than the host memory of 8") != std::string::npos);
 }
 
-TEST_CASE("what a card does not hold starts partly on the CPU, as the engine places it") {
+TEST_CASE("a model that does not fit the GPU starts partly on the CPU, as the engine places it") {
   // 15 GiB in 16 bit on 12 GiB: layers of 416 MiB each, and llama.cpp leaves 1 GiB free.
   const Words request{"--engine", "llama.cpp", "--gpu", "rtx-3060", "-c", "8192"};
   const auto with = [&](Words more, int status = 0) {
@@ -156,7 +156,7 @@ TEST_CASE("options of --fit move what it places") {
   CHECK(Json::parse(whole.out)["request"]["max_model_len"] == 131072);
 }
 
-TEST_CASE("a cache in host memory says how many idle sequences it has space for") {
+TEST_CASE("a cache in host memory: how many idle sequences it has space for") {
   const auto note = [](const Json& plan) {
     for (const Json& each : plan["notes"])
       if (each["code"] == "host_cache") return each["message"].get<std::string>();
@@ -216,7 +216,7 @@ TEST_CASE("more GPUs are counted for the context that is planned") {
   CHECK(changes == Json{{"-c", "4096"}, {"--gpu-count", "2"}});
 }
 
-TEST_CASE("a mixture over unlike cards fills both of them") {
+TEST_CASE("a mixture over different GPUs fills both of them") {
   for (const char* cards : {"rtx-4090+rtx-3060", "rtx-3060+rtx-4090"}) {
     const Run run = run_program({"testdata/configs/mixtral-8x7b.json", "--engine", "llama.cpp", "-q", "q8_0", "-c",
                                  "4096", "--gpu", cards, "--json"});
@@ -271,7 +271,7 @@ TEST_CASE("llama-server's cache of earlier prompts counts in host memory") {
   CHECK(prompts({"--tool", "cli"}) == 0);
 }
 
-TEST_CASE("the smallest share of a card that serves the request") {
+TEST_CASE("the smallest fraction of a GPU that serves the request") {
   const Words request{"testdata/configs/llama-3.1-8b.json",
                       "--engine",
                       "vllm",
@@ -297,7 +297,7 @@ TEST_CASE("the smallest share of a card that serves the request") {
   CHECK(exit(share - 0.01) == 1);
 }
 
-TEST_CASE("a machine without a card is planned by its memory") {
+TEST_CASE("a machine without a GPU is planned by its memory") {
   const Json plan = planned({"--engine", "llama.cpp", "-c", "8192", "--host-memory", "32GiB"});
   CHECK(plan["verdict"]["status"] == "fits");
   CHECK(plan["memory"][0]["total_bytes"] == 0);

@@ -83,7 +83,7 @@ TEST_CASE("vLLM refuses more sequences than a model with states has blocks, wher
   CHECK(has(args.out, "--max-num-seqs " + std::to_string(most)));
 }
 
-TEST_CASE("vLLM refuses cards without a kernel") {
+TEST_CASE("vLLM refuses GPUs without a kernel") {
   for (const std::string card : {"a100-80gb", "rtx-4090", "l4"})
     CHECK(has(refused("deepseek-v3.2", {"--engine", "vllm", "--gpu", card}), "No valid attention backend found"));
   for (const std::string card : {"h100-80gb", "b200", "rtx-5090"})

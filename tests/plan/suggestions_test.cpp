@@ -106,7 +106,7 @@ Words remedy(const Words& command) {
   return remedy_of(Json::parse(plan(command, {}).out)["verdict"]["reason"].get<std::string>());
 }
 
-TEST_CASE("suggestions: what the user asked for is given up last") {
+TEST_CASE("suggestions: what the user requested is changed last") {
   const std::string llama = "testdata/configs/llama-3.1-8b.json";
   const Words tight{"--engine", "vllm", "--gpu-memory", "12GiB", "--weights", "nvfp4", "--kv", "fp8"};
   // A length that the user gave stays, whatever it needs.
@@ -120,7 +120,7 @@ TEST_CASE("suggestions: what the user asked for is given up last") {
 }
 
 // Releases before --fit. Later releases move layers by themselves.
-TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, experts before whole layers") {
+TEST_CASE("suggestions: llama.cpp keeps as many layers on the GPU as fit, and moves experts before whole layers") {
   const auto offered = [](const Words& command, const std::string& option) {
     const Json report = Json::parse(plan(command, {}).out);
     for (const Json& each : report["verdict"]["suggestions"])
@@ -235,7 +235,7 @@ TEST_CASE("suggestions: llama.cpp's in its own words") {
   CHECK(long_one.front()["changes"]["-ctv"] == "q8_0");
 }
 
-TEST_CASE("cards that differ: layers by memory, each GPU against its own card") {
+TEST_CASE("different GPUs: layers by memory, and each GPU's plan compared with its own memory") {
   const Words model{"testdata/configs/llama-3.1-8b.json", "-c", "16k"};
   const auto report = [&](const Words& options) { return Json::parse(plan(model, options).out); };
   // GPUs with equal names are equal, so the plan is that of two GPUs that are split evenly.

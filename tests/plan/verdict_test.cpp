@@ -103,7 +103,7 @@ std::string reason(const Request& request) {
   return reason_of(make_plan(test_model("llama-3.1-8b"), request).verdict);
 }
 
-TEST_CASE("a broken limit says what fits, with its unit") {
+TEST_CASE("an exceeded limit says what fits, with its unit") {
   Request request = request_for("vllm", 8192);
   request.card.memory = Bytes(24 * kGiB);
   request.limits.min_seqs = 800;
@@ -119,7 +119,7 @@ TEST_CASE("a broken limit says what fits, with its unit") {
   CHECK(reason(alone) == "9 sequences are requested, at least --min-seqs 8");
 }
 
-TEST_CASE("a shortfall is told in GiB") {
+TEST_CASE("missing memory is printed in GiB") {
   // 8,192 tokens of 131,072 B are 1 GiB. Tested with one page less, and with the pool's reserved page.
   const std::string text = reason(request_for("vllm", 8192, kGiB - (2 << 20)));
   CHECK(text == "the KV cache needs 1.00 GiB per GPU, 4.0 MiB more than the 1020.0 MiB available");
@@ -154,7 +154,7 @@ TEST_CASE("graphs captured beside the share need the rest of the GPU") {
   }
 }
 
-TEST_CASE("llama.cpp and ollama hold 256 sequences, whatever the memory") {
+TEST_CASE("llama.cpp and ollama run at most 256 sequences, whatever the memory") {
   // llama-cparams.h: LLAMA_MAX_SEQ.
   for (const char* engine : {"llama.cpp", "llama.cpp@b6900", "ollama"}) {
     CAPTURE(engine);

@@ -125,7 +125,7 @@ TEST_CASE("fields: the last enumerators have the last words") {
   is_last(LogCure::kOther, "other");
 }
 
-TEST_CASE("fields: enumerations by name, none as null") {
+TEST_CASE("fields: enumerations by name, an empty name as null") {
   Json definitions;
   CHECK(ValueOf<Basis>::json(Basis::kLog) == "log");
   CHECK(ValueOf<std::optional<Basis>>::schema(definitions).dump() ==

@@ -196,7 +196,7 @@ TEST_CASE("hub bounds: bytes of all answers for a model") {
   check_refused(in_all((160 << 20) + 1), Exit::kHub, "160 MiB of configs and headers");
 }
 
-TEST_CASE("hub bounds: a pause that a server asks for") {
+TEST_CASE("hub bounds: a pause that a server requests") {
   if (!has_curl()) return;
   const auto after = [](const char* seconds) {
     Site site;

@@ -41,7 +41,7 @@ TEST_CASE("hub: a model of 163 shards in two requests, and offline in none") {
   CHECK(site.hub.seen().empty());
 }
 
-TEST_CASE("hub: a server that is gone leaves the copy of before, with a warning") {
+TEST_CASE("hub: if the server is gone the earlier copy is used, with a warning") {
   if (!has_curl()) return;
   Site site;
   site.serve("org/large", {{"config.json", with_commit(kConfig)},
@@ -93,7 +93,7 @@ TEST_CASE("hub: a header longer than the first part, and a server without ranges
   }
 }
 
-TEST_CASE("hub: hf_quant_config.json is asked for where the weights have scales and the config is silent") {
+TEST_CASE("hub: hf_quant_config.json is requested if the weights have scales and the config declares nothing") {
   if (!has_curl()) return;
   Site site;
   site.serve("org/fp8", {{"config.json", with_commit(kConfig)},
@@ -139,7 +139,7 @@ TEST_CASE("hub: libcurl is opened for what must be fetched, and for nothing else
   if (has_curl()) CHECK(has(site.run({"org/small"}, traced).err, "libcurl"));
 }
 
-TEST_CASE("hub: names that are tricks are refused before anything is asked") {
+TEST_CASE("hub: tricky names are refused before any request") {
   Site site;
   for (const std::string name : {"org/../../etc",
                                  "org/..",

@@ -49,7 +49,7 @@ struct Stores {
   }
 };
 
-TEST_CASE("stores: compare names what lies here in the types that need another checkpoint") {
+TEST_CASE("stores: compare names local models for the types that need another checkpoint") {
   const Stores stores;
   const std::string manifest = R"({"schemaVersion": 2, "layers": []})";
   stores.put(".ollama/models/manifests/registry.ollama.ai/library/llama3.1/8b-instruct-q4_K_M", manifest);

@@ -17,7 +17,7 @@ std::vector<std::string> through(const std::string& variable, const std::vector<
   return out;
 }
 
-TEST_CASE("hub: an https hub through a proxy, which sees neither the token nor what is asked") {
+TEST_CASE("hub: an https hub through a proxy, which sees neither the token nor the requests") {
   if (!has_curl() || !has_tls()) return;
   Site site;
   site.hub.fallback(refusal(404, "EntryNotFound"));
@@ -83,7 +83,7 @@ TEST_CASE("hub: no_proxy, and a proxy's name that a web server's visitor may hav
   CHECK(site.run({"org/small"}, through("HTTP_PROXY" + dead, {"REQUEST_METHOD=GET"})).exit == 0);
 }
 
-TEST_CASE("hub: proxies that are gone, refuse or say nothing: one line each") {
+TEST_CASE("hub: proxies that are gone, refuse or do not answer: one line each") {
   if (!has_curl()) return;
   Site site;
   const std::string secret = "proxy-password";

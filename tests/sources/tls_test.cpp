@@ -23,7 +23,7 @@ std::vector<std::string> at(const std::string& endpoint, const std::vector<std::
   return out;
 }
 
-TEST_CASE("hub: a certificate that nobody vouches for is refused, and nothing is said before") {
+TEST_CASE("hub: an untrusted certificate is refused, and nothing is sent before") {
   if (!can_test_tls()) return;
   Site site;
   site.hub.fallback(with_commit(kSmallConfig));

@@ -131,7 +131,7 @@ std::string repeated(std::string_view text, std::size_t count) {
   return out;
 }
 
-TEST_CASE("an expression says what Python's says") {
+TEST_CASE("an expression gives the same result as Python's") {
   for (const Row& row : kRows) {
     CAPTURE(row.expression);
     CAPTURE(row.text);

@@ -39,7 +39,7 @@ TEST_CASE("LoRA: trainable parameters as PEFT prints them") {
   CHECK(elements(read_config(kQwen, "", "qwen2.5-7b", {}), 16, kAllLinear) == 40370176);
 }
 
-TEST_CASE("LoRA: fused names hold their parts") {
+TEST_CASE("LoRA: fused names include their parts") {
   const ModelSpec model = test_model("llama-3.1-8b");
   CHECK(elements(model, 8, {"qkv_proj"}) == elements(model, 8, {"q_proj", "k_proj", "v_proj"}));
   CHECK(elements(model, 8, {"gate_up_proj"}) == elements(model, 8, {"gate_proj", "up_proj"}));

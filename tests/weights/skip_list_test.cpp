@@ -41,7 +41,7 @@ std::string refusal(const Rules& rules, std::uint64_t layers) {
 }
 
 // One digit means layers 0 to 9, however many layers there are.
-TEST_CASE("expressions tell layers apart by what stands for a digit") {
+TEST_CASE("expressions distinguish layers by what matches a digit") {
   const auto layers = [](const std::string& expression) {
     const Rules rules{{"re:" + expression, {}}};
     const RuleBook book(rules);
@@ -80,7 +80,7 @@ TEST_CASE("expressions tell layers apart by what stands for a digit") {
 }
 
 // An expression that is matched once for all layers gives the same result as matching it with each layer's name.
-TEST_CASE("what is asked once for all layers is the same in each") {
+TEST_CASE("a look-up for all layers gives the same result as one for each") {
   std::mt19937 random(20261123);
   std::size_t alike = 0, apart = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -151,7 +151,7 @@ TEST_CASE("what a list takes has an end") {
 }
 
 // The search for names that match nothing ends without an error, and does not use the budget of the weights.
-TEST_CASE("a list of which too much would have to be tried is told nothing of") {
+TEST_CASE("a list that takes too long to check gives no note") {
   const auto unmatched = [](const Rules& rules, std::uint64_t layers) {
     const RuleBook book(rules);
     const std::size_t count = book.unmatched({{{"model.layers.*.mlp.up_proj"}, {{0, layers, 1}}, 1}}).size();
@@ -175,7 +175,7 @@ TEST_CASE("rules that name a module in some layer or copy") {
 }
 
 // Lists as checkpoints have them, and some that are many times as long.
-TEST_CASE("lists of a size that is met are held against every layer") {
+TEST_CASE("lists of a realistic size are matched with every layer") {
   Rules by_layer;
   for (const char* module : {"q_proj", "gate_proj", "down_proj"})
     for (const SchemeRule& rule : numbered("re:.*layers\\.", 126, "\\..*" + std::string(module) + ".*"))

@@ -122,7 +122,7 @@ const char* const kLlama = R"({"model_type":"llama","hidden_size":4096,"intermed
     "num_attention_heads":32,"num_key_value_heads":8,"vocab_size":1000,"quantization_config":{"quant_method":"fp8",
     "modules_to_not_convert":)";
 
-TEST_CASE("what a list names in vain is said, with its share of the list") {
+TEST_CASE("names of a list that match nothing are reported, with their number") {
   const auto note = [](const std::string& list) {
     std::vector<Note> notes;
     weights_of(read_config(kLlama + list + "}}", "", "test", {}), &notes);

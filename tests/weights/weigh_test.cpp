@@ -27,7 +27,7 @@ std::uint64_t bytes_of(const ModelSpec& model, const char* type = nullptr) {
   return weigh(model, request).total.count();
 }
 
-TEST_CASE("bits of a matrix with what stands beside them") {
+TEST_CASE("bits of a matrix with its scales and zero points") {
   const auto bits = [](const char* name, std::uint64_t rows, std::uint64_t columns) {
     const WeightType* type = find_weight_type(name);
     REQUIRE(type != nullptr);
@@ -144,7 +144,7 @@ TEST_CASE("a tower in NF4") {
         packed(kText) + 2 * (kTotal - kText));
 }
 
-TEST_CASE("a dialect that nobody knows widens the range") {
+TEST_CASE("an unknown dialect widens the range") {
   const WeightReport report = weigh(parse_model(llama(R"(,"quantization_config":{"quant_method":"novaquant"})")), {});
   CHECK(report.low < report.total);
   CHECK(report.total < report.high);
@@ -202,7 +202,7 @@ TEST_CASE("skip lists") {
   CHECK(book.find("model.layers.0.mlp.down_proj") == nullptr);
 }
 
-TEST_CASE("a skip list asked once for all layers") {
+TEST_CASE("a skip list looked up once for all layers") {
   const std::vector<SchemeRule> rules{{"model.layers.17.mlp.gate", {}}, {"layers.2.mlp", {}},
                                       {"model.layers.6*", {}},          {"layers.*.mlp.experts.3.up_proj", {}},
                                       {"mlp.experts.4.up_proj", {}},    {"model.layers.11.mlp*", {}},
