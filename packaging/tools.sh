@@ -1,13 +1,13 @@
-# Sourced by the scripts beside it, with `here` set to this folder: the tools from PyPI, and zig as a compiler for other
-# machines and older C libraries.
+# Functions for the scripts in this folder, which source this file with `here` set to the folder: they install the tools from
+# PyPI and set up zig as a compiler for other machines and older C libraries.
 #
-# KVPLAN_ZIG      the program zig; else that of PyPI's ziglang where python3 or the environment below has it
-# KVPLAN_TOOLS    the folder of that environment, ~/.cache/kvplan-packaging where it is not set
-# KVPLAN_HEADERS  the folder of the third-party headers, /usr/include where it is not set
+# KVPLAN_ZIG      the zig program; default: PyPI's ziglang, if python3 or the environment below has it
+# KVPLAN_TOOLS    the folder of that environment; default: ~/.cache/kvplan-packaging
+# KVPLAN_HEADERS  the folder of the third-party headers; default: /usr/include
 
 tools=${KVPLAN_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/kvplan-packaging}
 
-# requirements.txt in an environment of its own, outside the tree; with everything there it does nothing.
+# Installs requirements.txt into an environment outside the source tree. Does nothing if everything is installed.
 install_tools() {
   cmp -s "$here/requirements.txt" "$tools/installed" && return
   echo "installing $here/requirements.txt into $tools"
@@ -22,7 +22,7 @@ find_zig() { # sets `zig`, or returns 1
   return 1
 }
 
-# Copies a package's headers, and writes the least that find_package takes. A package that is missing is CMake's to name.
+# Copies a package's headers and writes the smallest config file that find_package accepts. CMake reports a missing package.
 third_party() { # PREFIX HEADERS PACKAGE TARGET [DEFINITION]
   from=${KVPLAN_HEADERS:-/usr/include}/$2
   [ -d "$from" ] || return 0
@@ -35,7 +35,7 @@ target_compile_definitions($4 INTERFACE ${5-})
 END
 }
 
-# Headers without a C library beside them: a cross compiler must not see those of /usr/include.
+# Copies the third-party headers to a folder without C library headers, because a cross compiler must not see /usr/include.
 third_party_prefix() { # PREFIX
   rm -rf "$1"
   third_party "$1" fmt fmt fmt::fmt-header-only FMT_HEADER_ONLY=1
@@ -43,8 +43,8 @@ third_party_prefix() { # PREFIX
   third_party "$1" CLI CLI11 CLI11::CLI11
 }
 
-# What a release is made for is called MACHINE (Linux with glibc 2.28, August 2018, or newer), MACHINE-musl, MACHINE-windows
-# or MACHINE-macos. read_target sets `machine`, `system` as CMake calls it, `triple` as zig does, and `flags`; returns 1 for another word.
+# A release's target is MACHINE (Linux with glibc 2.28, August 2018, or newer), MACHINE-musl, MACHINE-windows or MACHINE-macos.
+# read_target sets `machine`, `system` (CMake's name), `triple` (zig's name) and `flags`. It returns 1 for any other word.
 targets="x86_64 aarch64 x86_64-musl x86_64-windows aarch64-macos"
 read_target() { # TARGET
   machine=${1%%-*}
@@ -52,7 +52,7 @@ read_target() { # TARGET
   flags=
   case $1 in
     x86_64 | aarch64) triple=$machine-linux-gnu.2.28 ;;
-    # Not static, which could open no libcurl.
+    # Not static: a static program could not load libcurl.
     x86_64-musl | aarch64-musl) triple=$machine-linux-musl flags=-dynamic ;;
     x86_64-windows) triple=$machine-windows-gnu system=Windows ;;
     aarch64-macos) triple=$machine-macos system=Darwin ;;
@@ -60,7 +60,8 @@ read_target() { # TARGET
   esac
 }
 
-# How a program of another machine or system is run here: sets `run`, empty where it needs nothing, or returns 1.
+# Sets `run` to the command that runs the target's programs on this machine; empty if they run directly. Returns 1 if nothing
+# can run them.
 find_run() { # TARGET
   run=
   case $1 in
@@ -69,7 +70,7 @@ find_run() { # TARGET
       for wine in wine64 wine /usr/lib/wine/wine64; do
         run=$(command -v "$wine") && break
       done
-      # In a Windows of its own, whose services stay between two starts.
+      # Uses its own wine prefix, whose services keep running between two starts.
       [ -n "$run" ] && run="env WINEPREFIX=$tools/wine WINEDEBUG=-all $run"
       return ;;
     *-musl) [ -e "/lib/ld-musl-${1%-musl}.so.1" ] && [ "${1%-musl}" = "$(uname -m)" ]; return ;;
@@ -86,11 +87,11 @@ script() { # FILE LINE: a shell script of one line
   chmod +x "$1"
 }
 
-# The compiler as CMake wants it, with toolchain.cmake.
+# Writes the compiler wrappers and toolchain.cmake for CMake.
 zig_toolchain() { # FOLDER TARGET
   read_target "$2"
   mkdir -p "$1"
-  # Optimized from its first use on: one libc++ is built, not two. The version is for ccache, which compares this file.
+  # Optimizes from the first use on, so that zig builds one libc++, not two. The version is for ccache, which compares this file.
   script "$1/c++" "exec \"$zig\" c++ -target $triple $flags -Os \"\$@\" # zig $("$zig" version)"
   script "$1/ar" "exec \"$zig\" ar \"\$@\""
   script "$1/ranlib" "exec \"$zig\" ranlib \"\$@\""
@@ -101,7 +102,7 @@ zig_toolchain() { # FOLDER TARGET
   third_party_prefix "$1/prefix"
 }
 
-# Every bundled config and every broken one, under two engines: the same bytes from both programs.
+# Both programs must print the same bytes for all bundled configs and all broken ones, under two engines.
 same_answers() { # KVPLAN OTHER [OPTION]
   one=$1 other=$2
   shift 2

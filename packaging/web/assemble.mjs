@@ -1,8 +1,8 @@
-// The page and the table beside it, around a finished module:
+// Makes the page and the table from a compiled module:
 //
 //   node assemble.mjs KVPLAN.js KVPLAN.wasm CONFIGS OUT
 //
-// What the page offers (engines, cards, types, options) and every figure of the table are asked of the module.
+// Runs the module to get the page's choices (engines, GPUs, types, options) and all figures of the table.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { gzipSync } from "node:zlib";
 const [glue, wasm, configs, out] = process.argv.slice(2);
 const here = dirname(fileURLToPath(import.meta.url));
 const beside = (name) => readFileSync(join(here, name), "utf8");
-// LZMA with the length in its header; Python has the packer.
+// LZMA with the length in its header, packed with Python.
 const packer = `
 import lzma, struct, sys
 whole = sys.stdin.buffer.read()
@@ -25,7 +25,7 @@ const workerScript = [readFileSync(glue, "utf8"), beside("unpack.js"), beside("w
 const files = readdirSync(configs).filter((name) => name.endsWith(".json")).sort();
 const examples = Object.fromEntries(files.map((name) => [name, readFileSync(join(configs, name), "utf8")]));
 
-// The worker's own functions, here.
+// Loads the worker's functions into this script.
 const room = new Function("self", workerScript + "\nreturn { compile, start, put, run };");
 const program = room({ location: { href: "" } });
 await program.compile(packed.toString("base64"));
@@ -38,7 +38,7 @@ function ask(...words) {
 }
 const data = (...words) => JSON.parse(ask(...words, "--json"));
 
-// Its shell completion says each option's names, what it takes a value of, and what it chooses from.
+// Reads the shell completion for each option's names, whether it takes a value, and the values to choose from.
 const completions = ask("completions", "bash");
 const options = [];
 for (const [, names, choices] of completions.matchAll(/^ {4}(-\S+)\) (?:COMPREPLY=\(\$\(compgen -W '([^']*)')?/gm))
@@ -61,12 +61,12 @@ const report = ask(files[0], "--format", "html");
 const reportStyle = report.match(/<style>([^]*?)<\/style>/)[1];
 const style = reportStyle + beside("page.css");
 
-// Where the page will be served (KVPLAN_PAGE_ADDRESS, ends in /): links to it show a picture.
+// The page's address (KVPLAN_PAGE_ADDRESS, ends in /). With it, links to the page show a picture.
 const address = process.env.KVPLAN_PAGE_ADDRESS;
 if (address && !/^https:\/\/[\w.\/-]+\/$/.test(address)) throw new Error(`KVPLAN_PAGE_ADDRESS: ${address} is no https address that ends in /`);
 const shared = (file) => !address ? "" : `<meta property="og:url" content="${address}${file}">\n<meta property="og:image" content="${address}preview.png">\n<meta name="twitter:card" content="summary_large_image">\n`;
 
-// A text inside a script element ends at its end tag alone.
+// Only the end tag ends the text of a script element.
 const inScript = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
 const filled = (template, values) => template.replace(/@([A-Z_]+)@/g, (whole, name) => values[name] ?? whole);
 const hashed = (text) => "sha256-" + createHash("sha256").update(text).digest("base64");
@@ -85,7 +85,7 @@ const page = filled(beside("page.html"), {
 
 // --- the table ---
 
-// A type of weights, and an engine that people run it in.
+// Weight types, each with an engine that is commonly used for it.
 const shownTypes = [
   { id: "q4", engine: "llama.cpp", weights: "q4_k_m" },
   { id: "fp8", engine: "vllm", weights: "fp8" },
@@ -102,7 +102,7 @@ const short = (n) => (n >= 1024 ? Math.floor(n / 1024).toLocaleString("en") + "k
 const link = (line) => "./#q=" + encodeURIComponent(line).replaceAll("%20", "+");
 const typed = ({ weights }) => (weights ? ["--weights", weights] : []);
 
-// The text of a cell, its colour, and what a pointer over it is told.
+// A cell's text, colour and tooltip.
 function judged({ error, verdict, max_model_len }) {
   if (error) return ["-", "", error];
   if (verdict.status === "partly_on_cpu") return [/takes ([\d.]+)/.exec(verdict.reason)[1].replace(/\.\d+$/, "") + " GiB in RAM", "less", verdict.reason];
@@ -116,12 +116,12 @@ function cell(source, type, each, count) {
   return `<a href="${escaped(link(words.join(" ")))}" class="of-${type.id} ${tone}" title="${escaped(title)}">${text}</a>`;
 }
 
-// The catalogue's chat models of the last 20 months, in the order of pick.
+// The catalogue's chat models of the last 20 months, in the order that `pick` prints.
 const { picks, catalogue_date: today } = data("pick", "--gpu", "h200", "--gpu-count", "8", "--max-model-len", String(tokens), "--all");
 const dates = Object.fromEntries(data("models").models.map(({ id, date }) => [id, date]));
 const oldest = new Date(Date.parse(today) - 600 * 86400e3).toISOString().slice(0, 10);
 const shownModels = [...new Set(picks.map(({ id }) => id))].filter((id) => dates[id] >= oldest);
-// A model at a time: for many at once the program stops after some seconds.
+// One model at a time: with many models the program reaches its time limit.
 const asked = (source, type, { cards, count }) => data(source, "--offline", "--engine", type.engine, ...typed(type), "--gpu", cards.join(","), "--gpu-count", String(count), "--max-model-len", String(tokens));
 const rows = new Map();
 for (const source of shownModels) rows.set(source, shownCards.map((set) => shownTypes.map((type) => asked(source, type, set).rows[0])));

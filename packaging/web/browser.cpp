@@ -1,4 +1,4 @@
-// In place of some sources of src: the Hub is asked by the browser itself, and there are no measurements to be shown.
+// Replaces some sources of src: the browser itself sends the requests to the Hub, and the page shows no measurements.
 #include <emscripten.h>
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include "sources/hub_curl.h"
 #include "sources/hub_http.h"
 
-// A worker may wait for an answer. What is returned is malloc'ed: a status (0: no answer), the length of the headers,
-// the length of the body, then both. The browser follows redirects, and tells no page why a server was not reached.
+// A worker may block until the server answers. Returns malloc'ed memory: a status (0: no answer), the length of the headers,
+// the length of the body, then both. The browser follows redirects, and does not say why a server was unreachable.
 EM_JS(unsigned char*, kvplan_fetch,
       (const char* url, const char* authorization, const char* range, double milliseconds), {
         const request = new XMLHttpRequest();

@@ -13,7 +13,7 @@ function element(name, properties = {}, ...children) {
 
 // --- the command line ---
 
-// Words as a shell has them: blanks, quotes, backslashes.
+// Splits a line into words as a shell does: blanks, quotes, backslashes.
 function split(line) {
   const words = [];
   let word = null;
@@ -39,11 +39,11 @@ function split(line) {
 const quoted = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'");
 const joined = (words) => words.map(quoted).join(" ");
 
-// An option that takes a value, by each of its names; what is not here is a flag.
+// The options that take a value, by each of their names. All others are flags.
 const valued = new Map();
 for (const option of catalogue.options) for (const name of option.names) valued.set(name, option);
 
-// What the words are: the command, the models and the options, with their places.
+// Finds the command, the models and the options among the words, with their positions.
 function read(words) {
   const out = { command: "", place: -1, models: [], options: [] };
   for (let at = words[0] === "kvplan" ? 1 : 0; at < words.length && words[at] !== "--"; ++at) {
@@ -63,7 +63,7 @@ function read(words) {
   return out;
 }
 
-// The last option of the words that is one of `names`, in whichever spelling.
+// The last option among the words that has one of `names`, in any spelling.
 function find(words, names) {
   const known = names.map((name) => valued.get(name)).filter(Boolean);
   return read(words).options.findLast(({ name }) => names.includes(name) || known.includes(valued.get(name)));
@@ -139,7 +139,7 @@ function give(name, file) {
   ++version;
 }
 
-// Those of the files that the words name: a model's own file, or the files of its folder.
+// The files that the words name: a model's file, or the files of its folder.
 function named(words) {
   const paths = words.flatMap((word) => word.split("=")).filter((word) => word && !word.startsWith("-"));
   return [...files].filter(([name, file]) => !file.example && paths.some((path) => name === path || name.startsWith(path + "/")));
@@ -156,7 +156,7 @@ async function take(list) {
   const gguf = given.map((file) => file.name).filter((name) => /\.gguf$/i.test(name)).sort()[0];
   const words = split($("command").value);
   setModel(words, folder ? (gguf ? folder + gguf : "model") : given[0].name);
-  // A GGUF has an engine and a type of its own.
+  // A GGUF file sets its own engine and type.
   if (gguf) for (const option of ["--engine", "--weights"]) set(words, [option], "");
   put(words);
 }
@@ -175,12 +175,12 @@ async function through(bytes, stream, limit = Infinity) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-// The link, and the files that it cannot hold.
+// The link, and the files that are too large for it.
 async function link(line) {
   const words = split(line);
   const texts = {};
   let left = [];
-  // A token is nobody else's.
+  // A token is secret.
   for (let token; (token = find(words, ["--token"])); left.push("the token")) words.splice(token.at, token.count);
   for (const [name, file] of named(words))
     if (file.text === undefined) left.push(name);
@@ -197,7 +197,7 @@ async function link(line) {
 let linkTrouble = "";
 const isPlain = (name) => name.length < 300 && !name.includes("\0") && name.split("/").every((part) => part && part !== "." && part !== "..");
 
-// The command line and the files of a link, and what is wrong with it. Whoever made the link chose everything in it.
+// A link's command line and files, and what is wrong with the link. Nothing in a link is trusted.
 async function restored(hash) {
   const out = { line: first, texts: [], trouble: "" };
   const parts = new URLSearchParams(hash.slice(1, 2 * linkLimit));
@@ -247,8 +247,8 @@ function send(message) {
   return new Promise((answered) => waiting.set(id, answered));
 }
 
-// The form of the answer that the words ask for, as the program takes them: --json, else the last --format, else a page.
-// A page is taken for one because it was asked for. What the text looks like says nothing: a file's name may be its first line.
+// The output format that the words select, by the program's own rule: --json, else the last --format, else html. The text itself
+// does not show whether it is HTML: its first line may be a file's name.
 function formOf(words) {
   const { command, options } = read(words);
   if (options.some(({ name }) => name === "--json")) return "json";
@@ -267,7 +267,7 @@ async function ask() {
   const mine = ++asked;
   const line = $("command").value;
   if (busy) {
-    // A newer question does not wait long for an older one: the Hub, or a wide search.
+    // A new command soon stops an older one that still waits for the Hub or searches.
     await Promise.race([busy, new Promise((later) => setTimeout(later, 1000))]);
     if (mine !== asked) return;
     if (busy) begin();
@@ -299,7 +299,7 @@ function say(text) {
 
 const lines = (text) => text.split(/[\n\r]/).map((line) => line.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "").trim()).filter(Boolean);
 
-// Reports are rebuilt from the elements and attributes that the program writes. Nothing else gets into the document.
+// Rebuilds a report from the elements and attributes that the program writes. Nothing else gets into the document.
 const elements = new Set("h1 h2 p b i u ul li sup span div section table thead tbody tr th td figure figcaption code details summary svg path text".split(" "));
 const attributes = new Set("class role aria-label aria-hidden data-name scope viewBox d x y text-anchor".split(" "));
 const lengths = /^(left|right|width):([\d.]+%|calc\([\d.]+% - 2px\))$/;
@@ -325,7 +325,7 @@ function show({ exit, out, err }, form, remarks) {
     box.append(element("p", { className: "verdict " + (exit > 1 ? "bad" : "warn"), role: exit > 1 ? "alert" : "" },
       element("b", {}, exit > 1 ? "NO ANSWER " : "NOTE "), element("span", {}, text.replace(/^kvplan: /, ""))));
   if (form === "html" && out.startsWith("<!DOCTYPE html>")) {
-    // Without its styles, which the page's security policy refuses: rebuilt() sets those of its bars.
+    // Drops the styles, which the page's security policy forbids; rebuilt() sets those of the bars.
     const body = out.slice(out.indexOf("<body>")).replaceAll(' style="', ' data-style="');
     rebuilt(new DOMParser().parseFromString(body, "text/html").body, box);
     offer(box);
@@ -340,7 +340,7 @@ function show({ exit, out, err }, form, remarks) {
   for (const text of remarks) box.append(element("p", { className: "small muted" }, text));
 }
 
-// A model of `pick`, in the type and the engine of its row.
+// Plans a model from `pick` with the type and the engine of its row.
 function planned(cells) {
   const words = split($("command").value);
   if (!find(words, ["--engine"])) set(words, ["--engine"], find(words, ["--users"]) ? "vllm" : "llama.cpp");
@@ -350,7 +350,7 @@ function planned(cells) {
   return words;
 }
 
-// A change that the answer names is made by a click: a remedy, a row of what fits, a model that runs.
+// A click applies a change from the report: a remedy, a row of what fits, or a model that fits.
 function offer(box) {
   const isPick = read(split($("command").value)).command === "pick";
   for (const cell of isPick ? box.querySelectorAll("td[data-name=model] span") : []) {
@@ -408,7 +408,7 @@ function pick(select, value) {
 // Engines begin their lines with a level, a time or their own name; a command has few lines.
 const isLog = (text) => text.split("\n").length > 5 && /^(\[20|\(\w+ |20\d\d-|(INFO|WARNING|ERROR)[ :]|time=20|llama_|load_|ggml_|build: |Traceback|.*\b(INFO|WARNING|ERROR) \d)/m.test(text);
 
-// The fields show what the words say.
+// Sets the fields from the words.
 function view(words) {
   const { command, models } = read(words);
   if (document.activeElement !== $("model")) $("model").value = models[0]?.value ?? "";
@@ -478,7 +478,7 @@ function listen() {
       if (value !== (find(split($("command").value), names)?.value ?? "")) edit((words) => set(words, names, value));
     };
     $(id).addEventListener("change", change);
-    // What is half typed is not asked.
+    // An incomplete command line is not run.
     if ($(id).tagName === "INPUT")
       $(id).addEventListener("input", () => {
         clearTimeout(later);
@@ -530,7 +530,7 @@ function listen() {
         edit((words) => setModel(words, "config.json"));
         return;
       }
-      // The command's own engine, lengths and types count, so those of the fields go.
+      // The pasted command sets the engine, lengths and types, so those of the fields are removed.
       give("command.txt", { text });
       edit((words) => {
         const gpu = find(words, ["--gpu"])?.value;

@@ -1,4 +1,4 @@
-// Keeps the page for when there is no network. The name changes with the page's content, so that a new one replaces the old.
+// Stores the page for use without a network. The name changes with the page's content, so that a new page replaces the old one.
 const name = "kvplan-@HASH@";
 const pages = ["./", "models.html"];
 addEventListener("install", (event) => event.waitUntil(caches.open(name).then((cache) => cache.addAll(pages)).then(() => skipWaiting())));

@@ -93,7 +93,7 @@ def answered(page):
 def asks(page, line):
     """Types a command line, and waits for what comes of it."""
     page.locator("#command").fill(line)
-    # As the page takes the line: before, an older question may still be answered.
+    # Waits until the page has taken the line: before that, it may still show the answer to an older one.
     page.evaluate("addEventListener('change', () => { document.querySelector('#state').textContent = '' }, { capture: true, once: true })")
     page.locator("#command").press("Enter")
     answered(page)
@@ -139,7 +139,7 @@ def test_same_in_every_form(open_page, command, form):
     ["llama-3.1-8b.json", "--engine", "sglang", "--gpu", "l40s", "--format", "k8s"],
     ["diff", "llama-3.1-8b.json", "qwen3-0.6b.json", "--format", "markdown"],
     ["gpus", "rtx"], ["engines"], ["dtypes"], ["formulas", "mla"], ["schema"], ["--help"], ["--version"], [],
-    # What is wrong is said in the same words.
+    # Both print the same error.
     ["llama-3.1-8b.json", "--gpu", "rtx-4999"], ["nothing.json"], ["llama-3.1-8b.json", "--max-model-len", "many"],
     ["llama-3.1-8b.json", "--engine", "llama.cpp", "--kv-cache-dtype", "fp8"], ["--no-such-option"],
     ["org/name", "--offline"],
@@ -261,7 +261,7 @@ def test_links_hold_the_question(page, browser, address, line):
     answered(other)
     assert other.locator("#command").input_value() == line
     assert other.locator("#answer").inner_text() == page.locator("#answer").inner_text()
-    # A broken end is no end.
+    # A damaged end tag ends nothing.
     other.goto("about:blank")
     other.goto(page.url + "&f=broken")
     answered(other)
@@ -391,7 +391,7 @@ def test_table(page, address):
     heads = page.locator("thead th").all_inner_texts()
     assert len(heads) == 12 and page.locator("tbody tr").count() > 20
     shown = lambda row, column: row.locator("td").nth(column).locator("a:visible").all_inner_texts()  # noqa: E731
-    # A card of less than 24 GB is asked about 4-bit weights, another about the published ones.
+    # A GPU with less than 24 GB is planned with 4-bit weights, a larger one with the published weights.
     row = page.locator("tbody tr", has_text="Qwen3-8B").first
     small, large = 1, next(at for at, text in enumerate(heads) if text.startswith("h100-80gb"))
     assert heads[small].startswith("rtx-3060")
@@ -402,7 +402,7 @@ def test_table(page, address):
     assert page.locator("tbody a:visible").count() == page.locator("tbody a.of-fp8").count()
     page.get_by_label("4-bit", exact=True).check()
     assert page.locator("tbody a:visible").count() == page.locator("tbody a.of-q4").count()
-    # A model that is partly in main memory says so.
+    # The row of a model that is partly in main memory says so.
     assert page.locator("tbody a", has_text="GiB in RAM").count() > 3
     unplanned = page.locator("tbody a", has_text=re.compile("^-$")).evaluate_all("all => all.map((one) => one.title)")
     assert len(unplanned) < 20 and not any("seconds" in title for title in unplanned), unplanned
@@ -425,12 +425,12 @@ def test_what_can_i_run(page, address):
     assert told["out"] == native("pick", "--gpu", "rtx-3060", "--host-memory", "32GiB", "--json")["out"]
     for row in json.loads(told["out"])["picks"][:3]:
         expect(page.locator("#answer")).to_contain_text(row["model"])
-    # A click on a model plans it, as its row says.
+    # A click on a model plans it with its row's settings.
     row = json.loads(told["out"])["picks"][0]
     page.get_by_role("button", name=row["model"], exact=True).click()
     expect(page.locator("#command")).to_have_value(f"kvplan {row['model']} --gpu rtx-3060 --host-memory 32GiB --engine llama.cpp --weights {row['weights_dtype']}")
     page.get_by_role("tab", name="What can I run?").click()
-    # The model is still there for the other questions.
+    # The model is still set for the other commands.
     page.get_by_role("tab", name="Plan", exact=True).click()
     expect(page.locator("#command")).to_have_value(re.compile(f"^kvplan {re.escape(row['model'])} .*--gpu rtx-3060"))
     # A model from anywhere is planned: an example, a name, a row of another task.
@@ -487,7 +487,7 @@ def test_a_pasted_command_is_planned(page, browser, address):
     other.goto(page.url)
     answered(other)
     expect(other.locator("#answer h1")).to_have_text("Qwen3-8B")
-    # A model in the field is planned instead.
+    # If the field names a model, that model is planned.
     page.locator("#model").fill("qwen3-0.6b.json")
     page.locator("#model").press("Enter")
     expect(page.locator("#command")).to_have_value("kvplan qwen3-0.6b.json --gpu rtx-4090 --offline")

@@ -1,6 +1,6 @@
-// LZMA as its specification describes it, after the decoder's own names: gzip looks back 32 KiB, and of the module LZMA
-// makes a quarter less. `input` is a file of the format "alone": a byte of properties, four of the dictionary's size,
-// eight of the result's, and the range coder's bytes.
+// Decodes LZMA, with the names of its specification. LZMA packs the module a quarter smaller than gzip, which looks back only
+// 32 KiB. `input` has the format "alone": one byte of properties, four of the dictionary's size, eight of the result's size, and
+// the range coder's bytes.
 function unpack(input) {
   const properties = input[0];
   const literalContext = properties % 9;

@@ -1,5 +1,5 @@
-// The program in a worker: a question is an argument line and files, an answer what it printed and its exit code. Stands
-// behind emscripten's module (Kvplan) and unpack.js in one script.
+// Runs the program in a worker. A request has arguments and files; the answer has the output and the exit status. assemble.mjs
+// joins this file, emscripten's module (Kvplan) and unpack.js into one script.
 "use strict";
 const folder = "/files"; // not the home folder: a link's files are no cache and no settings
 let compiled = null;
@@ -23,7 +23,7 @@ async function start() {
     stderr: (byte) => byte !== null && err.push(byte),
   });
   const { FS, WORKERFS } = program;
-  // A file is mapped by a copy of the part that is asked for.
+  // To map a file, copies the requested part.
   WORKERFS.stream_ops.mmap = (stream, address, length, position, protection, flags) => {
     const contents = new Uint8Array(new FileReaderSync().readAsArrayBuffer(stream.node.contents.slice(position, position + length)));
     return FS.filesystems.MEMFS.stream_ops.mmap({ node: { mode: stream.node.mode, contents } }, address, length, 0, protection, flags);
@@ -37,7 +37,7 @@ function remove(path) {
   if (program.FS.analyzePath(path, true).exists) program.FS.unlink(path);
 }
 
-// Small files come as texts. Of a large one the program reads what it needs, its header, through WORKERFS.
+// Small files come as texts. Of a large file, the program reads only the header, through WORKERFS.
 function put(files) {
   const { FS, WORKERFS } = program;
   const place = "/large" + ++put.mounts;
@@ -83,7 +83,7 @@ async function answer({ id, packed, files, version, words, output }) {
   }
 }
 
-// One after the other: whoever asks before the module is there waits for it.
+// Handles one request after the other; a request before the module has loaded waits.
 let last = Promise.resolve();
 if (typeof WorkerGlobalScope !== "undefined")
   onmessage = ({ data }) => {
