@@ -1,4 +1,4 @@
-# Text files become sources: a literal a line, for compilers bound how long one may be.
+# Turns text files into C++ sources, with one literal per line because compilers limit a literal's length.
 # embedded_text(PATH NAME): PATH declares in its header `std::span<const std::string_view> NAME();`.
 function(embedded_text path name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path})
@@ -7,7 +7,7 @@ function(embedded_text path name)
   set(embedded_sources ${embedded_sources} PARENT_SCOPE)
 endfunction()
 
-# The comment that each header of a folder opens with, after a line with "= " and the header's name.
+# Embeds the comment at the top of each header in a folder, after a line with "= " and the header's name.
 function(embedded_derivations folder name)
   file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
   set(all "")
@@ -23,7 +23,7 @@ function(embedded_derivations folder name)
   set(embedded_sources ${embedded_sources} PARENT_SCOPE)
 endfunction()
 
-# `text` names a variable: a macro reads the backslashes of a text twice.
+# `text` is the name of a variable: CMake would evaluate the backslashes of a macro's text argument twice.
 macro(embedded_lines path name text)
   set(EMBEDDED_LINES "${${text}}")
   string(REPLACE "\\" "\\\\" EMBEDDED_LINES "${EMBEDDED_LINES}")

@@ -1,5 +1,5 @@
 include(CheckLinkerFlag)
-# For our own code only, and in the presets: who builds the program to use it would wait a twentieth longer.
+# For kvplan's own code, and only in the presets: warnings would make a user's build a twentieth slower.
 option(KVPLAN_WERROR "Warnings, as errors" OFF)
 set(KVPLAN_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined")
 option(KVPLAN_COVERAGE "Build for coverage" OFF)
@@ -15,17 +15,18 @@ if(KVPLAN_WERROR)
     -Werror -Wall -Wextra -Wpedantic ${shadow} -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
     -Wold-style-cast -Wcast-align -Wformat=2 -Wimplicit-fallthrough
     $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wuseless-cast>)
-  # gcc 12 sees an overlap in every inlined "text" + std::string() (https://gcc.gnu.org/PR105651, mended in 13).
+  # gcc 12 sees an overlap in every inlined "text" + std::string() (https://gcc.gnu.org/PR105651, fixed in 13).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(kvplan_flags INTERFACE -Wno-restrict)
   endif()
-  # Optimized for size or under its sanitizers gcc warns of uninitialized values inside std::optional; its manual says that
-  # it may. clang-tidy and the sanitizers look for the real ones.
+  # When gcc optimizes for size or uses its sanitizers, it warns of uninitialized values in std::optional, wrongly, as
+  # its manual says it may. clang-tidy and the sanitizers find the real ones.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(kvplan_flags INTERFACE -Wno-maybe-uninitialized)
   endif()
 endif()
-# Files that are compiled together need more memory than gcc takes before it looks for garbage, which is a tenth of the work.
+# Compiling several files together needs more memory than gcc's default before it collects garbage. Collecting takes a
+# tenth of the compile time.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kvplan_flags INTERFACE "SHELL:--param ggc-min-heapsize=524288")
 endif()
@@ -45,8 +46,8 @@ if(KVPLAN_COVERAGE)
   add_link_options(--coverage)
 endif()
 
-# What makes a fault that reads or writes where it should not an end of the program, and nothing worse. The sanitizers
-# have checks of their own; _FORTIFY_SOURCE needs an optimizing build.
+# With these flags, a memory error in kvplan ends the program instead of doing worse. The sanitizers have their own
+# checks; _FORTIFY_SOURCE needs an optimized build.
 add_library(kvplan_hardened INTERFACE)
 if(NOT KVPLAN_SANITIZE)
   include(CheckCXXCompilerFlag)
@@ -62,15 +63,15 @@ if(NOT KVPLAN_SANITIZE)
   endforeach()
 endif()
 
-# One binary of libc and nothing else: it starts anywhere, and a process starts sooner with fewer libraries. What
-# nothing calls is left out, and a release carries no symbols.
+# A binary that needs no library except libc: it starts on any system, and starts faster with fewer libraries. Removes
+# unused functions, and in a release the symbols.
 add_library(kvplan_self_contained INTERFACE)
 if(NOT KVPLAN_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   add_compile_options(-ffunction-sections -fdata-sections)
   target_link_options(kvplan_self_contained INTERFACE
     -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-s>)
-  # Packed relocations make the file and a plan's memory a tenth smaller, and ask for glibc 2.36 (2022): a toolchain for an
-  # older one leaves them out. Not every linker knows these words.
+  # Packed relocations make the file and a plan's memory a tenth smaller and need glibc 2.36 (2022), so a toolchain for
+  # an older glibc turns them off. Not every linker has these options.
   option(KVPLAN_PACKED_RELOCATIONS "Pack relocations, which glibc reads since 2.36" ON)
   if(KVPLAN_PACKED_RELOCATIONS)
     set(relocations pack-relative-relocs)

@@ -1,10 +1,10 @@
-# What `cmake --install` lays down: `runtime` is the program with its man page and completions, `dev` the library for
-# find_package(kvplan). Each is a Debian package (Package.cmake).
+# The files that `cmake --install` installs: `runtime` is the program with its man page and completions, `dev` the
+# library for find_package(kvplan). Each becomes a Debian package (Package.cmake).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS kvplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-# The man page and the completions are what the program prints, where it can be run. Windows has no place for them.
+# The program prints its man page and completions, if it can run on this machine. Windows has no folder for them.
 if(NOT WIN32 AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
   set(shell_dir ${CMAKE_CURRENT_BINARY_DIR}/shell)
   file(MAKE_DIRECTORY ${shell_dir})
@@ -31,7 +31,7 @@ if(SKBUILD)
   install(TARGETS kvplan RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT wheel)
 endif()
 
-# The library: the headers of include/ alone, which need no other package.
+# The library: only the headers of include/, which need no other package.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kvplan)
 set_target_properties(kvplan_core PROPERTIES OUTPUT_NAME kvplan EXPORT_NAME kvplan)
 target_compile_features(kvplan_core PUBLIC cxx_std_20)

@@ -15,7 +15,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME kvplan)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
-# Opened at run time, for models of the Hub; Debian 13 gave libcurl another name.
+# kvplan loads libcurl at run time, for models of the Hub. The package has another name in Debian 13.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libcurl4 | libcurl4t64, ca-certificates")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
 "kvplan reads a model's metadata (config.json, GGUF, safetensors)
@@ -28,12 +28,12 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION
 "The static library and the headers of kvplan, which says how much memory a
 language model takes, for programs of one's own: find_package(kvplan).")
 
-# What the binary needs of libc is known when it is packed.
+# The libc version that the binary needs is determined when it is packed.
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/PackageDepends.cmake)
 set(CPACK_KVPLAN_BINARY ${CMAKE_CURRENT_BINARY_DIR}/kvplan)
 set(CPACK_KVPLAN_OBJDUMP ${CMAKE_OBJDUMP})
 
-# Debian wants each package's copyright and changes beside it.
+# Debian requires each package's copyright and changelog beside it.
 foreach(part runtime dev)
   string(TOUPPER ${part} upper)
   set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})

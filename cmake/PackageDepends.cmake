@@ -1,7 +1,7 @@
-# Run by cpack: the newest version of libc that the program asks for.
+# cpack runs this file. It finds the newest libc version that the program needs.
 execute_process(COMMAND ${CPACK_KVPLAN_OBJDUMP} -p ${CPACK_KVPLAN_BINARY} OUTPUT_VARIABLE needs COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "GLIBC_[0-9.]+" versions "${needs}")
-# Packed relocations are a need without a number: glibc reads them since 2.36.
+# The program's need for packed relocations has no version number: glibc supports them since 2.36.
 if(needs MATCHES "GLIBC_ABI_DT_RELR")
   list(APPEND versions GLIBC_2.36)
   string(REPLACE "GLIBC_ABI_DT_RELR" "" needs "${needs}")

@@ -1,4 +1,5 @@
-# RE2, which tests and a fuzz target hold the program's own expressions against; the program never has it.
+# RE2: tests and a fuzz target compare the program's own regular expressions with it. The program itself does not use
+# it.
 find_path(KVPLAN_RE2_INCLUDE re2/re2.h)
 find_library(KVPLAN_RE2_LIBRARY re2)
 if(KVPLAN_RE2_INCLUDE AND KVPLAN_RE2_LIBRARY)

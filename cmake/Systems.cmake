@@ -1,6 +1,6 @@
-# What is asked of an operating system has a source for POSIX and one for Windows (src/base/os.h). Devices are measured, and
-# engines watched, on Linux alone, and the Hub is asked through a libcurl that Windows does not have: a source in their place
-# says so.
+# Code that depends on the operating system has one source for POSIX and one for Windows (src/base/os.h). Only the Linux
+# program measures devices and watches engines, and the Windows program has no libcurl for the Hub. On other systems, a
+# substitute source reports this.
 function(sources_of_this_system sources)
   set(measuring "cli/(measuring|watch_command)|measure/(child_process|detect|device|gpu_api|gpu_device|\
 holder|host_device|interrupt|measure|memory_counter|nvml|proc|rehearsal|watch|watch_report)")

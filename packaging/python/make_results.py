@@ -34,7 +34,7 @@ def single(name):
 
 
 def optional(types):
-    """One type of several, None last."""
+    """A union of types, with None last."""
     several = list(dict.fromkeys(kind for kind in types if kind != "None"))
     if not several:
         return "None"
@@ -49,7 +49,7 @@ class Writer:
         self.pending = list(RETURNED)
 
     def type_of(self, name, schema):
-        """The type of a value, in Python's words. An object inside gets a class of this name."""
+        """The Python type of a value. A nested object gets a class of this name."""
         if "$ref" in schema:
             target = schema["$ref"].rpartition("/")[2]
             self.pending.append(target)

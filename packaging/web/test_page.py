@@ -1,4 +1,4 @@
-"""The page of build-web/page in headless Chromium, held against build/kvplan."""
+"""Compares the page of build-web/page in headless Chromium with build/kvplan."""
 import functools
 import gzip
 import http.server
@@ -65,7 +65,7 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """A page that says nothing on its console, and asks nobody but where it came from."""
+    """A page that must print nothing to its console and send requests only to its own server."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     out = context.new_page()
     out.complaints, out.asked = [], []
@@ -79,7 +79,7 @@ def page(browser):
 
 @pytest.fixture(scope="module")
 def open_page(browser, address):
-    """One page for the questions whose answers are compared."""
+    """One page for the command lines whose answers are compared."""
     out = browser.new_context().new_page()
     out.goto(address)
     answered(out)
@@ -91,7 +91,7 @@ def answered(page):
 
 
 def asks(page, line):
-    """Types a command line, and waits for what comes of it."""
+    """Types a command line and waits for the answer."""
     page.locator("#command").fill(line)
     # Waits until the page has taken the line: before that, it may still show the answer to an older one.
     page.evaluate("addEventListener('change', () => { document.querySelector('#state').textContent = '' }, { capture: true, once: true })")
@@ -301,7 +301,7 @@ def test_a_folder_of_files(page, address, tmp_path):
 
 
 def test_the_hub(page, address):
-    """What the Hub would say is played; whatever is not of the Hub is not asked."""
+    """Simulates the Hub's answers; all other requests are blocked."""
     with open(os.path.join(CONFIGS, "llama-3.1-8b.json"), encoding="utf-8") as file:
         config = file.read()
     asked, tokens = [], set()

@@ -10,7 +10,7 @@ import tempfile
 from typing import Any, Dict, List, NamedTuple, Optional
 
 ADAPTERS = pathlib.Path(__file__).parent / "adapters"
-# What kvplan calls it: what is imported, what is installed, what people call it.
+# kvplan's name of each engine: its module, its package, its usual name.
 ENGINES = {"vllm": ("vllm", "vllm", "vLLM"), "sglang": ("sglang", "sglang", "SGLang"),
            "transformers": ("transformers", "transformers", "transformers"), "mlx": ("mlx_lm", "mlx-lm", "mlx-lm")}
 LONGEST = 600.0  # seconds of a probe or an answer

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Union
 Cell = Union[None, bool, int, float, str]
 Row = Dict[str, Cell]
 
-# What is a row of the answers that have no plans, by the key of their list.
+# Keys of the lists whose entries are the rows of an answer without plans.
 _LISTS = ("picks", "models", "gpus", "engines", "rules", "dtypes", "kinds", "changes", "lines")
 _MOST_SHOWN = 200  # rows in a notebook
 

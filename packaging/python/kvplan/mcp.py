@@ -54,7 +54,7 @@ _COUNT = {"type": "integer", "minimum": 1}
 _SIZE = {"type": ["string", "integer"]}
 _TRUE = {"const": True}
 
-# What a question is asked with. Options that write files, read other files or touch a device are none of them.
+# The options that a client may use: none that writes files, reads other files or uses a device.
 _INPUTS: Dict[str, Tuple[Mapping[str, Any], str]] = {
     "model": ({"type": ["string", "object"]},
               "org/name[:quantization][@revision] of the Hugging Face Hub, a name from the tool models, a config.json as an object, or a path below "
@@ -100,7 +100,7 @@ _ASKED = ("model", "command", *_OF_PLAN)
 
 
 class Question(NamedTuple):
-    """A tool: the program's command, what it says, and what it takes."""
+    """A tool: the program's command, its description, and its arguments."""
 
     name: str
     says: str
@@ -112,7 +112,7 @@ class Question(NamedTuple):
         return self.name.replace("_", "-")
 
     def input_schema(self) -> Dict[str, Any]:
-        """What the tool `plan` describes is not described again."""
+        """Leaves out the options that the tool `plan` describes."""
         described = [name for name in self.takes if _INPUTS[name][1] and (self.name == "plan" or name not in _ASKED)]
         inputs = {name: {**_INPUTS[name][0], **({"description": _INPUTS[name][1]} if name in described else {})} for name in self.takes}
         return {"type": "object", "properties": inputs, "required": list(self.needs), "additionalProperties": False}
@@ -142,7 +142,7 @@ def _tools() -> List[types.Tool]:
 
 
 def _failed(line: str) -> types.CallToolResult:
-    """An error; what it quotes of the question may be of any length and any letters."""
+    """An error message. Its quotes from the request may have any length and any characters."""
     short = line if len(line) <= 1000 else line[:480] + " ... " + line[-480:]
     plain = "".join(letter if letter.isprintable() else "?" for letter in short)
     return types.CallToolResult(content=[types.TextContent(type="text", text=plain)], is_error=True)
@@ -155,7 +155,7 @@ _FILE = (".json", ".gguf", ".safetensors", ".txt")
 
 
 def _is_below(path: str, root: str) -> bool:
-    """With every link followed."""
+    """The path with all links resolved."""
     try:
         return os.path.commonpath([os.path.realpath(path), os.path.realpath(root)]) == os.path.realpath(root)
     except ValueError:  # of two drives
@@ -163,7 +163,7 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def _check_beside(path: str, root: str) -> None:
-    """Refuses a model beside or below which a link leads out of the root: the program reads a checkpoint's other files too."""
+    """Refuses a model if a link beside it or below it leads out of the root, because the program also reads a checkpoint's other files."""
     folders, count = [path if os.path.isdir(path) else os.path.dirname(path)], 0
     seen: Set[str] = set()
     while folders:
@@ -185,7 +185,7 @@ def _check_beside(path: str, root: str) -> None:
 
 
 def _below(roots: Tuple[str, ...], name: Optional[str]) -> Optional[str]:
-    """The absolute path of a name below a root. What lies outside is refused in the same words as what is not there."""
+    """The absolute path of a name below a root. A path outside and a missing path give the same error."""
     if name is None:
         return None
     if not roots:
@@ -200,7 +200,7 @@ def _below(roots: Tuple[str, ...], name: Optional[str]) -> Optional[str]:
 
 @functools.lru_cache(maxsize=None)
 def _known() -> FrozenSet[str]:
-    """The names of the built-in catalogue, in small letters."""
+    """The names of the built-in catalogue, in lower case."""
     rows = catalogue()["models"]
     return frozenset(name.lower() for row in rows for name in (row["id"], row["id"].rpartition("/")[2], row["ollama_tag"]) if name)
 
@@ -210,7 +210,7 @@ def _folded(name: str) -> str:
 
 
 def _meant(name: str) -> str:
-    """The name of the catalogue that is written like this with other blanks, or "did you mean NAME? "."""
+    """The catalogue's name that differs only in blanks, or "did you mean NAME? "."""
     names = sorted(_known()) if len(name) < 100 else []
     alike = [known for known in names if _folded(known) == _folded(name)]
     near = [known for known in names if _folded(known).startswith(_folded(name))] or difflib.get_close_matches(name.lower(), names)
@@ -221,8 +221,7 @@ _PAGE = re.compile(r"(?:(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co|ollama
 
 
 def _named(roots: Tuple[str, ...], model: Optional[Any]) -> Optional[Any]:
-    """A model as the program takes it: a config, a name of the Hub or the catalogue, or a path below a root. Never a list or another
-    tool's store."""
+    """A model for the program: a config, a name of the Hub or the catalogue, or a path below a root. Never a list or another tool's store."""
     if isinstance(model, str):
         model = _PAGE.sub("", model, count=1) if _PAGE.match(model) else model
     if not isinstance(model, str) or model.lower() in _known() or (_HUB.fullmatch(model) and not model.endswith(_FILE)):
@@ -245,7 +244,7 @@ _NAME = re.compile(r"(?:https?://(?:huggingface\.co|hf\.co)/)?[A-Za-z0-9_][\w.-]
 
 
 def _words(text: str) -> List[str]:
-    """The words of a launch command, of which none can be a path, a list, a store or another command. No shell reads them."""
+    """The words of a launch command. None may be a path, a list, a store or another command. No shell reads them."""
     if len(text) > MOST_COMMAND:
         raise KvplanError(f"kvplan: command: longer than {MOST_COMMAND} letters; leave out what is not the engine's command", 2)
     try:
@@ -270,7 +269,7 @@ def _words(text: str) -> List[str]:
 
 
 def _without_content(question: "Question", options: Mapping[str, Any], error: KvplanError, bounds: Bounds) -> str:
-    """An error of a question about files, which may quote them. What is wrong with the options is said of no file too."""
+    """The error of a request about a file. The program's message may quote the file, so only an error of the options alone is passed on."""
     try:
         ask(question.command, "none.json", {**options, "draft": None}, bounds=bounds)
     except KvplanError as other:
@@ -327,7 +326,7 @@ def _answer(roots: Tuple[str, ...], name: str, given: Mapping[str, Any], bounds:
 
 
 def call(roots: Tuple[str, ...], name: str, given: Mapping[str, Any], bounds: Bounds) -> types.CallToolResult:
-    """The answer to a tool's question; what is wrong with it, in one line, for the client's model to mend."""
+    """A tool's answer, or an error in one line that the client's model can correct."""
     try:
         with tempfile.TemporaryDirectory() as bounds.folder:  # empty, so that a name of the Hub is no path in it
             return _answer(roots, name, given, bounds)
@@ -341,7 +340,7 @@ _PENDING: Set[Bounds] = set()
 
 
 def _end(code: int) -> None:
-    """Ends the process, whatever its threads wait for."""
+    """Ends the process even if threads still wait."""
     for bounds in list(_PENDING):
         bounds.stop()
     time.sleep(0.2)  # for their temporary folders
@@ -381,7 +380,7 @@ _ID = re.compile(r'"id"\s*:\s*([0-9]{1,15}|"[\w.-]{1,100}")', re.ASCII)
 
 
 class _Writer:
-    """Ends the server where the client has not taken a message in time: otherwise answers would pile up for ever."""
+    """Ends the server if the client does not take a message in time; otherwise answers would pile up."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -407,7 +406,7 @@ class _Writer:
 
 
 class _Reader:
-    """The client's messages, of a bounded length. None is read while an answer waits to be taken."""
+    """The client's messages, of limited length. Reads none while an answer waits to be taken."""
 
     def __init__(self, file: BinaryIO, writer: _Writer) -> None:
         self._file = file
@@ -443,7 +442,7 @@ class _Reader:
                 raise StopAsyncIteration
             if is_message:
                 return text
-            # The library says nothing then, and the client would wait.
+            # The protocol's library prints nothing in this case, and the client would wait.
             ids = _ID.findall(text)
             await self._writer.write('{"jsonrpc":"2.0","id":%s,"error":{"code":-32700,"message":"kvplan: not a message that can be read"}}\n'
                                      % (ids[0] if len(ids) == 1 else "null"))

@@ -98,7 +98,7 @@ class Planned:
         return answer(self.run("json"))
 
     def command(self) -> Tuple[List[str], Dict[str, str]]:
-        """The words of the first node's command, and the variables before them."""
+        """The words of the first node's command, and the environment variables before them."""
         try:
             line = self.run("args").splitlines()[0]
         except KvplanError as error:
@@ -113,7 +113,7 @@ class Planned:
 # --- the model's files
 
 def files_of(source: str, text: Optional[str]) -> Dict[str, str]:
-    """config.json, and what lies beside it and says how the weights are quantized."""
+    """config.json, and the files beside it that say how the weights are quantized."""
     if text is not None:
         return {"config.json": text}
     path = pathlib.Path(source)
@@ -151,7 +151,7 @@ def in_cache(source: str) -> Optional[pathlib.Path]:
     return None
 
 
-# --- what is asked of the engine
+# --- the request to the engine
 
 def card_of(plan: Answer) -> Dict[str, Any]:
     name = plan["request"]["gpu"] or DESCRIBED
@@ -171,7 +171,7 @@ def ranks_of(plan: Answer) -> Dict[str, int]:
 
 
 def served(words: List[str], program: Sequence[str], option: Optional[str]) -> List[str]:
-    """The command's words after the program, with the folder that will be there for the model."""
+    """The command's words after the program, with the model replaced by its future folder."""
     if words[:len(program)] != list(program):
         raise NothingToAsk(f"{' '.join(words[:3])} is not a command that it can be asked with; write {' '.join(program)}")
     rest = words[len(program):]
@@ -187,7 +187,7 @@ def vllm_case(planned: Planned) -> Dict[str, Any]:
 
 
 def sglang_case(planned: Planned) -> Dict[str, Any]:
-    """The memory that is free before the weights is what the plan's budget comes from, and the weights are the plan's."""
+    """Simulates the plan's weights and the free memory before they load, from which the plan's budget follows."""
     plan, (words, variables) = planned.plan, planned.command()
     card, weights = card_of(plan), plan["memory"][0]["weights_bytes"]
     fraction, capacity = plan["engine_settings"]["memory_fraction"], plan["capacity"]
@@ -227,7 +227,7 @@ def difference(figure: Figure) -> str:
 
 
 def meaning(name: str, plan: Answer, row: Dict[str, Any], differing: Sequence[Figure]) -> List[str]:
-    """What the difference means for the verdict, a sentence each."""
+    """What each difference means for the verdict, one sentence each."""
     found = {figure.name: figure for figure in differing}
     status = plan["verdict"]["status"]
     out: List[str] = []
@@ -249,7 +249,7 @@ def meaning(name: str, plan: Answer, row: Dict[str, Any], differing: Sequence[Fi
 
 
 class Verified:
-    """The engine's figures beside the plan's."""
+    """A table of the engine's figures and the plan's."""
 
     def __init__(self, engine: str, installed: Installed, planned: Planned, case: Dict[str, Any], config: str, row: Dict[str, Any]) -> None:
         self.engine, self.installed, self.planned, self.row = engine, installed, planned, row
@@ -286,7 +286,7 @@ class Verified:
                 "peak_bytes": self.row["peak_bytes"]}
 
     def save(self, path: str) -> None:
-        """Keeps the engine's figures for later plans: the program writes them beside others."""
+        """Stores the engine's figures for later plans; the program writes the file."""
         figures = said(self.engine, self.row, any(it.name == "weights, bytes" for it in self.differing))
         if not figures:
             print(f"kvplan: verify: {self.name} said nothing that a later plan could use: {path} is as it was", file=sys.stderr)
@@ -323,7 +323,7 @@ class Verified:
 
 
 def engine_of(asked: Asked, text: Optional[str]) -> Tuple[str, Optional[str]]:
-    """The engine's name, and the release that was asked for."""
+    """The engine's name and the requested release."""
     given, _, release = (asked.engine or "").partition("@")
     if not given:
         tail = ["--", *asked.command] if asked.command else []
@@ -350,7 +350,7 @@ def verify(asked: Asked) -> Verified:
 
 
 def interrupt(number: int, frame: object) -> None:
-    """So that the engine's process and folder go on every way out."""
+    """Handles a signal so that the engine's process and folder are removed."""
     raise KeyboardInterrupt
 
 

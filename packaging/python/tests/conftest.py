@@ -1,4 +1,4 @@
-"""The tests of the Python package, run where the wheel is installed (packaging/python/test)."""
+"""Fixtures for the tests of the Python package, which run where the wheel is installed (packaging/python/test)."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    """No cache, calibration or token of the user's, and no network."""
+    """Hides the user's caches, calibration and tokens, and blocks the network."""
     for name in ("HF_TOKEN", "HF_ENDPOINT", "HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME", "KVPLAN_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

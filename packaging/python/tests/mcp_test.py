@@ -1,4 +1,4 @@
-"""kvplan-mcp, asked by the protocol's own client over standard input and output."""
+"""Tests kvplan-mcp with the protocol's own client over standard input and output."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from package_test import LOG  # noqa: E402
 
 
 def ask(*calls, root=ROOT / "testdata"):
-    """The server's tools, and its answers to the calls."""
+    """The server's tools and its answers to calls."""
     command = os.path.join(os.path.dirname(sys.executable), "kvplan-mcp")
 
     async def session():

@@ -1,4 +1,4 @@
-"""import kvplan: the answers of the program, as dicts, and its errors."""
+"""Tests `import kvplan`: the program's answers as dicts, and its errors."""
 
 import csv
 import io
@@ -64,7 +64,7 @@ def test_a_list_is_several_values(deepseek):
 
 
 def test_the_types_are_the_schema_s():
-    """kvplan/results.py is what make_results.py writes now."""
+    """kvplan/results.py equals the current output of make_results.py."""
     assert (ROOT / "packaging/python/kvplan/results.py").read_text() == make_results.text(kvplan.schema())
 
 
@@ -192,7 +192,7 @@ def test_the_form_is_fixed(name, deepseek):
         kvplan.plan(deepseek, **{name: "x"})
 
 
-# The words of vLLM (v1/core/kv_cache_utils.py) where the memory is used up.
+# The message of vLLM (v1/core/kv_cache_utils.py) for too little memory.
 LOG = ("(EngineCore_0 pid=7) ERROR 11-20 10:00:00 [core.py:700] ValueError: No available memory for the cache blocks. "
        "Try increasing `gpu_memory_utilization` when initializing the engine.\n")
 

@@ -1,4 +1,4 @@
-"""Checked by mypy --strict (packaging/python/test): the types that a user of the package gets. Not run."""
+"""Checked by mypy --strict (packaging/python/test), not run: the types that the package gives to a user."""
 
 from pathlib import Path
 from typing import Dict, List, Optional

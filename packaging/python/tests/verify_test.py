@@ -1,4 +1,4 @@
-"""kvplan verify: a stub in an engine's place answers, breaks and dies; a real engine answers where one is installed."""
+"""Tests `kvplan verify`: with a stub in place of an engine that answers, fails or dies, and with a real engine if one is installed."""
 
 import glob
 import json
@@ -16,7 +16,7 @@ from kvplan import _engine
 from kvplan.verify import main
 
 QWEN = str(ROOT / "testdata/configs/qwen3-0.6b.json")
-# As vLLM 0.33.0's own code answered for Qwen3-0.6B in 72,916,412,236 bytes (tests/conformance, the adapter `single`).
+# vLLM 0.33.0's own figures for Qwen3-0.6B with 72,916,412,236 bytes (tests/conformance, adapter `single`).
 ANSWER = {
     "arch": "Qwen3ForCausalLM", "max_model_len": 40960, "max_num_batched_tokens": 8192, "max_num_seqs": 1024, "graphs": [512, 51],
     "prefix_caching": True, "weights": {"parameters": 1192099840, "buffers": 10486432, "plain": 0}, "specs": [{"layers": 28}],
@@ -27,7 +27,7 @@ GIVEN = ["--engine", "vllm", "--gpu", "h100-80gb"]
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """Where verify puts its folder; what is left there is left behind."""
+    """The folder in which verify makes its own; it must be empty afterwards."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -36,7 +36,7 @@ def temporary(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ask(tmp_path, temporary, capsys):
-    """Asks a stub that runs `script` in the engine's place; (exit code, output, lines of errors)."""
+    """Runs verify with a stub that runs `script` in place of the engine; returns (exit code, output, error lines)."""
 
     def asked(script, *words, release="0.33.0"):
         stub = tmp_path / "python"
@@ -151,7 +151,7 @@ def test_another_release_is_not_asked(ask):
 
 
 def test_a_calibration_changes_later_plans(ask, tmp_path):
-    """An unknown release whose blocks hold half as many tokens again and twice the bytes, and whose weights take a GiB more."""
+    """A release that kvplan does not know, with blocks of 1.5 times the tokens and twice the bytes, and one GiB more of weights."""
     file = str(tmp_path / "calibration.json")
     weights = {**ANSWER["weights"], "plain": 1 << 30}
     size = {"mem": 72783501128, "tokens": int(19831 / 1707 * 40960), "blocks": 19831, "concurrency": 19831 / 1707, "block_bytes": 3670016, "groups": [["FullAttentionSpec", 28, 24, 131072]]}
@@ -165,7 +165,7 @@ def test_a_calibration_changes_later_plans(ask, tmp_path):
     assert [line["basis"] for line in plan["memory"][0]["lines"] if line["part"] == "weights"][0] == "calibrated"
     assert "verify" in json.loads(pathlib.Path(file).read_text())["calibration"][0]["source"]
     assert any("kvplan verify" in note["message"] for note in plan["notes"])
-    # Another release, another length: nothing of it is used.
+    # For another release or length, kvplan uses none of it.
     for other in (dict(given, engine="vllm@0.98"), dict(given, max_model_len=8192)):
         assert kvplan.plan(QWEN, calibration=file, **other)["calibration"] is None
 

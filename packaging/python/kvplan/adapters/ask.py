@@ -2,8 +2,8 @@
 
     ask.py ENGINE < case > answer
 
-The answer has the engine's figures, or "refused" (in its words), "not_run" (and why), "broken": what the
-environment lacks, or "missed": what these scripts look for in the release and do not find.
+The answer has the engine's figures, or "refused" (the engine's message), "not_run" (the reason), "broken": what the
+environment lacks, or "missed": a name in the engine's code that these scripts use and this release lacks.
 """
 import ctypes
 import importlib
@@ -26,7 +26,7 @@ REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
 
 
 def seal():
-    """Closes the network to this process, and ends it with the one that asks."""
+    """Blocks network access in this process, and ends the process when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -43,13 +43,13 @@ def one_line(error):
 
 
 def raised_here(error):
-    """Whether these scripts raised it, and not the engine: the release has moved what they look for."""
+    """Whether these scripts raised the error, not the engine: the release has moved a name that they use."""
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and frames[-1].filename.startswith(HERE + os.sep)
 
 
 def place(error):
-    """The engine's own line that these scripts could not get past."""
+    """The last line of code that ran before the error, as FILE:LINE."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 

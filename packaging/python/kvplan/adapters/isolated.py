@@ -1,7 +1,7 @@
-"""A case in a process of its own, forked from one that has imported the engine: no case finds what another one left.
+"""Runs each case in a separate process, forked from one that has imported the engine, so that cases cannot affect each other.
 
-An engine serves one model in its life, so it keeps what it settled where the next model would find it: in its modules'
-tables, in os.environ, in its own arguments.
+An engine process serves one model, so its settings stay in its modules' tables, in os.environ and in its own arguments,
+where they would affect the next model.
 """
 import json
 import os
@@ -16,8 +16,8 @@ os.dup2(2, 1)  # what the engine prints, from its import on, is no answer
 
 
 def in_fork(function, *args, failed, memory=None):
-    """What function(*args) returns in a fork, or failed(error). Where the fork ends without an answer:
-    {"died": signal}, or {"not_run": why} where it took too long or ended by itself. `memory`: bytes that it may map."""
+    """Runs function(*args) in a fork and returns its result, or failed(error). If the fork ends without an answer, returns {"died": signal}, or
+    {"not_run": reason} if it took too long or exited. `memory`: limit of its address space in bytes."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -47,13 +47,13 @@ def in_fork(function, *args, failed, memory=None):
 
 
 def scripts_used():
-    """The scripts of these folders that this process has imported, by their path from here."""
+    """The scripts of these folders that this process has imported, by their path relative to this folder."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return sorted({os.path.relpath(file, HERE) for file in files if file and os.path.abspath(file).startswith(HERE + os.sep)})
 
 
 def serve(function, failed, memory=None):
-    """Answers a case a line on standard input, {"answer", "scripts"} a line on standard output."""
+    """Reads one case per line from standard input and writes one line of {"answer", "scripts"} for each to standard output."""
     worker = os.path.relpath(os.path.abspath(sys.argv[0]), HERE)
 
     def whole(case):

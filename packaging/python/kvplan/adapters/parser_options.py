@@ -1,10 +1,10 @@
-"""The options that an argparse parser takes, as {option: {"kind": ..., ...}}."""
+"""Lists the options of an argparse parser as {option: {"kind": ..., ...}}."""
 import argparse
 import inspect
 
 
 def kind_of(action, words):
-    """What a value is: the name of what reads it, or one of `words` for that name."""
+    """The kind of a value: the name of the function that reads it, or one of `words` for that name."""
     if isinstance(action, argparse.BooleanOptionalAction):
         return "switch with --no-"
     if action.nargs == 0:
@@ -17,7 +17,7 @@ def kind_of(action, words):
 
 
 def plain(value):
-    """A default that a line of JSON can say."""
+    """The default, if JSON can express it."""
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 

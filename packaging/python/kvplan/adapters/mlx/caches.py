@@ -1,4 +1,4 @@
-"""Caches: one token is run through the model, then the shapes that each cache saw are replayed for more tokens."""
+"""Measures caches: runs one token through the model, then replays the shapes that each cache was given with more tokens."""
 import mlx.core as mx
 from mlx_lm.generate import maybe_quantize_kv_cache
 from mlx_lm.models import cache as C
@@ -59,7 +59,7 @@ def prompt(length):
 
 
 def replay(cache, seen, steps, bits=0, group=64):
-    """Bytes after each of the steps."""
+    """Bytes after each step."""
     k_shape, k_type, v_shape, v_type = seen
     out = []
     for step in steps:
@@ -73,7 +73,7 @@ def replay(cache, seen, steps, bits=0, group=64):
 
 
 def end_and_most(sizes):
-    """Bytes at the end, and the most that stood after any step where that is more."""
+    """Bytes at the end, and the most after any step if that is more."""
     return sizes[-1] if max(sizes) == sizes[-1] else [sizes[-1], max(sizes)]
 
 
@@ -122,12 +122,12 @@ class Caches:
         return total
 
     def rotated(self, tokens):
-        """With --max-kv-size, which a model that makes its own caches does not heed."""
+        """With --max-kv-size, which models that make their own caches ignore."""
         return self.states + sum(count * replay(C.RotatingKVCache(ROTATING, 4), seen, prompt(tokens))[-1]
                                  for _, seen, _, count in self.groups.values())
 
     def quantized(self, bits, group):
-        """{tokens: bytes}, or why mlx-lm does not run this model with quantized caches."""
+        """{tokens: bytes}, or the reason why mlx-lm does not run this model with quantized caches."""
         try:
             self.run_quantized(bits, group)
             return {n: self.after(prompt(n), bits, group)[-1] for n in QUANTIZED}
@@ -135,7 +135,7 @@ class Caches:
             return " ".join(f"{type(e).__name__}: {e}".split())[:160]
 
     def run_quantized(self, bits, group):
-        """What generate_step does with --kv-bits: the caches that can be are quantized after each step."""
+        """As generate_step does with --kv-bits: quantizes after each step the caches that support it."""
         cache = make_prompt_cache(self.model)
         for step in (1, 2, 1):
             self.model(mx.zeros((1, step), mx.int32), cache=cache)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs in the engine's environment: the words of a mlx_lm.server a line on standard input, what it says of them on standard output."""
+"""Runs in the engine's environment: reads an mlx_lm.server command per line and writes the server's verdict on it to standard output."""
 import contextlib
 import io
 import os
@@ -13,7 +13,7 @@ from mlx_lm import server  # noqa: E402
 
 
 class Reached(Exception):
-    """The words were taken: from here on models are loaded."""
+    """Raised when the server has accepted the command; it would load models next."""
 
 
 def reached(*_):

@@ -1,6 +1,6 @@
 """One model of `kvplan verify` in mlx-lm: its parameters and weights with lazy arrays, and its caches after a prompt.
 
-A case: {"folder" (of config.json), "tokens", "bits" (of the cache; 0: none)}
+A case: {"folder" (of config.json), "tokens", "bits" (of the cache; 0: not quantized)}
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""A model as mlx-lm builds it, with lazy arrays that take no memory: its parameters, its bytes, its bytes once quantized."""
+"""Builds a model as mlx-lm does, with lazy arrays, which take no memory: counts its parameters, its bytes, and its bytes after quantization."""
 import contextlib
 import io
 
@@ -26,7 +26,7 @@ def dtype_of(config):
 
 
 def build(config, dtype):
-    """The model in the type that its checkpoint has; what its class keeps in float32 stays so."""
+    """Converts the model to its checkpoint's type; what its class keeps in float32 stays float32."""
     Model, Args = _get_classes(config)
     model = Model(Args.from_dict(config))
     drop_head(model, config)
@@ -37,7 +37,7 @@ def build(config, dtype):
 
 
 def drop_head(model, config):
-    """Some classes build a head whatever the config says, and drop it as a checkpoint without one is loaded. A tied one has none."""
+    """Removes the head of a model with tied weights: some classes always build a head, and drop it when they load a checkpoint without one."""
     arrays = dict(tree_flatten(model.parameters()))
     checkpoint = {name: array for name, array in arrays.items() if not name.endswith("lm_head.weight")}
     if is_tied(config) and len(checkpoint) < len(arrays):
@@ -45,13 +45,13 @@ def drop_head(model, config):
 
 
 def sizes(model):
-    """Parameters and bytes. A byte of a BitLinear holds four ternary weights."""
+    """Parameters and bytes. A byte of a BitLinear has four ternary weights."""
     arrays = [array for _, array in tree_flatten(model.parameters())]
     return sum(a.size * (4 if a.dtype == mx.uint8 else 1) for a in arrays), sum(a.nbytes for a in arrays)
 
 
 def quantized(model, config):
-    """{recipe: bytes, or mlx-lm's words where it does not quantize the model}"""
+    """{recipe: bytes, or mlx-lm's error if it cannot quantize the model}"""
     out, plain = {}, model.leaf_modules()
     for name, recipe in RECIPES.items():
         try:

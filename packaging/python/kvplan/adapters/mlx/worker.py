@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Runs in the engine's environment: a config a line on standard input, its row a line on standard output.
-
-Each config has a fork of its own (isolated.py), which imports mlx: its threads would not be there after a fork.
-"""
+"""Runs in the engine's environment: reads a config per line from standard input and writes its row as a line. Each config has its own fork
+(isolated.py), which imports mlx, because mlx's threads do not survive a fork."""
 import os
 import sys
 
@@ -15,7 +13,7 @@ from filled import filled  # noqa: E402
 
 
 def row_of(config):
-    """The figures, with what mlx-lm asked for and the config did not have put in; or why there are none."""
+    """The figures, from the config with the keys added that mlx-lm requires; or the reason why there are none."""
     given = []
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Requests that SGLang's own scheduler (since 0.5.17) runs at once, in pools of so many bytes; how, driven.py says."""
+"""Counts the requests that SGLang's own scheduler (since 0.5.17) runs at once in pools of a given size. driven.py says how."""
 import array
 import types
 
@@ -10,7 +10,7 @@ from without_card import fitting
 
 
 def without_kernels():
-    """The release's own torch code where it has Triton kernels too, and states without bytes."""
+    """Uses the release's torch code instead of its Triton kernels, and states without memory."""
     from sglang.srt.mem_cache import allocation, memory_pool
     from sglang.srt.mem_cache.allocator import paged, swa
 
@@ -29,7 +29,7 @@ def without_kernels():
 
 
 def worker_for(engine, mem):
-    """What the scheduler sees of a worker: its pools and their sizes."""
+    """The parts of a worker that the scheduler uses: its pools and their sizes."""
     from sglang.srt import runtime_context as context
     from sglang.srt.mem_cache import kv_cache_configurator as its
 
@@ -108,7 +108,7 @@ class Driven(driven.Driven):
         it.enable_skip_finishing_decode = it.enable_overlap
 
     def step(self):
-        """One turn of the scheduler's loop, with the result of a batch handled after the next is chosen where it overlaps."""
+        """One iteration of the scheduler's loop. If the scheduler overlaps batches, it processes a batch's result after choosing the next batch."""
         from sglang.srt.managers.utils import GenerationBatchResult
 
         it = self.it

@@ -1,7 +1,5 @@
-"""Requests that SGLang's own scheduler (until 0.5.16) runs at once, in pools of so many bytes; how, driven.py says.
-
-Here the scheduler makes its own prefix tree, and handles results itself.
-"""
+"""Counts the requests that SGLang's own scheduler (until 0.5.16) runs at once in pools of a given size. driven.py says how. In these releases the
+scheduler makes its own prefix tree and processes results itself."""
 import collections
 import types
 
@@ -17,7 +15,7 @@ KV_POOLS = ("MHATokenToKVPool", "MHATokenToKVPoolFP4", "MLATokenToKVPool", "MLAT
 
 
 class States(memory_pool.MambaPool):
-    """States without bytes; which slots are free is kept in memory."""
+    """States without memory; the list of free slots is real."""
 
     def __init__(self, **how):
         super().__init__(**{**how, "device": "meta"})
@@ -26,7 +24,7 @@ class States(memory_pool.MambaPool):
 
 
 class InTorch:
-    """A Triton kernel's stand-in: kernel[grid](arguments)."""
+    """Replaces a Triton kernel, which is called as kernel[grid](arguments)."""
 
     def __init__(self, function):
         self.function = function
@@ -42,7 +40,7 @@ def extend(prefix_lens, seq_lens, last_loc, free_pages, out, _, page_size, most)
 
 
 def decode(seq_lens, last_loc, free_pages, out, _, page_size):
-    """As allocator_npu.py has it: the next place of the page, or the first of a new one."""
+    """As in allocator_npu.py: the next slot of the page, or the first of a new page."""
     fresh = (seq_lens % page_size == 1).int()
     first = torch.cumsum(fresh, 0) - fresh
     pages = free_pages[first.clamp(max=len(free_pages) - 1)]
@@ -57,7 +55,7 @@ def on_meta(pool):
 
 
 def without_kernels():
-    """The release's own torch code where it has Triton kernels too; K, V and states without bytes."""
+    """Uses the release's torch code instead of its Triton kernels; K, V and states have no memory."""
     common.support_triton = lambda backend: False
     common.get_last_loc_triton = common.get_last_loc_torch
     allocator.alloc_extend_kernel, allocator.alloc_decode_kernel = InTorch(extend), InTorch(decode)
@@ -68,7 +66,7 @@ def without_kernels():
 
 
 def worker_for(engine, mem):
-    """What the scheduler sees of a worker."""
+    """The parts of a worker that the scheduler uses."""
     runner = engine.runner
     engine.leave(mem)
     runner.device = "cpu"
@@ -109,7 +107,7 @@ class Driven(driven.Driven):
             getattr(self.it, step)()
 
     def step(self):
-        """One turn of the scheduler's loop, with the result of a batch handled after the next is chosen where it overlaps."""
+        """One iteration of the scheduler's loop. If the scheduler overlaps batches, it processes a batch's result after choosing the next batch."""
         from sglang.srt.managers.utils import GenerationBatchResult
 
         it = self.it

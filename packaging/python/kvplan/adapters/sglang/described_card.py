@@ -1,10 +1,10 @@
-"""Makes SGLang's Python importable without CUDA: packages that stand in for the kernels, and a card that is only told.
+"""Makes SGLang's Python importable without CUDA, with substitutes for the kernel packages and a simulated GPU.
 
-    described_card.install()          before anything of sglang is imported
-    described_card.CARD.tell(...)     what the driver would say from now on
-    described_card.answer()           after sglang is imported: its own questions go to CARD
+    described_card.install()          before any import of sglang
+    described_card.CARD.tell(...)     what the driver reports from now on
+    described_card.answer()           after the import of sglang: its memory queries go to CARD
 
-SGLang remembers what it asked of the platform, some of it on import: one process for each compute capability.
+SGLang keeps the platform's answers, some from its import, so each compute capability needs its own process.
 """
 import abc
 import importlib.abc
@@ -15,7 +15,7 @@ import types
 GIB = 1 << 30
 PROCESSORS = 132
 
-# Packages of kernels, media and tracing that a machine without a card lacks, and that no figure here comes from.
+# Packages for kernels, media and tracing that a machine without a GPU lacks and that affect none of the figures.
 STOOD_IN_FOR = set("""
 addict aiter anthropic apache_tvm_ffi av blobfile causal_conv1d cuda cuda_bindings cupy cutlass cv2 datasets decord decord2
 deep_ep deep_gemm deepseek_recipe easydict fast_hadamard_transform fla flash_attn flash_mla flashinfer grpc humming kernels
@@ -26,7 +26,7 @@ torch_memory_saver torchao torchaudio torchcodec torchvision triton tvm tvm_ffi 
 
 
 class Anything:
-    """Stands for any object of a package that is not there; as a decorator it leaves the function as it is."""
+    """Replaces any object of a missing package. As a decorator it returns the function unchanged."""
 
     def __init__(self, *args, **kwargs):
         pass
@@ -63,7 +63,7 @@ class Anything:
 
 
 class Kind(abc.ABCMeta):
-    """Of a class that stands in for an enumeration: each of its names."""
+    """The metaclass of a class that replaces an enumeration: every name exists."""
 
     def __getattr__(cls, name):
         if name[:1].isupper():
@@ -72,7 +72,7 @@ class Kind(abc.ABCMeta):
 
 
 class Base(metaclass=Kind):
-    """What a class of such a package derives from: it takes any arguments and has no more attributes than it is given."""
+    """The base class for classes that derive from a missing package's class: it takes any arguments, and has only the attributes that are set."""
 
     def __init__(self, *args, **kwargs):
         pass
@@ -88,7 +88,7 @@ class Base(metaclass=Kind):
 
 
 class StandIn(types.ModuleType):
-    """A module that has every name: a class where the name begins with a capital, else Anything."""
+    """A module in which every name exists: as a class if the name begins with a capital letter, else as Anything."""
 
     __path__ = []
 
@@ -120,7 +120,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Card:
-    """What the driver says: MiB of the card, compute capability, name, and the GiB that are free just now."""
+    """What the driver reports: the GPU's MiB, compute capability and name, and the GiB that are free now."""
 
     def tell(self, mib, capability, name, free):
         self.mib, self.capability, self.name, self.free = mib, tuple(capability), name, free
@@ -130,7 +130,7 @@ CARD = Card()
 
 
 def on_meta(value):
-    """A device that is not there is the meta device; anything else is as it was."""
+    """Replaces a CUDA device by the meta device; other values stay unchanged."""
     import torch
 
     is_cuda = isinstance(value, str) and value.startswith("cuda") or isinstance(value, torch.device) and value.type == "cuda"
@@ -138,7 +138,8 @@ def on_meta(value):
 
 
 def of_missing(cls, key):
-    """A class that transformers has only with a package that is not there (AutoImageProcessor): SGLang registers its own with it."""
+    """Replaces a class that transformers defines only with a missing package (AutoImageProcessor), because SGLang registers its own classes with
+    it."""
     try:
         return type.__getattribute__(cls, key)
     except AttributeError:
@@ -189,7 +190,7 @@ def install():
 
 
 def answer():
-    """SGLang's questions about memory, wherever a module has imported them by name, are answered by CARD."""
+    """Lets CARD answer SGLang's memory queries in all modules that have imported them by name."""
     answers = {"get_available_gpu_memory": lambda *args, **kwargs: CARD.free, "get_nvgpu_memory_capacity": lambda: CARD.mib}
     for module in list(sys.modules.values()):
         if getattr(module, "__name__", "").startswith("sglang."):

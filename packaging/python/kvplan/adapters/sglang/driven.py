@@ -1,9 +1,9 @@
-"""How many requests a release's own scheduler runs at once, in pools of so many bytes.
+"""Counts the requests that a release's own scheduler runs at once in pools of a given size.
 
-The pools, allocators, prefix tree, SchedulePolicy, PrefillAdder, ScheduleBatch and the handling of results are the
-release's own; K, V and states lie on the meta device, tables of indices in memory. In the scheduler's place for a worker
-stands one whose every next token is a seven. All requests wait together (of those that share a prefix, the first goes
-ahead); counted are those that run when the first answer is complete, so that every request has its full length.
+The pools, allocators, prefix tree, SchedulePolicy, PrefillAdder, ScheduleBatch and the processing of results are the
+release's own. K, V and states are on the meta device, tables of indices in memory. Instead of a worker, a substitute answers
+with the token 7 at every step. All requests wait together (of those that share a prefix, the first one starts earlier). The
+count is of the requests that run when the first answer is complete, so that every request has its full length.
 """
 K = 1024
 ANSWER = 64
@@ -12,11 +12,11 @@ SHARED = {"shared": 16 * K}  # tokens that all begin with
 
 
 class TooLong(Exception):
-    """A request that the model or the pool has no room for."""
+    """Raised for a request that the model or the pool has no room for."""
 
 
 class Ignores:
-    """Takes any call and does nothing: metrics, streams of output, publishers."""
+    """Accepts any call and does nothing. Replaces metrics, output streams and publishers."""
 
     def __init__(self, **values):
         self.__dict__.update(values)
@@ -28,8 +28,8 @@ class Ignores:
 
 
 class Driven:
-    """A Scheduler that was not given a card. The release's file sets `it`, with the attributes that its own constructor would
-    have set, `tokens`, which makes a prompt of numbers, and `step`, one turn of its loop."""
+    """A Scheduler without a GPU. The release's file sets `it` (with the attributes that the scheduler's constructor would set), `tokens` (makes a
+    prompt from numbers) and `step` (one iteration of the scheduler's loop)."""
 
     def add(self, name, prompt):
         from sglang.srt.managers.schedule_batch import Req
@@ -63,18 +63,18 @@ class Driven:
             idle = 0 if self.step() else idle + 1
             if idle > 2:  # nothing runs, and no result is on its way that could free something: it waits for ever
                 raise TooLong
-        # The scheduler takes a request out of its batch while the last answer is on its way.
+        # The scheduler takes a request out of its batch before the last result has arrived.
         running = {*it.running_batch.reqs, *(request for request in requests if request.finished())}
         return len(running), any(request.retracted_stain for request in requests)
 
     def enough(self, lengths):
-        """More requests than can run: none holds less than half of its length, and of some only a window is held."""
+        """A number of requests that cannot all run: each takes at least half of its length, but some keep only a window."""
         it = self.it
         tokens = it.full_tokens_per_layer or it.max_total_num_tokens
         return min(it.max_running_requests, 2 * tokens * len(lengths) // sum(lengths) + 8) + 8
 
     def answer(self, name):
-        """How many run at once, and whether one was sent back to wait; none where no request fits in full."""
+        """How many run at once, and whether one was sent back to the queue; None if no request fits at full length."""
         try:
             count, retracted = self.at_once(ASKED[name], SHARED.get(name, 0))
         except TooLong:

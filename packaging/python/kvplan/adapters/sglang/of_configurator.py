@@ -1,4 +1,4 @@
-"""SGLang's own arguments, model classes and pools since 0.5.17, as far as they go without a card.
+"""Runs SGLang's own arguments, model classes and pools since 0.5.17, as far as they work without a GPU.
 
 The memory code was moved about in every second release: what is called takes those of its arguments that a release has
 (fitting). worker.py makes an Engine of a case and asks resolve(), load() and then pools() or built_in();
@@ -13,7 +13,7 @@ from without_card import OnMeta, Ranks, fitting, held, name_of, nbytes
 
 
 def import_engine():
-    """Everything that a case needs, once: the cases run in forks of this process."""
+    """Imports everything that a case needs, once: the cases run in forks of this process."""
     import sglang.srt.managers.scheduler  # noqa: F401
     import sglang.srt.mem_cache.kv_cache_configurator  # noqa: F401
     import sglang.srt.model_executor.model_runner  # noqa: F401
@@ -31,7 +31,7 @@ class Engine:
         CARD.tell(case["mib"], case["sm"], case["gpu"], self.free_before)
 
     def resolve(self):
-        """The arguments as the server settles them, and what it reads from the config."""
+        """The arguments as the server resolves them, and what it reads from the config."""
         from sglang.srt import runtime_context as context
         from sglang.srt.arg_groups.overrides import model_config_of, resolved_view
         from sglang.srt.layers import dp_attention
@@ -61,7 +61,7 @@ class Engine:
             yield "quantization", config.quantization
 
     def load(self):
-        """The model's own class on the meta device: one rank's bytes before anything is repacked; then the type of the cache."""
+        """The model's class on the meta device: one rank's bytes before any repacking, then the cache's type."""
         from sglang.srt.configs.load_config import LoadConfig
         from sglang.srt.distributed import bootstrap
         from sglang.srt.managers.scheduler import Scheduler
@@ -91,7 +91,7 @@ class Engine:
         return {"quant_config": get_quant_config(self.config, how, {})} if self.config.quantization else {}
 
     def configurator(self):
-        """The class that sizes and builds the pools, as ModelRunner makes it."""
+        """The object that sizes and builds the pools, made as ModelRunner makes it."""
         from sglang.srt import runtime_context as context
         from sglang.srt.mem_cache import kv_cache_configurator
         from sglang.srt.model_executor.model_runner_components.layer_setup import resolve_layer_indices
@@ -114,7 +114,7 @@ class Engine:
             forward_stream=None, req_to_token_pool=None, token_to_kv_pool_allocator=None, memory_pool_config=None)
 
     def pools(self):
-        """Cells, capacities beside the weights that are told, bytes of what is built."""
+        """Bytes of a token, capacities with the given weights, and bytes of the pools."""
         from sglang.srt import runtime_context as context
         from sglang.srt.model_executor.pool_configurator import create_memory_pool_configurator
 
@@ -138,7 +138,7 @@ class Engine:
         yield "built", built(made, sized)
 
     def sized_for(self, bytes_for_the_cache):
-        """(configurator, sizes) where the free memory that is told leaves just so many bytes."""
+        """(configurator, sizes), with the simulated free memory chosen to leave exactly these bytes."""
         from sglang.srt import runtime_context as context
         from sglang.srt.mem_cache.kv_cache_configurator import mm_runtime_reservation_gb
 
@@ -150,7 +150,7 @@ class Engine:
         return made, made._resolve_memory_pool_config(self.free_before)
 
     def built_in(self, bytes_for_the_cache):
-        """A start with room enough: the attention backends take the card, and the pools are built."""
+        """A start with enough memory: checks that the attention backends accept the GPU, and builds the pools."""
         from sglang.srt.arg_groups.overrides import attention_backends_of
 
         backends = list(dict.fromkeys(attention_backends_of(self.settled)))
@@ -161,7 +161,7 @@ class Engine:
         yield "kv_pool", built(made, sized)["kv_pool"]
 
     def check(self, backend):
-        """What the backend's factory says of model and card; what its class wants of a card is not reached."""
+        """Runs the backend factory's checks of model and GPU. The checks in the backend's class do not run."""
         from sglang.srt import runtime_context as context
         from sglang.srt.layers.attention.attention_registry import ATTENTION_BACKENDS
 
@@ -201,7 +201,7 @@ def kv_type(model, config):
 
 
 def kv_pool(made, sizes, requests):
-    """The pool of K and V without its bytes."""
+    """The pool of K and V without memory."""
     from sglang.srt.mem_cache import kv_cache_configurator as its
 
     hf = made.model_config.hf_config
@@ -213,7 +213,7 @@ def kv_pool(made, sizes, requests):
 
 
 def built(made, sized):
-    """Bytes of the real pools, on the meta device: the table of requests, K and V, states."""
+    """Bytes of the real pools, built on the meta device: the table of requests, K and V, states."""
     made.device, sizes = "meta", made._derive_pool_sizes(config=sized)
     with torch.device("meta"):
         requests = made._build_req_to_token_pool(max_num_reqs=sizes.max_running_requests)

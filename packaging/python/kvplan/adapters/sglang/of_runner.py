@@ -1,4 +1,4 @@
-"""SGLang's own arguments, model classes and pools until 0.5.16, as far as they go without a card.
+"""Runs SGLang's own arguments, model classes and pools until 0.5.16, as far as they work without a GPU.
 
 Its ModelRunner sizes and builds the pools itself: its own constructor runs, with the steps that need a card or other
 ranks left out, up to the pools. worker.py makes an Engine of a case and asks resolve(), load() and then pools() or
@@ -15,7 +15,7 @@ from without_card import OnMeta, Ranks, fitting, held, name_of, nbytes
 
 
 def import_engine():
-    """Everything that a case needs, once: the cases run in forks of this process."""
+    """Imports everything that a case needs, once: the cases run in forks of this process."""
     import sglang.srt.managers.scheduler  # noqa: F401
     from sglang.srt.model_executor import model_runner
     from sglang.srt.models.registry import ModelRegistry
@@ -26,11 +26,11 @@ def import_engine():
 
 
 class Loaded(Exception):
-    """The runner has its model and is about to build its pools."""
+    """Raised when the runner has its model and would build its pools next."""
 
 
 class Runner(ModelRunner):
-    """A ModelRunner of the first rank, on a card that is told to it."""
+    """The first rank's ModelRunner on a simulated GPU."""
 
     def init_torch_distributed(self):
         from sglang.srt.distributed import parallel_state
@@ -53,7 +53,7 @@ class Runner(ModelRunner):
         return CARD.free
 
     def load_model(self):
-        """The model's own class on the meta device: one rank's bytes before anything is repacked."""
+        """The model's class on the meta device: one rank's bytes before any repacking."""
         from sglang.srt.configs.load_config import LoadConfig
         from sglang.srt.model_loader import loader
         from sglang.srt.model_loader.utils import set_default_torch_dtype
@@ -61,7 +61,7 @@ class Runner(ModelRunner):
         self.said, how, config = {}, LoadConfig(), self.model_config
         try:
             with set_default_torch_dtype(config.dtype), torch.device("meta"), OnMeta():
-                # Since 0.5.9 the caller hands over how the weights are quantized.
+                # Since 0.5.9 the caller passes the weights' quantization.
                 quantization = loader._get_quantization_config(config, how)
                 self.model = fitting(loader._initialize_model, model_config=config, load_config=how, quant_config=quantization)
             self.said["weights_built"] = {"parameters": sum(map(nbytes, self.model.parameters())),
@@ -81,7 +81,7 @@ class Runner(ModelRunner):
         return {"quant_config": get_quant_config(config, how, {}, None)} if config.quantization else {}
 
     def window(self):
-        """As ModelRunner.load_model() finds it."""
+        """The window, as ModelRunner.load_model() finds it."""
         config = self.model_config
         if hasattr(self.model, "get_attention_sliding_window_size"):
             return self.model.get_attention_sliding_window_size()
@@ -101,7 +101,7 @@ class Engine:
         CARD.tell(case["mib"], case["sm"], case["gpu"], self.free_before)
 
     def resolve(self):
-        """The arguments as the server settles them, and what it reads from the config."""
+        """The arguments as the server resolves them, and what it reads from the config."""
         from sglang.srt.configs.model_config import ModelConfig
         from sglang.srt.server_args import ServerArgs
 
@@ -117,7 +117,7 @@ class Engine:
             yield "quantization", config.quantization
 
     def load(self):
-        """ModelRunner's constructor up to the pools, with the model on the meta device; then the type of the cache."""
+        """Runs ModelRunner's constructor up to the pools, with the model on the meta device; returns the cache's type."""
         from sglang.srt.managers.scheduler import Scheduler
         from sglang.srt.server_args import set_global_server_args_for_scheduler
 
@@ -131,14 +131,14 @@ class Engine:
                                  server_args=args)
         except Loaded:
             pass
-        # The runner turns chunks off where the model's class does not take them (model_specific_adjustment).
+        # The runner turns chunked prefill off if the model's class does not support it (model_specific_adjustment).
         yield "args", {**self.said, "chunked_prefill_size": args.chunked_prefill_size}
         self.runner.check_quantized_moe_compatibility()
         yield from self.runner.said.items()
         yield "kv_dtype", name_of(self.runner.kv_cache_dtype)
 
     def pools(self):
-        """Cells, capacities beside the weights that are told, bytes of what is built."""
+        """Bytes of a token, capacities with the given weights, and bytes of the pools."""
         runner = self.runner
         states = runner.mambaish_config
         if states is not None:
@@ -154,20 +154,20 @@ class Engine:
         yield "built", self.built()
 
     def states_of_a_request(self):
-        """As ModelRunner.init_memory_pool() has it, without speculation."""
+        """As ModelRunner.init_memory_pool() does without speculation."""
         from sglang.srt.model_executor import model_runner_kv_cache_mixin as pools
 
         more = pools.MAMBA_CACHE_V2_ADDITIONAL_RATIO_OVERLAP if self.args.enable_mamba_extra_buffer() else 0
         return 1 if self.args.disable_radix_cache else pools.MAMBA_CACHE_SIZE_MAX_RUNNING_REQUESTS_RATIO + more
 
     def build(self):
-        """Its own sizes and pools; tensors of the card lie on the meta device."""
+        """The runner's own sizes and pools; its GPU tensors are on the meta device."""
         self.runner.device = "meta"
         with torch.device("meta"), OnMeta():
             ModelRunner.init_memory_pool(self.runner, self.free_before)
 
     def leave(self, bytes_for_the_cache):
-        """The free memory that is told leaves just so many bytes."""
+        """Chooses the simulated free memory so that exactly these bytes are left."""
         CARD.free = bytes_for_the_cache / GIB + self.free_before * (1 - self.args.mem_fraction_static)
 
     def sizes(self):
@@ -176,7 +176,7 @@ class Engine:
         return {"max_total_num_tokens": runner.max_total_num_tokens, "max_running_requests": self.most_requests(), **swa}
 
     def most_requests(self):
-        """As ModelRunner.initialize() bounds them, after the pools."""
+        """As ModelRunner.initialize() limits them after it builds the pools."""
         args, runner = self.args, self.runner
         ranks = args.dp_size if args.enable_dp_attention else 1
         asked = runner.max_total_num_tokens // 2 if args.max_running_requests is None else args.max_running_requests // ranks
@@ -193,7 +193,7 @@ class Engine:
         return {**out, "kv_pool": type(pool).__name__, "kv_bytes": held(pool, seen)}
 
     def built_in(self, bytes_for_the_cache):
-        """A start with room enough: the attention backends take the card, and the pools are built."""
+        """A start with enough memory: checks that the attention backends accept the GPU, and builds the pools."""
         backends = list(dict.fromkeys(self.args.get_attention_backends()))
         for backend in backends:
             self.check(backend)
@@ -203,7 +203,7 @@ class Engine:
         yield "kv_pool", type(self.runner.token_to_kv_pool).__name__
 
     def check(self, backend):
-        """What the backend's factory says of model and card; what its class wants of a card is not reached."""
+        """Runs the backend factory's checks of model and GPU. The checks in the backend's class do not run."""
         from sglang.srt.layers.attention.attention_registry import ATTENTION_BACKENDS
 
         try:
@@ -222,7 +222,7 @@ def arguments(args):
 
 
 def decode_graph(args):
-    """The kind, the largest size and how many sizes of graphs are captured."""
+    """The kind of graphs, the largest batch size, and how many sizes are captured."""
     if hasattr(args, "cuda_graph_config"):  # since 0.5.13
         its = args.cuda_graph_config.decode
         return [name_of(its.backend), its.max_bs, len(its.bs or ())]

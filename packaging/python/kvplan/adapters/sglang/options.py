@@ -1,4 +1,4 @@
-"""The options that the release's own parser takes, as JSON: runs in the engine's environment.
+"""Prints the options of the release's parser as JSON. Runs in the engine's environment.
 
     options.py SOURCE > options.json
 """

@@ -1,4 +1,4 @@
-"""One command of `sglang.launch_server`, for `kvplan verify`: what its own code makes of it, on a card that is described to it.
+"""Runs SGLang's code on one `sglang.launch_server` command for `kvplan verify`, with a simulated GPU.
 
 A case: {"card": {"name", "capability", "memory"}, "words", "environment", "folder" (of config.json), "source" (of the package),
 "ranks": {"tensor", "others"}, "free" (GiB before the weights), "weights" (bytes that are told)}
@@ -17,7 +17,7 @@ OURS = ("model_path", "tp_size", "trust_remote_code", "tokenizer_path", "nnodes"
 
 
 def given(words, folder):
-    """The server's arguments that the words name."""
+    """The server's arguments that the command sets."""
     from sglang.srt.server_args import ServerArgs
 
     parser = argparse.ArgumentParser(exit_on_error=False)
@@ -54,7 +54,7 @@ def row(case):
 
 
 def has_class(source, name):
-    """Whether the release has a model of that class, which then could not be imported."""
+    """Whether the release has a model of that class. If so, its import failed."""
     folder = os.path.join(source, "sglang", "srt", "models")
     for file in os.listdir(folder):
         if file.endswith(".py"):

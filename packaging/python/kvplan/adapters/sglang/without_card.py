@@ -1,4 +1,4 @@
-"""What the Engine of every release is made with: ranks and a device that are told, and the bytes of what was built on it."""
+"""Shared by the Engines of all releases: simulated ranks and devices, and the bytes of the tensors that were built."""
 import inspect
 import types
 
@@ -8,7 +8,7 @@ from torch.overrides import TorchFunctionMode
 
 
 def fitting(function, **given):
-    """Calls it with those of the arguments that this release's function takes; what else it wants is None."""
+    """Calls a function with those of the arguments that it takes in this release; its other arguments are None."""
     takes = inspect.signature(function).parameters
     wanted = {name: None for name, its in takes.items() if its.default is its.empty and its.kind in (its.KEYWORD_ONLY, its.POSITIONAL_OR_KEYWORD)}
     any_name = any(its.kind is its.VAR_KEYWORD for its in takes.values())
@@ -16,7 +16,7 @@ def fitting(function, **given):
 
 
 class Ranks(types.SimpleNamespace):
-    """A process group of which this process is the first rank; what it is not given is None."""
+    """A process group whose first rank is this process; unset attributes are None."""
 
     def __init__(self, size):
         in_torch = types.SimpleNamespace(rank=lambda: 0, size=lambda: size)
@@ -30,7 +30,7 @@ class Ranks(types.SimpleNamespace):
 
 
 class OnMeta(TorchFunctionMode):
-    """Tensors that a model puts on the card by name lie on the meta device, as all others of it."""
+    """Puts tensors that a model creates on the GPU by name on the meta device, like its others."""
 
     def __torch_function__(self, function, kinds, args=(), kwargs=None):
         return function(*map(on_meta, args), **{k: on_meta(v) for k, v in (kwargs or {}).items()})
@@ -45,7 +45,7 @@ def nbytes(tensor):
 
 
 def held(item, seen):
-    """Bytes of every tensor below an object of the memory code, each once."""
+    """Bytes of all tensors below an object of the memory code, each counted once."""
     if isinstance(item, torch.Tensor):
         if id(item) in seen:
             return 0

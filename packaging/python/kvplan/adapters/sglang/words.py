@@ -1,8 +1,9 @@
-"""What the engine says where it refuses, on one line; and where a stand-in or a config without its code may have said it."""
+"""The engine's refusal on one line, and whether a substitute package or a config without its code may have caused it."""
 import os
 import re
 
-# Not rules of memory or of a card: the checkpoint brings code along, or these configs lack a key that a class reads.
+# These errors are not about memory or the GPU: the checkpoint brings its own code, or the config lacks a key that a
+# class reads.
 DOUBTFUL_WORDS = re.compile(r"does not recognize this architecture|Cannot find model module|Cannot find 'quant_algo'"
                             r"|Unknown RoPE scaling type|Unknown quantization method: \.|layer_types must be a list|stub"
                             r"|Unrecognized configuration class|Unsupported TP style"
@@ -18,13 +19,13 @@ def of(error):
 
 
 def is_doubtful(error):
-    """Also where these scripts raised it, and not the engine."""
+    """Also true if these scripts raised the error, not the engine."""
     ours = os.path.dirname(file_of(error)) == os.path.dirname(os.path.abspath(__file__))
     return ours or isinstance(error, DOUBTFUL_KINDS) or bool(DOUBTFUL_WORDS.search(str(error)))
 
 
 def file_of(error):
-    """The file that raised it."""
+    """The file that raised the error."""
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next

@@ -24,7 +24,7 @@ def said(error):
 
 
 def gathered(*steps):
-    """The fields that the steps yield, as far as the engine goes."""
+    """The fields from each step, up to the step that fails."""
     row = {}
     try:
         for step in steps:
@@ -65,7 +65,7 @@ def at_once(release, case):
 
 
 def launch(release, case):
-    """What `python -m sglang.launch_server` does with its words until it starts processes, for each node's line."""
+    """Does what `python -m sglang.launch_server` does with a command before it starts processes, for each node's command."""
     import described_card
 
     described_card.CARD.tell(case["mib"], case["sm"], case["gpu"], case["mib"] / 1024 - case["context_gib"])
@@ -96,14 +96,14 @@ def accept(command):
 
 
 def adapter(source):
-    """Who builds the pools: a configurator, or in older releases the runner itself."""
+    """The class that builds the pools: a configurator, or in older releases the runner."""
     configurator = os.path.join(source, "sglang", "srt", "mem_cache", "kv_cache_configurator.py")
     return "of_configurator" if os.path.exists(configurator) else "of_runner"
 
 
 def marked(row, folder):
-    """The row, with the model's classes that SGLang did not register: it runs such a model by the library's code, and says
-    nothing. The class may be missing in this release, or its module cannot be imported beside these stand-ins."""
+    """The row, with those of the model's classes that SGLang has not registered: without an error, SGLang runs such a model with transformers'
+    code. Either this release lacks the class, or its module cannot be imported with the substitutes."""
     from sglang.srt.models.registry import ModelRegistry
 
     with open(os.path.join(folder, "config.json")) as f:

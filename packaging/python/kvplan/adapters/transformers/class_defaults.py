@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""The default config of every class that generates text, without the keys that say nothing of memory.
-
-As a program: the types, as JSON.
-"""
+"""The default config of every class that generates text, without the keys that do not affect memory. Run as a program, prints the model types as
+JSON."""
 import json
 import re
 
@@ -37,7 +35,7 @@ def class_name(model_type):
 
 
 def encoder_only(config):
-    """An encoder that can be given a head which decodes: its class learns by masks as well, and its default does not decode."""
+    """Whether this is an encoder that can have a decoding head: its class also trains with masks, and its default config does not decode."""
     both = config.model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES and config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     return both and not config.is_encoder_decoder and not getattr(config, "is_decoder", True)
 
@@ -51,7 +49,7 @@ def written(config):
 
 
 def reduced(config):
-    """A default config as a file would have it: no key that every config has by default, none that says nothing of memory."""
+    """A default config as a config.json has it: without the keys that every config has by default and those that do not affect memory."""
     everyone = PreTrainedConfig().to_dict()
 
     def of(node):

@@ -1,4 +1,4 @@
-"""A model's own forward pass, filling the cache that generate() makes: a prompt, then tokens after it."""
+"""Runs a model's own forward pass to fill the cache that generate() makes: first a prompt, then more tokens."""
 import inspect
 
 import torch
@@ -15,7 +15,7 @@ def zeros(length):
 
 
 def source_inputs(model, config):
-    """What the encoder reads."""
+    """The encoder's input."""
     def features(*shape):
         return torch.zeros(1, *shape, device="meta", dtype=model.dtype)
 
@@ -34,7 +34,7 @@ def source_inputs(model, config):
 
 
 def new_cache(model, config):
-    """The cache that generate() would hand to the model; None where the class makes its own."""
+    """The cache that generate() would pass to the model; None if the model's class makes its own."""
     text = config.get_text_config(decoder=True)
     if config.is_encoder_decoder:
         return EncoderDecoderCache(DynamicCache(config=text), DynamicCache(config=text))
@@ -43,7 +43,7 @@ def new_cache(model, config):
 
 
 def key_of(model):
-    """What forward() calls its cache: releases since 5.24 rename it, class by class."""
+    """The name of forward()'s cache argument: releases since 5.24 rename it, class by class."""
     taken = inspect.signature(model.forward).parameters
     if "cache" in taken and not {"past_key_values", "cache_params"} & set(taken):
         return "cache"
@@ -51,15 +51,15 @@ def key_of(model):
 
 
 def tokens_in(cache):
-    """What the layers of keys say that they were given; None where none says so."""
+    """The tokens that the attention layers have received by their own count; None if no layer has a count."""
     half = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
     said = [layer.get_seq_length() for layer in getattr(half, "layers", None) or [] if getattr(layer, "keys", None) is not None]
     return max(said, default=None)
 
 
 def filled(model, config, lengths):
-    """An entry for each of the lengths, in one run that goes on as a chat does. One that is "doubtful" is no figure of the
-    library's: the cache was not the one that the tokens were given to."""
+    """An entry for each length, from one run that grows as a chat does. An entry that is "doubtful" does not count: the tokens went to another
+    cache."""
     key, taken = key_of(model), inspect.signature(model.forward).parameters
     cache, out, done, most = new_cache(model, config), None, 0, 0
     source = source_inputs(model, config) if config.is_encoder_decoder else {}
@@ -101,7 +101,7 @@ def entry(tokens, step, cache, model):
 
 
 def filled_static(model, config, length):
-    """A static cache of that length, after the few tokens at which its layers allocate."""
+    """A static cache of that length, after a few tokens, because its layers allocate at the first token."""
     cache = StaticCache(config=config.get_text_config(decoder=True), max_cache_len=length)
     with torch.no_grad():
         model(input_ids=zeros(4), use_cache=True, **{key_of(model): cache})

@@ -1,4 +1,4 @@
-"""What a cache holds: the bytes of its tensors, the storage under them, layer by layer."""
+"""The bytes of a cache: of its tensors and of the storage under them, layer by layer."""
 from collections import defaultdict
 
 import torch
@@ -6,7 +6,7 @@ from transformers import EncoderDecoderCache
 
 
 def tensors(node, seen, depth=0):
-    """Tensors that an object holds, each once; scalars of bookkeeping are none."""
+    """The tensors of an object, each once, without scalars for bookkeeping."""
     if id(node) in seen or depth > 8:
         return
     seen.add(id(node))
@@ -28,7 +28,7 @@ def parts(node):
 
 
 def layers_of(cache):
-    """(which part of the cache, layer): a cache without layers is one."""
+    """(the part of the cache, the layer). A cache without layers counts as one layer."""
     if isinstance(cache, EncoderDecoderCache):
         return [(":" + part, layer) for part, half in (("self", cache.self_attention_cache), ("cross", cache.cross_attention_cache))
                 for layer in half.layers]
@@ -37,7 +37,7 @@ def layers_of(cache):
 
 
 def in_modules(model):
-    """States that the modules keep themselves (RecurrentGemma)."""
+    """States that the modules store themselves (RecurrentGemma)."""
     for module in model.modules():
         for name, value in vars(module).items():
             if isinstance(value, torch.Tensor) and value.dim() > 0 and "state" in name:
@@ -45,7 +45,7 @@ def in_modules(model):
 
 
 class Count:
-    """Sums over a cache and what lies beside it."""
+    """Sums over a cache and the states beside it."""
 
     def __init__(self, cache, model):
         self.bytes = self.storage = 0
@@ -69,7 +69,7 @@ class Count:
         self.rows.append((what, sum(sizes.values()), tuple(key for key, size in sizes.items() if size)))
 
     def layers(self):
-        """Equal layers once, with the range of those that they are."""
+        """Groups equal layers, with their range."""
         equal = defaultdict(list)
         for i, row in enumerate(self.rows):
             equal[row].append(i)
@@ -77,7 +77,7 @@ class Count:
 
 
 def ranges(numbers):
-    """0,1,2,5 as 0-2,5."""
+    """Writes 0,1,2,5 as 0-2,5."""
     runs = []
     for n in numbers:
         if runs and n == runs[-1][1] + 1:

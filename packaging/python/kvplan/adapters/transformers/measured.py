@@ -1,4 +1,4 @@
-"""A model built on the meta device, with its true layers and shapes: what it holds, and what its cache takes."""
+"""Builds a model on the meta device, with its true layers and shapes, and measures its weights and its cache."""
 import copy
 import os
 import re
@@ -12,7 +12,7 @@ STATIC = 5000  # tokens of the static cache
 
 
 def all_experts(model):
-    """The way through the experts that asks no tensor for its values."""
+    """Chooses the experts' code path that reads no tensor values."""
     for module in model.modules():
         if hasattr(getattr(module, "config", None), "_experts_implementation_internal"):
             try:
@@ -43,7 +43,8 @@ def first(x=None, *_, hidden_states=None, **__):
 
 
 def shorten(model):
-    """Norms, MLPs and experts hand their input on: they touch no cache, and half of a run on meta is theirs."""
+    """Replaces norms, MLPs and experts by functions that return their input: they do not use the cache, and take half of the time on the meta
+    device."""
     for module in model.modules():
         if type(module).__name__.endswith(("RMSNorm", "LayerNorm", "MLP", "Experts")):
             module.forward = first
@@ -56,8 +57,8 @@ def windows(config):
 
 
 def lengths(config, real):
-    """Tokens after which the cache is counted. Plain layers grow in a line; states have a part that does not; a window is
-    passed, and then one token decoded alone, for until then its view holds the whole prompt."""
+    """Token counts at which the cache is measured. Plain layers grow linearly, and states have a constant part. A window is measured after it is
+    full and one token was decoded alone: until then its view covers the whole prompt."""
     text = config.get_text_config(decoder=True)
     kinds = getattr(text, "layer_types", None) or ["mamba"]
     states = any(word in kind for kind in kinds for word in ("linear", "conv", "hybrid", "mamba"))
@@ -71,7 +72,8 @@ def lengths(config, real):
 
 
 def caches(model, config, name, wanted, dtype=torch.bfloat16):
-    """(entries, why they are not all): shortened, then as it is, then without fused attention, then that for fewer tokens."""
+    """(entries, the reason if they are incomplete). Tries the shortened model, then the whole one, then without fused attention, then the same
+    with fewer tokens."""
     shorten(model)
     done, why = [], None
     for points, again in ((wanted, None), (wanted, {}), (wanted, {"attention": "eager"}), ([100], {"attention": "eager"})):
@@ -89,7 +91,7 @@ def caches(model, config, name, wanted, dtype=torch.bfloat16):
 
 
 def words(e):
-    """An error in one line, with the place in the model, and without what differs from run to run."""
+    """An error on one line with the place in the model, without parts that differ between runs."""
     places = traceback.extract_tb(e.__traceback__)
     place = next((p for p in reversed(places) if "/models/" in p.filename), places[-1] if places else None)
     text = re.sub(r"0x[0-9a-f]+", "0x", " ".join(f"{type(e).__name__}: {e}".split()))

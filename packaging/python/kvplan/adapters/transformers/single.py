@@ -13,7 +13,7 @@ from measured import build, caches, kept_buffers, parameters
 
 
 def steps(tokens):
-    """The prompt, and one token decoded alone: until then the view of a window holds the whole prompt."""
+    """The prompt and one token that is decoded alone: until then the view of a window covers the whole prompt."""
     return [tokens - 1, tokens] if tokens > 1 else [tokens]
 
 

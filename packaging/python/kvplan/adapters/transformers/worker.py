@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Runs in the engine's environment: a job a line on standard input, its row a line on standard output.
-
-Each model has a process of its own, forked from one that has imported the library and run a small model.
-"""
+"""Runs in the engine's environment: reads one job per line from standard input and writes its row as a line. Each model has its own process,
+forked from one that has imported the library and run a small model."""
 import os
 import sys
 
@@ -22,7 +20,7 @@ STATIC = {  # class defaults whose static cache is run too: one of each kind of 
 
 
 def row_of(job):
-    """What is known of the case, and then the figures or why there are none."""
+    """The case's description, then its figures or the reason why there are none."""
     row = {}
     try:
         config, real = config_of(job, row)
@@ -39,7 +37,7 @@ class NoClass(Exception):
 
 
 def config_of(job, row):
-    """The config object of a case; its class, and for a default the config as a file, go into the row."""
+    """The config object of a case. The row gets its class and, for a default config, the config's keys."""
     kind, model_type = job["id"].split("/")[0], job["model_type"]
     if kind == "real":
         given = job["config"]
@@ -58,7 +56,7 @@ def config_of(job, row):
 
 
 def warm_up():
-    """What every model's process would import again."""
+    """Imports modules that every model's process would import again."""
     config = CONFIG_MAPPING["gemma2"](hidden_size=64, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
                                       head_dim=32, intermediate_size=64, vocab_size=64)
     list(filled(build(config, "Gemma2ForCausalLM"), config, [2, 4]))

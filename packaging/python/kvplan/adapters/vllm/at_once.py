@@ -17,7 +17,7 @@ LENGTHS = {"8k": [8 * K], "32k": [32 * K], "mix": [2 * K, 32 * K]}
 
 
 class NoImages:
-    """The budget of a model whose requests have only text."""
+    """The budget for multimodal input of a model whose requests have only text."""
 
     encoder_compute_budget = encoder_cache_size = 0
     mm_max_toks_per_item = {}
@@ -27,7 +27,7 @@ class NoImages:
 
 
 class NoGrammar:
-    """No request is bound to a grammar."""
+    """Replaces the grammar manager: no request uses a grammar."""
 
     @staticmethod
     def accept_tokens(*a, **k):
@@ -59,7 +59,7 @@ def make_scheduler(config, kv):
 
 
 def count(config, kv, lengths, shared=0):
-    """Requests of these lengths in turn; the first `shared` tokens are the same in all."""
+    """Adds requests with these lengths in turn; their first `shared` tokens are the same."""
     from vllm.sampling_params import SamplingParams
     from vllm.v1.request import Request
     scheduler, hasher = make_scheduler(config, kv)
@@ -78,7 +78,7 @@ def count(config, kv, lengths, shared=0):
 
 
 def admitted(scheduler, request, length, depth):
-    """Runs the only request to its length with `depth` steps in flight; False where it has no room."""
+    """Runs the only request to its full length with `depth` steps in flight. False if it does not fit."""
     from vllm.v1.request import RequestStatus
     flying, idle = deque(), 0
     while request.num_computed_tokens < length - 2:
@@ -97,7 +97,7 @@ def admitted(scheduler, request, length, depth):
 
 
 def settle(scheduler, step, request):
-    """The model's answer to a step: a token, once the prompt is through."""
+    """The model's result of a step: a token, if the prompt is complete."""
     from vllm.v1.outputs import ModelRunnerOutput
     names = list(step.num_scheduled_tokens)
     if not names:
@@ -108,14 +108,14 @@ def settle(scheduler, step, request):
 
 
 def end_of(step, request):
-    """Computed tokens of the only running request after this step."""
+    """Tokens of the only running request that are computed after this step."""
     new = {r.req_id: r.num_computed_tokens for r in step.scheduled_new_reqs}
     old = dict(zip(step.scheduled_cached_reqs.req_ids, step.scheduled_cached_reqs.num_computed_tokens))
     return {**old, **new}[request.request_id] + step.num_scheduled_tokens[request.request_id]
 
 
 def rows(case):
-    """For each memory: what fits, by the log's own figure and by the scheduler."""
+    """For each memory size: how many requests fit by the log's figure and by the scheduler."""
     planned, config, caches = plan.run(case)
     caching, longest = case["args"]["enable_prefix_caching"], planned["max_model_len"]
     doubt = {"artefact": True} if "artefact" in planned else {}

@@ -1,7 +1,5 @@
-"""Plays a CUDA card to vLLM where there is none: torch, Triton and vLLM's platform answer as the card, tensors are on the meta device.
-
-play() has to run before vllm is imported. The tensor parallel group is a fake one; this process is its rank 0.
-"""
+"""Simulates a CUDA GPU for vLLM on a machine without one: torch, Triton and vLLM's platform answer as on that GPU, and tensors are on the meta
+device. play() must run before the import of vllm. The tensor parallel group is simulated; this process is its rank 0."""
 import contextlib
 import os
 import sys
@@ -18,7 +16,7 @@ GPUS = 8  # of the machine
 
 
 def play(source, release, card, flashinfer, cache):
-    """Makes the vllm in `source` importable; `cache` is a folder for what it writes. `card` is a name or a row of CARDS."""
+    """Makes the vllm in `source` importable. vLLM writes to the folder `cache`. `card` is a name or a row of CARDS."""
     described = CARDS.get(card, card)
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", VLLM_NO_USAGE_STATS="1", CUDA_VISIBLE_DEVICES="",
                       VLLM_LOGGING_LEVEL="ERROR", VLLM_CONFIGURE_LOGGING="1", VLLM_ENABLE_V1_MULTIPROCESSING="0", VLLM_CACHE_ROOT=cache)
@@ -120,7 +118,7 @@ def play_platform(card_name, capability, memory, processors):
 
 
 def play_groups():
-    """Process groups without communication, the model registry without its subprocess, no notes for a later reload of weights."""
+    """Makes process groups without communication and a model registry without its subprocess, and records nothing for a later reload of weights."""
     import torch.distributed as dist
     import vllm.distributed.parallel_state as state
     import vllm.model_executor.model_loader.utils as loading
@@ -143,7 +141,7 @@ def play_groups():
 
 
 def start_groups(config, ranks):
-    """Groups of `ranks` tensor parallel ranks, in the place of those of the case before."""
+    """Makes groups of `ranks` tensor parallel ranks and replaces those of the previous case."""
     import torch.distributed as dist
     import vllm.distributed.parallel_state as state
     from torch.testing._internal.distributed.fake_pg import FakeStore

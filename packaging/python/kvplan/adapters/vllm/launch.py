@@ -1,4 +1,4 @@
-"""A command line of vllm serve through the release's own parser, its checks and the validation of its configuration."""
+"""Runs a `vllm serve` command through the release's own parser, checks and validation of the configuration."""
 import contextlib
 import io
 import os
@@ -24,7 +24,7 @@ def validate(args):
 
 
 def engine_config(words, **fixed):
-    """What `vllm serve` makes of its words until it starts processes; `fixed` are fields of its arguments."""
+    """Does what `vllm serve` does with a command before it starts processes. `fixed` sets fields of its arguments."""
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.usage.usage_lib import UsageContext
 
@@ -47,7 +47,7 @@ def engine_config(words, **fixed):
 
 
 def row(case):
-    """Every node's command in turn; the first that is refused speaks for all."""
+    """Checks every node's command in turn. The first one that is refused decides."""
     kept = dict(os.environ)
     os.environ.update(case["environment"])
     try:

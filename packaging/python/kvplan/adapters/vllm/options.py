@@ -1,4 +1,4 @@
-"""The options that the release's own parser takes."""
+"""Lists the options of the release's own parser."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""One case through vLLM's own planning: configuration, model on the meta device, specs of the cache, grouping, gate, sizes.
+"""Runs one case through vLLM's own planning: configuration, model on the meta device, cache specs, grouping, check, sizes.
 
 A case: {"config": FOLDER of config.json, "card", "tp", "args": {fields of EngineArgs}, "mem": [bytes for the cache, ...]}
 """
@@ -17,7 +17,7 @@ DRAFT_METHODS = ("mtp", "eagle", "eagle3", "deepseek_mtp")
 
 
 class Fields(dict):
-    """Keys as attributes; what is not there is None."""
+    """An object with the keys as attributes; other attributes are None."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -27,7 +27,7 @@ class Fields(dict):
 
 
 def register_configs():
-    """Types that come with code in the model's repository: what that code says, where it says next to nothing."""
+    """Registers model types whose code is in the model's repository, where that code does almost nothing."""
     from transformers import AutoConfig, LlamaConfig, PretrainedConfig, Qwen2Config
 
     def nemotron_nas(self, block_configs=(), **given):
@@ -40,7 +40,7 @@ def register_configs():
 
 
 def planning(name):
-    """A function of the planner: its module was cut in two after 0.30."""
+    """A function of the planner, whose module was split in two after 0.30."""
     import vllm.v1.core.kv_cache_utils as utils
     if hasattr(utils, name):
         return getattr(utils, name)
@@ -59,7 +59,7 @@ def engine_config(case):
 
 
 def settled(config):
-    """What the engine made of its arguments."""
+    """The engine's configuration from its arguments."""
     model, cache, scheduler = config.model_config, config.cache_config, config.scheduler_config
     sizes = config.compilation_config.cudagraph_capture_sizes or []
     return {"arch": model.architecture, "quant": model.quantization, "cache_dtype": cache.cache_dtype, "max_model_len": model.max_model_len,
@@ -70,7 +70,7 @@ def settled(config):
 
 
 def without_tokenizer(model):
-    """DeepSeek-V4.1 derives the hashes of its n-grams from the tokenizer, of which only the number of words says something of memory."""
+    """Replaces the tokenizer: DeepSeek-V4.1 derives the hashes of its n-grams from it, and only its number of words affects memory."""
     with contextlib.suppress(ImportError):
         import transformers
         from vllm.models.deepseek_v41.common import engram
@@ -81,7 +81,7 @@ def without_tokenizer(model):
 
 
 def build(config):
-    """(the model, its draft or None), without weights."""
+    """(the model, its draft model or None), without weights."""
     without_tokenizer(config.model_config.hf_config)
     from vllm.model_executor.model_loader.utils import initialize_model
     from vllm.utils.torch_utils import set_default_torch_dtype
@@ -114,7 +114,7 @@ def tensors(model):
 
 
 def storage(found):
-    """Bytes of distinct storages, and the same with each in pieces of 512, as torch's allocator gives them out."""
+    """Bytes of distinct storages, and the same with each rounded up to 512 bytes, as torch's allocator does."""
     sizes = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in found}
     return sum(sizes.values()), sum(-(-size // 512) * 512 for size in sizes.values())
 
@@ -140,7 +140,7 @@ def spec_row(spec):
 
 
 def counted(rows):
-    """Equal rows once, with how many layers they are."""
+    """Groups equal rows, with their number of layers."""
     layers = {}
     for row in rows:
         key = json.dumps(row, default=str)
@@ -159,7 +159,7 @@ def cache_specs(config):
 
 
 def layout(config, specs):
-    """What the engine's core settles before it groups layers, in releases that have layouts."""
+    """What the engine's core does before it groups layers, in releases that have layouts."""
     try:
         from vllm.distributed.kv_transfer.kv_connector.utils import get_current_attn_backends
         from vllm.v1.attention.backends.utils import get_supported_kv_cache_layouts, resolve_kv_cache_layout
@@ -214,7 +214,7 @@ def size(config, specs, mem):
 
 
 def gate(words):
-    """The figures of the refusal of a length; of another refusal, its words."""
+    """The figures, if the length was refused; the message of any other refusal."""
     needed = re.search(r"([\d.]+) GiB KV", words)
     longest = re.search(r"maximum model length is (\d+)", words)
     if not needed:
@@ -223,7 +223,7 @@ def gate(words):
 
 
 def clean(words):
-    """One line of at most 300 characters, without paths, addresses and the frame of pydantic."""
+    """One line of at most 300 characters, without paths, addresses and pydantic's frame."""
     words = re.sub(r"\w+: \d+ validation errors? for \w+\s+", "", words)
     words = re.sub(r"\s*\[type=.*", "", words, flags=re.S)
     words = re.sub(r"(/[\w.+-]+){2,}/?", "PATH", words)
@@ -244,14 +244,14 @@ def backends(config):
 
 
 def unasked(config):
-    """Whether a layer took a backend that does not name this card: some models choose it without asking."""
+    """Whether a layer uses a backend that does not list this GPU: some models set it without a check."""
     capability = platforms.current_platform.get_device_capability()
     layers = config.compilation_config.static_forward_context.values()
     return any(not layer.get_attn_backend().supports_compute_capability(capability) for layer in layers if hasattr(layer, "get_attn_backend"))
 
 
 def fell_back(config, model):
-    """Whether the library's code stands in for a class of the release: its module could not be imported here."""
+    """Whether transformers' code replaces a class of the release because its module could not be imported here."""
     from vllm import ModelRegistry
 
     known = [ModelRegistry.models[name] for name in config.model_config.hf_config.architectures or () if name in ModelRegistry.models]
@@ -263,7 +263,7 @@ def run(case):
 
 
 def planned(config, ranks, memories):
-    """(row, config, [the cache's config for each memory, or None])"""
+    """(row, config, [the cache's config for each memory size, or None])"""
     row = settled(config)
     card.start_groups(config, ranks)
     model, draft = build(config)

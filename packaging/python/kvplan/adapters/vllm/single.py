@@ -1,4 +1,4 @@
-"""One command of `vllm serve`, for `kvplan verify`: what its own code makes of it, on a card that is described to it.
+"""Runs vLLM's code on one `vllm serve` command for `kvplan verify`, with a simulated GPU.
 
 A case: {"release", "card": {"name", "capability", "memory"}, "words", "environment", "folder" (of config.json), "cache" (a
 folder), "ranks": {"tensor", "others"}, "mem": [bytes for the cache, ...]}
@@ -9,7 +9,7 @@ import card
 
 
 def described(facts):
-    """A card by its name, capability and memory; the rest is of the nearest card that is known."""
+    """A GPU by its name, capability and memory. Its other properties are those of the nearest known GPU."""
     near = min(card.CARDS.values(), key=lambda row: (abs(10 * (row[1][0] * 10 + row[1][1]) - 10 * facts["capability"]), abs(row[2] - facts["memory"])))
     return (facts["name"], divmod(facts["capability"], 10), facts["memory"], *near[3:])
 

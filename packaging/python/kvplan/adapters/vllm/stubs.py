@@ -1,4 +1,4 @@
-"""What a CUDA installation of vLLM imports and this machine lacks: packages and kernels that exist by name and are never run."""
+"""Replaces packages and kernels that a CUDA installation of vLLM imports and this machine lacks. Their names exist; they never run."""
 import importlib.machinery
 import importlib.metadata
 import os
@@ -7,7 +7,7 @@ import types
 
 PACKAGES = ("torchvision", "torchaudio", "torchcodec", "flashinfer", "tilelang", "cutlass", "quack", "tvm", "tvm_ffi", "cuda",
             "flash_attn", "fastsafetensors", "nvidia_cutlass_dsl", "humming", "xformers")
-# vLLM's own copy of DeepGEMM: its Python is there, its library is not.
+# vLLM's own copy of DeepGEMM: its Python code is present, its library is missing.
 SHADOWED = "vllm.third_party.deep_gemm"
 LIBRARIES = ("vllm._C_stable_libtorch", "vllm._moe_C_stable_libtorch", "vllm._qutlass_C", "vllm._C", "vllm._moe_C", "vllm._flashmla_C",
              "vllm._flashmla_extension_C", "vllm._flashkda_C", "vllm._deepselect_C", "vllm.vllm_flash_attn._vllm_fa2_C",
@@ -42,7 +42,7 @@ def any_class(name):
 
 
 def no_bytes(*a, **k):
-    """The size of a workspace, which is then missing from the sums."""
+    """The size of a workspace, which the sums therefore lack."""
     return 0
 
 
@@ -63,7 +63,7 @@ def inside(name, package):
 
 
 class Finder:
-    """Makes the modules of `packages` on import."""
+    """Creates the modules of `packages` on import."""
 
     def __init__(self, packages):
         self.packages = packages
@@ -107,7 +107,7 @@ def install(release):
 
 
 def install_flashinfer():
-    """FlashInfer as it is where nvcc or its cubins are: vLLM counts the package as absent without them."""
+    """Makes FlashInfer look as if nvcc or its cubins were installed: without them vLLM treats the package as missing."""
     os.environ["VLLM_HAS_FLASHINFER_CUBIN"] = "1"
     import flashinfer.mla
 
@@ -119,7 +119,7 @@ def install_flashinfer():
 
 
 class Kernel:
-    """A kernel that is named and never run. What the library's C++ says of a card's abilities is said here."""
+    """Replaces a kernel that never runs. Answers the library's C++ functions that report a GPU's capabilities."""
 
     capability = 0  # 90 for compute capability 9.0
 

@@ -26,7 +26,7 @@ ELSEWHERE = re.compile(r"does not recognize this architecture|trust_remote_code|
 
 
 def raised_here(error):
-    """By these scripts, and not by the engine."""
+    """Whether these scripts raised the error, not the engine."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next:
         trace = trace.tb_next
@@ -65,7 +65,7 @@ def answer(case):
 
 
 def import_engine():
-    """Every model's module, once: the cases run in forks of this process. Those that cannot be imported say so there."""
+    """Imports every model's module once: the cases run in forks of this process. Modules that cannot be imported report it in their cases."""
     import plan
     import vllm.model_executor.models as models
 
