@@ -24,7 +24,7 @@ struct Group {
   const char* source;
 };
 constexpr std::array<Group, 5> kGroups{{
-    {"capacity", "tokens, blocks and requests that a budget holds", "engine logs"},
+    {"capacity", "tokens, blocks and requests that fit a budget", "engine logs"},
     {"llama-logs", "cache and state buffers", "engine logs"},
     {"llama-live", "cache and state buffers of 32 architectures", "runs that `bench/llama-live` repeats"},
     {"parameters", "parameters of a checkpoint", "the models' pages"},
