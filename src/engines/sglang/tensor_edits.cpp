@@ -260,8 +260,8 @@ constexpr TensorEdit kEdits[] = {
     // Float32 instead of a byte for each block of 32.
     {kDeepseekV4, AddCopy{"<experts>", "scales_in_float32", 3, 64}, "", {.holds = has_wide_scales}},
     {kMllama, join_image_rows},
-    // Triton's format, which stores the gate and up projections as one tensor. Kimi-K2.5 on eight MI35x: 73.58 GiB as
-    // printed, 71.95 without.
+    // Triton's format, which stores the gate and up projections as one tensor (testdata/observations/sglang.json:
+    // Kimi-K2.5).
     {"", AddBeside{"<experts> -gate_proj", "g_idx", {.columns = 2}, true, SplitLike::kColumns},
      "CompressedTensorsWNA16TritonMoE", {.holds = keeps_group_indices}},
     // For FlashInfer's TRT-LLM kernels a rank's part of an expert is rounded up to whole blocks.

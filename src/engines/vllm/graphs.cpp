@@ -83,7 +83,7 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
     out.whole = static_cast<std::uint64_t>(end - sizes.begin());
     out.count += out.whole;
     if (out.whole > 0) out.largest_whole = *(end - 1);
-    // Encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY): 0.22 GiB for Whisper-large-v3.
+    // Encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY).
     if (vllm_has_cross_attention(input) || mode.starts_with("full")) {
       out.count = out.whole;
       out.largest = out.largest_whole;

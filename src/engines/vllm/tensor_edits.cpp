@@ -269,8 +269,7 @@ constexpr AngleRow kAngles[] = {
 // clang-format on
 
 // The MXFP4 kernels are Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, and Triton on Hopper.
-// gpt-oss-20b on an A100: 13.72 GiB as printed, 12.82 as stored. gpt-oss-120b on an H100: 64.38 GiB as printed by
-// 0.11.0 and 0.14.1.
+// Their padding shows in logs of gpt-oss (testdata/observations/weights.json).
 bool on_no_card(const Request& request) {
   return request.card.capability() == 0;
 }
