@@ -118,7 +118,7 @@ static Page fleet_page(const std::vector<FleetEntry>& entries) {
 static Page shared_page(const SharedCard& shared) {
   Page page;
   page.title = plural(shared.models.size(), "model") + " on one GPU";
-  page.facts = (shared.card.empty() ? "a GPU" : shared.card) + " of " + gib(shared.memory);
+  page.facts = (shared.card.empty() ? "a GPU" : shared.card) + ": " + gib(shared.memory);
   page.file = shared.models.front().plan->model->source;
   const bool fits = shared.status == Verdict::kFits;
   const std::string sum = fmt::format("{} {} of {}", shared.asleep ? "one awake, the others asleep:" : "together",
