@@ -388,7 +388,7 @@ TEST_CASE("encoders keep nothing, and T5 its source") {
   CHECK(t5.source_tokens > Tokens(0));
 }
 
-TEST_CASE("an unknown architecture is planned from plain fields or refused with its keys") {
+TEST_CASE("an unknown architecture is planned from its common fields, or refused with a list of its keys") {
   const ModelSpec plain = read(attending("novaformer", 32, 4096, 32, 8));
   CHECK(token_elements(plain) == 32 * 2 * 8 * 128);
   CHECK(plain.notes.at(0).code == "assumed_architecture");
