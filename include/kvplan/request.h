@@ -123,7 +123,7 @@ struct LlamaCppOptions {
   std::optional<std::uint64_t> checkpoints;  // --ctx-checkpoints: the most copies of a slot's states in host memory
   std::vector<Bytes> fit_target;             // --fit-target: what --fit leaves free, of each GPU or of all
   std::optional<Tokens> fit_ctx;             // --fit-ctx: the shortest context that --fit chooses
-  std::vector<double> tensor_split;          // -ts: shares of the GPUs; empty: as evenly as the layers divide
+  std::vector<double> tensor_split;          // -ts: parts of the GPUs; empty: as even as the layers allow
   LlamaSplit split = LlamaSplit::kLayer;
   std::optional<std::uint64_t> only_gpu;  // --split-mode none: the one GPU of the machine that it uses
   bool all_logits = false;  // --tool cli: logits of every token of a batch, not only of the slots' last ones

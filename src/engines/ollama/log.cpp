@@ -76,7 +76,7 @@ constexpr LogTemplate kEvents[] = {
      "stored",
      "@flash_attention:OLLAMA_FLASH_ATTENTION 1; @shorter_length"},
     {"flash attention enabled but not supported by {who:word}", kMemoryHint,
-     "the command asks for flash attention, and the {who} does not support it"},
+     "the command enables flash attention, but the {who} does not support it"},
     {"quantized kv cache requested but flash attention disabled", kMemoryHint,
      "the KV cache stays at f16: q8_0 needs flash attention", "@flash_attention:OLLAMA_FLASH_ATTENTION 1"},
     {"NVIDIA driver too old", kMemoryHint, "the NVIDIA driver is too old for this ollama: ollama runs on the CPU",

@@ -13,9 +13,9 @@ constexpr std::string_view kLessPrefill =
 
 constexpr LogTemplate kTgiEvents[] = {
     {"Not enough memory to handle {batch:tokens} prefill tokens", kOutOfMemory,
-     "the warm-up could not hold a prefill batch of {batch}", kLessPrefill},
+     "the warm-up had no memory for a prefill batch of {batch}", kLessPrefill},
     {"Not enough memory to handle `max_batch_total_tokens={tokens:tokens}", kOutOfMemory,
-     "there is no room for {tokens} of KV cache", "--max-batch-total-tokens lower | a smaller KV cache; --num-shard 2"},
+     "a KV cache of {tokens} does not fit", "--max-batch-total-tokens lower | a smaller KV cache; --num-shard 2"},
     {"`max_batch_prefill_tokens` must be >= `max_input_", kRefused, "one prompt has to fit the prefill batch",
      "--max-batch-prefill-tokens as large as --max-input-tokens; --max-input-tokens lower"},
     {"ArgumentValidation(\"{reason:text}", kRefused, "the launcher refuses its arguments: {reason}"},

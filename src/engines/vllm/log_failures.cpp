@@ -114,7 +114,7 @@ constexpr LogTemplate kVllmEvents[] = {
      kRefused, "one image or video takes {item}, and a batch has {batch}",
      "@larger_batch {item}; --limit-mm-per-prompt | or smaller images (--mm-processor-kwargs)"},
     {"Insufficient space in {place:word} for {what:text}: {wanted:size} required, {free:size} free", kHostOutOfMemory,
-     "{place} has {free} free and {wanted} is needed", "--shm-size 10g or --ipc=host | where it runs in docker"},
+     "{place} has {free} free, but {wanted} is needed", "--shm-size 10g or --ipc=host | where it runs in docker"},
     {"Paged attention: not enough Metal memory for KV cache. metal_limit={limit:size}, fraction={share:share}, "
      "usable_metal={usable:size}, model_memory={weights:size}, overhead={overhead:size},{*} kv_budget={budget:size}.",
      kNoCacheMemory,
@@ -134,7 +134,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "and {most_size} would fit",
      "start again, warm | the compiled code is then in the cache, and the peak is without it; --kv-cache-memory={most} "
      "| "
-     "as vLLM prints it: all that is free"},
+     "the size that vLLM prints: all free memory"},
     {"(compilation: {seconds:s} s)", kCompiled},
     {"torch.compile takes {seconds:s} s", kCompiled},
     // Kernels and types.
@@ -224,7 +224,7 @@ constexpr LogTemplate kVllmEvents[] = {
      "@newer_release; SGLang or transformers"},
     {"At most {most} {what:text} may be provided in one prompt", kRequestTooLong,
      "a request had more {what} than --limit-mm-per-prompt allows ({most}); vLLM keeps running",
-     "--limit-mm-per-prompt higher | more memory is taken for the encoder"},
+     "--limit-mm-per-prompt higher | the encoder then needs more memory"},
     {"prompt (length {asked:tokens}) is longer than the maximum model length of {longest:tokens}", kRequestTooLong},
     {"RPC call to {method:word} timed out", kDied, "a worker did not answer in time ({method})",
      "VLLM_RPC_TIMEOUT or VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS higher; look at the workers' log | one of them may "
