@@ -75,7 +75,7 @@ TEST_CASE("gpu: the table has what a person wants to know") {
   CHECK(run.exit == 0);
   for (const std::string line :
        {"as it is now the plan starts with", "Allocating what the engine allocates at its start",
-        "activations of a full batch", "yet tested on a real GPU",
+        "activations of a full batch", "--watch measures them",
         "Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by other programs (1 program)",
         "gqa, 32 layers: whole multiples of 2 MiB, at most 3 MiB",
         "AGREES  128.0 MiB measured, 125.0 MiB planned: +2.400 %"})

@@ -15,7 +15,8 @@ static Page card_page(const CardMeasurement& seen) {
   page.title = seen.name;
   page.headlines.push_back({seen.is_disturbed ? Tone::kBad : Tone::kGood, seen.is_disturbed ? "DISTURBED" : "MEASURED",
                             fmt::format("{} on {}: {} for programs", seen.name, seen.id, gib(seen.usable))});
-  page.about.emplace_back("not yet tested on a real GPU, only with a simulated driver");
+  if (seen.id.starts_with("hip"))
+    page.about.emplace_back("not yet tested on a real AMD GPU, only with a simulated driver");
   Rows rows;
   const auto row = [&](const char* what, std::string text) { rows.push_back({what, std::move(text)}); };
   if (!seen.driver.empty()) row("driver", seen.driver);

@@ -150,7 +150,8 @@ void add_measurement(const Plan& plan, Page& page) {
   if (seen.device.id != "host")
     page.notes.push_back(
         {Tone::kFaint, "note:",
-         "estimates are taken from the plan; --watch measures them. Measuring is not yet tested on a real GPU"});
+         std::string("estimates are taken from the plan; --watch measures them") +
+             (seen.device.id.starts_with("hip") ? ". Measuring is not yet tested on a real AMD GPU" : "")});
   add_lines(seen, page);
 }
 

@@ -108,7 +108,8 @@ static Page watch_page(const WatchReport& report) {
   page.title = engine_text(report.plan);
   page.file = report.plan.model->source;
   page.headlines.insert(page.headlines.begin(), headline_of(report));
-  if (!report.seen.is_host) page.about.emplace_back("not yet tested on a real GPU, only with a simulated driver");
+  if (!report.seen.is_host)
+    page.about.emplace_back("not yet tested with an engine on a real GPU, only with a simulated driver");
   Page own;
   add_lines(report, own);
   add_stages(report.seen, own);
