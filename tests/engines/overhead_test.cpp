@@ -81,8 +81,6 @@ TEST_CASE("overhead: the residual and one layer's MLP, within a half and the dou
       {"mistralrs", 9000, 1, 0, 1024},
       {"mistralrs", 400, 2, 0, 800},
       {"mistralrs", 9000, 1, 600, 600},
-      {"transformers", 5000, 3, 0, 15000},  // generate() prefills whole prompts
-      {"transformers", 5000, 3, 700, 700},
       {"sglang", 9000, 1, 0, 8192},
       {"sglang", 900, 3, 0, 2700},
   };
@@ -100,6 +98,46 @@ TEST_CASE("overhead: the residual and one layer's MLP, within a half and the dou
     CHECK(bytes_of(lines(input, row.tokens, row.seqs), "activations of") ==
           Bytes(row.passed * (2 * 4096 + 3 * 2048) * 2));
   }
+}
+
+TEST_CASE("overhead: a pass of transformers is a whole prompt, the residual, and the larger of an MLP and scores") {
+  EngineInput input = llama("transformers");
+  const auto pass = [&](std::uint64_t tokens, std::uint64_t seqs) {
+    return bytes_of(lines(input, tokens, seqs), "activations of a prompt");
+  };
+  CHECK(pass(5000, 3) == Bytes(15000ULL * (4 * 4096 + 3 * 14336) * 2));
+  CHECK(range_of(find(lines(input, 5000, 3), "activations of")) ==
+        spread(15000ULL * (4 * 4096 + 3 * 14336) * 2, 0.7, 1.3));
+  input.request.parallel.tensor = 2;
+  CHECK(pass(5000, 3) == Bytes(15000ULL * (4 * 4096 + 3 * 7168) * 2));
+  input.request.parallel.tensor = 1;
+  input.request.max_num_batched_tokens = Tokens(700);
+  CHECK(pass(5000, 3) == Bytes(700ULL * (4 * 4096 + 3 * 14336) * 2));
+  input.request.max_num_batched_tokens.reset();
+  // Mixtral: gate and up twice. DeepSeek-V3: the weighted outputs.
+  input.model.experts = {8, 2, 14336, 0};
+  CHECK(pass(1000, 1) == Bytes(1000ULL * (4 * 4096 + 2 * (4096 + 4 * 14336)) * 2));
+  input.model.experts = {256, 8, 2048, 0};
+  CHECK(pass(1000, 1) == Bytes(1000ULL * (4 * 4096 + 8 * 6 * 4096) * 2));
+  input.request.engine_version = "4.57";  // expert by expert
+  CHECK(pass(1000, 1) == Bytes(1000ULL * (4 * 4096 + 3 * 14336) * 2));
+  // Scores are larger than an MLP from some context on, and the two are never there at once.
+  EngineInput eager = llama("transformers");
+  eager.request.attention = AttentionKernel::kNaive;
+  CHECK(find(lines(eager, 100), "attention scores") == nullptr);
+  CHECK(bytes_of(lines(eager, 2000), "activations of") == Bytes(2000ULL * 4 * 4096 * 2));
+  // gpt-oss has no sdpa: its scores are eager unless flash_attention_2 is named.
+  eager.request.attention = AttentionKernel::kEngine;
+  eager.model.arch = Arch::kGptOss;
+  CHECK(bytes_of(lines(eager, 2000), "attention scores") == Bytes(2000ULL * 2000 * 32 * 8));
+  eager.request.attention = AttentionKernel::kFlash;
+  CHECK(find(lines(eager, 2000), "attention scores") == nullptr);
+  // Gemma 2 since 5.21.
+  eager.request.attention = AttentionKernel::kEngine;
+  eager.model.arch = Arch::kGemma2;
+  CHECK(find(lines(eager, 2000), "attention scores") != nullptr);
+  eager.request.engine_version = "5.20";
+  CHECK(find(lines(eager, 2000), "attention scores") == nullptr);
 }
 
 TEST_CASE("overhead: logits are float32, a row for each sequence that is sampled") {

@@ -25,6 +25,9 @@ constexpr Rule<TransformersRules> kRules[] = {
      .evidence = "quantizers/quantizer_gguf.py; not in 5.16"},
     {.sets = &TransformersRules::has_fp8_cache, .since = {5, 21},
      .what = "a quantized cache may be FP8", .evidence = "cache_utils.py: Fp8QuantizedLayer"},
+    {.sets = &TransformersRules::caps_eagerly, .since = {5, 21},
+     .what = "classes that cap their scores have no sdpa, so their attention is eager",
+     .evidence = "modeling_gemma2.py: _supports_sdpa, of 5.20.2 and 5.21.0", .basis = RuleBasis::kExecuted},
     {.sets = &TransformersRules::float32_gates, .since = {5, 24},
      .what = "DeepSeek-V4's compressors keep a gate in float32", .evidence = "default/deepseek_v4 of 5.24.0",
      .basis = RuleBasis::kExecuted},
@@ -48,6 +51,12 @@ static std::span<const ClassRow<TransformersClass>> classes() {
     {&C::fused_experts, {kLlama4, kGptOss},
      "Qwen3VLMoeForConditionalGeneration DbrxForCausalLM JetMoeForCausalLM AriaForConditionalGeneration "
      "GraniteMoeForCausalLM GraniteMoeSharedForCausalLM GraniteMoeHybridForCausalLM"},
+    // As 5.17.0 and 5.24.0 answer.
+    {&C::lacks_sdpa, {kGptOss, kGptNeo, kOpenaiGpt, kMimoV2, kCpmant, kGraniteSwa},
+     "BloomForCausalLM CodeGenForCausalLM GPTJForCausalLM GPTNeoXJapaneseForCausalLM MptForCausalLM XGLMForCausalLM"},
+    {&C::caps_scores, {kGemma2, kT5Gemma}, "VaultGemmaForCausalLM"},
+    {&C::runs_all_experts, {kLlama4}},                    // modeling_llama4.py: Llama4TextExperts
+    {&C::has_streams, {kGemma3n}},
   };
   return kRows;
 }

@@ -19,6 +19,7 @@ struct TransformersRules {
   bool fuses_experts = false;
   bool loads_float32 = false;
   bool packs_gguf = false;
+  bool caps_eagerly = false;
 };
 TransformersRules transformers_rules(const Request& request);
 std::vector<RuleRow> transformers_rule_rows();
@@ -34,8 +35,12 @@ struct TransformersClass {
   bool copied_states = false;         // its own cache converts states to the model's type, and stores the length
   bool past_columns = false;          // convolution states are the past inputs only, one column fewer
   bool widens_windows = false;        // by TransformersRules::widens_mimo_windows
-  bool caches_images = false;         // its cross attention is to images, which not every prompt has
-  bool fused_experts = false;         // all experts of a layer are one tensor, before 5.0 too
+  bool caches_images = false;         // cross attention to images, which not every prompt has
+  bool fused_experts = false;         // one tensor for all experts of a layer, before 5.0 too
+  bool lacks_sdpa = false;            // attention is eager unless flash_attention_2 is asked for (_supports_sdpa)
+  bool caps_scores = false;           // by TransformersRules::caps_eagerly
+  bool runs_all_experts = false;      // every token passes through every expert
+  bool has_streams = false;           // of the residual, several (AltUp)
 };
 TransformersClass transformers_class(Arch arch, std::string_view architecture);
 inline TransformersClass transformers_class(const ModelShape& model) {

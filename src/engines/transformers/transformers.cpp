@@ -25,6 +25,7 @@
 #include "engines/transformers/stored.h"
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -136,7 +137,20 @@ static EngineInput stored_form(const EngineInput& input) {
   return out;
 }
 
-// Not every prompt has an image, so cross attention to images is planned only with --encoder-len.
+// What the config says under the first of these names that it has; 0 if it has none.
+static std::uint64_t fact_of(const EngineInput& input, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    for (const ConfigFact& fact : input.model.facts)
+      if (fact.key.substr(fact.key.rfind('.') + 1) == name) return whole_number(fact.value).value_or(0);
+  return 0;
+}
+
+// The width of Mamba's states; 0 for other models.
+static std::uint64_t mamba_width(const EngineInput& input) {
+  return has_states(input) ? fact_of(input, {"mamba_d_state", "ssm_state_size", "state_size"}) : 0;
+}
+
+// Not every prompt has an image: its cross attention is planned only with --encoder-len.
 static bool is_optional(const EngineInput& input, const Term& term) {
   return term.growth == Growth::kSourceToken && transformers_class(input.model).caches_images &&
          !input.request.encoder_len;
@@ -206,6 +220,11 @@ static std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vec
     notes.push_back({NoteLevel::kInfo, "device_map",
                      "device_map=\"auto\" splits the layers over the GPUs, and they work one after another. -tp is "
                      "tp_plan=\"auto\" under torchrun"});
+  if (mamba_width(original) > 0)
+    notes.push_back(
+        {NoteLevel::kWarning, "needs_mamba_ssm",
+         "without the packages mamba-ssm and causal-conv1d PyTorch computes the states of Mamba: slowly, and "
+         "in far more memory, up to the end of the range"});
   if (original.draft_method && original.request.sequences() > 1)
     notes.push_back({NoteLevel::kWarning, "one_sequence",
                      "transformers drafts tokens for one sequence at a time: assisted generation refuses a batch"});
@@ -290,6 +309,95 @@ static void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>&
   }
 }
 
+static bool is_eager(const EngineInput& input) {
+  const TransformersClass the_class = transformers_class(input.model);
+  const bool by_default =
+      the_class.lacks_sdpa || (the_class.caps_scores && transformers_rules(input.request).caps_eagerly);
+  return input.request.attention == AttentionKernel::kNaive ||
+         (by_default && input.request.attention == AttentionKernel::kEngine);
+}
+
+constexpr const char* kPass = "activations of a pass";
+
+// Elements that one layer's MLP needs for a token. Since 5.0 all experts of a layer run at once over (token, expert)
+// pairs (integrations/moe.py: grouped_mm). In their MLP a pair has its input, and gate and up twice; at the end its
+// input, its output, and that times its weight, in float32 and twice.
+static std::uint64_t mlp_row(const EngineInput& input) {
+  const std::uint64_t hidden = input.model.hidden_size, ranks = input.request.parallel.tensor;
+  const ExpertShape& experts = input.model.experts;
+  const std::uint64_t dense = checked_mul(3, ceil_div(std::max(input.model.intermediate_size, hidden), ranks), kPass);
+  if (experts.used == 0 || experts.width == 0 || !transformers_rules(input.request).fuses_experts) return dense;
+  const bool all = transformers_class(input.model).runs_all_experts;
+  const std::uint64_t inner = checked_add(hidden, checked_mul(4, ceil_div(experts.width, ranks), kPass), kPass);
+  const std::uint64_t pair = all ? inner : std::max(inner, checked_mul(6, hidden, kPass));
+  return std::max(dense, checked_mul(all ? experts.count : experts.used, pair, kPass));
+}
+
+// DeepSeek's sparse attention scores every token with every head of its indexer, in float32, before and after scaling.
+static std::optional<LedgerLine> index_scores(const OverheadInput& in, std::uint64_t prompt) {
+  const std::uint64_t heads = fact_of(*in.engine, {"index_n_heads"});
+  const std::uint64_t context = in.load.tokens_of_sequence().count();
+  if (heads == 0 || !any_term(*in.engine, [](const Term& term) { return term.role == Role::kIndex; })) return {};
+  const Bytes bytes = Bytes(8) * checked_mul(checked_mul(prompt, context, kPass), heads, kPass);
+  return estimate_line(Section::kActivation, "scores of the indexer", bytes, {0.5, 1.5},
+                       {"{tokens} tokens of a pass * {context} of context * {heads} heads * 8 B",
+                        {{"tokens", prompt}, {"context", context}, {"heads", heads}}},
+                       "estimate: modeling_deepseek_v32.py, scores in float32; measured on an H200");
+}
+
+// Without the package mamba-ssm PyTorch computes the states, in float32: Mamba 2 from the products of B and C for every
+// two tokens of a chunk (the allocator keeps one such tensor and asks for another: with 135 GiB free a second of 96 GiB
+// failed), Mamba 1 from three tensors of a state for every token. Whether the package is there is not known, so this is
+// in the range alone.
+static std::optional<LedgerLine> computed_states(const EngineInput& input, std::uint64_t prompt) {
+  constexpr std::uint64_t kChunk = 256;
+  const std::uint64_t width = mamba_width(input);
+  if (width == 0) return {};
+  std::uint64_t row = 0;
+  if (const std::uint64_t heads = fact_of(input, {"mamba_n_heads", "mamba_num_heads", "num_heads"}); heads > 0) {
+    const std::uint64_t chunk = fact_of(input, {"mamba_chunk_size", "chunk_size"});
+    row = checked_mul(checked_mul(chunk > 0 ? chunk : kChunk, checked_mul(2, heads, kPass), kPass), width, kPass);
+  } else {
+    for (const LayerCache& cache : input.caches)
+      for (const Term& term : cache.compact)
+        if (term.role == Role::kState) row = std::max(row, checked_mul(3, term.elements().count(), kPass));
+  }
+  return LedgerLine{Section::kActivation,
+                    "states computed without the package mamba-ssm",
+                    Bytes(0),
+                    Bytes(0),
+                    Bytes(4) * checked_mul(prompt, row, kPass),
+                    {"{tokens} tokens * {row} * 4 B", {{"tokens", prompt}, {"row", row}}},
+                    "modeling_falcon_h1.py, modeling_mamba.py: what runs without the package; measured on an H200"};
+}
+
+// Four rows of the residual, and the larger of one layer's MLP and its scores. On an H200, dense models and experts of
+// transformers 5.17 took 1.00 to 1.06 times this, states that PyTorch computes without the packages for them up to 2.6
+// times (and Mamba 2 far more), and Gemma 3n, which has four streams, 9 times.
+static void add_pass(const OverheadInput& in, std::uint64_t prompt, std::vector<LedgerLine>& out) {
+  const EngineInput& input = *in.engine;
+  const std::uint64_t size = input.types.model == Dtype::kFloat32 ? 4 : 2;
+  const bool has_streams = transformers_class(input.model).has_streams, is_open = has_states(input) || has_streams;
+  const Spread spread{is_open || input.model.experts.used > 0 ? 0.5 : 0.7, has_streams ? 12 : is_open ? 3 : 1.3};
+  auto scores =
+      is_eager(input)
+          // eager_attention_forward: the masked scores, their softmax in float32, and its copy in the model's type.
+          ? score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit")
+          : index_scores(in, prompt);
+  std::uint64_t mlp = mlp_row(input);
+  if (scores && scores->bytes > Bytes(prompt) * checked_mul(mlp, size, kPass))
+    mlp = 0;
+  else
+    scores.reset();
+  const std::uint64_t row = checked_add(checked_mul(4, input.model.hidden_size, kPass), mlp, kPass);
+  out.push_back(estimate_line(
+      Section::kActivation, "activations of a prompt in one pass", Bytes(prompt) * checked_mul(row, size, kPass),
+      spread, {"{tokens} tokens * {row} * {bytes} B", {{"tokens", prompt}, {"row", row}, {"bytes", size}}},
+      "estimate: the residual and one layer's MLP or experts; measured on an H200"));
+  if (scores) out.push_back(std::move(*scores));
+  if (auto states = computed_states(input, prompt)) out.push_back(std::move(*states));
+}
+
 static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
@@ -299,12 +407,7 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
     add_static_copies(in, out);
   else
     add_dynamic_copies(in, out);
-  out.push_back(mlp_activations(input, prompt, "a prompt in one pass"));
-  // eager_attention_forward has the masked scores, their softmax in float32, and a copy of that in the model's type.
-  if (input.request.attention == AttentionKernel::kNaive)
-    if (auto scores =
-            score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
-      out.push_back(std::move(*scores));
+  add_pass(in, prompt, out);
   if (const Bytes image = image_cache(input, in.load); image != Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "keys and values of an image", image, {0, 1},
                                 "cross attention to the largest image, where a prompt has one",
@@ -342,7 +445,7 @@ static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
 
 static EngineSettings settings(const EngineInput& input, const Load&) {
   EngineSettings out;
-  out.attention_backend = input.request.attention == AttentionKernel::kNaive   ? "eager"
+  out.attention_backend = is_eager(input)                                      ? "eager"
                           : input.request.attention == AttentionKernel::kFlash ? "flash_attention_2"
                                                                                : "sdpa";
   return out;
