@@ -256,8 +256,11 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
   // activations of each stay, 1.3 times over.
   const auto of_v0 = [](std::uint64_t tokens, std::uint64_t width) { return tokens * 3 * width * 2 / 10 * 13; };
   // V1: 67 piecewise graphs of every layer ("67/67": up to 512 in steps of 8), 215 KiB and 24 for each 1024 of the
-  // hidden size; since 0.12 51 of them and 51 whole ones (steps of 16 beyond 256), 87 KiB beside a pool of 256 MiB for
-  // 512 tokens.
+  // hidden size; since 0.12 51 of them and 51 whole ones (steps of 16 beyond 256): 118 KiB for each piece between the
+  // layers' attention and 20 KiB for each layer of a whole one, beside 50 MiB and a pool of 256 MiB for 512 tokens.
+  const auto by_kernels = [](std::uint64_t sizes, std::uint64_t whole, std::uint64_t layers) {
+    return 50 * kMiB + (sizes * (layers + 1) * 118 + whole * layers * 20) * 1024;
+  };
   const Row rows[] = {
       {"vllm@0.8", {3584, 18944, 28, 152064}, 256, 1, 0, of_v0(4231, 22528), 0.76},
       {"vllm@0.8", {1024, 3072, 28, 151936}, 256, 1, 0, of_v0(4231, 4096), 0.13},
@@ -274,21 +277,15 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
        67ULL * 48 * ((215 + 47) * 5 / 2) * 1024,
        2.37},  // Qwen3-Next
       {"vllm@0.11", {5120, 25600, 64, 151936}, 20, 1, 0, (3ULL + 5) * 64 * (215 + 119) * 1024, 0},
-      {"vllm@0.12", {1536, 8960, 28, 151936}, 256, 1, 0, 256 * kMiB + (51ULL + 35) * 28 * 87 * 1024, 0.5},
-      {"vllm@0.22",
-       {1536, 8960, 28, 151936},
-       1024,
-       1,
-       0,
-       256 * kMiB + (51ULL + 51) * 28 * 87 * 1024,
-       0.56},  // Qwen2.5-1.5B
+      {"vllm@0.12", {1536, 8960, 28, 151936}, 256, 1, 0, 256 * kMiB + by_kernels(51, 35, 28), 0.5},
+      {"vllm@0.22", {1536, 8960, 28, 151936}, 1024, 1, 0, 256 * kMiB + by_kernels(51, 51, 28), 0.56},  // Qwen2.5-1.5B
       {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 8, 256 * kMiB + (51ULL + 51) * 48 * 230 * 1024, 1.76},
       {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 1, 256 * kMiB + (51ULL + 51) * 48 * 230 * 1024, 0},
       // 200 rows: 1, 2, 4 and 25 steps of 8; 100 rows: 1, 2, 4 and 12 steps. 4 rows: 1, 2, 4, 8 and 1, 2, 4.
-      {"vllm@0.22", kLlama8b, 100, 1, 0, 100 * kMiB + (28ULL + 15) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 100, 1, 0, 100 * kMiB + by_kernels(28, 15, 32), 0},
       // 264 rows: 256 is the last before steps of 16.
-      {"vllm@0.22", kLlama8b, 132, 1, 0, 128 * kMiB + (35ULL + 19) * 32 * 87 * 1024, 0},
-      {"vllm@0.22", kLlama8b, 4, 1, 0, 4 * kMiB + (4ULL + 3) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 132, 1, 0, 128 * kMiB + by_kernels(35, 19, 32), 0},
+      {"vllm@0.22", kLlama8b, 4, 1, 0, 4 * kMiB + by_kernels(4, 3, 32), 0},
   };
   for (const Row& row : rows) {
     CAPTURE(row.engine);
@@ -307,8 +304,8 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
     CHECK(gib(line.high) >= row.printed);
   }
   EngineInput input = shaped("vllm", kLlama8b);
-  input.request.parallel.pipeline = 2;                                // 16 layers of 32 on a stage
-  CHECK(lines(input).at(2).bytes == Bytes(102ULL * 16 * 87 * 1024));  // the new runner's
+  input.request.parallel.pipeline = 2;                                           // 16 layers of 32 on a stage
+  CHECK(lines(input).at(2).bytes == Bytes(by_kernels(51, 51, 16) - 50 * kMiB));  // the new runner's
   input.request.enforce_eager = true;
   CHECK(lines(input).size() == 2);
 }

@@ -140,6 +140,27 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   return out;
 }
 
+namespace {
+
+struct GraphTerm {
+  Bytes bytes;
+  Template formula;
+};
+
+// An H200 gives 0.1 MiB to each graph and 2.5 KiB to each of its kernels: logs have about as much. The step of a size
+// is captured in pieces between the layers' attention.
+GraphTerm of_kernels(const VllmGraphs& captures, std::uint64_t layers) {
+  constexpr std::uint64_t kPiece = 118, kLayer = 20;  // KiB
+  const std::uint64_t pieces = checked_mul(captures.count - captures.whole, layers + 1, kGraphBytes);
+  const std::uint64_t whole = checked_mul(captures.whole, layers, kGraphBytes);
+  return {
+      Bytes(kPiece * kKiB) * pieces + Bytes(kLayer * kKiB) * whole,
+      {"{pieces} graphs of pieces * {piece} KiB + {whole} whole graphs * {num_layers} layers * {each} KiB",
+       {{"pieces", pieces}, {"piece", kPiece}, {"whole", captures.whole}, {"num_layers", layers}, {"each", kLayer}}}};
+}
+
+}  // namespace
+
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t layers = ceil_div(input.model.num_layers, input.request.parallel.pipeline);
   const VllmGraphs captures = vllm_captured_graphs(input, rules);
@@ -162,26 +183,34 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   }
   constexpr std::uint64_t kPool = 256 * kMiB, kPoolTokens = 512;
   const bool has_experts = input.model.experts.used > 0;
+  const bool by_kernels = rules.whole_graphs && !has_experts && !vllm_is_hopper(input.request) && captures.count > 0;
   std::uint64_t each = 0;  // KiB
-  std::uint64_t pool = 0;
+  std::uint64_t pool = 0, stream = 0;
   if (rules.whole_graphs) {
-    each = has_experts ? 230 : vllm_is_hopper(input.request) ? 132 : 87;
-    // vLLM keeps the memory that the estimate took and reuses it.
-    if (!rules.keeps_graph_pool) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
+    each = has_experts ? 230 : 132;
+    // The memory that estimating reserved is kept and reused, as is what the stream that captures takes: 256 B for each
+    // of the GPU's threads, and more (70 MiB on an H200).
+    if (!rules.keeps_graph_pool) {
+      pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
+      if (by_kernels) stream = 50 * kMiB;
+    }
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
     if (has_experts) each = each * 5 / 2;
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
-  const Bytes bytes =
-      workspace + splits + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
+  GraphTerm graphs = by_kernels ? of_kernels(captures, layers)
+                                : GraphTerm{Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes),
+                                            {"{graphs} graphs * {num_layers} layers * {each} KiB",
+                                             {{"graphs", captures.count}, {"num_layers", layers}, {"each", each}}}};
+  const Bytes bytes = workspace + splits + Bytes(pool + stream) + graphs.bytes;
   Template formula;
   if (workspace > Bytes(0)) formula += {"{workspace} MiB of FlashInfer + ", {{"workspace", workspace.count() / kMiB}}};
   if (splits > Bytes(0)) formula += {"{splits} MiB of 32 splits' outputs + ", {{"splits", splits.count() / kMiB}}};
   if (pool > 0)
     formula += {"{tokens} tokens' pool of {pool} KiB + ", {{"tokens", captures.largest}, {"pool", pool / kKiB}}};
-  formula += {"{graphs} graphs * {num_layers} layers * {each} KiB",
-              {{"graphs", captures.count}, {"num_layers", layers}, {"each", each}}};
+  if (stream > 0) formula += {"{stream} MiB of a stream + ", {{"stream", stream / kMiB}}};
+  formula += std::move(graphs.formula);
   std::string_view source = alone ? "estimate: 0.00 to 1.56 GiB in start-up logs; repeating a start can double it"
                                   : "estimate: 0.09 to 4.13 GiB in start-up logs on several GPUs";
   if (shares) source = "estimate: with unified memory host allocations count too: 0.01 to 1.35 GiB in logs";

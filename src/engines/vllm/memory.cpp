@@ -178,8 +178,8 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && !rules.v1_engine)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
-  // In logs of one source the memory grows by 2 GiB in the first step, as much as it grew before the budget was
-  // computed. This is probably a second NCCL communicator.
+  // Logs of one source grow by 2 GiB in the first step, as much as before the budget: probably a second communicator,
+  // of which NCCL 2.28 keeps 388 MiB on an H200 even for a rank alone (648 MiB with the first).
   if (!alone && rules.sparing_sampler && vllm_is_hopper(request))
     return line("vllm outside, Hopper with NVLink", "outside PyTorch and communication", 2112, " on a rank of several",
                 "2.06 to 2.21 GiB in 13 start-up logs of H100, all of one source");
