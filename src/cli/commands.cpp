@@ -238,8 +238,14 @@ static int run_measured(const Invocation& call) {
 }
 
 // The Python package queries the engine: main hands the command over to it if it is installed. Without it this is an
-// error, except to save its figures.
+// error, except to save its figures, and to give it the files of a model in the catalogue (--said=files), a line each.
 static int run_verify(const Invocation& call) {
+  if (call.measuring.said == "files")
+    if (const CatalogueName known = find_published(single_model(call)); known.model != nullptr) {
+      const PublishedFiles files = published_files(*known.model);
+      emit(call, files.config + "\n" + files.hf_quant_config + "\n");
+      return 0;
+    }
   if (!call.measuring.said.empty() && !call.measuring.save.empty()) {
     const ModelAndRequest asked = load_model_and_request(single_model(call), call);
     with_source(asked.model.source, [&] {

@@ -177,12 +177,16 @@ std::string nearest_published(std::string_view name) {
   return near.empty() ? "" : "did you mean " + join(near, " or ") + "?";
 }
 
-ModelSpec load_published(const PublishedModel& model, const std::string& source, const ReadOptions& options,
-                         std::string_view why) {
+PublishedFiles published_files(const PublishedModel& model) {
   std::vector<std::string_view> differences;
   for (const PublishedModel* each = &model; each != nullptr; each = with_id(each->like))
     differences.insert(differences.begin(), each->difference);
-  const PublishedFiles files = merged_files(differences, split(catalogue_lines()[1]));
+  return merged_files(differences, split(catalogue_lines()[1]));
+}
+
+ModelSpec load_published(const PublishedModel& model, const std::string& source, const ReadOptions& options,
+                         std::string_view why) {
+  const PublishedFiles files = published_files(model);
   ModelSpec out = read_config(files.config, files.hf_quant_config, source, options);
   inform(out.notes, "catalogue",
          {"planned from the config of {id} in kvplan's catalogue of {date}{why}",

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "formats/published.h"
 #include "kvplan/published.h"
 #include "sources/load.h"
 
@@ -27,7 +28,10 @@ CatalogueName find_published(std::string_view name);
 // "did you mean Qwen3-8B?", or the sizes of a family of tags ("qwen3"); "" if no name is near.
 std::string nearest_published(std::string_view name);
 
-// Reads the published config. A note says that the answer comes from the catalogue, with the reason in `why`.
+// The files of the model's repository.
+PublishedFiles published_files(const PublishedModel& model);
+
+// Reads the published config. A note says that the answer comes from the catalogue, and `why`.
 ModelSpec load_published(const PublishedModel& model, const std::string& source, const ReadOptions& options,
                          std::string_view why = "");
 

@@ -135,7 +135,7 @@ def transformers(plan: Answer, row: Row) -> List[Figure]:
     out = [_start(plan, row)]
     if "refused" in row:
         return out
-    if plan["model"]["architecture"]:
+    if plan["model"]["architecture"] and not row.get("renamed"):
         out.append(Figure("model class", plan["model"]["architecture"], row["class"]))
     total = plan["model"]["parameters"]["total"]
     # Both are true: what a checkpoint keeps as a tensor may be a buffer of the class.

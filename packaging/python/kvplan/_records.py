@@ -60,7 +60,7 @@ def options(words: List[str]) -> Iterator[Any]:
 def report(engine: str, release: str, plan: Answer, config: Row, words: List[str], row: Row) -> str:
     """The first line and the row of a file in testdata/conformance."""
     card, ranks = plan["request"]["gpu"], plan["request"]["tensor_parallel_size"]
-    figures = {key: value for key, value in row.items() if key != "peak_bytes" and value is not None}
+    figures = {key: value for key, value in row.items() if key not in ("peak_bytes", "renamed") and value is not None}
     head: Row = {"config": public(config), "release": release}
     if engine == "vllm":
         args = {key: value for key, value in options(words) if key != "tensor_parallel_size"}

@@ -112,10 +112,14 @@ class Planned:
 
 # --- the model's files
 
-def files_of(source: str, text: Optional[str]) -> Dict[str, str]:
-    """config.json, and the files beside it that say how the weights are quantized."""
+def files_of(plan: Answer, text: Optional[str]) -> Dict[str, str]:
+    """config.json, and what lies beside it and says how the weights are quantized."""
+    source = plan["model"]["source"]
     if text is not None:
         return {"config.json": text}
+    if any(note["code"] == "catalogue" for note in plan["notes"]):
+        files = run(["verify", "--said=files", source]).split("\n")
+        return {name: file for name, file in zip(("config.json", "hf_quant_config.json"), files) if file}
     path = pathlib.Path(source)
     if path.suffix == ".gguf":
         raise NothingToAsk("a GGUF has no config.json, which the engine reads; name the model's folder")
@@ -181,6 +185,11 @@ def served(words: List[str], program: Sequence[str], option: Optional[str]) -> L
 
 def vllm_case(planned: Planned) -> Dict[str, Any]:
     words, variables = planned.command()
+    if planned.plan["verdict"]["refusal_code"] == "max_model_len":  # the command has what would cure it
+        variables = {}
+        if "--hf-overrides" in words:
+            at = words.index("--hf-overrides")
+            words = words[:at] + words[at + 2:]
     capacity = planned.plan["capacity"]
     return {"card": card_of(planned.plan), "words": served(words, ("vllm", "serve"), None), "environment": variables,
             "ranks": ranks_of(planned.plan), "mem": [capacity["kv_cache_memory_bytes"]] if capacity else []}
@@ -256,8 +265,10 @@ class Verified:
         self.case, self.config = case, config
         self.name, self.plan = called(engine), planned.plan
         self.figures = COMPARE[engine](self.plan, row)
-        if "--max-num-seqs" in case.get("words", []):  # the command has the cap with which it starts, not the plan's default
-            self.figures = [figure for figure in self.figures if figure.name != "sequences of a batch"]
+        given = [*planned.asked.words, *planned.asked.command]
+        if "--max-num-seqs" in case.get("words", []) and not any(word.startswith("--max-num-seqs") for word in given):
+            # The command has the cap with which it starts, not the plan's default.
+            self.figures = [figure for figure in self.figures if figure.name not in ("sequences of a batch", "CUDA graph sizes")]
         self.differing = [figure for figure in self.figures if not figure.is_equal]
         self.known = [note["message"] for note in self.plan["notes"] if note["code"] in ("known_error", "unknown_latents")]
         self.meaning = meaning(self.name, self.plan, row, self.differing) if self.differing else []
@@ -345,7 +356,7 @@ def verify(asked: Asked) -> Verified:
         raise NothingToAsk(f"{called(engine)} {installed.release} is installed, not {wanted}; name its Python with --python")
     planned = Planned(asked, text, engine, release[0])
     case = {"release": installed.release, **CASES[engine](planned)}
-    files = files_of(planned.plan["model"]["source"], text)
+    files = files_of(planned.plan, text)
     return Verified(engine, installed, planned, case, files["config.json"], ask(engine, installed, case, files))
 
 

@@ -64,6 +64,19 @@ def test_agrees(ask):
     assert answer["agrees"] and len(answer["figures"]) == 14 and answer["meaning"] == []
 
 
+def test_a_model_of_the_catalogue(ask, tmp_path, monkeypatch):
+    """No file of it is here: the engine gets the catalogue's config."""
+    for name in ("HF_HOME", "KVPLAN_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    kept = tmp_path / "config.json"
+    script = f"{sys.executable} -c 'import json, sys; open(\"{kept}\", \"w\").write(open(json.load(sys.stdin)[\"folder\"] + \"/config.json\").read())'; "
+    code, out, errors = ask(script + says(), "Qwen3-0.6B", *GIVEN)
+    assert (code, errors, out.splitlines()[0]) == (0, [], "vLLM 0.33.0 agrees with the plan (14 figures)")
+    config = json.loads(kept.read_text())
+    assert (config["model_type"], config["hidden_size"]) == ("qwen3", 1024)
+
+
 def test_differs(ask):
     code, out, _ = ask(says(plans=[{**ANSWER["plans"][0], "tokens": 317304, "concurrency": 0.5}]))
     assert code == 1
@@ -80,6 +93,16 @@ def test_refusals(ask):
     assert words in ask(refused, *tp3)[1]
     code, out, _ = ask(refused)
     assert code == 1 and f"vLLM does not start, which the plan does not say: {words}" in out
+
+
+def test_what_would_cure_a_refusal_is_left_out(ask, tmp_path):
+    """--format args has the overrides for a longer context; the engine is asked what the plan was."""
+    kept = tmp_path / "case.json"
+    words = "User-specified max_model_len (81920) is greater than the derived max_model_len"
+    script = f"cat >{kept}; echo '{json.dumps({'refused': words, 'peak_bytes': 1})}'"
+    assert ask(script, QWEN, *GIVEN, "--max-model-len", "81920")[0] == 0
+    case = json.loads(kept.read_text())
+    assert "--hf-overrides" not in case["words"] and case["environment"] == {} and "81920" in case["words"]
 
 
 def test_the_engine_gets_the_command_and_none_of_the_user_s(ask, tmp_path, monkeypatch):

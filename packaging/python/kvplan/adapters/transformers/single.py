@@ -35,6 +35,7 @@ def row(case):
         model = build(config, name, dtype=dtype)
     except Exception:
         model = build(config, name, "eager", dtype)
-    out = {"class": name, "parameters": parameters(model), "kept_buffers": kept_buffers(model)}
+    out = {"class": name, "renamed": wanted not in (None, name),  # the config names a class of its repository's code
+           "parameters": parameters(model), "kept_buffers": kept_buffers(model)}
     out["cache"], out["cache_error"] = caches(model, config, name, steps(case["tokens"]), dtype)
     return out
