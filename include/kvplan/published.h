@@ -20,7 +20,8 @@ struct PublishedModel {
   std::uint64_t parameters = 0;    // as its files store them; 0: no record
   std::string gguf;                // a repository with its GGUF files
   std::string_view ollama;         // its tag in ollama's library
-  std::string_view like;           // the entry whose config this one is based on; empty: none
+  std::string_view tags;           // all its tags, separated by spaces: "llama3.1:8b llama3.1"
+  std::string_view like;           // the entry that it is described by; empty: none
   std::string_view difference;     // from that one
 };
 
@@ -51,6 +52,7 @@ struct Pick {
   std::string task;
   std::uint64_t max_model_len = 0, users = 1;
   std::vector<PickedModel> models;
+  std::string server;        // that the commands need: "OLLAMA_CONTEXT_LENGTH=8192 ollama serve"; empty: none
   std::size_t left_out = 0;  // of older generations, which --all shows
   std::string_view date;     // of the catalogue
 };

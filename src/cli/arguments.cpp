@@ -3,10 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "cli/shell.h"
+#include "formats/file.h"
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -56,7 +56,7 @@ static OptionRows declare_options(CLI::App& app) {
 static void declare_commands(CLI::App& app, string_view first) {
   app.require_subcommand(0, 1);
   for (const Command& command : commands())
-    if (command.name == first || !std::filesystem::exists(command.name))
+    if (command.name == first || !exists(std::string(command.name)))
       app.add_subcommand(std::string(command.name), std::string(command.help))->fallthrough();
 }
 
@@ -72,7 +72,7 @@ constexpr string_view kTraining =
 
 // "kvplan exlain x.json": refuses a word that is nearly a command and no file.
 static void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 2 || find_command(arguments[0]) != nullptr || std::filesystem::exists(arguments[0]) ||
+  if (arguments.size() < 2 || find_command(arguments[0]) != nullptr || exists(arguments[0]) ||
       arguments[0].find_first_of("./-~@:") != string_view::npos)
     return;
   if (has_word("train training finetune fine-tune sft qlora", arguments[0])) refuse_training(arguments[0]);

@@ -13,6 +13,7 @@
 #include "cli/pasted.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
+#include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
@@ -169,9 +170,8 @@ static void apply(const ParsedArguments& given, Invocation& call) {
 
 // "help", "help COMMAND" and "version" work as --help and --version, as in other programs.
 static void move_help_last(std::vector<std::string>& arguments) {
-  if (arguments.size() == 1 && arguments.front() == "version" && !std::filesystem::exists("version"))
-    arguments.front() = "--version";
-  if (arguments.front() != "help" || std::filesystem::exists("help")) return;
+  if (arguments.size() == 1 && arguments.front() == "version" && !exists("version")) arguments.front() = "--version";
+  if (arguments.front() != "help" || exists("help")) return;
   arguments.erase(arguments.begin());
   arguments.push_back("--help");
 }
@@ -203,7 +203,7 @@ static void make_paths_plain(Invocation& call) {
   for (std::vector<std::string>* paths : {&call.models, &call.loras})
     for (std::string& path : *paths) path = os::plain_path(std::move(path));
   for (std::string& model : call.models)
-    if (!std::filesystem::exists(model)) model = usual_name(std::move(model));
+    if (!exists(model)) model = usual_name(std::move(model));
 }
 
 // Users often give the scheduler's limit when they mean the number of sequences to plan for.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kvplan/numbers.h"
+#include "sources/hub_id.h"
 #include "sources/local_stores.h"
 #include "weights/weigh.h"
 
@@ -49,6 +50,11 @@ std::string name_of(std::string_view source) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::weakly_canonical(source, error);
     return (source.ends_with("json") ? folder.parent_path() : folder).filename().string();
+  }
+  if (is_hub_url(source)) {
+    source = source.substr(0, source.find_first_of("?#"));
+    if (!source.ends_with(".gguf"))
+      for (const std::string_view page : {"/tree/", "/blob/", "/resolve/"}) source = source.substr(0, source.find(page));
   }
   for (const std::string_view file : {"/config.json", "/params.json", "/"})
     if (source.ends_with(file)) source.remove_suffix(file.size());

@@ -126,6 +126,19 @@ class Picker {
     return std::nullopt;
   }
 
+  // A tag's command leaves the context length and the sequences to the server.
+  std::string server_of(const std::vector<PickedModel>& models) const {
+    const auto whole = std::find_if(models.begin(), models.end(), [&](const PickedModel& each) {
+      return each.longest >= request_.max_model_len->count();
+    });
+    if (!runs_tags(*engine_) || whole == models.end()) return "";
+    const ModelSpec model = load_published(whole->model, std::string(whole->model.id), options_);
+    const Launch launch = launch_of(model, make_plan(model, request_));
+    std::string out;
+    for (const auto& [variable, value] : launch.environment) out += variable + "=" + value + " ";
+    return out + join(launch.commands.front(), " ");
+  }
+
  private:
   Request request_of(const Candidate& candidate, const std::string& type) const {
     Request out = request_;
@@ -186,7 +199,7 @@ class Picker {
     return out;
   }
 
-  // An ollama tag is run directly. A GGUF is named by its repository and type, which llama-server downloads.
+  // An ollama tag is run by its server; a GGUF is named by its repository and type, as llama-server fetches it.
   std::vector<std::string> command_of(const Candidate& candidate, const Plan& plan) const {
     if (runs_tags(*engine_)) {
       std::vector<std::string> out;
@@ -278,7 +291,8 @@ Pick pick_models(const PickQuestion& question, const ReadOptions& options) {
     usage_error("pick: " + std::string(picker.engine().name) + " does not start models by name",
                 "use --engine llama.cpp, ollama, vllm or sglang");
   Pick out;
-  out.card = (card.count > 1 ? std::to_string(card.count) + " x " : "") + card.name_or("a GPU");
+  out.card = card.mixed.empty() ? (card.count > 1 ? std::to_string(card.count) + " x " : "") + card.name_or("a GPU")
+                                : join(card.mixed_names(), "+");
   out.memory = card.memory ? *card.memory : card.gpu->budget();
   if (!card.is_unified()) out.host_memory = card.host_memory;
   out.engine = picker.engine().name;
@@ -294,6 +308,7 @@ Pick pick_models(const PickQuestion& question, const ReadOptions& options) {
       if (error.code() != Exit::kUnknownArchitecture) take_as_misfit(error);
     }
   put_in_order(question.all, out);
+  out.server = picker.server_of(out.models);
   return out;
 }
 

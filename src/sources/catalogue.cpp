@@ -6,6 +6,7 @@
 #include "kvplan/did_you_mean.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
+#include "sources/hub_id.h"
 
 namespace kvplan {
 
@@ -38,7 +39,8 @@ static std::vector<PublishedModel> read_catalogue() {
     model.gguf = take_column(line);
     if (model.gguf == kUsualFiles)
       model.gguf = "unsloth/" + std::string(last_part(model.id)) + "-GGUF";  // the usual place is not written out
-    model.ollama = take_column(line);
+    model.tags = take_column(line);
+    model.ollama = model.tags.substr(0, model.tags.find(' '));
     const std::string_view like = take_column(line);
     if (const auto entry = whole_number(like); entry && *entry < out.size()) model.like = out[*entry].id;
     model.difference = line;
@@ -94,22 +96,22 @@ static CatalogueName find_files(std::string_view name) {
   return {};
 }
 
-static CatalogueName find_tag(std::string_view name) {
+static CatalogueName find_tag(const std::string& text) {
+  const std::string name = without_ending(text, {":latest"});
   for (const PublishedModel& model : catalogue()) {
-    if (model.ollama.empty()) continue;
-    // "qwen3:30b" is the model with the complete tag "qwen3:30b-a3b".
-    if (name == model.ollama || (model.ollama.starts_with(name) && model.ollama[name.size()] == '-'))
-      return {&model, true, false, ""};
+    if (has_word(model.tags, name)) return {&model, true, false, ""};
+    // "qwen3:30b" is the model whose whole tag is "qwen3:30b-a3b".
+    if (name.find(':') != std::string::npos && model.ollama.starts_with(name + "-")) return {&model, true, false, ""};
   }
   for (const PublishedModel& model : catalogue())
-    if (!model.ollama.empty() && name.starts_with(std::string(model.ollama) + "-"))
-      return {&model, true, false, std::string(name.substr(name.rfind('-') + 1))};
+    if (model.ollama.find(':') != std::string_view::npos && name.starts_with(std::string(model.ollama) + "-"))
+      return {&model, true, false, name.substr(name.rfind('-') + 1)};
   return {};
 }
 
-// "name a size: qwen3:4b, qwen3:8b" of "qwen3" and "qwen3:latest".
+// "name a size: qwen3:4b, qwen3:8b" of "qwen3" and "qwen3:9b".
 static std::string sizes_of_family(std::string_view name) {
-  const std::string start = without_ending(lower(name), {":latest"}) + ":";
+  const std::string start = lower(name.substr(0, name.find(':'))) + ":";
   std::vector<const PublishedModel*> family;
   for (const PublishedModel& model : catalogue())
     if (model.ollama.starts_with(start)) family.push_back(&model);
@@ -139,8 +141,7 @@ CatalogueName find_published(std::string_view name) {
   const bool is_in_a_store = name.size() != text.size();
   if (has_organisation && !is_in_a_store)
     if (const CatalogueName files = find_files(text); files.model != nullptr) return files;
-  if (text.find(':') != std::string::npos) return find_tag(text);
-  if (is_in_a_store) return {};  // "ollama:qwen3" names no size
+  if (is_in_a_store || text.find(':') != std::string::npos) return find_tag(text);
   std::string renamed = text;
   if (const auto meta = renamed.find("/meta-"); meta != std::string::npos) renamed.erase(meta + 1, 5);
   for (const bool whatever_its_types : {false, true})
@@ -151,6 +152,7 @@ CatalogueName find_published(std::string_view name) {
       // A repository that was renamed: "meta-llama/Meta-Llama-3.1-8B".
       if (lower(known) == text || (has_organisation && lower(known) == renamed)) return {&model, false, false, ""};
     }
+  if (const CatalogueName tag = find_tag(text); tag.model != nullptr) return tag;
   return {has_organisation ? nullptr : with_typed_name(text), false, false, ""};
 }
 
@@ -160,21 +162,34 @@ std::string nearest_published(std::string_view name) {
   const bool is_tag = name.find(':') != std::string_view::npos;
   const bool has_organisation = name.find('/') != std::string_view::npos;
   // The same model by another publisher, in another type, or before its fine-tuning.
-  const std::string plain = without_ending(lower(last_part(name)), {"-gguf", "-awq", "-gptq", "-fp8", "-nvfp4", "-base",
-                                                                    "-instruct", "-it", "-4bit", "-8bit"});
+  std::string plain = lower(last_part(name));
+  if (const auto type = plain.rfind("-q"); type < plain.size() - 2 && plain[type + 2] < 'a') plain.resize(type);
+  plain = without_ending(plain,
+                         {"-gguf", "-awq", "-gptq", "-fp8", "-nvfp4", "-base", "-instruct", "-it", "-4bit", "-8bit"});
   if (const PublishedModel* same = is_tag ? nullptr : with_typed_name(plain); same != nullptr)
     return "did you mean " + std::string(has_organisation ? same->id : last_part(same->id)) + "?";
+  std::vector<const PublishedModel*> newest;
+  for (const PublishedModel& model : catalogue()) newest.push_back(&model);
+  // Plain checkpoints first: "Qwen3.6-27B" before its NVFP4.
+  const auto rank = [](const PublishedModel* model) {
+    return std::pair(model->model == last_part(model->id), model->date);
+  };
+  std::stable_sort(newest.begin(), newest.end(), [&](const auto* a, const auto* b) { return rank(a) > rank(b); });
+  const std::string text = folded(name);
   std::vector<Candidate> known;
-  for (const PublishedModel& model : catalogue()) {
-    const std::string_view spelling = is_tag ? model.ollama : has_organisation ? model.id : last_part(model.id);
+  std::size_t alike = 0;
+  for (const PublishedModel* model : newest) {
+    const std::string_view spelling = is_tag ? model->ollama : has_organisation ? model->id : last_part(model->id);
     if (!spelling.empty()) known.push_back({spelling, spelling});
+    if (text.size() > 1 && folded(spelling).starts_with(text)) ++alike;
   }
   std::vector<std::string_view> near;
-  const std::string text = folded(name);
   for (const std::string_view each : nearest_names(name, known))
     if ((text.size() > 1 && folded(each).starts_with(text)) || edit_distance(each, name) <= text.size() / 5)
       near.push_back(each);
-  return near.empty() ? "" : "did you mean " + join(near, " or ") + "?";
+  if (near.empty()) return "";
+  return "did you mean " + join(near, " or ") + "?" +
+         (alike > near.size() ? " kvplan models " + std::string(name) + " lists all" : "");
 }
 
 PublishedFiles published_files(const PublishedModel& model) {
@@ -197,15 +212,21 @@ ModelSpec load_published(const PublishedModel& model, const std::string& source,
 }
 
 std::string usual_name(std::string name) {
-  std::string_view rest = name;
+  if (is_local_path(name)) return name;
+  std::string_view text = trimmed(name);
+  if (text.ends_with('/')) text.remove_suffix(1);
+  const std::string lowered = lower(text);
+  std::string_view rest = lowered;
   for (const std::string_view scheme : {"https://", "http://"})
     if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
-  for (const std::string_view site :
-       {"ollama.com/library/", "www.ollama.com/library/", "registry.ollama.ai/library/", "library/", "ollama/"})
-    if (rest.starts_with(site)) return std::string(kOllamaPrefix) + std::string(rest.substr(site.size()));
-  for (const std::string_view prefix : {"hf.co/", "huggingface.co/", "hf:"})
-    if (name.starts_with(prefix)) return name.substr(prefix.size());
-  return name;
+  const bool is_url = rest.size() < lowered.size();
+  const auto after = [&](std::string_view prefix) { return text.substr(text.size() - rest.size() + prefix.size()); };
+  for (const std::string_view prefix : {"ollama.com/library/", "www.ollama.com/library/", "registry.ollama.ai/library/",
+                                        "library/", "ollama/", "ollama://", "ollama:", "ollama run ", "ollama pull "})
+    if (rest.starts_with(prefix)) return std::string(kOllamaPrefix) + std::string(after(prefix));
+  for (const std::string_view prefix : {"hf.co/", "huggingface.co/", "www.huggingface.co/", "hf://", "hf:"})
+    if (!is_url && rest.starts_with(prefix)) return std::string(after(prefix));
+  return std::string(text);
 }
 
 }  // namespace kvplan

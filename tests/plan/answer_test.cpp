@@ -29,6 +29,9 @@ TEST_CASE("a model's name comes from its path") {
       {"x/Qwen3-32B-Q4_K_M.gguf", "Qwen3-32B-Q4_K_M"},
       {"unsloth/Qwen3-32B-GGUF:Q4_K_M", "Qwen3-32B-GGUF:Q4_K_M"},
       {"org/name:part/Qwen3-32B.gguf", "Qwen3-32B"},
+      {"https://huggingface.co/Qwen/Qwen3-32B/tree/main?library=vllm", "Qwen3-32B"},
+      {"https://huggingface.co/Qwen/Qwen3-32B/blob/main/config.json", "Qwen3-32B"},
+      {"https://huggingface.co/unsloth/Qwen3-32B-GGUF/blob/main/Qwen3-32B-Q4_K_M.gguf", "Qwen3-32B-Q4_K_M"},
       {"ollama:qwen3", "qwen3"},
       {"-", "standard input"},
   };

@@ -10,7 +10,9 @@
 
 #include "cli/options.h"
 #include "cli/shell.h"
+#include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/strings.h"
 #include "plan/plan.h"
 #include "plan/questions.h"
@@ -71,8 +73,9 @@ TEST_CASE("catalogue: an id and its published config give the same answer, in ev
     const std::string quant = file.contains("hf_quant_config") ? file["hf_quant_config"].dump() : "";
     const ModelSpec from_file = read_config(file["config"].dump(), quant, model.id, {});
     const ModelSpec from_catalogue = load_published(model, std::string(model.id), {});
-    for (const std::string_view engine : {"logical", "vllm", "sglang", "llama.cpp", "transformers"})
-      CHECK_MESSAGE((report_of(from_catalogue, engine) == report_of(from_file, engine)), model.id << " in " << engine);
+    for (const Engine& engine : engines())
+      CHECK_MESSAGE((report_of(from_catalogue, engine.name) == report_of(from_file, engine.name)),
+                    model.id << " in " << engine.name);
   }
 }
 
@@ -96,6 +99,31 @@ TEST_CASE("catalogue: parameters are the published count") {
     CAPTURE(model.parameters);
     CHECK(is_known != (is_count(parameters.total) || is_count(parameters.total + parameters.mtp)));
   }
+}
+
+TEST_CASE("catalogue: weights are the sum of the checkpoint's tensors") {
+  // From the safetensors headers: github.com/gogongxt/python, at the commits that the entries name.
+  for (const auto& [id, gib] : {std::pair{"moonshotai/Kimi-K2.6", "554.27 GiB"},
+                                {"Qwen/Qwen3-32B-AWQ", "18.00 GiB"},
+                                {"Qwen/Qwen3-8B-FP8", "8.79 GiB"}}) {
+    CAPTURE(id);
+    Request request;
+    request.max_model_len = Tokens(512);
+    const PublishedModel* model = find_published(id).model;
+    REQUIRE(model != nullptr);
+    const Plan plan = make_plan(load_published(*model, id, {}), request);
+    CHECK(format_gib(*plan.fullest().weights) == gib);
+  }
+}
+
+TEST_CASE("catalogue: who made a quantization is kept") {
+  // quant_method is "fp8" there, and the producer ModelOpt: transformers has no quantizer for it.
+  Request request;
+  request.max_model_len = Tokens(512);
+  find_engine("transformers", request);
+  for (const std::string_view id : {"nvidia/DeepSeek-V4-Flash-NVFP4", "nvidia/DeepSeek-V4-Pro-NVFP4"})
+    CHECK(make_plan(load_published(*find_published(id).model, std::string(id), {}), request).weights_dtype ==
+          "bfloat16");
 }
 
 TEST_CASE("catalogue: names") {
@@ -132,18 +160,36 @@ TEST_CASE("catalogue: names") {
   CHECK(find_published("llama3.1:8b-instruct-q8_0").type == "q8_0");
   CHECK(id_of("qwen3:9b").empty());
   CHECK(id_of("ollama:qwen3").empty());
-  CHECK(usual_name("hf.co/Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
-  CHECK(usual_name("hf:Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
-  CHECK(usual_name("https://ollama.com/library/qwen3:8b") == "ollama:qwen3:8b");
-  CHECK(usual_name("ollama/qwen3:8b") == "ollama:qwen3:8b");
-  CHECK(usual_name("https://huggingface.co/Qwen/Qwen3-8B") == "https://huggingface.co/Qwen/Qwen3-8B");
+  // Tags without a size, as ollama's own pages have them.
+  for (const std::string_view tag : {"llama3.2", "llama3.2:latest", "ollama:llama3.2", "llama3.2:3b"})
+    CHECK(id_of(tag) == "meta-llama/Llama-3.2-3B-Instruct");
+  CHECK(find_published("phi4").is_tag);
+  CHECK(find_published("mistral-nemo").is_tag);
+  CHECK_FALSE(find_published("phi-4").is_tag);
+  for (const std::string_view typed : {"hf.co/Qwen/Qwen3-8B", "HF.co/Qwen/Qwen3-8B", "www.huggingface.co/Qwen/Qwen3-8B",
+                                       "hf:Qwen/Qwen3-8B", "hf://Qwen/Qwen3-8B", " Qwen/Qwen3-8B\n", "Qwen/Qwen3-8B/"})
+    CHECK(usual_name(std::string(typed)) == "Qwen/Qwen3-8B");
+  for (const std::string_view typed :
+       {"https://ollama.com/library/qwen3:8b", "ollama/qwen3:8b", "OLLAMA:qwen3:8b", "ollama://qwen3:8b",
+        "ollama run qwen3:8b", "ollama pull qwen3:8b", "http://www.ollama.com/library/qwen3:8b/"})
+    CHECK(usual_name(std::string(typed)) == "ollama:qwen3:8b");
+  for (const std::string unchanged : {"https://huggingface.co/Qwen/Qwen3-8B", "", "/", "~/models/", "../x/", "-"})
+    CHECK(usual_name(unchanged) == unchanged);
   CHECK(nearest_published("Qwen3-235B").starts_with("did you mean Qwen3-235B-A22B"));
   CHECK(nearest_published("Qwen/Qwen3-9B").find("Qwen/Qwen3-8B") != std::string::npos);
   CHECK(nearest_published("no-such-model-anywhere").empty());
   CHECK(nearest_published("qwen3:latest").starts_with("name a size: qwen3:0.6b, "));
-  CHECK(nearest_published("llama3.1") == "name a size: llama3.1:8b, llama3.1:70b");
   CHECK(nearest_published("unsloth/Qwen3-8B") == "did you mean Qwen/Qwen3-8B?");
   CHECK(nearest_published("Qwen/Qwen3-8B-Base") == "did you mean Qwen/Qwen3-8B?");
+  CHECK(nearest_published("qwen3-8b-q4_k_m") == "did you mean Qwen3-8B?");
+  // A word for many models: the newest, and where the others are.
+  const std::string many = nearest_published("qwen");
+  CAPTURE(many);
+  CHECK(many.starts_with("did you mean Qwen3.8-27B or "));
+  CHECK(many.ends_with("? kvplan models qwen lists all"));
+  for (const std::string_view hostile : {"\x1b[31mqwen", "\xff\xfe", "-q", "-", "q", "-q-q", ":", "/", "a:/-q"})
+    CHECK(nearest_published(hostile).size() < 200);
+  CHECK(nearest_published("gemma3:9b").starts_with("name a size: gemma3:4b, gemma3:12b"));
 }
 
 Run offline(std::vector<std::string> arguments) {
@@ -178,6 +224,15 @@ TEST_CASE("catalogue: a name without a network") {
   CHECK(typo.out.empty());
   CHECK(has(typo.err, "did you mean Qwen3-235B-A22B"));
   CHECK(offline({"qwen3:8b-zzz"}).exit == 2);
+  for (const std::string& hostile : {std::string(100000, 'a'), std::string("\x1b[31mqwen"), std::string("\xff\xfe")})
+    for (const std::vector<std::string>& words : {std::vector{hostile}, {"pick", hostile}}) {
+      const Run run = offline(words);
+      CAPTURE(run.err);
+      CHECK(run.exit == 2);
+      CHECK(run.out.empty());
+      CHECK(run.err.size() < 500);
+      CHECK_FALSE(has(run.err, "internal error"));
+    }
   CHECK(offline({"Qwen/Qwen3-8B", "--revision", "other"}).exit == 4);
 }
 
@@ -220,6 +275,27 @@ TEST_CASE("pick: what runs on a GPU, in the documented order, within a second") 
   for (const json& row : without["picks"]) CHECK(row["host_bytes"] == 0);
 }
 
+TEST_CASE("pick: its commands are commands that kvplan reads, and they fit") {
+  const TemporaryFolder folder;
+  for (const std::string engine : {"llama.cpp", "ollama", "vllm", "sglang"})
+    for (const std::string card : {"rtx-3060", "h100-80gb"}) {
+      const json pick = json::parse(offline({"pick", "--gpu", card, "--engine", engine, "--json"}).out);
+      for (const json& row : pick["picks"]) {
+        // The length of a tag is the server's.
+        const std::string command = (engine == "ollama" ? "OLLAMA_CONTEXT_LENGTH=8192 " : "") +
+                                    join(row["command"].get<std::vector<std::string>>(), " ");
+        CAPTURE(command);
+        const Run run = offline({"--command", folder.write("command.txt", command), "--gpu", card, "--json"});
+        CAPTURE(run.err);
+        REQUIRE(run.exit == 0);
+        const json plan = json::parse(run.out);
+        CHECK(plan["request"]["engine"] == engine);
+        CHECK(plan["request"]["weights_dtype"] == row["weights_dtype"]);
+        CHECK(plan["verdict"]["status"] == "fits");
+      }
+    }
+}
+
 TEST_CASE("pick: engines, tasks and mistakes") {
   for (const std::string engine : {"vllm", "sglang", "ollama", "llama.cpp"}) {
     const json pick = json::parse(offline({"pick", "--gpu", "h100-80gb", "--engine", engine, "--json"}).out);
@@ -243,6 +319,12 @@ TEST_CASE("pick: engines, tasks and mistakes") {
     CHECK(run.out.empty());
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
+  // ollama run has no option for the length.
+  CHECK(has(offline({"pick", "--gpu", "l4", "--engine", "ollama", "--max-model-len", "16k", "--users", "2", "--format",
+                     "markdown"})
+                .out,
+            "OLLAMA_CONTEXT_LENGTH=16384 OLLAMA_NUM_PARALLEL=2 ollama serve"));
+  CHECK(has(offline({"pick", "--gpu", "rtx-3060+rtx-4090"}).out, "Models that run on rtx-3060+rtx-4090"));
   const Run none = offline({"pick", "--gpu-memory", "100MiB"});
   CHECK(none.exit == 1);
   CHECK(has(none.out, "NONE FITS"));

@@ -41,7 +41,7 @@ static std::string rate_text(const std::optional<double>& rate) {
 static Page pick_page(const Pick& pick) {
   Page page;
   page.title = "Models that run on " + pick.card;
-  page.facts = gib(pick.memory) + " each" +
+  page.facts = gib(pick.memory) + (pick.card.find('+') == std::string::npos ? " each" : " on the smallest") +
                (pick.host_memory ? ", " + gib(*pick.host_memory) + " of main memory" : "") + "; " + pick.engine + " " +
                pick.engine_version + ", " + grouped(pick.max_model_len) + " tokens" +
                (pick.users > 1 ? " x " + plural(pick.users, "user") : "") + ", for " + pick.task;
@@ -68,6 +68,7 @@ static Page pick_page(const Pick& pick) {
       "ones that also need main memory.",
       std::string("Type: the least lossy that fits. Context: the longest that fits. ") +
           (has_host ? "CPU GiB: in main memory. " : "") + "tokens/s: upper bound, from memory bandwidth."};
+  if (!pick.server.empty()) remarks.push_back("Start the server with " + pick.server);
   if (pick.left_out > 0)
     remarks.push_back(grouped(pick.left_out) + " more of older generations or of the same size: --all");
   remarks.push_back("Catalogue of " + std::string(pick.date) +
