@@ -7,6 +7,7 @@
 #include "engines/requests.h"
 #include "kvplan/gpus.h"
 #include "plan/plan.h"
+#include "sources/catalogue.h"
 #include "sources/load.h"
 #include "support/figures.h"
 
@@ -143,6 +144,24 @@ TEST_CASE("MLX: a model_type without a module is refused") {
   for (const char* config : {"rwkv7-2.9b", "mixtral-8x7b", "falcon-mamba-7b", "nemotron-super-49b", "llama-3.1-8b"}) {
     CAPTURE(config);
     CHECK_FALSE(refusal(config).has_value());
+  }
+}
+
+TEST_CASE("MLX: packed checkpoints that its loader refuses") {
+  const auto refusal = [](std::string_view id) {
+    return make_plan(load_published(*find_published(id).model, std::string(id), {}), request_for("mlx", 1))
+        .verdict.refusal;
+  };
+  // mlx_lm/utils.py of 0.32.2: of ModelOpt NVFP4 alone, of compressed-tensors no FP8.
+  for (const std::string_view id : {"nvidia/Qwen3.6-27B-NVFP4", "nvidia/Llama-3.1-70B-Instruct-FP8",
+                                    "RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic"}) {
+    CAPTURE(id);
+    REQUIRE(refusal(id).has_value());
+    CHECK(refusal(id)->id == "quantization");
+  }
+  for (const std::string_view id : {"nvidia/Gemma-4-31B-IT-NVFP4", "Qwen/Qwen3-8B-AWQ", "openai/gpt-oss-20b"}) {
+    CAPTURE(id);
+    CHECK_FALSE(refusal(id).has_value());
   }
 }
 

@@ -87,7 +87,19 @@ static std::vector<LayerCache> caches_of(const EngineInput& input) {
   return module.is(kIndexInEveryLayer) ? with_indexes(std::move(out)) : out;
 }
 
-// Caches that mlx-lm cannot quantize. It loads the model and fails when a prompt reaches --quantized-kv-start.
+// Packed checkpoints that mlx-lm's loader refuses (utils.py, load_model): it has their dialect, and not their type.
+static std::optional<Refusal> refused_checkpoint(const EngineInput& input) {
+  const QuantDeclaration& declared = input.model.quantization;
+  const std::string_view type = declared.scheme ? std::string_view(declared.scheme->type) : "mixed";
+  constexpr const char* cure = "use the 16-bit checkpoint, or --weights mlx-4bit";
+  if (declared.dialect == "modelopt" && type != "nvfp4")
+    return Refusal{"quantization", "Unsupported modelopt quant_algo: mlx-lm loads NVFP4 only", cure};
+  if (declared.dialect == "compressed-tensors" && type.starts_with("fp8"))
+    return Refusal{"quantization", "unsupported compressed-tensors format: mlx-lm loads no FP8 of that dialect", cure};
+  return std::nullopt;
+}
+
+// Caches that mlx-lm cannot quantize: it loads the model, and fails when a prompt reaches --quantized-kv-start.
 static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (input.model.is_gguf)
     return Refusal{"gguf", "No safetensors found: mlx-lm reads no GGUF",
@@ -102,6 +114,8 @@ static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
       }))
     return Refusal{"architecture", "use engram memory, which this implementation does not have",
                    "choose another engine"};
+  if (!input.request.weights)
+    if (auto refused = refused_checkpoint(input)) return refused;
   if (mlx_bits(input.types.key) == 0 && mlx_bits(input.types.value) == 0) return std::nullopt;
   if (module_of(input.model).is(kListedCaches)) return std::nullopt;
   constexpr const char* cure = "leave the KV type at auto";
