@@ -358,7 +358,9 @@ static int run_models(const Invocation& call) {
   ModelList list{{}, catalogue_date()};
   for (const PublishedModel& model : catalogue()) {
     const std::string text = join(std::vector{model.id, model.tasks, model.license, model.ollama}, " ", folded);
-    const auto has = [&](const std::string& word) { return text.find(folded(word)) != std::string::npos; };
+    const auto has = [&](const std::string& word) {
+      return !folded(word).empty() && text.find(folded(word)) != std::string::npos;
+    };
     if (std::all_of(call.models.begin(), call.models.end(), has)) list.models.push_back(model);
   }
   if (list.models.empty())

@@ -115,7 +115,8 @@ static std::string sizes_of_family(std::string_view name) {
   std::vector<const PublishedModel*> family;
   for (const PublishedModel& model : catalogue())
     if (model.ollama.starts_with(start)) family.push_back(&model);
-  std::sort(family.begin(), family.end(), [](const auto* a, const auto* b) { return a->parameters < b->parameters; });
+  const auto size = [](const PublishedModel* model) { return model->parameters - 1; };  // unknown ones last
+  std::sort(family.begin(), family.end(), [&](const auto* a, const auto* b) { return size(a) < size(b); });
   std::string out;
   for (const PublishedModel* model : family)
     if (out.find(model->ollama) == std::string::npos)

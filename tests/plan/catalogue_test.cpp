@@ -179,6 +179,7 @@ TEST_CASE("catalogue: names") {
   CHECK(nearest_published("Qwen/Qwen3-9B").find("Qwen/Qwen3-8B") != std::string::npos);
   CHECK(nearest_published("no-such-model-anywhere").empty());
   CHECK(nearest_published("qwen3:latest").starts_with("name a size: qwen3:0.6b, "));
+  CHECK(nearest_published("llama3.1") == "name a size: llama3.1:8b, llama3.1:70b, llama3.1:405b");
   CHECK(nearest_published("unsloth/Qwen3-8B") == "did you mean Qwen/Qwen3-8B?");
   CHECK(nearest_published("Qwen/Qwen3-8B-Base") == "did you mean Qwen/Qwen3-8B?");
   CHECK(nearest_published("qwen3-8b-q4_k_m") == "did you mean Qwen3-8B?");
@@ -225,7 +226,7 @@ TEST_CASE("catalogue: a name without a network") {
   CHECK(has(typo.err, "did you mean Qwen3-235B-A22B"));
   CHECK(offline({"qwen3:8b-zzz"}).exit == 2);
   for (const std::string& hostile : {std::string(100000, 'a'), std::string("\x1b[31mqwen"), std::string("\xff\xfe")})
-    for (const std::vector<std::string>& words : {std::vector{hostile}, {"pick", hostile}}) {
+    for (const std::vector<std::string>& words : {std::vector{hostile}, {"models", hostile}, {"pick", hostile}}) {
       const Run run = offline(words);
       CAPTURE(run.err);
       CHECK(run.exit == 2);
