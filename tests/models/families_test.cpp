@@ -309,6 +309,17 @@ TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps, an index key for four to
   }
 }
 
+TEST_CASE("a list of layers answers what Qwen's use_sliding_window asks") {
+  const ModelSpec draft = read_config(
+      R"({"architectures":["DFlashDraftModel"],"model_type":"qwen3","hidden_size":5120,"num_hidden_layers":5,
+          "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"sliding_window":2048,
+          "use_sliding_window":true,"max_window_layers":5,"layer_types":["sliding_attention","sliding_attention",
+          "sliding_attention","sliding_attention","full_attention"]})",
+      "", "x", {});
+  CHECK(three_bytes_of(draft).beyond_windows == 2 * 8 * 128 * 2);
+  CHECK(warnings_of(draft) == 0);
+}
+
 TEST_CASE("an unknown class stops at cache-related keys, and at no others") {
   const std::string shape =
       R"("hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"max_position_embeddings":8192})";

@@ -21,7 +21,9 @@ void read_windowed(Reader& reader) {
 }
 
 void read_qwen(Reader& reader) {
-  for (const std::string_view key : {"sliding_window", "max_window_layers"}) reader.text.touch(key);
+  // A list of layers decides alone.
+  for (const std::string_view key : {"sliding_window", "use_sliding_window", "max_window_layers"})
+    reader.text.touch(key);
   read_decoder(reader, {PatternRule::Default::kQwen});
 }
 
