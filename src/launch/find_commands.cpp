@@ -20,7 +20,7 @@ constexpr int kDeepestShell = 4;  // bash -c "bash -c ..."
 
 // Programs whose arguments may name an engine but that do not start it.
 constexpr string_view kOthers =
-    "echo printf which whereis pip pip3 pipx conda apt apt-get brew cd ls cp mv rm ln git cmake make pkill kill "
+    "echo printf which whereis pip pip3 conda apt apt-get brew cd ls cp mv rm ln git cmake make pkill kill "
     "killall "
     "chmod chown curl wget grep tail cat man type huggingface-cli hf scp rsync tar unzip mkdir";
 
@@ -30,11 +30,14 @@ struct Start {
 };
 
 Start start_at(const std::vector<ShellWord>& words, std::size_t at) {
+  const string_view name = program_name(words[at].text);
   for (const Engine& engine : engines())
     for (const string_view program : engine.command.programs) {
       const std::vector<string_view> parts = split(program);
-      if (at + parts.size() > words.size() || (words[at].text != parts[0] && program_name(words[at].text) != parts[0]))
-        continue;
+      // uvx vllm@0.10.0 serve
+      const bool is_program = words[at].text == parts[0] || name == parts[0] ||
+                              (parts.size() > 1 && name.substr(0, name.find('@')) == parts[0]);
+      if (at + parts.size() > words.size() || !is_program) continue;
       std::size_t same = 1;
       while (same < parts.size() && words[at + same].text == parts[same]) ++same;
       if (same == parts.size()) return {&engine, at, at + parts.size()};
@@ -53,8 +56,8 @@ class Finder {
     for (const ShellCommand& command : text.commands) {
       Assignments environment = outer;
       read_releases(command.words);
-      const bool may_start = !has_word(kOthers, program_name(command.words.front().text));
-      if (!may_start) continue;
+      const string_view first = command.words.front().text;
+      if (has_word(kOthers, program_name(first))) continue;
       context_ = &text;
       count_ = command.exported;
       environment_of(command, environment);
@@ -82,14 +85,18 @@ class Finder {
           while (next + 2 < words.size() && words[next + 1].text.starts_with('-')) ++next;  // bash -c -i "..."
           return shell(read_shell(words[next + 1].text), environment, depth + 1);
         }
-      // The text that these programs start is read separately.
+      if (lower(name) == "start-process" && depth < kDeepestShell) return started(words, at, environment, depth);
+      // What these start is a separate text.
       if (has_word("ssh tmux screen su runuser eval", name) && depth < kDeepestShell)
         for (std::size_t next = at + 1; next < words.size(); ++next)
           if (words[next].text.find(' ') != std::string::npos)
             shell(read_shell(words[next].text), environment, depth + 1);
+      if (std::optional<Container> found = read_image_url(words, at)) return container(*found, environment, depth);
       const Start start = start_at(words, at);
       if (start.engine == nullptr) continue;
       LaunchCommand& found = add(*start.engine, environment);
+      if (const auto version = name.find('@'); version != string_view::npos && is_digit(name.substr(version + 1)))
+        found.release = name.substr(version + 1);
       found.before = before;
       found.before.insert(found.before.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at));
       for (std::size_t i = 0; i < at; ++i) assignment(words[i].text, found.environment);
@@ -99,6 +106,22 @@ class Finder {
       found.arguments = start.arguments - at;
       return;
     }
+  }
+
+  // PowerShell: Start-Process -FilePath PROGRAM -ArgumentList "..."
+  void started(const std::vector<ShellWord>& words, std::size_t at, const Assignments& environment, int depth) {
+    std::string program, arguments;
+    for (++at; at < words.size(); ++at) {
+      const std::string option = lower(words[at].text);
+      const bool has_value = at + 1 < words.size();
+      if (option == "-filepath" && has_value)
+        program = words[++at].text;
+      else if ((option == "-argumentlist" || option == "-args") && has_value)
+        arguments = words[++at].text;
+      else if (program.empty() && !option.starts_with('-'))
+        program = words[at].text;
+    }
+    shell(read_shell("'" + program + "' " + arguments), environment, depth + 1);
   }
 
   void container(const Container& found, const Assignments& outer, int depth) {
@@ -137,6 +160,21 @@ class Finder {
   std::vector<LaunchCommand> out;
 
  private:
+  static bool is_digit(string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
+
+  // singularity run --nv docker://IMAGE ...
+  static std::optional<Container> read_image_url(const std::vector<ShellWord>& words, std::size_t at) {
+    constexpr string_view kUrl = "docker://";
+    const bool runs = std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at),
+                                  [](const ShellWord& word) { return word.text == "run" || word.text == "exec"; });
+    if (!runs || !words[at].text.starts_with(kUrl)) return std::nullopt;
+    Container out;
+    out.image = words[at].text.substr(kUrl.size());
+    out.starter.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    out.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
+    return out;
+  }
+
   // A Dockerfile's CMD ["/bin/bash", "-c", "..."].
   static std::vector<ShellWord> plain_words(std::vector<ShellWord> words) {
     if (words.size() < 2 || !has_word("CMD ENTRYPOINT", words.front().text) || !words[1].text.starts_with('['))
@@ -212,19 +250,24 @@ void read_modelfile(string_view text, Finder& finder) {
 }
 
 // SERVE_COMMAND="vllm serve ..." for a script that is not here.
-void read_assigned(string_view text, Finder& finder) {
+void read_quoted(string_view text, Finder& finder) {
   const ShellText read = read_shell(text);
   const auto each = [&](const Assignments& assigned) {
     for (const auto& [name, value] : assigned)
       if (value.find(' ') != std::string::npos) finder.shell(read_shell(value), {}, 1);
   };
   each(read.environment);
-  for (const ShellCommand& command : read.commands) each(command.own);
+  for (const ShellCommand& command : read.commands) {
+    each(command.own);
+    for (const ShellWord& word : command.words)  // Popen("vllm serve ...", shell=True)
+      if (word.text.find(' ') != std::string::npos) finder.shell(read_shell(word.text), {}, 1);
+  }
 }
 
 bool is_yaml(string_view text) {
   for (const string_view line : split(text, '\n'))
-    for (const string_view key : {"services:", "apiVersion:", "containers:", "version: '", "version: \""})
+    for (const string_view key :
+         {"services:", "apiVersion:", "containers:", "version: '", "version: \"", "image: ", "command:", "args:"})
       if (trimmed(line).starts_with(key)) return true;
   return false;
 }
@@ -241,6 +284,23 @@ std::string without_marks(string_view text) {
       out += plain[i] == '`' && !continues ? '\n' : plain[i];
     }
     out += '\n';
+  }
+  return out;
+}
+
+// ["vllm", "serve", ...] of a program, and <string>vllm</string> of a property list.
+std::string without_lists(string_view text) {
+  std::string out;
+  bool in_tag = false, goes_on = false;  // within a list
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool ends_item = c == ',' && i > 0 && (text[i - 1] == '"' || text[i - 1] == '\'');
+    in_tag = (in_tag || text.substr(i).starts_with("<string>") || text.substr(i).starts_with("</string>"));
+    const bool is_assignment = c == '=' && i > 0 && text[i - 1] == ' ';
+    const bool is_mark = in_tag || ends_item || string_view("[]()").find(c) != string_view::npos;
+    out += is_assignment ? '\n' : is_mark || (c == '\n' && goes_on) ? ' ' : c;
+    in_tag = in_tag && c != '>';
+    if (string_view(" \t\r\n").find(c) == string_view::npos) goes_on = string_view(",[(>").find(c) != string_view::npos;
   }
   return out;
 }
@@ -276,9 +336,14 @@ string_view program_name(string_view word) {
 
 std::vector<LaunchCommand> find_commands(string_view text) {
   if (text.size() > kMostText) fail("the text is longer than 1 MiB", "give only the command");
+  if (text.find("<string>") != string_view::npos && text.find("</string>") != string_view::npos)
+    return find_commands(string_view(without_lists(text)));
   Finder finder;
   const string_view plain = trimmed(text);
-  if (plain.starts_with('{') || plain.starts_with('[')) {
+  // "[Unit]" and "[program:x]" begin other files.
+  const bool is_json =
+      plain.starts_with('{') || (plain.starts_with('[') && plain.find_first_of("\"'{") < plain.find(']'));
+  if (is_json) {
     for (const Container& each : read_containers(plain)) finder.container(each, {}, 0);
   } else {
     finder.shell(read_shell(text), {}, 0);
@@ -287,8 +352,10 @@ std::vector<LaunchCommand> find_commands(string_view text) {
       fail("the text is YAML, which kvplan does not read",
            "convert it to JSON: docker compose config --format json, kubectl get -o json, or yq -o json");
     if (finder.out.empty()) finder.shell(read_shell(without_marks(text)), {}, 0);
-    if (finder.out.empty()) read_assigned(text, finder);
   }
+  const std::string listless = finder.out.empty() ? without_lists(text) : "";
+  if (finder.out.empty()) finder.shell(read_shell(listless), {}, 0);
+  if (finder.out.empty()) read_quoted(listless, finder);
   if (finder.out.empty())
     fail("no engine command in the text",
          "write one such as vllm serve MODEL, sglang serve, llama-server -m FILE or docker run IMAGE");

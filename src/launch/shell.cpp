@@ -75,6 +75,7 @@ class ShellReader {
       at_ += line().size();
     } else if (c == '\'' || c == '"') {
       quoted(c);
+    } else if (c == '@' && !in_word_ && splat()) {
     } else if (c == '$') {
       variable(false);
     } else if (c == '%' && windows_variable()) {
@@ -168,6 +169,7 @@ class ShellReader {
       word_.unset.emplace_back("@");
       return;
     }
+    if (!braces && powershell_assignment(name, in_quotes)) return;
     const string_view whole = text_.substr(from, at_ - from);
     if (name.empty() || (peek() == '=' && !in_word_ && !in_quotes)) {  // "$ ", "$@", or PowerShell's assignment
       for (const char c : whole) add(c);
@@ -197,6 +199,32 @@ class ShellReader {
     const std::string name(variable_name(string_view(plain).substr(plain.starts_with("${") ? 2 : 1)));
     const auto known = variables_.find(name);
     return known != variables_.end() ? known->second : Words{{plain, {name.empty() ? plain : name}}};
+  }
+
+  // PowerShell: & program @arguments
+  bool splat() {
+    const string_view name = variable_name(rest().substr(1));
+    const auto known = variables_.find(name);
+    if (name.empty() || known == variables_.end()) return false;
+    at_ += name.size() + 1;
+    for (const ShellWord& word : known->second) {
+      insert(word.text, true);
+      end_word();
+    }
+    return true;
+  }
+
+  // PowerShell: $name = "value", $name = @("a", "b"). The name and "=" become the beginning of a word.
+  bool powershell_assignment(const std::string& name, bool in_quotes) {
+    if (in_quotes || in_word_ || !command_.words.empty() || name.empty()) return false;
+    const auto equals = rest().find_first_not_of(kBlank);
+    if (equals == string_view::npos || rest()[equals] != '=' || rest().substr(equals).starts_with("==")) return false;
+    const auto value = rest().find_first_not_of(kBlank, equals + 1);
+    if (value == string_view::npos || rest()[value] == '\n') return false;
+    at_ += value;
+    if (rest().starts_with("@(")) ++at_;
+    for (const char c : name + "=") add(c);
+    return true;
   }
 
   // $((2 * N)) of known numbers.
@@ -308,8 +336,10 @@ class ShellReader {
     ++at_;
     end_word();
     if (counts && !adds) variables_[name].clear();
-    for (ShellWord& word : command_.words)
+    for (ShellWord& word : command_.words) {
+      if (word.text.size() > 1 && word.text.ends_with(',')) word.text.pop_back();  // PowerShell's
       if (counts) variables_[name].push_back(std::move(word));
+    }
     command_ = outside;
     in_array_ = false;
   }
@@ -358,6 +388,11 @@ class ShellReader {
     if (command.words.empty()) return;
     const string_view word = command.words.front().text;
     ended_test_ = word == "[" || word == "[[" || word == "test";
+    // systemd's and supervisor's files
+    for (const string_view key : {"ExecStart=", "command=", "Environment="})
+      if (string_view(command.words.front().text).starts_with(key)) command.words.front().text.erase(0, key.size());
+    if (command.words.front().text.empty()) command.words.erase(command.words.begin());
+    if (command.words.empty()) return;
     Assignments own;
     std::size_t first = 0;
     const string_view verb = command.words.front().text;

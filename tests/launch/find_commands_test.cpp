@@ -39,6 +39,27 @@ TEST_CASE("The engine's command is found behind prompts, wrappers and other comm
   CHECK(found("SERVE_COMMAND=\"vllm serve m\" bash run.sh") == "vllm: vllm serve m");
   CHECK(found("mpirun -n 1 numactl --all -C 0-47 python -m vllm.entrypoints.openai.api_server --model m : -n 1 x y") ==
         "vllm: -m vllm.entrypoints.openai.api_server --model m");
+  CHECK(found("[Unit]\nDescription=x\n[Service]\nEnvironment=\"A=1\"\nExecStart=/v/bin/vllm serve m \\\n  -tp 2\n") ==
+        "vllm: /v/bin/vllm serve m -tp 2");
+  CHECK(found("[program:x]\ncommand=/v/bin/llama-server -m x.gguf -c 512\nautostart=true") ==
+        "llama.cpp: /v/bin/llama-server -m x.gguf -c 512");
+  CHECK(found("$M = \"C:\\m\\x.gguf\"\n.\\llama-server.exe -m $M") ==
+        "llama.cpp: .\\llama-server.exe -m C:\\m\\x.gguf");
+  CHECK(found("$a = @(\n  \"-m\", \"x.gguf\",\n  \"-c\", \"512\"\n)\n& .\\llama-server.exe @a") ==
+        "llama.cpp: .\\llama-server.exe -m x.gguf -c 512");
+  CHECK(found("Start-Process -FilePath \"llama-server.exe\" -ArgumentList \"-m x.gguf -c 512\" -NoNewWindow") ==
+        "llama.cpp: llama-server.exe -m x.gguf -c 512");
+  CHECK(found("uvx vllm@0.10.2 serve m") == "vllm 0.10.2: vllm@0.10.2 serve m");
+  CHECK(found("singularity run --nv docker://vllm/vllm-openai:v0.10.0 --model m") == "vllm 0.10.0: --model m");
+  CHECK(found("apptainer exec --nv docker://lmsysorg/sglang:v0.5.3 python3 -m sglang.launch_server --tp 2") ==
+        "sglang 0.5.3: -m sglang.launch_server --tp 2");
+  CHECK(found("llama serve -hf a/b") == "llama.cpp: llama serve -hf a/b");
+  CHECK(found("[\"vllm\",\"serve\",\"m\",\"-tp\",\"2\"]") == "vllm: vllm serve m -tp 2");
+  CHECK(found("cmd = ['vllm', 'serve', 'm']\nrun(cmd)") == "vllm: vllm serve m");
+  CHECK(found("Popen(\"vllm serve m -tp 2\", shell=True)") == "vllm: vllm serve m -tp 2");
+  CHECK(found("<string>/b/llama-server</string>\n<string>-m</string>\n<string>x.gguf</string>") ==
+        "llama.cpp: /b/llama-server -m x.gguf");
+  CHECK_THROWS_AS(found("image: vllm/vllm-openai:v0.9.0\ncommand: --model m"), Error);
   CHECK_THROWS_AS(found("docker run --entrypoint bash vllm/vllm-openai:v0.19.0 -c \"pip install x\""), Error);
   // Commands as they appear in Markdown, mails and PowerShell.
   CHECK(found("I run `vllm serve m -tp 2` and it fails") == "vllm: vllm serve m -tp 2");
@@ -88,7 +109,7 @@ TEST_CASE("Containers as JSON, and a Modelfile") {
   CHECK_THROWS_AS(find_commands("{\"image\": 1"), Error);
 }
 
-TEST_CASE("Texts are bounded") {
+TEST_CASE("The size of a text is limited") {
   CHECK_THROWS_AS(find_commands(std::string((std::size_t{1} << 20) + 1, 'a')), Error);
   std::string many;
   for (int i = 0; i < 65; ++i) many += "vllm serve m\n";

@@ -80,13 +80,14 @@ static void add_longer_context(const LaunchInput& input, Arguments& out, Launch&
 }
 
 EngineCommand llama_cpp_command() {
-  static constexpr std::string_view kPrograms[] = {"llama-server", "llama-cli", "llama-mtmd-cli"};
+  static constexpr std::string_view kPrograms[] = {"llama-server", "llama-cli",    "llama-mtmd-cli",
+                                                   "llama serve",  "llama server", "llama cli"};
   EngineCommand out{kPrograms, "llama.cpp:server llama.cpp", "llama.cpp", llama_cpp_option_lines,
                     llama_cpp_option_releases};
   out.takes_underscores = out.uses_visible_gpus = true;
   out.complete = [](CommandSettings& settings) {
-    if (!settings.program.empty() && settings.program != "llama-server") settings.set("--tool", "cli");
-    // --fit off puts everything on the GPUs unless -ngl says otherwise.
+    if (!has_word("llama-server llama", settings.program) && !settings.program.empty()) settings.set("--tool", "cli");
+    // --fit off: everything on the GPUs unless -ngl says otherwise.
     const std::string* fit = settings.find("@fit");
     if (fit != nullptr && *fit == "off" && settings.find("--n-gpu-layers") == nullptr)
       settings.set("--n-gpu-layers", "all");
